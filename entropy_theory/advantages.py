@@ -1,0 +1,162 @@
+"""Advantage estimators: from the rewards of a batch to one number a sequence.
+
+Each takes the batch and the rows to compute over (ordinary or tempered ones; prompts are never
+mixed across the two) and returns [..., sequences, positions], the sequence's advantage repeated
+over its tokens. Groups are prompts (``group``); within a group the mean counts sequences by their
+``weight``, so that equally weighted samples and an exact listing of a state's actions are the same
+computation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch, sequence_weight
+
+
+def reward(batch: TokenBatch, rows: Array) -> Array:
+    """The reward itself, no baseline (REINFORCE; AEPO, section 3.1)."""
+    return batch.reward
+
+
+def group_normalized(batch: TokenBatch, rows: Array, *, ddof: int = 0) -> Array:
+    """(R - mean) / std within each prompt's group (GRPO; AEPO, section 3.1).
+
+    A group whose rewards are all equal carries no signal and gets 0, exactly; `equal_reward_groups`
+    counts them. No small constant is added to the standard deviation.
+
+    Args:
+        ddof: 0 divides by G (population), 1 by G - 1 (what verl and TRL do); 1 needs equally
+            weighted samples.
+    """
+    xp = namespace(batch.reward)
+    group = _Groups(batch, rows)
+    centered = batch.reward - group.mean(batch.reward)
+    variance = group.mean(centered * centered)
+    if ddof:
+        # In a group of one all rewards are equal, and its advantage is 0 whatever divides it.
+        variance = variance * group.size / xp.where(group.size > ddof, group.size - ddof, 1.0)
+    deviation = xp.sqrt(variance)
+    degenerate = ~(group.spread(batch.reward) > 0) | (deviation == 0)
+    safe = xp.where(degenerate, xp.ones_like(deviation), deviation)
+    return xp.where(degenerate, xp.zeros_like(deviation), centered / safe)
+
+
+def leave_one_out(batch: TokenBatch, rows: Array) -> Array:
+    """R minus the mean of the group's other rewards (RLOO), for equally weighted samples.
+
+    Raises ValueError for a group of a single sequence: there are no others.
+    """
+    xp = namespace(batch.reward)
+    group = _Groups(batch, rows)
+    if not bool(xp.all(xp.where(rows, group.size > 1, True))):
+        raise ValueError("leave-one-out needs at least two sequences of each prompt, found one")
+    others = xp.where(group.size > 1, group.size - 1, xp.ones_like(group.size))
+    return (batch.reward - group.mean(batch.reward)) * group.size / others
+
+
+def expected_group_normalized(
+    batch: TokenBatch, rows: Array, *, group_size: int, ddof: int = 0
+) -> Array:
+    """The exact expectation of `group_normalized` over groups of G sampled responses.
+
+    For a binary reward the expected GRPO step is kappa(p) times the gradient of p, the probability
+    of a right answer, so the expected advantage of an action is kappa (R - p) with
+
+        kappa(p) = E_{k ~ Binomial(G, p)}[sqrt(k/G (1 - k/G))] / (p (1 - p)),
+
+    which tends to sqrt(G - 1) as p tends to 0 or 1.
+
+    Args:
+        group_size: G, at least 2; ``weight`` must list each state exactly.
+        ddof: 0 or 1, as in `group_normalized`.
+
+    Raises:
+        ValueError: group_size below 2, or a reward other than 0 or 1.
+    """
+    if group_size < 2:
+        raise ValueError(f"group_size must be at least 2, got {group_size}")
+    xp = namespace(batch.reward)
+    if not bool(xp.all(~rows | (batch.reward == 0) | (batch.reward == 1))):
+        raise ValueError("the expected group-normalized advantage needs rewards of 0 and 1 only")
+    group = _Groups(batch, rows)
+    right, wrong = group.mean(batch.reward), group.mean(1 - batch.reward)
+    kappa = xp.zeros_like(right)
+    for k in range(1, group_size):
+        fraction = k / group_size
+        log_count = (
+            math.lgamma(group_size + 1) - math.lgamma(k + 1) - math.lgamma(group_size - k + 1)
+        )
+        # Dividing by p (1 - p) lowers both exponents by one: nothing overflows near 0 or 1.
+        spread = math.exp(log_count) * math.sqrt(fraction * (1 - fraction))
+        kappa = kappa + spread * right ** (k - 1) * wrong ** (group_size - k - 1)
+    if ddof:
+        kappa = kappa * math.sqrt((group_size - 1) / group_size)
+    return kappa * (batch.reward * wrong - (1 - batch.reward) * right)
+
+
+def equal_reward_groups(batch: TokenBatch, rows: Array) -> Array:
+    """Share of sequences, by weight, whose group's rewards are all equal: [...], in [0, 1]."""
+    xp = namespace(batch.reward)
+    group = _Groups(batch, rows)
+    degenerate = (group.spread(batch.reward) == 0) & rows
+    weight = sequence_weight(batch, rows)
+    flat = xp.max(xp.where(degenerate, weight, xp.zeros_like(weight)), axis=-1, keepdims=True)
+    total = xp.sum(weight, axis=(-2, -1))
+    return xp.sum(flat, axis=(-2, -1)) / xp.where(total > 0, total, xp.ones_like(total))
+
+
+ESTIMATORS: dict[str, Callable[..., Array]] = {
+    "reward": reward,
+    "group-normalized": group_normalized,
+    "leave-one-out": leave_one_out,
+}
+
+
+class _Groups:
+    """Weighted statistics of a sequence-level column over each prompt's group, repeated to rows."""
+
+    def __init__(self, batch: TokenBatch, rows: Array) -> None:
+        xp: Any = namespace(batch.reward)
+        self._xp = xp
+        self._weight = sequence_weight(batch, rows)
+        present = xp.any(rows, axis=-1, keepdims=True)
+        self._present = present
+        if batch.group is None:
+            self._member = None
+        else:
+            # The prompt id of a row, read at its first token; [..., sequences, prompts] one-hot.
+            ids = xp.unique_values(batch.group)
+            self._member = batch.group[..., :1] == ids
+        self._total = self._sum(self._weight)
+        self.size = self._sum(xp.where(present, xp.ones_like(self._weight), 0 * self._weight))
+
+    def mean(self, column: Array) -> Array:
+        """Weighted mean of each row's group; the first position stands for the sequence."""
+        weighted = self._sum(self._weight * column[..., :1])
+        total = self._xp.where(self._total > 0, self._total, self._xp.ones_like(self._total))
+        return weighted / total
+
+    def spread(self, column: Array) -> Array:
+        """Largest minus smallest value in each row's group, 0 exactly where all are equal."""
+        xp, first = self._xp, column[..., :1]
+        high, low = (xp.full_like(first, sign * math.inf) for sign in (1, -1))
+        member = self._present if self._member is None else self._present & self._member
+        largest = xp.max(xp.where(member, first, low), axis=-2, keepdims=True)
+        smallest = xp.min(xp.where(member, first, high), axis=-2, keepdims=True)
+        spread = largest - smallest
+        if self._member is None:
+            return spread + xp.zeros_like(first)
+        return xp.sum(xp.where(self._member, spread, xp.zeros_like(spread)), axis=-1, keepdims=True)
+
+    def _sum(self, values: Array) -> Array:
+        """Sum of [..., sequences, 1] over each row's group, back at the rows."""
+        xp = self._xp
+        if self._member is None:
+            return xp.sum(values, axis=-2, keepdims=True) + xp.zeros_like(values)
+        member = xp.astype(self._member, values.dtype)
+        totals = xp.sum(values * member, axis=-2, keepdims=True)
+        return xp.sum(member * totals, axis=-1, keepdims=True)

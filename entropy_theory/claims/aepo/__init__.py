@@ -1,0 +1,1 @@
+"""AEPO, "Arbitrary Entropy Policy Optimization": its numbered statements and its title."""

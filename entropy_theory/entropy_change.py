@@ -1,0 +1,278 @@
+"""How entropy moves when logits move by a step, and what a tempered REINFORCE step does to it.
+
+Notation: z logits, pi = softmax(z), d the logit step, H entropy, A* the correct set, T temperature,
+c_a = pi_a (z_a - E_pi z) = Cov_pi(z, delta_a), C = E_pi[c] = Cov_pi(z, pi), eta the learning rate.
+
+- exact change:  H(z + d) - H(z) = -Cov_pi(pi'/pi, log pi) - KL(pi' || pi), for any step d;
+- first order:   -Cov_pi(log pi, d)                (Cui et al., Lemma 1; AEPO, Eq. 6);
+- second order:  adds -(1/2) E_pi[(1 + log pi + H)(d - E d)^2];
+- AEPO, Theorem 4.3: one step of REINFORCE on samples of pi^T, binary reward, moves entropy at rate
+  F(T) = -sum_{A*} pi^T_a (c_a - C) per unit learning rate.
+
+Differences such as c_a - C cancel to nothing in saturated policies; they are summed over pairs of
+actions instead (sum_b pi_b (c_a - c_b)), which keeps their sign (see ``_centered``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from entropy_theory.policy import (
+    Array,
+    as_float_array,
+    check_temperature,
+    entropy,
+    log_softmax,
+    namespace,
+    softmax,
+)
+
+PAIRWISE_LIMIT = 2048
+"""States with more actions than this center by their mean: pairs would cost actions^2."""
+
+
+def exact(logits: Array, step: Array) -> Array:
+    """H(softmax(logits + step)) - H(softmax(logits)), whatever the size of the step.
+
+    Small steps keep their relative accuracy: where the logits move by less than 1 the change is
+    summed from its two exact parts, the covariance of pi'/pi with log pi and -KL(pi' || pi).
+
+    Args:
+        logits: [..., actions].
+        step: [..., actions], added to the logits; finite.
+
+    Returns:
+        [...], nats.
+
+    Raises:
+        ValueError: as `policy.shift_logits`; a step that is not finite.
+    """
+    logits, step = _checked(logits, step)
+    xp = namespace(logits, step)
+    probabilities, log_probabilities = _policy(xp, logits)
+    relative = step - xp.sum(probabilities * step, axis=-1, keepdims=True)
+    small = xp.max(xp.abs(relative), axis=-1) < 1.0
+    bounded = xp.clip(relative, -1.0, 1.0)
+    # growth = pi'/pi - 1 = exp(d - log E e^d) - 1, with log and exp taken around their zero.
+    log_mean = xp.log1p(xp.sum(probabilities * xp.expm1(bounded), axis=-1, keepdims=True))
+    growth = xp.expm1(bounded - log_mean)
+    tilt = log_probabilities + entropy(logits)[..., None]
+    # KL(pi' || pi) = E_pi[(1 + g) log(1 + g) - g], because E_pi[g] = 0.
+    divergence = (1 + growth) * (bounded - log_mean) - growth
+    from_parts = -xp.sum(probabilities * (growth * tilt + divergence), axis=-1)
+    return xp.where(small, from_parts, entropy(logits + step) - entropy(logits))
+
+
+def first_order(logits: Array, step: Array) -> Array:
+    """-Cov_pi(log pi, step): the entropy change to first order (Cui et al., Lemma 1; AEPO, Eq. 6).
+
+    Args, returns, raises: as `exact`. The error is at most `remainder_bound`.
+    """
+    logits, step = _checked(logits, step)
+    return _first_order(namespace(logits, step), logits, step)
+
+
+def second_order(logits: Array, step: Array) -> Array:
+    """The entropy change through second order: `first_order` - (1/2) E_pi[(1 + log pi + H) u^2].
+
+    u = step - E_pi[step]. The error is of third order in the step.
+
+    Args, returns, raises: as `exact`.
+    """
+    logits, step = _checked(logits, step)
+    xp = namespace(logits, step)
+    probabilities, log_probabilities = _policy(xp, logits)
+    centered = step - xp.sum(probabilities * step, axis=-1, keepdims=True)
+    curvature = 1 + log_probabilities + entropy(logits)[..., None]
+    quadratic = -xp.sum(probabilities * curvature * centered * centered, axis=-1)
+    return _first_order(xp, logits, step) + quadratic / 2
+
+
+def remainder_bound(n_actions: int, step: Array) -> Array:
+    """Upper bound on abs(exact - first_order): (1/2)(1 + log(n)/2) ||step||_2^2, for every policy.
+
+    From Var_pi(d) <= ||d||^2 / 2 and the varentropy bound Var(log pi) <= 1 + log(n - 1)^2 / 4; no
+    constant free of n exists (claim ``aepo.theorem-4.3a``).
+
+    Args:
+        n_actions: number of actions, at least 1.
+        step: [..., actions].
+
+    Returns:
+        [...], nats, >= 0.
+
+    Raises:
+        ValueError: n_actions below 1.
+    """
+    if n_actions < 1:
+        raise ValueError(f"n_actions must be at least 1, got {n_actions}")
+    step = as_float_array(step)
+    return 0.5 * (1 + 0.5 * math.log(n_actions)) * namespace(step).sum(step * step, axis=-1)
+
+
+def tempered_reinforce_step(
+    logits: Array, correct: Array, temperature: Array, learning_rate: float = 1.0
+) -> Array:
+    """Expected logit step of REINFORCE on samples of pi^T with reward 1 on the correct set.
+
+    eta (1_{A*} pi^T - pi^T(A*) pi): samples at temperature T, gradient of log pi at temperature 1
+    (AEPO, Eqs. 4 and 5).
+
+    Args:
+        logits: [..., actions].
+        correct: boolean [..., actions]; at least one correct action in each state, all are allowed.
+        temperature: scalar or [...], above 0, inf allowed.
+        learning_rate: eta.
+
+    Returns:
+        [..., actions], to be added to the logits.
+
+    Raises:
+        ValueError: empty correct set; as `policy.shift_logits`.
+    """
+    logits, correct = as_float_array(logits), _checked_correct(logits, correct)
+    xp = namespace(logits)
+    tempered = softmax(logits, temperature)
+    hits = xp.where(correct, tempered, xp.zeros_like(tempered))
+    return learning_rate * (hits - xp.sum(hits, axis=-1, keepdims=True) * softmax(logits))
+
+
+def tempered_reinforce_rate(logits: Array, correct: Array, temperature: Array) -> Array:
+    """F(T) = -sum_{A*} pi^T_a (c_a - C): entropy per unit learning rate (AEPO, Theorem 4.3).
+
+    Args, raises: as `tempered_reinforce_step`.
+
+    Returns:
+        [...], nats per unit learning rate.
+    """
+    logits, correct = as_float_array(logits), _checked_correct(logits, correct)
+    xp = namespace(logits)
+    excess, _ = _covariance_excess(xp, logits)
+    terms = softmax(logits, temperature) * excess
+    return -xp.sum(xp.where(correct, terms, xp.zeros_like(terms)), axis=-1)
+
+
+def tempered_reinforce_rate_slope(logits: Array, correct: Array, temperature: Array) -> Array:
+    """dF/dT = T^-2 sum_{A*} pi^T_a (z_a - E_{pi^T} z)(c_a - C) (AEPO, proof of Theorem 4.3).
+
+    Args, raises: as `tempered_reinforce_step`; zero at T = inf.
+
+    Returns:
+        [...], nats per unit learning rate and unit temperature.
+    """
+    logits, correct = as_float_array(logits), _checked_correct(logits, correct)
+    xp = namespace(logits)
+    excess, _ = _covariance_excess(xp, logits)
+    tempered = softmax(logits, temperature)
+    shifted = _finite_shifted(xp, logits)
+    terms = tempered * _centered(xp, tempered, shifted) * excess
+    total = xp.sum(xp.where(correct, terms, xp.zeros_like(terms)), axis=-1)
+    return total / xp.asarray(temperature, dtype=logits.dtype) ** 2
+
+
+def sign_change_temperature(logits: Array, correct: Array) -> Array:
+    """T0, where F changes sign: F(T) < 0 for T < T0 and F(T) > 0 for T > T0.
+
+    F changes sign at most once (claim ``extension.global-tempering``). Found by bisection on
+    log(1/T) to the last bit.
+
+    Args, raises: as `tempered_reinforce_step` (without a temperature).
+
+    Returns:
+        [...]: 0 where tempered REINFORCE raises entropy at every T, inf where it lowers it at every
+        T, NaN where F is zero for every T (a uniform policy, for one).
+    """
+    logits, correct = as_float_array(logits), _checked_correct(logits, correct)
+    xp = namespace(logits)
+    shifted = _finite_shifted(xp, logits)
+    excess, _ = _covariance_excess(xp, logits)
+    excess = xp.where(correct, excess, xp.zeros_like(excess))
+    low = xp.full_like(shifted, -math.inf)
+    depth = shifted - xp.max(xp.where(correct, shifted, low), axis=-1, keepdims=True)
+    depth = xp.where(correct, depth, xp.zeros_like(depth))
+
+    def fall(inverse_temperature: Array) -> Array:
+        """Has the sign of -F at this 1/T: positive where entropy falls."""
+        return xp.sum(xp.exp(depth * inverse_temperature[..., None]) * excess, axis=-1)
+
+    at_infinite = xp.sum(excess, axis=-1)
+    at_zero = xp.sum(xp.where(depth == 0, excess, xp.zeros_like(excess)), axis=-1)
+    # log(1/T) between these covers every T that float64 can hold beside a logit gap.
+    lower = xp.full_like(at_zero, -100.0)
+    upper = xp.full_like(at_zero, 100.0)
+    for _ in range(70):
+        middle = (lower + upper) / 2
+        falls = fall(xp.exp(middle)) > 0
+        lower, upper = xp.where(falls, lower, middle), xp.where(falls, middle, upper)
+    crossing = xp.exp(-(lower + upper) / 2)
+    result = xp.where(at_infinite >= 0, xp.full_like(crossing, math.inf), crossing)
+    result = xp.where(at_zero <= 0, xp.zeros_like(crossing), result)
+    nowhere = xp.all(excess == 0, axis=-1)
+    return xp.where(nowhere, xp.full_like(crossing, math.nan), result)
+
+
+def _checked(logits: Array, step: Array) -> tuple[Array, Array]:
+    logits, step = as_float_array(logits), as_float_array(step)
+    if not bool(namespace(step).all(namespace(step).isfinite(step))):
+        raise ValueError(
+            "the logit step must be finite: look for a diverged update (learning rate, advantages)"
+        )
+    return logits, step
+
+
+def _checked_correct(logits: Array, correct: Array) -> Array:
+    """``correct`` as a boolean mask of the shape of ``logits``, at least one action in each state."""
+    xp = namespace(as_float_array(logits))
+    mask = xp.asarray(correct)
+    if mask.dtype != xp.bool:
+        raise ValueError(f"correct must be a boolean mask over actions, got dtype {mask.dtype}")
+    mask = xp.broadcast_to(mask, logits.shape) if hasattr(logits, "shape") else mask
+    if not bool(xp.all(xp.any(mask, axis=-1))):
+        raise ValueError(
+            "empty correct set: mark at least one action of each state as correct (drop states "
+            "that have none: they give REINFORCE no gradient)"
+        )
+    return mask
+
+
+def _policy(xp: Any, logits: Array) -> tuple[Array, Array]:
+    """(pi, log pi), log pi set to 0 where pi is 0 so that products with pi vanish there."""
+    log_probabilities = log_softmax(logits)
+    probabilities = xp.exp(log_probabilities)
+    taken = probabilities > 0
+    return probabilities, xp.where(taken, log_probabilities, xp.zeros_like(log_probabilities))
+
+
+def _first_order(xp: Any, logits: Array, step: Array) -> Array:
+    probabilities, log_probabilities = _policy(xp, logits)
+    tilt = log_probabilities + entropy(logits)[..., None]
+    centered = step - xp.sum(probabilities * step, axis=-1, keepdims=True)
+    return -xp.sum(probabilities * tilt * centered, axis=-1)
+
+
+def _finite_shifted(xp: Any, logits: Array) -> Array:
+    """Logits minus their maximum; actions never taken get the lowest finite value instead of -inf.
+
+    Their probability is 0, so any finite value gives the same sums.
+    """
+    shifted = logits - xp.max(logits, axis=-1, keepdims=True)
+    finite = xp.isfinite(shifted)
+    lowest = xp.min(xp.where(finite, shifted, xp.zeros_like(shifted)), axis=-1, keepdims=True)
+    return xp.where(finite, shifted, lowest)
+
+
+def _centered(xp: Any, probabilities: Array, values: Array) -> Array:
+    """values - E[values], as sum_b p_b (values_a - values_b): exact zeros at ties, signs kept."""
+    if values.shape[-1] > PAIRWISE_LIMIT:
+        return values - xp.sum(probabilities * values, axis=-1, keepdims=True)
+    differences = values[..., :, None] - values[..., None, :]
+    return xp.sum(probabilities[..., None, :] * differences, axis=-1)
+
+
+def _covariance_excess(xp: Any, logits: Array) -> tuple[Array, Array]:
+    """(c - C, c), each [..., actions]: c_a = Cov_pi(z, delta_a) and its mean C under pi."""
+    check_temperature(1.0)
+    probabilities = softmax(logits)
+    own = probabilities * _centered(xp, probabilities, _finite_shifted(xp, logits))
+    return _centered(xp, probabilities, own), own

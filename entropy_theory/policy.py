@@ -1,0 +1,230 @@
+"""Softmax policies in log space: tempering, entropy, clamped entropy, covariance.
+
+Actions are on the last axis, any leading axes are a batch, everything is in nats, and numpy arrays
+and torch tensors are accepted alike. A logit of -inf is an action that is never taken.
+
+**One entropy.** Near a deterministic policy the usual formulas lose every digit: with a logit gap of
+30 in float32, ``logsumexp(z) - sum(p z)`` is off by 100 % and ``-sum(p log p)`` by 3 %. Here logits
+are shifted by their maximum and the normalizer is ``log1p`` of the sum over all *other* actions, so
+that entropy keeps full relative accuracy down to underflow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import array_api_compat
+import numpy as np
+
+Array = Any
+"""A numpy array or a torch tensor."""
+
+
+class ShiftedLogits(NamedTuple):
+    """Tempered logits shifted so that their maximum is 0, with what normalizes them."""
+
+    shifted: Array  # [..., actions], <= 0, -inf where the action is never taken
+    exponentials: Array  # [..., actions], exp(shifted)
+    log_normalizer: Array  # [..., 1], log of the exponentials' sum, >= 0
+
+
+def namespace(*arrays: Array) -> Any:
+    """The array namespace of ``arrays``; Python lists and scalars count as numpy."""
+    return array_api_compat.array_namespace(
+        *[a if array_api_compat.is_array_api_obj(a) else np.asarray(a) for a in arrays]
+    )
+
+
+def as_float_array(values: Array) -> Array:
+    """``values`` as a floating-point array: torch tensors as they are, anything else via numpy."""
+    if array_api_compat.is_torch_array(values):
+        return values if values.is_floating_point() else values.double()
+    array = np.asarray(values)
+    return array if np.issubdtype(array.dtype, np.floating) else array.astype(np.float64)
+
+
+def to_numpy(array: Array) -> np.ndarray:
+    """A numpy copy or view of ``array``, off its device and out of its gradient graph."""
+    if array_api_compat.is_torch_array(array):
+        array = array.detach().cpu()
+    return np.asarray(array)
+
+
+def check_temperature(temperature: Array) -> None:
+    """Raise ValueError unless every temperature is above 0 (inf is allowed)."""
+    if isinstance(temperature, (int, float)):
+        valid = temperature > 0
+    else:
+        xp = namespace(temperature)
+        valid = bool(xp.all(xp.asarray(temperature) > 0))
+    if not valid:
+        raise ValueError(
+            f"temperature must be above 0, got {temperature}: use a small positive number for "
+            "near-greedy sampling"
+        )
+
+
+def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
+    """The common first step of everything below.
+
+    Args:
+        logits: [..., actions]; finite or -inf, at least one finite in each state.
+        temperature: scalar or [...], above 0; inf makes all actions with a finite logit equal.
+
+    Raises:
+        ValueError: NaN or +inf logits, a state without a finite logit, or temperature <= 0.
+    """
+    logits = as_float_array(logits)
+    xp = namespace(logits)
+    if logits.ndim == 0 or logits.shape[-1] == 0:
+        raise ValueError(f"logits need at least one action on the last axis, got {logits.shape}")
+    check_temperature(temperature)
+    top = xp.max(logits, axis=-1, keepdims=True)
+    # NaN and +inf reach the maximum, and a state of -inf alone has -inf for it.
+    if not bool(xp.all(xp.isfinite(top))):
+        raise ValueError(
+            "logits must be finite or -inf (an action never taken), with one finite logit in each "
+            f"state; found {_first_bad_state(xp, logits, top)}: look for a diverged or fully "
+            "masked policy"
+        )
+    shifted = logits - top
+    if not (isinstance(temperature, (int, float)) and temperature == 1.0):
+        divisor = xp.asarray(temperature, dtype=logits.dtype)
+        divisor = divisor[..., None] if divisor.ndim else divisor
+        # An action never taken stays so at every temperature; -inf / inf would be NaN.
+        never = shifted == -math.inf
+        shifted = xp.where(never, shifted, xp.where(never, xp.zeros_like(shifted), shifted) / divisor)
+    exponentials = xp.exp(shifted)
+    # The sum over all but one maximal action: log1p of it keeps digits that log(1 + sum) loses.
+    is_top = _is_first_maximum(xp, logits)
+    rest = xp.sum(xp.where(is_top, xp.zeros_like(exponentials), exponentials), axis=-1,
+                  keepdims=True)
+    return ShiftedLogits(shifted, exponentials, xp.log1p(rest))
+
+
+def log_softmax(logits: Array, temperature: Array = 1.0) -> Array:
+    """Log-probabilities of the tempered policy softmax(logits / temperature).
+
+    Args:
+        logits: [..., actions].
+        temperature: scalar or [...], above 0; inf is uniform over actions with a finite logit.
+
+    Returns:
+        [..., actions], <= 0, in nats; -inf where the logit is -inf.
+
+    Raises:
+        ValueError: as `shift_logits`.
+    """
+    policy = shift_logits(logits, temperature)
+    return policy.shifted - policy.log_normalizer
+
+
+def softmax(logits: Array, temperature: Array = 1.0) -> Array:
+    """Probabilities of the tempered policy; arguments, shapes and errors as `log_softmax`."""
+    return namespace(as_float_array(logits)).exp(log_softmax(logits, temperature))
+
+
+def entropy(logits: Array, temperature: Array = 1.0) -> Array:
+    """Entropy of the tempered policy, in nats.
+
+    Args:
+        logits: [..., actions].
+        temperature: scalar or [...], above 0; inf gives log of the number of finite logits.
+
+    Returns:
+        [...], between 0 and log(actions), with full relative accuracy at collapse.
+
+    Raises:
+        ValueError: as `shift_logits`.
+    """
+    policy = shift_logits(logits, temperature)
+    xp = namespace(policy.shifted)
+    # 0 * -inf is NaN: mask before multiplying, so that gradients are clean too.
+    depth = xp.where(policy.exponentials > 0, -policy.shifted, xp.zeros_like(policy.shifted))
+    mean_depth = xp.sum(policy.exponentials * depth, axis=-1) / xp.exp(policy.log_normalizer[..., 0])
+    return policy.log_normalizer[..., 0] + mean_depth
+
+
+def kept_actions(logits: Array, removed_fraction: float) -> Array:
+    """Mask of the actions that AEnt's clamped entropy keeps (AEnt, section 4.1).
+
+    The floor(removed_fraction * actions + 1e-9) smallest logits are removed; among equal logits the
+    higher index goes first.
+
+    Args:
+        logits: [..., actions].
+        removed_fraction: in [0, 1); at least one action stays.
+
+    Returns:
+        Boolean [..., actions].
+
+    Raises:
+        ValueError: removed_fraction outside [0, 1), or so large that no action would stay.
+    """
+    logits = as_float_array(logits)
+    xp = namespace(logits)
+    n_actions = logits.shape[-1]
+    if not 0 <= removed_fraction < 1:
+        raise ValueError(f"removed_fraction must be in [0, 1), got {removed_fraction}")
+    n_kept = n_actions - math.floor(removed_fraction * n_actions + 1e-9)
+    if n_kept < 1:
+        raise ValueError(f"removed_fraction {removed_fraction} leaves none of {n_actions} actions")
+    best_first = xp.argsort(-logits, axis=-1, stable=True)
+    rank = xp.argsort(best_first, axis=-1, stable=True)
+    return rank < n_kept
+
+
+def clamped_entropy(logits: Array, removed_fraction: float) -> Array:
+    """Entropy of the policy renormalized to its largest logits (AEnt, section 4.1), in nats.
+
+    Args:
+        logits: [..., actions].
+        removed_fraction: share of the actions, by count, that is removed; in [0, 1).
+
+    Returns:
+        [...], between 0 and log of the number of kept actions.
+
+    Raises:
+        ValueError: as `kept_actions` and `shift_logits`.
+    """
+    logits = as_float_array(logits)
+    xp = namespace(logits)
+    kept = kept_actions(logits, removed_fraction)
+    return entropy(xp.where(kept, logits, xp.full_like(logits, -math.inf)))
+
+
+def covariance(probabilities: Array, x: Array, y: Array) -> Array:
+    """Covariance of x and y over actions drawn with ``probabilities``.
+
+    Actions of probability 0 do not count, whatever x and y are there (log-probabilities are -inf).
+
+    Args:
+        probabilities: [..., actions], >= 0, summing to 1.
+        x: [..., actions].
+        y: [..., actions].
+
+    Returns:
+        [...], in the units of x times y.
+    """
+    probabilities, x, y = as_float_array(probabilities), as_float_array(x), as_float_array(y)
+    xp = namespace(probabilities, x, y)
+    x, y = (xp.where(probabilities > 0, v, xp.zeros_like(v)) for v in (x, y))
+    mean_x = xp.sum(probabilities * x, axis=-1, keepdims=True)
+    mean_y = xp.sum(probabilities * y, axis=-1, keepdims=True)
+    return xp.sum(probabilities * (x - mean_x) * (y - mean_y), axis=-1)
+
+
+def _is_first_maximum(xp: Any, logits: Array) -> Array:
+    """One-hot mask [..., actions] of the first maximal action."""
+    index = xp.argmax(logits, axis=-1, keepdims=True)
+    return index == xp.arange(logits.shape[-1], device=array_api_compat.device(logits))
+
+
+def _first_bad_state(xp: Any, logits: Array, top: Array) -> str:
+    flat_top = to_numpy(top).reshape(-1)
+    flat = to_numpy(logits).reshape(len(flat_top), -1)
+    state = int(np.flatnonzero(~np.isfinite(flat_top))[0])
+    row = flat[state]
+    action = int(np.flatnonzero(np.isnan(row) | (row == math.inf) | np.isneginf(row).all())[0])
+    return f"{row[action]} at action {action} of state {state}"

@@ -1,0 +1,151 @@
+"""Tabular softmax policies: one independent logit per (state, action).
+
+The smallest model on which every update rule runs, exactly: `listing` writes all actions of all
+states as a TokenBatch whose weights are probabilities, and `logit_step` turns a rule's coefficients
+into the step of the logits. The simulator's hot loop, the forecasts under the tabular assumption and
+the test that one rule is the same at both scales all go through these two functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from entropy_theory.policy import Array, as_float_array, entropy, log_softmax, namespace
+from entropy_theory.token_batch import TokenBatch, concatenate
+from entropy_theory.update_rules.rule import UpdateRule
+
+
+def listing(logits: Array, reward: Array, *, temperature: Array | None = None) -> TokenBatch:
+    """Every action of every state as a row, weighted by its probability: exact expectations.
+
+    Args:
+        logits: [..., states, actions].
+        reward: [..., states, actions] (or broadcastable), the reward of each action.
+        temperature: None for ordinary rows. Given (scalar or [...], one value a run), the rows are
+            those of a second batch sampled at that temperature.
+
+    Returns:
+        A TokenBatch of [..., states * actions, 1], states uniformly weighted, each state its own
+        group, with ``entropy``, ``sampling_temperature``, ``tempered``, ``state`` and ``action``.
+
+    Raises:
+        ValueError: as `policy.shift_logits`; NaN reward.
+    """
+    logits = as_float_array(logits)
+    xp = namespace(logits)
+    if logits.ndim < 2:
+        raise ValueError(f"logits are [..., states, actions], got shape {tuple(logits.shape)}")
+    n_states, n_actions = logits.shape[-2:]
+    runs = logits.shape[:-2]
+    rows = (*runs, n_states * n_actions, 1)
+
+    def column(values: Array) -> Array:
+        return xp.reshape(xp.broadcast_to(values, logits.shape), rows)
+
+    reward = xp.asarray(reward, dtype=logits.dtype)
+    log_prob = log_softmax(logits)
+    ones = xp.ones_like(logits)
+    sampling_temperature = ones
+    sampling_log_prob = log_prob
+    if temperature is not None:
+        per_run = xp.asarray(temperature, dtype=logits.dtype)
+        per_state = xp.broadcast_to(per_run[..., None] if per_run.ndim else per_run,
+                                    logits.shape[:-1])
+        sampling_log_prob = log_softmax(logits, per_state)
+        sampling_temperature = ones * per_state[..., None]
+    device = array_api_compat.device(logits)
+    states = xp.broadcast_to(xp.arange(n_states, device=device)[:, None], logits.shape)
+    actions = xp.broadcast_to(xp.arange(n_actions, device=device), logits.shape)
+    return TokenBatch(
+        log_prob=column(log_prob),
+        old_log_prob=column(log_prob),
+        reward=column(reward),
+        mask=column(ones > 0),
+        weight=column(xp.exp(sampling_log_prob) / n_states),
+        entropy=column(entropy(logits)[..., None]),
+        sampling_log_prob=column(sampling_log_prob),
+        sampling_temperature=column(sampling_temperature),
+        tempered=column((ones > 0) if temperature is not None else (ones < 0)),
+        group=None if n_states == 1 else column(states),
+        state=column(states),
+        action=column(actions),
+    )
+
+
+def exact_batch(logits: Array, reward: Array, *, temperature: Array | None = None) -> TokenBatch:
+    """The exact batch of a rule: ordinary rows, and tempered ones too where a temperature is given.
+
+    Args, raises: as `listing`.
+    """
+    ordinary = listing(logits, reward)
+    if temperature is None:
+        return ordinary
+    return concatenate([ordinary, listing(logits, reward, temperature=temperature)])
+
+
+def logit_step(logits: Array, batch: TokenBatch, rule: UpdateRule) -> Array:
+    """The step that a rule's coefficients give a tabular policy, per unit learning rate.
+
+    sum_i weight_i (score_i (e_{a_i} - pi(. | s_i)) + sum_k term_ik grad_z k(s_i)).
+
+    Args:
+        logits: [..., states, actions].
+        batch: [..., sequences, positions], with ``state`` and ``action``.
+        rule: the update rule.
+
+    Returns:
+        [..., states, actions].
+
+    Raises:
+        ValueError: ``state`` or ``action`` missing, out of range, or a state term that has no
+            tabular gradient here.
+    """
+    batch.require("logit_step", "state", "action")
+    batch = rule.prepare(batch) if f"{rule.name}.prepared" not in batch.prepared else batch
+    logits = as_float_array(logits)
+    weighted = batch.weight * rule.scores(batch)
+    terms = {name: batch.weight * term for name, term in rule.state_terms(batch).items()}
+    return coefficient_step(logits, batch, weighted, terms)
+
+
+def coefficient_step(
+    logits: Array, batch: TokenBatch, weighted_scores: Array, weighted_terms: dict[str, Array]
+) -> Array:
+    """As `logit_step`, from coefficients already multiplied by ``weight``."""
+    xp = namespace(logits)
+    n_states, n_actions = logits.shape[-2:]
+    by_action = _sum_by_index(
+        xp, weighted_scores, batch.state * n_actions + batch.action, n_states * n_actions
+    )
+    by_action = xp.reshape(by_action, logits.shape)
+    log_probabilities = log_softmax(logits)
+    probabilities = xp.exp(log_probabilities)
+    step = by_action - probabilities * xp.sum(by_action, axis=-1, keepdims=True)
+    for name, coefficients in weighted_terms.items():
+        if name != "entropy":
+            raise ValueError(f"no tabular gradient is known for the state term '{name}'")
+        by_state = _sum_by_index(xp, coefficients, batch.state, n_states)
+        finite = xp.where(probabilities > 0, log_probabilities, xp.zeros_like(log_probabilities))
+        gradient = -probabilities * (finite + entropy(logits)[..., None])
+        step = step + by_state[..., None] * gradient
+    return step
+
+
+def _sum_by_index(xp: Any, values: Array, index: Array, size: int) -> Array:
+    """Sum of ``values`` [..., sequences, positions] over equal ``index``: [..., size]."""
+    runs = values.shape[:-2]
+    flat = xp.reshape(values, (*runs, -1))
+    flat_index = xp.reshape(index, (*runs, -1))
+    if array_api_compat.is_numpy_array(values):
+        # bincount is the fastest scatter numpy has; offsets keep the runs apart.
+        n_runs = int(np.prod(runs, dtype=int))
+        offset = size * np.arange(n_runs).reshape(*runs, 1)
+        total = np.bincount(
+            (flat_index + offset).ravel(), weights=flat.ravel(), minlength=n_runs * size
+        )
+        return total.reshape(*runs, size)
+    one_hot = flat_index[..., None] == xp.arange(size, device=array_api_compat.device(values))
+    return xp.sum(xp.where(one_hot, flat[..., None], xp.zeros_like(flat[..., None])), axis=-2)

@@ -1,0 +1,195 @@
+"""TokenBatch: the one table that every update rule reads, for a bandit as for an LLM batch.
+
+Columns have shape [..., sequences, positions]. Leading axes are independent runs; statistics are
+taken over the last two axes where ``mask`` holds. A bandit state listed exactly is [actions, 1]:
+each action is a sequence of one token, and ``weight`` its probability under the sampling policy.
+
+A batch may hold two kinds of rows. *Ordinary* rows are samples of the policy at temperature 1.
+*Tempered* rows (AEPO's second batch) are samples of the policy at another temperature. ``weight``
+sums to 1 over the ordinary rows and, separately, over the tempered rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from entropy_theory.policy import Array, namespace
+
+REQUIRED_COLUMNS = ("log_prob", "old_log_prob", "reward", "mask", "weight")
+OPTIONAL_COLUMNS = (
+    "advantage",
+    "entropy",
+    "clamped_entropy",
+    "reference_log_prob",
+    "sampling_log_prob",
+    "sampling_temperature",
+    "tempered",
+    "group",
+    "sequence",
+    "state",
+    "action",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenBatch:
+    """Per-token statistics of one optimizer step (or of any cut of it), [..., sequences, positions].
+
+    Raises ValueError when two columns differ in shape; the message names them.
+    """
+
+    log_prob: Array
+    """log pi(a_t | s_t) of the policy being trained, at temperature 1, nats."""
+    old_log_prob: Array
+    """The same under the policy that the step started from."""
+    reward: Array
+    """The sequence's reward, repeated over its tokens."""
+    mask: Array
+    """Boolean: the token belongs to a response (not padding, not prompt)."""
+    weight: Array
+    """The expectation under the sampling policy: 1/N for N sampled tokens, pi(a) for a listing."""
+    advantage: Array | None = None
+    """Used by every advantage-based rule in place of its own estimate, where given."""
+    entropy: Array | None = None
+    """Entropy of pi(. | s_t) at temperature 1, nats."""
+    clamped_entropy: Array | None = None
+    """AEnt's clamped entropy of pi(. | s_t), nats."""
+    reference_log_prob: Array | None = None
+    """log-probability of the token under a frozen reference policy, nats."""
+    sampling_log_prob: Array | None = None
+    """log-probability under what the token was drawn from (pi^T for tempered rows), nats."""
+    sampling_temperature: Array | None = None
+    """Temperature the row was sampled at; 1 for ordinary rows."""
+    tempered: Array | None = None
+    """Boolean: the row belongs to the second batch. By default, sampling_temperature != 1; give it
+    when the second batch is drawn at temperature 1 (AEPO's ablation, Eq. 2)."""
+    group: Array | None = None
+    """Integer id of the prompt; None if all rows answer one prompt."""
+    sequence: Array | None = None
+    """Integer id of the sequence, unique and stable under any split."""
+    state: Array | None = None
+    """Integer id of the state s_t (prompt and prefix); equal prefixes share it."""
+    action: Array | None = None
+    """Integer id of the token a_t."""
+    step: int = 0
+    """Optimizer step, for randomness keyed by (seed, step, sequence, position)."""
+    seed: int = 0
+    """Seed of the run."""
+    prepared: Mapping[str, Array] = field(default_factory=dict)
+    """Columns that rules' ``prepare`` added: what needs the whole batch."""
+
+    def __post_init__(self) -> None:
+        shape = self.log_prob.shape
+        if len(shape) < 2:
+            raise ValueError(f"columns are [..., sequences, positions], log_prob has shape {shape}")
+        for name, column in self._columns():
+            if column.shape != shape:
+                raise ValueError(
+                    f"column '{name}' has shape {tuple(column.shape)}, "
+                    f"'log_prob' has {tuple(shape)}"
+                )
+
+    def _columns(self) -> list[tuple[str, Array]]:
+        named = [(name, getattr(self, name)) for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS]
+        return [(name, column) for name, column in named if column is not None] + list(
+            self.prepared.items()
+        )
+
+    def replace(self, **changes: Any) -> TokenBatch:
+        """A copy with some fields replaced."""
+        return dataclasses.replace(self, **changes)
+
+    def with_prepared(self, **columns: Array) -> TokenBatch:
+        """A copy with columns added to ``prepared``."""
+        return self.replace(prepared={**self.prepared, **columns})
+
+    def take_sequences(self, index: Any) -> TokenBatch:
+        """The rows ``index`` (slice or integer array) of the sequence axis: a micro-batch."""
+        cut = {name: column[..., index, :] for name, column in self._columns()}
+        own = {name: cut[name] for name in cut if name not in self.prepared}
+        return self.replace(**own, prepared={name: cut[name] for name in self.prepared})
+
+    def require(self, rule: str, *names: str) -> None:
+        """Raise ValueError unless all columns ``names`` are there, naming the missing ones."""
+        missing = [name for name in names if getattr(self, name) is None]
+        if missing:
+            raise ValueError(
+                f"update rule '{rule}' needs the column {', '.join(repr(n) for n in missing)}, "
+                "which this TokenBatch lacks"
+            )
+
+    @property
+    def is_tempered(self) -> Array:
+        """Boolean [..., sequences, positions]: masked tokens of the tempered rows."""
+        if self.tempered is not None:
+            return self.mask & self.tempered
+        if self.sampling_temperature is not None:
+            return self.mask & (self.sampling_temperature != 1)
+        return namespace(self.mask).zeros_like(self.mask)
+
+    @property
+    def is_ordinary(self) -> Array:
+        """Boolean [..., sequences, positions]: masked tokens of the ordinary rows."""
+        return self.mask & ~self.is_tempered
+
+
+def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
+    """The rows of all batches, in order, in one batch.
+
+    Raises ValueError when a column is present in some batches only, or shapes do not fit.
+    """
+    first = batches[0]
+    xp = namespace(first.log_prob)
+    columns = {}
+    for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS:
+        parts = [getattr(batch, name) for batch in batches]
+        if all(part is None for part in parts):
+            continue
+        if any(part is None for part in parts):
+            raise ValueError(f"column '{name}' is present in some of the batches only")
+        columns[name] = xp.concat(parts, axis=-2)
+    return first.replace(**columns, prepared={})
+
+
+def masked_sum(values: Array, mask: Array) -> Array:
+    """Sum over sequences and positions where ``mask`` holds: [..., 1, 1].
+
+    Values where the mask is False do not count, NaN included.
+    """
+    xp = namespace(values)
+    return xp.sum(xp.where(mask, values, xp.zeros_like(values)), axis=(-2, -1), keepdims=True)
+
+
+def sequence_weight(batch: TokenBatch, rows: Array) -> Array:
+    """One weight a sequence, [..., sequences, 1]: that of its tokens where ``rows`` holds, else 0.
+
+    Group statistics count sequences, not tokens; all tokens of a sampled sequence carry the same
+    weight, so the largest is the sequence's.
+    """
+    xp = namespace(batch.weight)
+    return xp.max(xp.where(rows, batch.weight, xp.zeros_like(batch.weight)), axis=-1, keepdims=True)
+
+
+def mean_entropy(batch: TokenBatch) -> Array:
+    """Mean token entropy of the ordinary rows, per sequence and then over sequences: [...], nats.
+
+    This is what controllers read (Cui et al., Eq. 5; AEPO, section 3.2): the full-vocabulary
+    entropy at temperature 1, tempered rows left out.
+
+    Raises:
+        ValueError: the batch lacks ``entropy``, or has no ordinary row.
+    """
+    batch.require("mean_entropy", "entropy")
+    xp = namespace(batch.log_prob)
+    rows = batch.is_ordinary
+    if not bool(xp.all(xp.any(rows, axis=(-2, -1)))):
+        raise ValueError("no ordinary (temperature 1) token in the batch: check mask and tempered")
+    zeros = xp.zeros_like(batch.entropy)
+    length = xp.sum(xp.where(rows, zeros + 1, zeros), axis=-1, keepdims=True)
+    total = xp.sum(xp.where(rows, batch.entropy, zeros), axis=-1, keepdims=True)
+    per_sequence = total / xp.where(length > 0, length, xp.ones_like(length))
+    weight = sequence_weight(batch, rows)
+    return (xp.sum(weight * per_sequence, axis=(-2, -1)) / xp.sum(weight, axis=(-2, -1)))

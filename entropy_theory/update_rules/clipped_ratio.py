@@ -1,0 +1,73 @@
+"""The two pieces that PPO-like rules share: the clipped ratio and the length normalization."""
+
+from __future__ import annotations
+
+import math
+
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch, masked_sum
+
+NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")
+
+
+def ratio(batch: TokenBatch) -> Array:
+    """pi / pi_old at the sampled tokens, both at temperature 1; 1 on tokens outside the mask."""
+    xp = namespace(batch.log_prob)
+    counts = batch.mask & xp.isfinite(batch.log_prob) & xp.isfinite(batch.old_log_prob)
+    zeros = xp.zeros_like(batch.log_prob)
+    return xp.exp(xp.where(counts, batch.log_prob, zeros) - xp.where(
+        counts, batch.old_log_prob, zeros))
+
+
+def unclipped(ratio: Array, advantage: Array, clip_low: float, clip_high: float) -> Array:
+    """Boolean: min(r A, clip(r, 1 - low, 1 + high) A) has a gradient here (PPO's rule).
+
+    A ratio exactly at a bound counts as unclipped.
+    """
+    rising = (advantage > 0) & (ratio > 1 + clip_high)
+    falling = (advantage < 0) & (ratio < 1 - clip_low)
+    return ~(rising | falling)
+
+
+def length_factor(
+    batch: TokenBatch, rows: Array, normalization: str, max_length: int | None = None
+) -> Array:
+    """What a token's score is multiplied by, so that ``weight`` 1/N gives the normalization asked.
+
+    With N tokens in B sequences of lengths L_i (over ``rows``): sequence-mean N / (B L_i) as printed
+    in GRPO, token-mean 1 (DAPO), dr-grpo N / (B L_max), L_max ``max_length`` or, if None, the
+    longest of these sequences.
+
+    Returns:
+        [..., sequences, positions]; 1 where ``rows`` is False.
+
+    Raises:
+        ValueError: an unknown normalization, or max_length below 1.
+    """
+    if normalization not in NORMALIZATIONS:
+        raise ValueError(
+            f"unknown normalization '{normalization}': use one of {', '.join(NORMALIZATIONS)}"
+        )
+    if max_length is not None and max_length < 1:
+        raise ValueError(f"max_length must be at least 1, got {max_length}")
+    xp = namespace(batch.weight)
+    ones = xp.ones_like(batch.weight)
+    if normalization == "token-mean":
+        return ones
+    length = xp.sum(xp.where(rows, ones, 0 * ones), axis=-1, keepdims=True)
+    tokens = masked_sum(ones, rows)
+    sequences = xp.sum(xp.where(length > 0, ones[..., :1], 0 * ones[..., :1]), axis=(-2, -1),
+                       keepdims=True)
+    if normalization == "dr-grpo":
+        longest = xp.max(length, axis=-2, keepdims=True)
+        length = longest if max_length is None else xp.full_like(longest, float(max_length))
+    divisor = sequences * length
+    factor = tokens / xp.where(divisor > 0, divisor, xp.ones_like(divisor))
+    return xp.where(rows, factor * ones, ones)
+
+
+def check_clip(clip_low: float, clip_high: float) -> None:
+    """Raise ValueError unless 0 <= clip_low and 0 <= clip_high and neither is NaN."""
+    for name, value in (("clip_low", clip_low), ("clip_high", clip_high)):
+        if math.isnan(value) or value < 0:
+            raise ValueError(f"{name} must be at least 0, got {value}")

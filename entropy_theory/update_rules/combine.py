@@ -1,0 +1,61 @@
+"""Sum of rules: scores and state terms add."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from entropy_theory.policy import Array
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.rule import UpdateRule
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Combined(UpdateRule):
+    """score = sum of the rules' scores; a rule counted twice acts twice."""
+
+    name: ClassVar[str] = "combined"
+    rules: tuple[UpdateRule, ...]
+
+    def __post_init__(self) -> None:
+        if not self.rules:
+            raise ValueError("combine needs at least one rule")
+        if sum(rule.controller() is not None for rule in self.rules) > 1:
+            raise ValueError(
+                "at most one of the combined rules may choose the second batch's temperature"
+            )
+
+    def controller(self) -> Any | None:
+        controllers = [rule.controller() for rule in self.rules]
+        return next((c for c in controllers if c is not None), None)
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        # Each rule's columns under its place in the sum, so that two rules of one name keep apart.
+        columns = {}
+        for place, rule in enumerate(self.rules):
+            prepared = rule.prepare(batch.replace(prepared={})).prepared
+            columns |= {f"combined.{place}.{key}": value for key, value in prepared.items()}
+        return batch.with_prepared(**columns)
+
+    def _part(self, batch: TokenBatch, place: int) -> TokenBatch:
+        prefix = f"combined.{place}."
+        own = {k[len(prefix):]: v for k, v in batch.prepared.items() if k.startswith(prefix)}
+        return batch.replace(prepared=own)
+
+    def _scores(self, batch: TokenBatch) -> Array:
+        parts = [rule.scores(self._part(batch, i)) for i, rule in enumerate(self.rules)]
+        return sum(parts[1:], start=parts[0])
+
+    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+        total: dict[str, Array] = {}
+        for place, rule in enumerate(self.rules):
+            for key, value in rule.state_terms(self._part(batch, place)).items():
+                total[key] = total[key] + value if key in total else value
+        return total
+
+    def metrics(self, batch: TokenBatch) -> dict[str, Array]:
+        batch = self._prepared(batch)
+        merged: dict[str, Array] = {}
+        for place, rule in enumerate(self.rules):
+            merged |= rule.metrics(self._part(batch, place))
+        return merged

@@ -1,0 +1,47 @@
+"""REINFORCE: grad J = E[ A grad log pi ] (AEPO, section 3.1).
+
+No importance ratio: on samples of an older policy this is the plain score-function estimate, as the
+formula reads. On the rows of a second batch (AEPO, Figure 2: REINFORCE on tempered samples alone)
+it is the same formula; give the batch tempered rows only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from entropy_theory import advantages
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.clipped_ratio import length_factor
+from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.user_errors import lookup
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reinforce(UpdateRule):
+    """score = advantage x length factor."""
+
+    name: ClassVar[str] = "reinforce"
+    estimator: str = "reward"
+    """"reward" (no baseline, the papers' REINFORCE), "group-normalized" or "leave-one-out"; a batch
+    that brings its own ``advantage`` column uses that."""
+    normalization: str = "sequence-mean"
+    """"sequence-mean", "token-mean" or "dr-grpo"."""
+
+    def __post_init__(self) -> None:
+        lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        xp = namespace(batch.log_prob)
+        score = xp.zeros_like(batch.log_prob)
+        for rows in (batch.is_ordinary, batch.is_tempered):
+            advantage = batch.advantage
+            if advantage is None:
+                advantage = advantages.ESTIMATORS[self.estimator](batch, rows)
+            factor = length_factor(batch, rows, self.normalization)
+            score = xp.where(rows, advantage * factor, score)
+        return batch.with_prepared(**{"reinforce.score": score})
+
+    def _scores(self, batch: TokenBatch) -> Array:
+        return batch.prepared["reinforce.score"]

@@ -1,0 +1,96 @@
+"""What an update rule is: from per-token statistics to per-token coefficients.
+
+Every rule moves the policy by
+
+    step = sum_i weight_i (score_i grad log pi(a_i | s_i) + sum_k term_ik grad k_i)
+
+and decides only ``score`` and ``term``, which are constants of the gradient (detached). It knows
+nothing of models, trainers or samplers, and is written against the array API: the same code runs on
+numpy arrays in the simulator and on torch tensors in LLM training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UpdateRule:
+    """Base of all rules: a frozen record of options with four methods.
+
+    A new rule is one file: subclass, set ``name`` and ``requires``, define ``_prepare`` (whole-batch
+    columns) and ``_scores`` (elementwise), optionally ``_state_terms``; then list it in
+    ``update_rules/__init__.py``.
+    """
+
+    name: ClassVar[str]
+    """The rule's public name."""
+    requires: ClassVar[tuple[str, ...]] = ()
+    """Optional TokenBatch columns that the rule reads."""
+
+    def prepare(self, batch: TokenBatch) -> TokenBatch:
+        """Add, once per optimizer step and on all rows of all ranks, what needs the whole batch.
+
+        Raises:
+            ValueError: a required column is missing, an all-False mask, or values that are not
+                finite on masked tokens; the message names the column.
+        """
+        batch.require(self.name, *self.requires)
+        _check_values(batch, self.requires)
+        return self._prepare(batch).with_prepared(**{f"{self.name}.prepared": batch.mask})
+
+    def scores(self, batch: TokenBatch) -> Array:
+        """d objective / d log_prob divided by ``weight``, ratio included: [..., sequences, positions].
+
+        Elementwise on a prepared batch, so any cut into micro-batches gives the same step; 0 where
+        the mask is False. An unprepared batch is prepared first.
+        """
+        batch = self._prepared(batch)
+        xp = namespace(batch.log_prob)
+        return xp.where(batch.mask, self._scores(batch), xp.zeros_like(batch.log_prob))
+
+    def state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+        """Coefficients of the gradients of state functions, each [..., sequences, positions].
+
+        Keys: "entropy", "clamped_entropy", "reference_kl". Elementwise, like `scores`.
+        """
+        return self._state_terms(self._prepared(batch))
+
+    def metrics(self, batch: TokenBatch) -> dict[str, Array]:
+        """What a log should show of this step (each [...]), such as the share of dead groups."""
+        return {}
+
+    def controller(self) -> Any | None:
+        """A new closed loop that chooses the second batch's temperature; None: no second batch."""
+        return None
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        return batch
+
+    def _scores(self, batch: TokenBatch) -> Array:
+        return namespace(batch.log_prob).zeros_like(batch.log_prob)
+
+    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+        return {}
+
+    def _prepared(self, batch: TokenBatch) -> TokenBatch:
+        return batch if f"{self.name}.prepared" in batch.prepared else self.prepare(batch)
+
+
+def _check_values(batch: TokenBatch, names: tuple[str, ...]) -> None:
+    xp = namespace(batch.log_prob)
+    if not bool(xp.all(xp.any(batch.mask, axis=(-2, -1)))):
+        raise ValueError("the mask is False everywhere: the batch has no response token")
+    for name in ("log_prob", "old_log_prob", "reward", "weight", *names):
+        column = getattr(batch, name)
+        # An action of probability 0 in an exact listing has log-probability -inf and weight 0.
+        counts = batch.mask & (batch.weight != 0) if name.endswith("log_prob") else batch.mask
+        if not bool(xp.all(xp.isfinite(column) | ~counts)):
+            raise ValueError(
+                f"column '{name}' holds NaN or infinite values on response tokens: look for a "
+                "diverged policy or a faulty reward function"
+            )

@@ -1,0 +1,43 @@
+"""Errors that a user can act on: one sentence, the offending value, the remedy, no traceback."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+
+def lookup(mapping: Mapping[str, Value], name: str, kind: str) -> Value:
+    """``mapping[name]``, or a ValueError that names the nearest known names.
+
+    Args:
+        mapping: known names and what they stand for.
+        name: what the user asked for.
+        kind: what it is a name of, in the singular ("update rule", "claim").
+    """
+    if name in mapping:
+        return mapping[name]
+    near = difflib.get_close_matches(name, mapping, n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(mapping))}"
+    raise ValueError(f"unknown {kind} '{name}': {hint}")
+
+
+def run_command(main: Callable[[], int | None]) -> None:
+    """Run a command-line entry point and exit.
+
+    ValueError and OSError are a user's to mend: they are printed as one line and the exit status is
+    2. Anything else is a bug of ours and keeps its traceback. Ctrl-C exits with 130.
+    """
+    try:
+        status = main()
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        status = 2
+    except KeyboardInterrupt:
+        print("interrupted; finished results are kept, run the same command to resume",
+              file=sys.stderr)
+        status = 130
+    sys.exit(status)

@@ -1,0 +1,153 @@
+"""Softmax formulas written once for two number systems: float64 arrays and arrays of Arb balls.
+
+A margin made of these functions and of ``+ - * /`` can be evaluated on millions of instances in
+float64 and then, unchanged, in ball arithmetic, where its sign is a proof. Numpy's ``exp``, ``log``,
+``sqrt`` and ``log1p`` call the method of that name on each element of an object array, so the same
+line serves both; the few places where balls and floats differ (maxima, comparisons) are here.
+
+Actions are on the last axis, leading axes are a batch, temperatures and learning rates have the
+shape of the batch. Entropy is in nats.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+"""numpy array: float64, or objects that are Arb balls."""
+
+
+class UndecidedComparison(Exception):
+    """Two balls overlap: more precision may tell which is larger."""
+
+
+def is_exact(values: Array) -> bool:
+    """Whether ``values`` holds balls (or other exact numbers) rather than floats."""
+    return np.asarray(values).dtype == object
+
+
+def maximum(x: Array, y: Array) -> Array:
+    """Elementwise maximum, enclosing both when balls overlap."""
+    if is_exact(x) or is_exact(y):
+        return np.frompyfunc(lambda a, b: _ball(a).max(_ball(b)), 2, 1)(x, y)
+    return np.maximum(x, y)
+
+
+def minimum(x: Array, y: Array) -> Array:
+    """Elementwise minimum, enclosing both when balls overlap."""
+    return -maximum(-x, -y)
+
+
+def largest(x: Array, mask: Array | None = None) -> Array:
+    """Maximum over actions (those in ``mask``); one must be in it."""
+    if not is_exact(x):
+        return np.max(x if mask is None else np.where(mask, x, -np.inf), axis=-1)
+    rows = x.reshape(-1, x.shape[-1])
+    masks = np.broadcast_to(True if mask is None else mask, x.shape).reshape(rows.shape)
+    tops = np.empty(len(rows), dtype=object)
+    for k, (row, kept_here) in enumerate(zip(rows, masks, strict=True)):
+        kept = row[kept_here]
+        top = kept[0]
+        for value in kept[1:]:
+            top = top.max(value)
+        tops[k] = top
+    return tops.reshape(x.shape[:-1])
+
+
+def smallest(x: Array, mask: Array | None = None) -> Array:
+    """Minimum over actions (those in ``mask``)."""
+    return -largest(-x, mask)
+
+
+def less(x: Array, y: Array) -> Array:
+    """Boolean array x < y; raises `UndecidedComparison` where balls overlap."""
+    if not (is_exact(x) or is_exact(y)):
+        return np.less(x, y)
+
+    def decide(a: Any, b: Any) -> bool:
+        difference = _ball(a) - _ball(b)
+        if difference < 0:
+            return True
+        if difference >= 0:
+            return False
+        raise UndecidedComparison
+
+    return np.frompyfunc(decide, 2, 1)(x, y).astype(bool)
+
+
+def total(values: Array, mask: Array | None = None) -> Array:
+    """Sum over actions (those in ``mask``)."""
+    return np.sum(values if mask is None else np.where(mask, values, 0 * values), axis=-1)
+
+
+def mean(probabilities: Array, values: Array) -> Array:
+    """Expectation over actions."""
+    return np.sum(probabilities * values, axis=-1)
+
+
+def softmax(logits: Array, temperature: Array | None = None) -> Array:
+    """softmax(logits / temperature)."""
+    _, exponentials, normalizer = _shifted(logits, temperature)
+    return exponentials / normalizer[..., None]
+
+
+def log_softmax(logits: Array, temperature: Array | None = None) -> Array:
+    """Logarithm of `softmax`."""
+    shifted, exponentials, normalizer = _shifted(logits, temperature)
+    return shifted - _log_normalizer(shifted, exponentials, normalizer)[..., None]
+
+
+def entropy(logits: Array, temperature: Array | None = None) -> Array:
+    """Entropy of softmax(logits / temperature), accurate near a deterministic policy."""
+    shifted, exponentials, normalizer = _shifted(logits, temperature)
+    depth = np.sum(exponentials * -shifted, axis=-1) / normalizer
+    return _log_normalizer(shifted, exponentials, normalizer) + depth
+
+
+def binary_entropy(p: Array) -> Array:
+    """-p log p - (1 - p) log(1 - p), for p strictly between 0 and 1."""
+    return -p * np.log(p) - (1 - p) * np.log1p(-p)
+
+
+def centered(probabilities: Array, values: Array) -> Array:
+    """values - E[values], summed over pairs: exact zeros at ties and no cancellation of signs."""
+    differences = values[..., :, None] - values[..., None, :]
+    return np.sum(probabilities[..., None, :] * differences, axis=-1)
+
+
+def covariance(probabilities: Array, x: Array, y: Array) -> Array:
+    """Covariance of x and y over actions."""
+    return np.sum(probabilities * centered(probabilities, x) * centered(probabilities, y), axis=-1)
+
+
+def per_action(scalar: Array) -> Array:
+    """A scalar per instance, shaped to broadcast over actions."""
+    return np.asarray(scalar)[..., None]
+
+
+def _shifted(logits: Array, temperature: Array | None) -> tuple[Array, Array, Array]:
+    if is_exact(logits):
+        # Balls have unbounded exponents, so no shift is needed: any reference action will do.
+        shifted = logits - logits[..., :1]
+    else:
+        shifted = logits - np.max(logits, axis=-1, keepdims=True)
+    if temperature is not None:
+        shifted = shifted / per_action(temperature)
+    exponentials = np.exp(shifted)
+    return shifted, exponentials, np.sum(exponentials, axis=-1)
+
+
+def _log_normalizer(shifted: Array, exponentials: Array, normalizer: Array) -> Array:
+    if is_exact(shifted):
+        return np.log(normalizer)
+    # log1p over all but one maximal action keeps the digits that log(1 + rest) would lose.
+    is_top = np.arange(shifted.shape[-1]) == np.argmax(shifted, axis=-1)[..., None]
+    return np.log1p(np.sum(np.where(is_top, 0.0, exponentials), axis=-1))
+
+
+def _ball(value: Any) -> Any:
+    from flint import arb
+
+    return value if isinstance(value, arb) else arb(value)

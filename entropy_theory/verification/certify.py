@@ -1,0 +1,226 @@
+"""Signs proved in ball arithmetic (Arb through python-flint).
+
+A ball encloses the exact value, so "the ball lies below zero" is a proof. Comparisons have three
+values; an undecided one is repeated at doubled precision, up to a ceiling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from entropy_theory.verification.arithmetic import UndecidedComparison
+from entropy_theory.verification.claim import Outcome, Relation, Statement, Step
+from entropy_theory.verification.instances import Instance, as_balls
+
+FIRST_BITS = 64
+CEILING = 4096
+"""Bits beyond which a sign is reported undecided (an exact zero never becomes decided)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Certificate:
+    """What ball arithmetic says about a statement at one instance.
+
+    Attributes:
+        status: "violated", "holds", "outside" (a hypothesis fails) or "undecided".
+        interval: decimal enclosure of the margin.
+        bits: precision at which it was decided.
+    """
+
+    status: Literal["violated", "holds", "outside", "undecided"]
+    interval: str
+    bits: int
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Set Arb's working precision, which is global state, and restore it."""
+    from flint import ctx
+
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+def sign(ball: Any) -> int | None:
+    """-1, 0 or 1 where the ball proves it, else None."""
+    if ball > 0:
+        return 1
+    if ball < 0:
+        return -1
+    return 0 if ball == 0 else None
+
+
+def decided_sign(
+    function: Callable[[], Any], *, first_bits: int = FIRST_BITS, ceiling: int = CEILING
+) -> tuple[int | None, str, int]:
+    """Sign of the number that ``function`` encloses, with the precision doubled until it is decided.
+
+    Returns:
+        (sign or None, enclosure, bits).
+    """
+    bits, ball = first_bits, None
+    while bits <= ceiling:
+        with precision(bits):
+            try:
+                ball = function()
+            except UndecidedComparison:
+                ball = None
+            else:
+                if (found := sign(ball)) is not None:
+                    return found, enclosure(ball), bits
+        bits *= 2
+    return None, "" if ball is None else enclosure(ball), bits // 2
+
+
+def enclosure(ball: Any) -> str:
+    """A ball in decimal, ``[midpoint +/- radius]``, eight digits."""
+    text: str = ball.str(8, radius=True)
+    return text if text.startswith("[") else f"[{text}]"
+
+
+def check_instance(
+    statement: Statement, instance: Instance, *, ceiling: int = CEILING
+) -> Certificate:
+    """Whether the statement is violated at an instance of exact data, as proved by balls.
+
+    An identity holds where the ball contains zero at the ceiling's precision or below 1e-30.
+
+    Raises:
+        ValueError: the margin is NaN.
+    """
+    bits, interval = FIRST_BITS, ""
+    while bits <= ceiling:
+        with precision(bits):
+            try:
+                status, interval = _status(statement, instance)
+            except UndecidedComparison:
+                status = "undecided"
+        if status != "undecided":
+            return Certificate(status=status, interval=interval, bits=bits)  # type: ignore[arg-type]
+        bits *= 2
+    return Certificate(status="undecided", interval=interval, bits=bits // 2)
+
+
+def _status(statement: Statement, instance: Instance) -> tuple[str, str]:
+    batch = as_balls(instance)
+    hypotheses = [holds(condition.value(batch), condition.relation)
+                  for condition in statement.conditions]
+    if False in hypotheses:
+        return "outside", ""
+    margins = np.asarray(statement.margin(batch), dtype=object).reshape(-1)
+    if any(m.is_nan() for m in margins):
+        # At low precision a ball can overflow to NaN without the margin being one.
+        return "undecided", "[nan]"
+    worst = _worst(statement.relation, margins)
+    if None in hypotheses:
+        return "undecided", enclosure(worst)
+    verdicts = [_conclusion(statement.relation, m) for m in margins]
+    if False in verdicts:
+        return "violated", enclosure(worst)
+    return ("undecided" if None in verdicts else "holds"), enclosure(worst)
+
+
+def _worst(relation: Relation, margins: np.ndarray) -> Any:
+    if relation == "==":
+        return max(margins, key=lambda m: abs(float(m.mid())))
+    return min(margins, key=lambda m: float(m.mid()))
+
+
+def _conclusion(relation: Relation, margin: Any) -> bool | None:
+    if relation == "==":
+        if not margin.contains(0):
+            return False
+        return True if margin.rad() < 1e-30 else None
+    return _decide(relation, margin)
+
+
+def _decide(relation: Relation, ball: Any) -> bool | None:
+    """Whether ball RELATION 0, None if the ball leaves it open."""
+    if relation == ">":
+        return True if ball > 0 else False if ball <= 0 else None
+    return True if ball >= 0 else False if ball < 0 else None
+
+
+def holds(value: Any, relation: Relation) -> bool | None:
+    """Whether a hypothesis holds at a batch of one; None if the balls leave it open."""
+    answers: list[bool | None] = []
+    for entry in np.asarray(value).reshape(-1):
+        if isinstance(entry, (bool, np.bool_)):
+            answers.append(bool(entry))
+        else:
+            answers.append(_decide(relation, entry))
+    if False in answers:
+        return False
+    return None if None in answers else True
+
+
+def positive(
+    name: str, statement: str, function: Callable[[], Any], *, uses: Sequence[str] = ()
+) -> Step:
+    """A proof step: the number that ``function`` encloses is above zero."""
+
+    def check(seconds: float) -> tuple[Outcome, str]:
+        found, interval, bits = decided_sign(function)
+        if found is None:
+            return "undecided", f"sign of {interval} undecided at {bits} bits"
+        return ("pass" if found > 0 else "fail"), f"{interval} at {bits} bits"
+
+    return Step(name=name, statement=statement, method="certify", check=check, uses=tuple(uses))
+
+
+def positive_on_box(
+    name: str,
+    statement: str,
+    function: Callable[..., Any],
+    box: Sequence[tuple[float, float]],
+    *,
+    uses: Sequence[str] = (),
+    bits: int = 128,
+    most_boxes: int = 20_000,
+) -> Step:
+    """A proof step: ``function`` of balls is above zero on a whole box, by branch and bound.
+
+    A box whose image is not decided is halved along its longest side. An equality locus cannot be
+    proved this way (boxes pile up on it): the step then ends undecided at ``most_boxes``.
+    """
+
+    def check(seconds: float) -> tuple[Outcome, str]:
+        from flint import arb
+
+        pending, done = [tuple((arb(a), arb(b)) for a, b in box)], 0
+        with precision(bits):
+            while pending and done < most_boxes:
+                sides = pending.pop()
+                done += 1
+                image = function(*[_hull(a, b) for a, b in sides])
+                if image > 0:
+                    continue
+                if image <= 0 or function(*[(a + b) / 2 for a, b in sides]) <= 0:
+                    where = ", ".join(enclosure((a + b) / 2) for a, b in sides)
+                    return "fail", f"not above zero at {where}"
+                k = max(range(len(sides)), key=lambda j: float((sides[j][1] - sides[j][0]).mid()))
+                low, high = sides[k]
+                middle = (low + high) / 2
+                # The midpoint of two dyadics is exact at this precision.
+                pending.append((*sides[:k], (low, middle), *sides[k + 1:]))
+                pending.append((*sides[:k], (middle, high), *sides[k + 1:]))
+        if pending:
+            return "undecided", f"{len(pending)} boxes open after {done}"
+        return "pass", f"{done} boxes at {bits} bits"
+
+    return Step(name=name, statement=statement, method="certify", check=check, uses=tuple(uses))
+
+
+def _hull(low: Any, high: Any) -> Any:
+    from flint import arb
+
+    return arb((low + high) / 2, (high - low) / 2)

@@ -1,0 +1,229 @@
+"""The checks of a claim, in order, and what each may cost.
+
+A check is one unit of work with a time limit: a proof step, a search, a mutant. It returns evidence
+and never raises: an exception inside becomes evidence with the outcome "error".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from entropy_theory.verification import certify
+from entropy_theory.verification.claim import (
+    Claim,
+    Convergence,
+    Evidence,
+    Method,
+    Mutant,
+    Statement,
+    Step,
+    Target,
+)
+from entropy_theory.verification.convergence import check_convergence
+from entropy_theory.verification.instances import Instance, Instances, from_json
+from entropy_theory.verification.property_based import check_property
+from entropy_theory.verification.search import Effort, describe, search
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Profile:
+    """How much work a run does.
+
+    Attributes:
+        search: effort on the statement and its repair.
+        mutant_search: effort on each mutant.
+        examples: Hypothesis examples on the statement; a third of it on the repair.
+        mutant_examples: Hypothesis examples on each mutant.
+        orders: instances at which an order of convergence is measured.
+        step_seconds: limit for one proof step (z3 reports its own time-out first).
+        check_seconds: limit for any other check; a process over its limit is killed.
+    """
+
+    search: Effort
+    mutant_search: Effort
+    examples: int
+    mutant_examples: int
+    orders: int
+    step_seconds: float
+    check_seconds: float
+
+
+QUICK = Profile(
+    search=Effort(largest_total=9, random_cases=60_000, ascents=4, seconds=6.0),
+    mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=2, seconds=3.0),
+    examples=150,
+    mutant_examples=60,
+    orders=12,
+    step_seconds=20.0,
+    check_seconds=30.0,
+)
+FULL = Profile(
+    search=Effort(largest_total=14, random_cases=3_000_000, ascents=24, seconds=60.0),
+    mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=10.0),
+    examples=3000,
+    mutant_examples=300,
+    orders=150,
+    step_seconds=60.0,
+    check_seconds=150.0,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One unit of work.
+
+    Attributes:
+        method: what kind of check it is.
+        target: what it is about.
+        name: the step or mutant, if it is one.
+        limit: seconds after which its process is killed.
+        run: does it.
+    """
+
+    method: Method
+    target: Target
+    name: str
+    limit: float
+    run: Callable[[], list[Evidence]]
+
+
+def checks(
+    claim: Claim, profile: Profile, *, accepted_counterexample: dict | None = None
+) -> list[Check]:
+    """All checks of a claim.
+
+    Args:
+        claim: what is checked.
+        profile: how much work to do.
+        accepted_counterexample: the one in the accepted ledger, re-checked by code that did not
+            find it.
+    """
+    seed = zlib.crc32(claim.id.encode())
+    plan = _statement_checks(claim.statement, claim.instances, claim.witnesses, profile,
+                             "statement", seed)
+    if claim.convergence is not None:
+        plan.append(_convergence_check(claim.convergence, claim.instances, profile, seed))
+    if claim.repair is not None:
+        plan += _statement_checks(claim.repair, claim.instances, claim.witnesses, profile,
+                                  "repair", seed + 1)
+    plan += [_step_check(step, "negation", profile) for step in claim.negation]
+    for printed in claim.printed_proof:
+        plan.append(_step_check(printed.as_printed, "printed proof", profile))
+        if printed.completed is not None:
+            plan.append(_step_check(printed.completed, "printed proof", profile))
+    if accepted_counterexample is not None:
+        plan.append(_recheck(claim, accepted_counterexample, profile))
+    plan += [_mutant_check(claim, mutant, profile, seed) for mutant in mutants(claim)]
+    return plan
+
+
+def mutants(claim: Claim) -> Sequence[Mutant]:
+    """The claim's mutants; a claim that ships none gets its own conclusion reversed."""
+    if claim.mutants:
+        return claim.mutants
+    true = claim.repair or claim.statement
+    if true.relation == "==":
+        wrong = dataclasses.replace(
+            true, margin=lambda i: true.margin(i) + 1e-6, proof=()
+        )
+        return (Mutant(name="right side off by 1e-6", statement=wrong),)
+    wrong = dataclasses.replace(true, margin=lambda i: -true.margin(i) - 1e-9, proof=())
+    return (Mutant(name="conclusion reversed", statement=wrong),)
+
+
+def run_check(check: Check) -> list[Evidence]:
+    """The evidence of a check, an exception included."""
+    started = time.monotonic()
+    try:
+        return check.run()
+    except Exception as error:
+        return [Evidence(method=check.method, outcome="error", target=check.target, name=check.name,
+                         seconds=time.monotonic() - started,
+                         detail=f"{type(error).__name__}: {error}")]
+
+
+def _statement_checks(
+    statement: Statement,
+    instances: Instances,
+    witnesses: tuple[Instance, ...],
+    profile: Profile,
+    target: Target,
+    seed: int,
+) -> list[Check]:
+    examples = profile.examples if target == "statement" else profile.examples // 3
+    return [
+        *(_step_check(step, target, profile) for step in statement.proof),
+        Check(method="search", target=target, name="", limit=profile.check_seconds,
+              run=lambda: search(statement, instances, profile.search, seed=seed,
+                                 witnesses=witnesses, target=target)),
+        Check(method="property", target=target, name="", limit=profile.check_seconds,
+              run=lambda: check_property(statement, instances, examples, target=target)),
+    ]
+
+
+def _step_check(step: Step, target: Target, profile: Profile) -> Check:
+    def run() -> list[Evidence]:
+        started = time.monotonic()
+        outcome, detail = step.check(profile.step_seconds)
+        return [Evidence(method=step.method, outcome=outcome, detail=detail, target=target,
+                         name=step.name, seconds=time.monotonic() - started)]
+
+    return Check(method=step.method, target=target, name=step.name,
+                 limit=profile.step_seconds * 1.5 + 10, run=run)
+
+
+def _convergence_check(
+    convergence: Convergence, instances: Instances, profile: Profile, seed: int
+) -> Check:
+    return Check(
+        method="convergence", target="statement", name="", limit=profile.check_seconds,
+        run=lambda: check_convergence(convergence, instances, profile.orders, seed=seed),
+    )
+
+
+def _recheck(claim: Claim, stored: dict, profile: Profile) -> Check:
+    def run() -> list[Evidence]:
+        started = time.monotonic()
+        data = {name: value for name, value in stored.items() if name != "margin_interval"}
+        certificate = certify.check_instance(claim.statement, from_json(data))
+        refutes = certificate.status == "violated"
+        return [Evidence(
+            method="certify", outcome="fail" if refutes else "error", cases=1,
+            seconds=time.monotonic() - started,
+            detail=f"accepted counterexample {describe(data)}: {certificate.status}, margin "
+                   f"{certificate.interval} at {certificate.bits} bits",
+            counterexample={**data, "margin_interval": certificate.interval} if refutes else None,
+        )]
+
+    return Check(method="certify", target="statement", name="", limit=profile.check_seconds, run=run)
+
+
+def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> Check:
+    """Passes if at least one method rejects the mutant; the detail says which did."""
+
+    def run() -> list[Evidence]:
+        started = time.monotonic()
+        instances = mutant.instances or claim.instances
+        evidence: list[Evidence] = []
+        for step in mutant.statement.proof:
+            outcome, detail = step.check(profile.step_seconds)
+            evidence.append(Evidence(method=step.method, outcome=outcome, detail=detail))
+        evidence += search(mutant.statement, instances, profile.mutant_search, seed=seed)
+        evidence += check_property(mutant.statement, instances, profile.mutant_examples)
+        if mutant.convergence is not None:
+            evidence += check_convergence(mutant.convergence, instances, 4, seed=seed)
+        rejecting = list(dict.fromkeys(e.method for e in evidence if e.outcome == "fail"))
+        missed = [e.method for e in evidence if e.outcome != "fail"]
+        detail = f"rejected by {', '.join(rejecting)}" if rejecting else "survives every check"
+        if rejecting and missed:
+            detail += f" (not by {', '.join(missed)})"
+        return [Evidence(method="mutant", outcome="pass" if rejecting else "fail", target="mutant",
+                         name=mutant.name, detail=detail, cases=sum(e.cases for e in evidence),
+                         seconds=time.monotonic() - started)]
+
+    return Check(method="mutant", target="mutant", name=mutant.name, limit=profile.check_seconds,
+                 run=run)

@@ -1,0 +1,231 @@
+"""What a claim is.
+
+A claim states something about every instance of a set: under its hypotheses the *margin* is above
+zero (or at least zero, or exactly zero for an identity). It brings the steps of a proof if there is
+one, the printed proof's steps if the source has one, a repaired statement if the printed one fails,
+and mutants: deliberately wrong variants that the same checks must reject.
+
+Nothing here says whether the claim is true: that is `verdict.derive`, from evidence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Literal
+
+from entropy_theory.verification.instances import Instance, Instances
+
+Relation = Literal[">", ">=", "=="]
+Method = Literal["symbolic", "smt", "property", "search", "certify", "convergence", "mutant"]
+Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped"]
+Target = Literal["statement", "repair", "negation", "printed proof", "mutant"]
+
+METHODS: tuple[Method, ...] = (
+    "symbolic", "smt", "property", "search", "certify", "convergence", "mutant",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """What one method found.
+
+    Attributes:
+        method: how it was checked.
+        outcome: "pass" supports the target, "fail" refutes it.
+        detail: one line for the reader.
+        cases: instances looked at (0 where the method has none).
+        seconds: wall-clock time.
+        target: what was checked.
+        name: the proof step or the mutant, where there is one.
+        counterexample: exact data of a certified violation, with its ``margin_interval``.
+    """
+
+    method: Method
+    outcome: Outcome
+    detail: str
+    cases: int = 0
+    seconds: float = 0.0
+    target: Target = "statement"
+    name: str = ""
+    counterexample: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    """A hypothesis: it holds where ``value`` is above zero (or at least zero).
+
+    Attributes:
+        latex: as written in the statement.
+        value: batch -> numbers, or booleans that say directly where it holds.
+        relation: ">" or ">=".
+    """
+
+    latex: str
+    value: Callable[[SimpleNamespace], Any]
+    relation: Relation = ">"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One machine-checked step of a proof.
+
+    Attributes:
+        name: short name, referred to in ``uses``.
+        statement: what it says.
+        method: which checker decides it.
+        check: runs the checker, given seconds; returns (outcome, detail).
+        uses: names of earlier steps that it rests on.
+        axioms: facts taken for granted ("a finite sum of nonnegative terms is nonnegative").
+        cross_check: a second, independent check that nothing rests on.
+    """
+
+    name: str
+    statement: str
+    method: Method
+    check: Callable[[float], tuple[Outcome, str]]
+    uses: tuple[str, ...] = ()
+    axioms: tuple[str, ...] = ()
+    cross_check: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrintedStep:
+    """A step of the proof as printed: does it follow from what is printed before it?
+
+    Attributes:
+        as_printed: the inference with the premises that the source states.
+        completed: the same inference with the unstated premise that makes it valid; None where
+            nothing is missing.
+    """
+
+    as_printed: Step
+    completed: Step | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """Hypotheses and conclusion, with the proof if there is one.
+
+    Attributes:
+        latex: the statement in words and LaTeX.
+        margin: batch -> numbers; the conclusion holds where margin RELATION 0.
+        relation: ">", ">=", or "==" for an identity (margin = left minus right side).
+        conditions: hypotheses.
+        proof: machine-checked steps; with all of them the statement holds for every n.
+    """
+
+    latex: str
+    margin: Callable[[SimpleNamespace], Any]
+    relation: Relation = ">="
+    conditions: tuple[Condition, ...] = ()
+    proof: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Convergence:
+    """A remainder that should vanish with a known order in a small parameter.
+
+    Attributes:
+        remainder: (instance as balls, step size as ball) -> ball(s); the neglected part.
+        order: the order claimed.
+        bound: (instance as balls, step size as ball) -> ball(s); |remainder| <= bound, if claimed.
+        parameter: its name.
+    """
+
+    remainder: Callable[[SimpleNamespace, Any], Any]
+    order: int
+    bound: Callable[[SimpleNamespace, Any], Any] | None = None
+    parameter: str = "learning rate"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mutant:
+    """A wrong variant of the claim: some check must reject it.
+
+    Attributes:
+        name: what was changed.
+        statement: the wrong statement (its proof steps, if any, are wrong too).
+        convergence: a wrong remainder, where the claim is about one.
+        instances: where the mutant lives, if not where the claim does.
+    """
+
+    name: str
+    statement: Statement
+    convergence: Convergence | None = None
+    instances: Instances | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """A statement of a source, and everything needed to judge it.
+
+    Attributes:
+        id: SOURCE.KIND-NUMBER[part], such as ``aepo.theorem-4.3b``.
+        source: paper and place.
+        title: a few words.
+        statement: as printed (or its precise reading).
+        instances: the set it quantifies over.
+        repair: a corrected statement, where the printed one fails.
+        repair_note: which hypothesis or constant the repair adds.
+        negation: steps that prove the statement false beyond its counterexamples.
+        printed_proof: the source's own proof, step by step; empty if it prints none.
+        convergence: the order of a remainder; its presence makes the claim a first-order one.
+        mutants: wrong variants, at least one.
+        witnesses: instances known to be telling; always checked, first.
+    """
+
+    id: str
+    source: str
+    title: str
+    statement: Statement
+    instances: Instances
+    repair: Statement | None = None
+    repair_note: str = ""
+    negation: tuple[Step, ...] = ()
+    printed_proof: tuple[PrintedStep, ...] = ()
+    convergence: Convergence | None = None
+    mutants: tuple[Mutant, ...] = ()
+    witnesses: tuple[Instance, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z0-9-]+\.[a-zA-Z0-9.-]+", self.id):
+            raise ValueError(f"claim id '{self.id}' must look like source.kind-number")
+        for proof in (self.statement.proof, self.repair.proof if self.repair else (), self.negation):
+            _check_order(self.id, proof)
+
+
+def variant(statement: Statement, **changes: Any) -> Statement:
+    """A mutant's statement: the given one with some parts changed and no proof of its own."""
+    return dataclasses.replace(statement, **{"proof": (), **changes})
+
+
+def without(statement: Statement, *latex: str) -> Statement:
+    """The statement with the named hypotheses dropped; an unknown name is an error."""
+    known = {condition.latex for condition in statement.conditions}
+    for name in latex:
+        if name not in known:
+            raise ValueError(f"no hypothesis '{name}' to drop; there are {sorted(known)}")
+    kept = tuple(c for c in statement.conditions if c.latex not in latex)
+    return variant(statement, conditions=kept)
+
+
+def _check_order(claim_id: str, proof: tuple[Step, ...]) -> None:
+    """Each step may rest only on earlier ones, and nothing is proved that the last does not need."""
+    seen: set[str] = set()
+    for step in proof:
+        if step.name in seen:
+            raise ValueError(f"{claim_id}: two proof steps are called '{step.name}'")
+        missing = [name for name in step.uses if name not in seen]
+        if missing:
+            raise ValueError(f"{claim_id}: step '{step.name}' uses {missing}, not proved before it")
+        seen.add(step.name)
+    if proof:
+        used = {name for step in proof for name in step.uses}
+        last = [step for step in proof if not step.cross_check][-1]
+        idle = [s.name for s in proof if s.name not in used and s is not last and not s.cross_check]
+        if idle:
+            raise ValueError(f"{claim_id}: proof steps {idle} are used by no later step")

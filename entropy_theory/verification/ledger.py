@@ -1,0 +1,110 @@
+"""The ledger: every claim's verdict and evidence as JSON, and the accepted ledger beside it.
+
+The accepted ledger (claims/ledger.json, committed) holds what the last accepted run concluded,
+without timings: id, verdict, printed proof, counterexample. A run whose verdicts differ from it fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from entropy_theory.results import provenance, read_json, write_json
+from entropy_theory.verification.claim import Claim, Evidence
+from entropy_theory.verification.verdict import Verdict
+
+PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint")
+
+
+def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[str, Any]:
+    """One claim as the ledger shows it."""
+    statement = claim.statement.latex
+    if claim.repair is not None:
+        statement += f" Repaired: {claim.repair.latex}"
+    hypotheses = [condition.latex for condition in claim.statement.conditions]
+    if claim.repair is not None:
+        hypotheses += [
+            f"(repaired) {condition.latex}"
+            for condition in claim.repair.conditions
+            if condition.latex not in hypotheses
+        ]
+    return {
+        "id": claim.id,
+        "source": claim.source,
+        "title": claim.title,
+        "statement": statement,
+        "hypotheses": hypotheses,
+        "verdict": verdict.statement,
+        "printed_proof": verdict.printed_proof,
+        "evidence": [
+            {"method": e.method, "outcome": e.outcome, "detail": label(e) + e.detail,
+             "cases": e.cases, "seconds": round(e.seconds, 3)}
+            for e in evidence
+        ],
+        "counterexample": verdict.counterexample,
+    }
+
+
+def label(evidence: Evidence) -> str:
+    """What a piece of evidence is about, as a prefix: ``step 'Chebyshev': ``."""
+    if evidence.target == "mutant":
+        return f"mutant '{evidence.name}': "
+    about = "" if evidence.target == "statement" else evidence.target
+    step = f"step '{evidence.name}'" if evidence.name else ""
+    text = ", ".join(part for part in (about, step) if part)
+    return f"{text}: " if text else ""
+
+
+def write(path: str | Path, entries: Sequence[dict[str, Any]], *, config: Any = None) -> None:
+    """Write the full ledger as JSON, whole or not at all."""
+    write_json(path, {"provenance": provenance(config=config, seed=0, packages=PACKAGES),
+                      "claims": list(entries)})
+
+
+def accepted_path() -> Path:
+    """Where the accepted ledger is."""
+    return Path(str(files("entropy_theory") / "claims" / "ledger.json"))
+
+
+def read_accepted(path: Path | None = None) -> dict[str, dict[str, Any]]:
+    """The accepted verdicts by id; empty if there is no accepted ledger yet."""
+    path = path or accepted_path()
+    if not path.exists():
+        return {}
+    return {record["id"]: record for record in read_json(path)["claims"]}
+
+
+def accept(entries: Sequence[dict[str, Any]], path: Path | None = None) -> None:
+    """Make these verdicts the accepted ones; claims that were not run keep theirs."""
+    path = path or accepted_path()
+    accepted = read_accepted(path)
+    for record in entries:
+        accepted[record["id"]] = _lasting(record)
+    write_json(path, {"claims": [accepted[claim_id] for claim_id in sorted(accepted)]})
+
+
+def differences(
+    entries: Sequence[dict[str, Any]],
+    accepted: Mapping[str, dict[str, Any]],
+    *,
+    known_ids: Sequence[str],
+) -> list[str]:
+    """How a run differs from the accepted ledger, one line each; empty if it agrees."""
+    lines = []
+    for record in entries:
+        before = accepted.get(record["id"])
+        if before is None:
+            lines.append(f"{record['id']}: {record['verdict']}, not in the accepted ledger")
+            continue
+        for key in ("verdict", "printed_proof"):
+            if record[key] != before[key]:
+                lines.append(f"{record['id']}: {key} is {record[key]}, accepted was {before[key]}")
+    lines += [f"{claim_id}: in the accepted ledger but no longer a claim"
+              for claim_id in accepted if claim_id not in known_ids]
+    return lines
+
+
+def _lasting(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: record[key] for key in ("id", "verdict", "printed_proof", "counterexample")}

@@ -1,0 +1,86 @@
+"""Hypothesis on a statement: thousands of instances, the violation shrunk to a small readable one."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.verification import certify
+from entropy_theory.verification.claim import Evidence, Statement, Target
+from entropy_theory.verification.instances import Instance, Instances, as_batch
+from entropy_theory.verification.search import describe, evaluate, record
+
+
+class _Violation(AssertionError):
+    """A violation that ball arithmetic has proved; Hypothesis shrinks what raises it."""
+
+
+def check_property(
+    statement: Statement,
+    instances: Instances,
+    examples: int,
+    *,
+    target: Target = "statement",
+) -> list[Evidence]:
+    """Evidence of ``examples`` Hypothesis examples; deterministic, no example database.
+
+    A float violation is put to ball arithmetic before it counts, so the shrunk instance is certified.
+    """
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import target as steer
+
+    started = time.monotonic()
+    counts = {"met": 0, "drawn": 0}
+    violations: list[tuple[Instance, certify.Certificate]] = []
+
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.target, Phase.shrink),
+        print_blob=False,
+        report_multiple_bugs=False,
+    )
+    @given(instances.strategy)
+    def run(instance: Instance) -> None:
+        counts["drawn"] += 1
+        margins, meets = evaluate(statement, as_batch(instance))
+        if not meets[0]:
+            return
+        counts["met"] += 1
+        margin = float(margins[0])
+        if examples >= 1000 and np.isfinite(margin):
+            steer(-margin)
+        if margin > 0 or (statement.relation != ">" and margin == 0):
+            return
+        if statement.relation == "==" and margin >= -1e-9:
+            return
+        certificate = certify.check_instance(statement, instance, ceiling=512)
+        if certificate.status == "violated":
+            violations.append((instance, certificate))
+            raise _Violation
+
+    outcome: Any = "pass"
+    try:
+        run()
+    except _Violation:
+        outcome = "fail"
+    seconds = time.monotonic() - started
+    cases, met = counts["drawn"], counts["met"]
+    if outcome == "fail":
+        # Hypothesis runs the shrunk example last.
+        data = record(*violations[-1])
+        return [Evidence(method="property", outcome="fail", cases=cases, seconds=seconds, target=target,
+                         counterexample=data,
+                         detail=f"Hypothesis, shrunk: {describe(data)}, "
+                                f"margin {data['margin_interval']}")]
+    if met == 0:
+        return [Evidence(method="property", outcome="error", cases=cases, seconds=seconds,
+                         target=target,
+                         detail=f"vacuous: none of {cases} examples meets the hypotheses")]
+    return [Evidence(method="property", outcome="pass", cases=cases, seconds=seconds, target=target,
+                     detail=f"Hypothesis: {met} of {cases} examples met the hypotheses, none failed")]

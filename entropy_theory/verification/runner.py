@@ -1,0 +1,202 @@
+"""Many claims at once: one process per claim, a time limit per check.
+
+A worker process runs a claim's checks in order and reports each as it starts and ends. One that
+exceeds its limit is killed with its process, recorded as a time-out, and a fresh worker goes on with
+the next check; so nothing that hangs, in z3 or in a user's margin, can stop a run or pass for a pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from entropy_theory.verification.claim import Evidence
+from entropy_theory.verification.check import Profile
+
+OnEvidence = Callable[[str, Evidence], None]
+
+
+@dataclass(kw_only=True, slots=True)
+class _Worker:
+    """A process at work on one claim, and what it last said."""
+
+    claim_id: str
+    process: Any
+    connection: Connection
+    running: dict[str, Any] | None = None
+    deadline: float = float("inf")
+    evidence: list[Evidence] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """One claim to check, by reference, so that it can be sent to another process.
+
+    Attributes:
+        claim_id: which claim.
+        path: the user's file it is in; None for the package's own.
+        profile: how much work to do.
+        accepted_counterexample: the ledger's, to be re-checked.
+    """
+
+    claim_id: str
+    path: str | None
+    profile: Profile
+    accepted_counterexample: dict | None = None
+
+
+def run(
+    jobs: Mapping[str, Job],
+    *,
+    processes: int | None = None,
+    on_evidence: OnEvidence = lambda claim_id, evidence: None,
+) -> dict[str, list[Evidence]]:
+    """Check all jobs; returns the evidence by claim id, in the order of ``jobs``.
+
+    Args:
+        jobs: by claim id.
+        processes: how many run at once; default, one per core.
+        on_evidence: called with each piece of evidence as it comes in.
+
+    Raises:
+        ValueError: processes below 1.
+    """
+    processes = processes if processes is not None else os.cpu_count() or 1
+    if processes < 1:
+        raise ValueError(f"jobs must be at least 1, got {processes}")
+    context = _context()
+    results: dict[str, list[Evidence]] = {claim_id: [] for claim_id in jobs}
+    waiting = [(claim_id, 0) for claim_id in jobs]
+    workers: list[_Worker] = []
+    try:
+        while waiting or workers:
+            while waiting and len(workers) < processes:
+                claim_id, first = waiting.pop(0)
+                workers.append(_start(context, jobs[claim_id], first))
+            _listen(workers, results, on_evidence)
+            for worker in list(workers):
+                follow_up = _retire(worker, results, on_evidence)
+                if follow_up is None:
+                    continue
+                workers.remove(worker)
+                if follow_up >= 0:
+                    waiting.insert(0, (worker.claim_id, follow_up))
+    finally:
+        for worker in workers:
+            _kill(worker)
+    return results
+
+
+def _listen(
+    workers: list[_Worker], results: dict[str, list[Evidence]], on_evidence: OnEvidence
+) -> None:
+    """Take the messages that are there, waiting at most until the next deadline."""
+    nearest = min(worker.deadline for worker in workers)
+    patience = min(1.0, max(0.0, nearest - time.monotonic()))
+    ready = wait([worker.connection for worker in workers], timeout=patience)
+    for worker in workers:
+        if worker.connection not in ready:
+            continue
+        try:
+            kind, payload = worker.connection.recv()
+        except EOFError:
+            worker.process.join()
+            continue
+        if kind == "start":
+            worker.running = payload
+            worker.deadline = time.monotonic() + payload["limit"]
+        elif kind == "evidence":
+            worker.deadline = float("inf")
+            results[worker.claim_id] += payload
+            for evidence in payload:
+                on_evidence(worker.claim_id, evidence)
+            worker.running = {"next": worker.running["next"]} if worker.running else None
+        elif kind == "end":
+            worker.running = {"next": -1}
+            worker.process.join()
+
+
+def _retire(
+    worker: _Worker, results: dict[str, list[Evidence]], on_evidence: OnEvidence
+) -> int | None:
+    """None while the worker is at work; else -1 if its claim is finished or the check to resume at."""
+    now = time.monotonic()
+    overdue = now > worker.deadline
+    dead = not worker.process.is_alive() and not worker.connection.poll()
+    if not overdue and not dead:
+        return None
+    running = worker.running or {"next": 0}
+    _kill(worker)
+    if running["next"] < 0:
+        return -1
+    if "limit" not in running:
+        # It died between checks or before the first one: nothing sensible is left to run.
+        evidence = Evidence(method="search", outcome="error",
+                            detail=f"checker process died (exit code {worker.process.exitcode})")
+    elif overdue:
+        evidence = Evidence(method=running["method"], outcome="timeout", target=running["target"],
+                            name=running["name"], seconds=running["limit"],
+                            detail=f"killed at its limit of {running['limit']:.0f} s")
+    else:
+        evidence = Evidence(method=running["method"], outcome="error", target=running["target"],
+                            name=running["name"],
+                            detail=f"checker process died (exit code {worker.process.exitcode})")
+    results[worker.claim_id].append(evidence)
+    on_evidence(worker.claim_id, evidence)
+    return running["next"] if "limit" in running else -1
+
+
+def _start(context: Any, job: Job, first: int) -> _Worker:
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(job, first, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(claim_id=job.claim_id, process=process, connection=ours)
+
+
+def _kill(worker: _Worker) -> None:
+    if worker.process.is_alive():
+        worker.process.kill()
+    worker.process.join()
+    worker.connection.close()
+
+
+def _work(job: Job, first: int, connection: Connection) -> None:
+    """What a worker process does."""
+    from entropy_theory.claims import all_claims, claims_in_file
+    from entropy_theory.verification.check import checks, run_check
+
+    claims = all_claims() if job.path is None else claims_in_file(job.path)
+    plan = checks(claims[job.claim_id], job.profile,
+                  accepted_counterexample=job.accepted_counterexample)
+    for index, check in enumerate(plan[first:], start=first):
+        connection.send(("start", {"method": check.method, "target": check.target,
+                                   "name": check.name, "limit": check.limit, "next": index + 1}))
+        connection.send(("evidence", [_sendable(e) for e in run_check(check)]))
+    connection.send(("end", None))
+    connection.close()
+
+
+def _sendable(evidence: Evidence) -> Evidence:
+    return dataclasses.replace(evidence, cases=int(evidence.cases), seconds=float(evidence.seconds))
+
+
+def _context() -> Any:
+    """Fresh processes from a clean server where there is one: forking a threaded parent can hang."""
+    # Linear algebra must not start threads of its own in each of the parallel workers.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(
+        ["entropy_theory.verification.check", "entropy_theory.claims", "sympy", "z3",
+         "scipy.optimize", "hypothesis", "flint"]
+    )
+    return context

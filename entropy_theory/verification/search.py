@@ -1,0 +1,280 @@
+"""The adversary: looks for instances that violate a statement, and says how hard it tried.
+
+Three parts: every instance with small integer weights, in order of size, so that the first violation
+is the simplest; a batched random search over families in which inequalities break (ties, saturation,
+near ties); local ascent (Nelder-Mead) of the violation from the worst random points. A float violation
+is only a candidate: it counts once ball arithmetic proves it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.verification import certify
+from entropy_theory.verification.claim import Evidence, Statement, Target
+from entropy_theory.verification.instances import (
+    Batch,
+    Instance,
+    Instances,
+    as_batch,
+    as_floats,
+    pick,
+    to_json,
+)
+
+IDENTITY_TOLERANCE = 1e-9
+"""Float residual of an identity above which balls are asked; only a filter, never a verdict."""
+RECHECKED = 64
+"""How many of the worst candidates of a search are put to ball arithmetic."""
+BATCH = 4096
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Effort:
+    """How hard to look.
+
+    Attributes:
+        largest_total: integer weights are enumerated up to this sum.
+        random_cases: size of the random search.
+        ascents: local ascents, from the worst random points.
+        seconds: the search stops early at this time and reports what it did.
+    """
+
+    largest_total: int
+    random_cases: int
+    ascents: int
+    seconds: float
+
+
+def search(
+    statement: Statement,
+    instances: Instances,
+    effort: Effort,
+    *,
+    seed: int = 0,
+    witnesses: tuple[Instance, ...] = (),
+    target: Target = "statement",
+) -> list[Evidence]:
+    """Evidence of the search, followed by that of the certificates where a violation was found."""
+    started = time.monotonic()
+    deadline = started + effort.seconds
+    found: list[tuple[Instance, certify.Certificate]] = []
+    cases = met = flagged = 0
+    simplest: tuple[Instance, certify.Certificate] | None = None
+
+    for witness in witnesses:
+        certificate = certify.check_instance(statement, witness)
+        cases, met = cases + 1, met + (certificate.status != "outside")
+        if certificate.status == "violated":
+            found.append((witness, certificate))
+
+    reached = 0
+    for batch in instances.enumerate(effort.largest_total):
+        if time.monotonic() > deadline:
+            break
+        reached = int(np.sum(batch["weights"][0])) if "weights" in batch else reached + 1
+        margins, meets = evaluate(statement, batch)
+        cases, met = cases + len(margins), met + int(np.sum(meets))
+        candidates = np.flatnonzero(meets & _is_candidate(statement, margins))
+        flagged += len(candidates)
+        for index in candidates[:RECHECKED]:
+            instance = pick(batch, int(index))
+            certificate = certify.check_instance(statement, instance, ceiling=512)
+            if certificate.status == "violated":
+                simplest = instance, certificate
+                found.append(simplest)
+                break
+        if simplest:
+            break
+
+    generator = np.random.default_rng(seed)
+    worst = _Worst(limit=max(RECHECKED, effort.ascents))
+    drawn = 0
+    while drawn < effort.random_cases and time.monotonic() < deadline:
+        batch = instances.sample(generator, min(BATCH, effort.random_cases - drawn))
+        margins, meets = evaluate(statement, batch)
+        drawn, met = drawn + len(margins), met + int(np.sum(meets))
+        flagged += int(np.sum(meets & _is_candidate(statement, margins)))
+        worst.add(statement, batch, margins, meets)
+    cases += drawn
+
+    starts = worst.sorted()
+    climbed = []
+    for severity, instance in starts[: effort.ascents]:
+        if time.monotonic() > deadline:
+            break
+        climbed.append(_ascend(statement, instances, severity, instance))
+    extremes = sorted([*climbed, *starts], key=lambda entry: entry[0], reverse=True)
+    rechecked = 0
+    for severity, instance in extremes[:RECHECKED]:
+        if not _is_candidate(statement, np.array([-severity]))[0]:
+            break
+        rechecked += 1
+        certificate = certify.check_instance(statement, instance, ceiling=512)
+        if certificate.status == "violated":
+            found.append((instance, certificate))
+            break
+
+    seconds = time.monotonic() - started
+    if met == 0:
+        return [Evidence(method="search", outcome="error", cases=cases, seconds=seconds, target=target,
+                         detail=f"vacuous: none of {cases} instances meets the hypotheses")]
+    hardness = (
+        f"all integer weights of total <= {reached}, {drawn} random ({instances.families}), "
+        f"{len(climbed)} local ascents; {met} met the hypotheses"
+    )
+    if not found:
+        best = -extremes[0][0] if extremes else float("nan")
+        doubts = f"; {flagged} rounding candidates, worst {rechecked} cleared by balls" if flagged else ""
+        return [Evidence(method="search", outcome="pass", cases=cases, seconds=seconds, target=target,
+                         detail=f"no violation: {hardness}; worst margin {best:.2e}{doubts}")]
+    first, last = found[0], found[-1]
+    if simplest:
+        first = simplest
+    records = [record(*entry) for entry in (first, last)]
+    return [
+        Evidence(method="search", outcome="fail", cases=cases, seconds=seconds, target=target,
+                 counterexample=records[0],
+                 detail=f"{flagged} candidates; simplest {describe(records[0])}; "
+                        f"worst {describe(records[1])}; {hardness}"),
+        Evidence(method="certify", outcome="fail", cases=2, target=target,
+                 counterexample=records[0],
+                 detail=f"simplest: margin {first[1].interval} at {first[1].bits} bits; "
+                        f"worst: {last[1].interval}"),
+    ]
+
+
+def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+    """(margins [B], which instances meet the hypotheses [B]) in float64.
+
+    For an identity the margin is minus the largest absolute residual.
+
+    Raises:
+        ValueError: a margin is NaN where the hypotheses hold; the message shows the instance.
+    """
+    floats = as_floats(batch)
+    size = len(next(iter(batch.values())))
+    meets = np.ones(size, dtype=bool)
+    # Saturated policies overflow and underflow by design; NaN is looked for below.
+    with np.errstate(all="ignore"):
+        for condition in statement.conditions:
+            value = np.asarray(condition.value(floats))
+            if value.dtype != bool:
+                value = value > 0 if condition.relation == ">" else value >= 0
+            meets &= value
+        margins = np.asarray(statement.margin(floats), dtype=float)
+    if margins.shape[:1] != (size,):
+        raise ValueError(
+            f"the margin must return one number per instance: shape ({size}, ...), "
+            f"got {margins.shape}"
+        )
+    margins = margins.reshape(size, -1)
+    margins = -np.max(np.abs(margins), axis=1) if statement.relation == "==" else margins.min(axis=1)
+    broken = np.flatnonzero(np.isnan(margins) & meets)
+    if broken.size:
+        raise ValueError(f"the margin is NaN at {describe(to_json(pick(batch, int(broken[0]))))}")
+    return margins, meets
+
+
+def record(instance: Instance, certificate: certify.Certificate) -> dict[str, Any]:
+    """A counterexample as the ledger stores it."""
+    data = to_json(instance)
+    if "weights" in data:
+        data.pop("logits", None)
+    return {**data, "margin_interval": certificate.interval}
+
+
+def describe(data: dict[str, Any]) -> str:
+    """A counterexample on one line; actions are numbered from 1."""
+    parts = []
+    for name, value in data.items():
+        if name == "margin_interval":
+            continue
+        if isinstance(value, list) and value and all(isinstance(v, bool) for v in value):
+            chosen = ",".join(str(k + 1) for k, v in enumerate(value) if v)
+            parts.append(f"{name}={{{chosen}}}")
+        elif isinstance(value, list):
+            parts.append(f"{name}=({','.join(_short(v) for v in value)})")
+        else:
+            parts.append(f"{name}={_short(value)}")
+    return " ".join(parts)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"({','.join(_short(v) for v in value)})"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _is_candidate(statement: Statement, margins: np.ndarray) -> np.ndarray:
+    if statement.relation == "==":
+        return margins < -IDENTITY_TOLERANCE
+    return margins <= 0 if statement.relation == ">" else margins < 0
+
+
+class _Worst:
+    """The instances with the smallest margins seen so far."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._heap: list[tuple[float, int, Instance]] = []
+        self._count = 0
+
+    def add(
+        self, statement: Statement, batch: Batch, margins: np.ndarray, meets: np.ndarray
+    ) -> None:
+        ranked = np.where(meets, margins, np.inf)
+        for index in np.argsort(ranked)[: self._limit]:
+            if not meets[index]:
+                break
+            severity = -float(margins[index])
+            if len(self._heap) == self._limit and severity <= self._heap[0][0]:
+                break
+            self._count += 1
+            heapq.heappush(self._heap, (severity, -self._count, pick(batch, int(index))))
+            if len(self._heap) > self._limit:
+                heapq.heappop(self._heap)
+
+    def sorted(self) -> list[tuple[float, Instance]]:
+        """(severity, instance), worst first; severity is minus the margin."""
+        return [(s, i) for s, _, i in sorted(self._heap, key=lambda e: (e[0], e[1]), reverse=True)]
+
+
+def _ascend(
+    statement: Statement, instances: Instances, severity: float, start: Instance
+) -> tuple[float, Instance]:
+    """Nelder-Mead on the fields that may move; the start if nothing worse is found."""
+    from scipy.optimize import minimize
+
+    batch = as_batch(start)
+    names = [name for name in instances.movable if name in batch]
+    positive = set(instances.positive)
+    shapes = {name: batch[name].shape for name in names}
+    pieces = [np.log(batch[n]) if n in positive else batch[n] for n in names]
+    vector = np.concatenate([piece.reshape(-1) for piece in pieces]) if pieces else np.empty(0)
+    if not vector.size:
+        return severity, start
+
+    def rebuild(x: np.ndarray) -> Batch:
+        moved, position = dict(batch), 0
+        for name in names:
+            size = int(np.prod(shapes[name]))
+            piece = x[position:position + size].reshape(shapes[name])
+            moved[name] = np.exp(np.clip(piece, -50, 50)) if name in positive else piece
+            position += size
+        return moved
+
+    def objective(x: np.ndarray) -> float:
+        margins, meets = evaluate(statement, rebuild(x))
+        return float(margins[0]) if meets[0] else 1e300
+
+    result = minimize(objective, vector, method="Nelder-Mead",
+                      options={"maxfev": 60 * len(vector), "xatol": 1e-6, "fatol": 0.0})
+    if -result.fun <= severity:
+        return severity, start
+    return -float(result.fun), pick(rebuild(result.x), 0)

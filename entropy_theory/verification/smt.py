@@ -1,0 +1,132 @@
+"""Polynomial inequalities by z3: a lemma holds if its negation has no model.
+
+A lemma is an ordinary function of numbers, used twice: on z3 reals to search for a model of
+"premises and not conclusion", and on fractions to re-check a model that z3 reports. A time-out is
+reported as one, never as a pass.
+
+Write premises with ``<``, ``<=``, ``==`` and combine them with `implies`, `all_of`, `any_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+from entropy_theory.verification.claim import Outcome, Step
+
+Formula = Any
+"""A z3 Boolean or a Python bool."""
+
+
+def _is_symbolic(formulas: Sequence[Formula]) -> bool:
+    import z3
+
+    return any(isinstance(f, z3.BoolRef) for f in formulas)
+
+
+def all_of(*formulas: Formula) -> Formula:
+    """Conjunction, symbolic or concrete."""
+    import z3
+
+    return z3.And(*formulas) if _is_symbolic(formulas) else all(formulas)
+
+
+def any_of(*formulas: Formula) -> Formula:
+    """Disjunction, symbolic or concrete."""
+    import z3
+
+    return z3.Or(*formulas) if _is_symbolic(formulas) else any(formulas)
+
+
+def implies(premise: Formula, conclusion: Formula) -> Formula:
+    """Implication, symbolic or concrete."""
+    import z3
+
+    if _is_symbolic((premise, conclusion)):
+        return z3.Implies(premise, conclusion)
+    return (not premise) or conclusion
+
+
+def negation(formula: Formula) -> Formula:
+    """Negation, symbolic or concrete."""
+    import z3
+
+    return z3.Not(formula) if _is_symbolic((formula,)) else not formula
+
+
+def prove(
+    variables: Sequence[str],
+    premises: Callable[[SimpleNamespace], Sequence[Formula]],
+    conclusion: Callable[[SimpleNamespace], Formula],
+    seconds: float,
+) -> tuple[Outcome, str]:
+    """Does the conclusion follow from the premises for all real values of the variables?
+
+    Also checks that the premises can be met at all: from a contradiction everything follows.
+
+    Returns:
+        ("pass", ...), ("fail", a rational model re-checked in exact arithmetic), "timeout", or
+        "undecided" where z3's model is irrational and so cannot be re-checked.
+    """
+    import z3
+
+    unknowns = SimpleNamespace(**{name: z3.Real(name) for name in variables})
+    given = list(premises(unknowns))
+    solver = z3.Solver()
+    solver.set("timeout", max(1, int(1000 * seconds)))
+    solver.add(*given, z3.Not(conclusion(unknowns)))
+    answer = solver.check()
+    if answer == z3.unknown:
+        return "timeout", f"z3 gave up ({solver.reason_unknown()}) after at most {seconds:.0f} s"
+    if answer == z3.sat:
+        return _recheck(solver.model(), variables, premises, conclusion)
+    consistent = z3.Solver()
+    consistent.set("timeout", max(1, int(1000 * seconds)))
+    consistent.add(*given)
+    if consistent.check() == z3.unsat:
+        return "fail", "the premises contradict each other"
+    return "pass", "no model of the negation (z3)"
+
+
+def lemma(
+    name: str,
+    statement: str,
+    variables: str,
+    premises: Callable[[SimpleNamespace], Sequence[Formula]],
+    conclusion: Callable[[SimpleNamespace], Formula],
+    *,
+    uses: Sequence[str] = (),
+    axioms: Sequence[str] = (),
+) -> Step:
+    """A proof step decided by `prove`; ``variables`` are names separated by spaces."""
+    return Step(
+        name=name,
+        statement=statement,
+        method="smt",
+        check=lambda seconds: prove(variables.split(), premises, conclusion, seconds),
+        uses=tuple(uses),
+        axioms=tuple(axioms),
+    )
+
+
+def _recheck(
+    model: Any,
+    variables: Sequence[str],
+    premises: Callable[[SimpleNamespace], Sequence[Formula]],
+    conclusion: Callable[[SimpleNamespace], Formula],
+) -> tuple[Outcome, str]:
+    import z3
+
+    values: dict[str, Fraction] = {}
+    for name in variables:
+        value = model.eval(z3.Real(name), model_completion=True)
+        if not z3.is_rational_value(value):
+            return "undecided", f"z3's model has an irrational {name} and was not re-checked"
+        values[name] = Fraction(value.numerator_as_long(), value.denominator_as_long())
+    point = SimpleNamespace(**values)
+    if all(premises(point)) and not conclusion(point):
+        shown = ", ".join(f"{name} = {value}" for name, value in values.items())
+        return "fail", f"counterexample, re-checked in fractions: {shown}"
+    return "error", f"z3 reported a model that exact arithmetic rejects: {values}"

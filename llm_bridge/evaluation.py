@@ -1,0 +1,235 @@
+"""Evaluation: pass@1, unbiased pass@k, avg@n, entropy, and what a constant answer would score."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from entropy_theory import results
+from llm_bridge import models, sampling, tasks
+
+PACKAGES = ("torch", "transformers", "trl", "reasoning-gym", "math-verify", "numpy")
+
+
+def pass_at_k(n: Any, c: Any, k: Any) -> Any:
+    """Unbiased estimate of the probability that at least one of k samples is right.
+
+    From c right ones among n samples, 1 - C(n - c, k) / C(n, k) (Chen et al. 2021, "Evaluating
+    Large Language Models Trained on Code", equation 1). The ratio of binomials equals the product of
+    1 - max(c, k) / (n - i) over i = 0 .. min(c, k) - 1, summed here in logarithms: accurate to
+    rounding for n in the thousands, for the smallest values too.
+
+    Args:
+        n: samples drawn; integer, scalar or array.
+        c: right ones among them, 0 <= c <= n.
+        k: samples granted, 1 <= k <= n. The three broadcast.
+
+    Returns:
+        float64 in [0, 1], of the broadcast shape; a float if all are scalars.
+
+    Raises:
+        ValueError: something that is not an integer, c outside [0, n], k < 1 or k > n.
+    """
+    arrays = [np.asarray(value) for value in (n, c, k)]
+    for name, array in zip(("n", "c", "k"), arrays, strict=True):
+        if not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(f"{name} must be an integer, got {array.dtype} {array}")
+    n, c, k = np.broadcast_arrays(*(array.astype(np.int64) for array in arrays))
+    if np.any((c < 0) | (c > n)):
+        raise ValueError(f"c must lie between 0 and n, got c = {c[()]} and n = {n[()]}")
+    if np.any((k < 1) | (k > n)):
+        raise ValueError(
+            f"k must lie between 1 and n, got k = {k[()]} and n = {n[()]}: draw more samples or "
+            "ask for a smaller k"
+        )
+    fewer, more = np.minimum(c, k), np.maximum(c, k)
+    log_all_wrong = np.zeros(n.shape)
+    with np.errstate(divide="ignore"):  # log1p(-1) = -inf: some sample must be right
+        for i in range(int(fewer.max(initial=0))):
+            # Beyond the last factor n - i may reach 0; those entries are not used.
+            share = np.minimum(more / np.maximum(n - i, 1), 1.0)
+            log_all_wrong = np.where(i < fewer, log_all_wrong + np.log1p(-share), log_all_wrong)
+    estimate = 0.0 - np.expm1(log_all_wrong)
+    return float(estimate) if estimate.ndim == 0 else estimate
+
+
+def bootstrap_interval(
+    values: np.ndarray, *, seed: int = 0, resamples: int = 2000, level: float = 0.95
+) -> tuple[float, float]:
+    """Percentile interval of the mean when prompts, the independent unit, are drawn anew.
+
+    Args:
+        values: [prompts], one number for each.
+        seed: of the resampling.
+        resamples: how many.
+        level: coverage, in (0, 1).
+    """
+    generator = np.random.default_rng(seed)
+    rows = generator.integers(len(values), size=(resamples, len(values)))
+    low, high = np.quantile(values[rows].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def evaluate(
+    model: Any,
+    tokenizer: Any,
+    task: tasks.Task,
+    *,
+    num_samples: int = 8,
+    temperature: float = 1.0,
+    ks: Sequence[int] | None = None,
+    seed: int = 0,
+    batch_size: int = 32,
+) -> dict[str, Any]:
+    """Sample every prompt ``num_samples`` times and judge the completions.
+
+    A completion counts as right where its reward is 1 (or more): pass@k is about being right,
+    avg@n about the reward.
+
+    Args:
+        ks: the k of pass@k; default the powers of two up to ``num_samples``.
+
+    Returns:
+        JSON-like: ``pass@1`` and each ``pass@k``, ``avg@n`` (mean reward), each with a bootstrap
+        interval over prompts under ``intervals``; ``entropy`` (nats per token of pi over the whole
+        vocabulary at T = 1 at the sampled positions, mean of each sequence and then of sequences),
+        ``length`` (tokens), ``ended`` (share of completions that ended before the length limit),
+        ``distinct_completions`` (of each prompt's samples, on average), ``constant_answer`` (the
+        most common answer and what always giving it would score), ``seconds``.
+
+    Raises:
+        ValueError: a k above ``num_samples``; otherwise as `sampling.sample` and the task's reward.
+    """
+    if ks is None:
+        ks = [2**i for i in range(num_samples.bit_length()) if 2**i <= num_samples]
+    ks = sorted({1, *ks})
+    if ks[-1] > num_samples or ks[0] < 1:
+        raise ValueError(
+            f"pass@k needs 1 <= k <= num_samples, got k = {ks} with {num_samples} samples: draw "
+            "more samples or ask for a smaller k"
+        )
+    started = time.monotonic()
+    drawn = sampling.sample(
+        model, tokenizer, list(task.prompts), num_samples=num_samples, temperature=temperature,
+        max_new_tokens=task.max_new_tokens, seed=seed, stop=task.stop, batch_size=batch_size,
+    )
+    answers = [answer for answer in task.answers for _ in range(num_samples)]
+    rewards = np.array(task.judge(drawn.prompts, drawn.completions, answers))
+    rewards = rewards.reshape(-1, num_samples)
+    correct = (rewards >= 1.0).sum(axis=1)
+    per_prompt = {f"pass@{k}": np.atleast_1d(pass_at_k(num_samples, correct, k)) for k in ks}
+    per_prompt[f"avg@{num_samples}"] = rewards.mean(axis=1)
+    answer, score = task.constant_answer()
+    return {
+        "task": task.name,
+        "prompts": len(task.prompts),
+        "num_samples": num_samples,
+        "temperature": temperature,
+        **{name: float(values.mean()) for name, values in per_prompt.items()},
+        "intervals": {
+            name: bootstrap_interval(values, seed=seed) for name, values in per_prompt.items()
+        },
+        "entropy": drawn.mean_entropy(),
+        "length": drawn.lengths().double().mean().item(),
+        "ended": _ended(drawn, tokenizer, task),
+        "distinct_completions": _mean_distinct(drawn.completions, num_samples),
+        "constant_answer": {"answer": answer, "score": score},
+        "seconds": round(time.monotonic() - started, 2),
+    }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluateConfig:
+    """Measure a model on a task: pass@1, pass@k, avg@n, entropy, the constant-answer score."""
+
+    model: str = "small-sums"
+    """Bundled name, folder in Hugging Face format (a checkpoint too), or hub id."""
+    task: str = "split"
+    """Task name, reasoning-gym:NAME, or a JSONL file of prompts and answers."""
+    num_prompts: int | None = None
+    """How many prompts; by default 256 of a named task, every line of a JSONL file."""
+    num_samples: int = 8
+    """Completions drawn for each prompt: the n of avg@n, the largest k of pass@k."""
+    temperature: float = 1.0
+    """Sampling temperature, finite and above 0; 1 samples the model's own distribution."""
+    k: tuple[int, ...] | None = None
+    """The k of pass@k; by default the powers of two up to num-samples."""
+    max_new_tokens: int | None = None
+    """Longest completion, in tokens; the task's own limit by default."""
+    split: tasks.Split = "held-out"
+    """Part of a named task the prompts come from; a JSONL file is used whole."""
+    reward: str | None = None
+    """Reward function, by name or as module:function; the task's own by default."""
+    chat_template: bool = False
+    """Render each prompt as a user's turn of the model's chat template."""
+    seed: int = 0
+    """Seed of the prompts, of the samples and of the bootstrap."""
+    dtype: str = "float32"
+    """Number format of the weights: float32, bfloat16 or float16."""
+    device: str = "cpu"
+    """Where the model runs: cpu or cuda."""
+    batch_size: int = 32
+    """Sequences generated at once."""
+    output: Path | None = None
+    """JSON file to write; the same is printed in short."""
+
+
+def evaluate_command(config: EvaluateConfig) -> dict[str, Any]:
+    """Evaluate as ``config`` says; returns what `evaluate` does, with the model and provenance."""
+    task = tasks.load(
+        config.task, split=config.split, size=config.num_prompts, seed=config.seed,
+        reward=config.reward, max_new_tokens=config.max_new_tokens,
+    )
+    model, tokenizer = models.load(config.model, dtype=config.dtype, device=config.device)
+    if config.chat_template:
+        task = tasks.with_chat_template(task, tokenizer)
+    measured = evaluate(
+        model, tokenizer, task, num_samples=config.num_samples, temperature=config.temperature,
+        ks=config.k, seed=config.seed, batch_size=config.batch_size,
+    )
+    found = {
+        "model": config.model,
+        **measured,
+        "provenance": results.provenance(
+            config=config, seed=config.seed, device=config.device, packages=PACKAGES
+        ),
+    }
+    print(summary(found))
+    if config.output is not None:
+        results.write_json(config.output, found)
+    return found
+
+
+def summary(found: dict[str, Any]) -> str:
+    """One line of what `evaluate` found, for people."""
+    parts = [
+        f"{name} {found[name]:.3f} [{low:.3f}, {high:.3f}]"
+        for name, (low, high) in found["intervals"].items()
+    ]
+    constant = found["constant_answer"]
+    return (
+        f"{found['task']}: {', '.join(parts)}; entropy {found['entropy']:.3f} nats per token, "
+        f"length {found['length']:.1f}, distinct {found['distinct_completions']:.2f} of "
+        f"{found['num_samples']}; always answering {constant['answer']!r} would score "
+        f"{constant['score']:.3f} ({found['prompts']} prompts, {found['seconds']:.1f} s)"
+    )
+
+
+def _ended(drawn: sampling.Samples, tokenizer: Any, task: tasks.Task) -> float:
+    last = drawn.lengths()[:, None] - 1
+    stop_ids = torch.tensor(models.stop_token_ids(tokenizer, task.stop))
+    return torch.isin(drawn.token_ids.gather(-1, last), stop_ids).double().mean().item()
+
+
+def _mean_distinct(completions: list[str], num_samples: int) -> float:
+    groups = [
+        completions[start : start + num_samples]
+        for start in range(0, len(completions), num_samples)
+    ]
+    return sum(len(set(group)) for group in groups) / len(groups)

@@ -1,0 +1,211 @@
+"""Guards entropy_change.py: exact, first and second order changes, AEPO's F(T), its slope and T0."""
+
+import math
+
+import flint
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entropy_theory import entropy_change, policy
+from tests.tolerances import FLOAT64, ROUNDING
+
+
+def weights(*values):
+    """Logits of the policy with probabilities proportional to integers."""
+    return np.log(np.array(values, dtype=float))
+
+
+def mask(n_actions, *correct):
+    """Correct set from actions numbered from 1, as the counterexamples are printed."""
+    result = np.zeros(n_actions, dtype=bool)
+    result[[a - 1 for a in correct]] = True
+    return result
+
+
+def random_problem(seed, n_actions, scale=2.0):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(200, n_actions)) * scale
+    correct = rng.random(logits.shape) < 0.4
+    correct[np.arange(200), rng.integers(n_actions, size=200)] = True
+    return logits, correct, rng.normal(size=logits.shape)
+
+
+@pytest.mark.parametrize("size", [1e-8, 1e-3, 0.3, 1.0, 3.0, 40.0])
+def test_exact_change_matches_arb_at_every_size(size):
+    """A difference of two entropies loses a 1e-8 step to rounding; the two exact parts do not."""
+    rng = np.random.default_rng(3)
+    logits, direction = rng.normal(size=5), rng.normal(size=5)
+    step = size * direction
+    flint.ctx.prec = 300
+    try:
+        moved = [flint.arb(z) + flint.arb(d) for z, d in zip(logits, step, strict=True)]
+
+        def entropy(z):
+            total = sum((v.exp() for v in z), flint.arb(0))
+            return total.log() - sum((v * v.exp() for v in z), flint.arb(0)) / total
+
+        expected = float(entropy(moved) - entropy([flint.arb(z) for z in logits]))
+    finally:
+        flint.ctx.prec = 53
+    # The parts are of the size of the change, up to the condition number of the covariance.
+    assert entropy_change.exact(logits, step) == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("n_actions", [2, 3, 10])
+def test_orders_of_convergence(n_actions):
+    """First order errs by eta^2, second order by eta^3: halving eta divides errors by 4 and by 8."""
+    logits, _, step = random_problem(0, n_actions)
+    errors = {}
+    for eta in (2e-2, 1e-2):
+        exact = entropy_change.exact(logits, eta * step)
+        errors[eta] = [
+            np.abs(exact - entropy_change.first_order(logits, eta * step)).max(),
+            np.abs(exact - entropy_change.second_order(logits, eta * step)).max(),
+        ]
+    first, second = (math.log2(errors[2e-2][i] / errors[1e-2][i]) for i in range(2))
+    assert 1.9 < first < 2.1
+    assert 2.8 < second < 3.2
+
+
+@pytest.mark.parametrize("n_actions", [2, 3, 50])
+@pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
+def test_remainder_stays_below_its_bound(n_actions, size):
+    logits, _, step = random_problem(1, n_actions, scale=3.0)
+    error = np.abs(
+        entropy_change.exact(logits, size * step) - entropy_change.first_order(logits, size * step)
+    )
+    assert (error <= entropy_change.remainder_bound(n_actions, size * step)).all()
+    assert (error > 1e-3 * entropy_change.remainder_bound(n_actions, size * step)).any()
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 1.2, 5.0, math.inf])
+def test_rate_is_the_first_order_change_of_the_step(temperature):
+    """AEPO, Eqs. 5 and 6: F(T) = -Cov_pi(log pi, dz) for the tempered REINFORCE step dz."""
+    logits, correct, _ = random_problem(2, 6)
+    step = entropy_change.tempered_reinforce_step(logits, correct, temperature)
+    rate = entropy_change.tempered_reinforce_rate(logits, correct, temperature)
+    np.testing.assert_allclose(rate, entropy_change.first_order(logits, step), atol=1e-14, rtol=0)
+
+
+def test_step_is_the_expected_score_function():
+    """Sum over actions of pi^T(a) R(a) grad log pi(a), gradient at temperature 1."""
+    logits, correct, _ = random_problem(4, 5)
+    tempered, probabilities = policy.softmax(logits, 1.7), policy.softmax(logits)
+    expected = np.zeros_like(logits)
+    for a in range(5):
+        gradient = -probabilities.copy()
+        gradient[:, a] += 1
+        expected += (tempered[:, a] * correct[:, a])[:, None] * gradient
+    step = entropy_change.tempered_reinforce_step(logits, correct, 1.7, learning_rate=0.5)
+    np.testing.assert_allclose(step, 0.5 * expected, atol=8 * FLOAT64, rtol=0)
+
+
+def test_slope_is_the_derivative_of_the_rate():
+    logits, correct, _ = random_problem(5, 6)
+    h = 1e-5
+    for temperature in (0.7, 1.0, 2.0):
+        central = (
+            entropy_change.tempered_reinforce_rate(logits, correct, temperature + h)
+            - entropy_change.tempered_reinforce_rate(logits, correct, temperature - h)
+        ) / (2 * h)
+        slope = entropy_change.tempered_reinforce_rate_slope(logits, correct, temperature)
+        # Central difference: h^2 F''' / 6 plus rounding of F over h.
+        np.testing.assert_allclose(slope, central, atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("logits", "correct", "temperature", "sign"),
+    [
+        (weights(1, 2), mask(2, 2), 1.0, -1),
+        (weights(1, 2), mask(2, 2), math.inf, -1),
+        (weights(1, 1, 3), mask(3, 1, 3), 2.0, -1),
+        (weights(1, 1, 3), mask(3, 1, 3), 3.0, 1),
+        (weights(1, 4, 5), mask(3, 2), 1.0, 1),
+        (weights(2, 3), mask(2, 1), 0.2, 1),
+    ],
+)
+def test_rate_has_the_signs_of_the_known_counterexamples(logits, correct, temperature, sign):
+    """Corollary 4.4 is relative: one right answer on top falls at every T, a weak one rises."""
+    assert np.sign(entropy_change.tempered_reinforce_rate(logits, correct, temperature)) == sign
+
+
+def test_saturated_policies_do_not_fake_a_violation_of_theorem_4_3():
+    """Naive c - C gives F'(1) <= 0 beside F(1) < 0 in thousands of saturated policies."""
+    rng = np.random.default_rng(6)
+    logits = rng.normal(size=(20_000, 4)) * rng.choice([5, 15, 40], size=(20_000, 1))
+    correct = rng.random(logits.shape) < 0.5
+    correct[~correct.any(-1), 0] = True
+    rate = entropy_change.tempered_reinforce_rate(logits, correct, 1.0)
+    slope = entropy_change.tempered_reinforce_rate_slope(logits, correct, 1.0)
+    # Below 1e-150 the product of two tiny factors underflows.
+    falling = rate < -1e-150
+    assert falling.sum() > 1000
+    assert (slope[falling] > 0).all()
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=2, max_size=6),
+    st.integers(1, 62),
+)
+@settings(max_examples=300, deadline=None)
+def test_rate_is_negative_below_t0_and_positive_above(integers, code):
+    correct = np.array([(code >> a) & 1 for a in range(len(integers))], dtype=bool)
+    if not correct.any():
+        correct[0] = True
+    logits = weights(*integers)
+    crossing = float(entropy_change.sign_change_temperature(logits, correct))
+    if math.isnan(crossing):
+        for temperature in (0.5, 1.0, 2.0):
+            rate = entropy_change.tempered_reinforce_rate(logits, correct, temperature)
+            assert abs(rate) <= ROUNDING
+        return
+    # Away from the crossing and from T -> 0, where a gap of log 9/8 underflows nothing.
+    below, above = max(min(crossing, 50) / 1.5, 0.05), max(crossing * 1.5, 0.05)
+    if crossing > 0.1:
+        assert entropy_change.tempered_reinforce_rate(logits, correct, below) < 1e-16
+    if crossing < 1e3:
+        assert entropy_change.tempered_reinforce_rate(logits, correct, above) > -1e-16
+
+
+def test_known_sign_change_temperatures():
+    assert entropy_change.sign_change_temperature(weights(1, 2), mask(2, 2)) == math.inf
+    assert entropy_change.sign_change_temperature(weights(2, 3), mask(2, 1)) == 0.0
+    everything = entropy_change.sign_change_temperature(weights(1, 2, 4), mask(3, 1, 2, 3))
+    assert everything == pytest.approx(1.0, rel=ROUNDING)
+    uniform = entropy_change.sign_change_temperature(np.zeros(3), mask(3, 1, 2))
+    assert math.isnan(uniform)
+
+
+def test_torch_gives_what_numpy_gives():
+    logits, correct, step = random_problem(7, 5)
+    t_logits, t_correct, t_step = (torch.tensor(a) for a in (logits, correct, step))
+    pairs = [
+        (entropy_change.exact(logits, step), entropy_change.exact(t_logits, t_step)),
+        (entropy_change.second_order(logits, step), entropy_change.second_order(t_logits, t_step)),
+        (
+            entropy_change.tempered_reinforce_rate_slope(logits, correct, 1.3),
+            entropy_change.tempered_reinforce_rate_slope(t_logits, t_correct, 1.3),
+        ),
+        (
+            entropy_change.sign_change_temperature(logits, correct),
+            entropy_change.sign_change_temperature(t_logits, t_correct),
+        ),
+    ]
+    for ours, other in pairs:
+        np.testing.assert_allclose(ours, other.numpy(), rtol=1e-9, atol=1e-14)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="empty correct set"):
+        entropy_change.tempered_reinforce_rate(np.zeros((2, 3)), mask(3), 1.0)
+    with pytest.raises(ValueError, match="boolean mask"):
+        entropy_change.tempered_reinforce_rate(np.zeros(3), np.array([0, 1, 1]), 1.0)
+    with pytest.raises(ValueError, match="temperature must be above 0"):
+        entropy_change.tempered_reinforce_step(np.zeros(3), mask(3, 1), 0.0)
+    with pytest.raises(ValueError, match="step must be finite"):
+        entropy_change.exact(np.zeros(3), np.array([0.0, np.nan, 0.0]))
+    with pytest.raises(ValueError, match="n_actions"):
+        entropy_change.remainder_bound(0, np.zeros(3))

@@ -1,0 +1,159 @@
+"""Guards policy.py: one entropy, accurate where the usual formulas lose every digit."""
+
+import math
+
+import flint
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from entropy_theory import policy
+from tests.tolerances import FLOAT32, FLOAT64, ROUNDING
+
+LOGITS = hnp.arrays(
+    np.float64,
+    hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=6),
+    elements=st.sampled_from([0.0, 0.0, 1.0, -1.0, 50.0, -700.0]) | st.floats(-80, 80),
+)
+
+
+def arb_entropy(logits, temperature=1.0):
+    """Entropy in 1200-bit ball arithmetic (a gap of 300 cancels 433 bits), by the textbook formula."""
+    precision, flint.ctx.prec = flint.ctx.prec, 1200
+    try:
+        z = [flint.arb(float(v)) / flint.arb(float(temperature)) for v in logits if v > -math.inf]
+        total = sum(v.exp() for v in z)
+        return float(total.log() - sum(v * v.exp() for v in z) / total)
+    finally:
+        flint.ctx.prec = precision
+
+
+@pytest.mark.parametrize("gap", [0.0, 1.0, 10.0, 30.0, 50.0, 300.0])
+@pytest.mark.parametrize("n_actions", [2, 10, 1000])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_entropy_at_collapse_matches_arb_in_float64(gap, n_actions, offset):
+    """logsumexp - sum(p z) is 100 % off at gap 50; the rounding of the shifted logits is all we allow."""
+    logits = np.full(n_actions, offset)
+    logits[0] += gap
+    expected = arb_entropy(logits)
+    assert policy.entropy(logits) == pytest.approx(expected, rel=ROUNDING, abs=0)
+
+
+@pytest.mark.parametrize("gap", [10.0, 25.0, 30.0])
+@pytest.mark.parametrize("n_actions", [10, 151_936])
+def test_entropy_at_collapse_matches_arb_in_float32(gap, n_actions):
+    """The float32 of LLM training: relative error stays near rounding for a vocabulary-sized state."""
+    logits = np.zeros(n_actions, dtype=np.float32)
+    logits[0] = gap
+    result = policy.entropy(torch.tensor(logits))
+    others = math.exp(-gap) * (n_actions - 1)
+    expected = math.log1p(others) + gap * others / (1 + others)
+    # exp of a float32 argument near -gap carries gap x eps / 2; pairwise sums add a few eps.
+    assert float(result) == pytest.approx(expected, rel=(gap + 16) * FLOAT32, abs=0)
+
+
+def test_actions_never_taken_do_not_poison_entropy_or_its_gradient():
+    """-inf logits give NaN in TRL's and verl's formulas."""
+    logits = torch.tensor([0.5, -math.inf, 1.0], dtype=torch.float64, requires_grad=True)
+    value = policy.entropy(logits)
+    value.backward()
+    expected = policy.entropy(np.array([0.5, 1.0]))
+    assert value.item() == pytest.approx(float(expected), rel=ROUNDING)
+    assert torch.isfinite(logits.grad).all()
+    assert logits.grad[1] == 0
+
+
+@given(LOGITS)
+@settings(max_examples=200, deadline=None)
+def test_probabilities_sum_to_one_and_entropy_is_in_range(logits):
+    n_actions = logits.shape[-1]
+    total = policy.softmax(logits).sum(-1)
+    np.testing.assert_allclose(total, 1.0, rtol=0, atol=(n_actions + 90) * FLOAT64)
+    value = policy.entropy(logits)
+    assert (value >= 0).all()
+    assert (value <= math.log(n_actions) * (1 + ROUNDING) + 4 * FLOAT64).all()
+
+
+@given(LOGITS, st.floats(0.05, 20), st.sampled_from([-1000.0, 3.0, 1e5]))
+@settings(max_examples=200, deadline=None)
+def test_scaling_logits_and_temperature_together_changes_nothing(logits, temperature, shift):
+    """softmax(z / T) is softmax of z / T at temperature 1, and a common shift does not matter."""
+    direct = policy.log_softmax(logits, temperature)
+    scaled = policy.log_softmax(logits / temperature)
+    # Both round z / T once, at its own size.
+    scale = np.abs(logits / temperature).max() + 10
+    np.testing.assert_allclose(direct, scaled, rtol=0, atol=8 * scale * FLOAT64)
+    moved = policy.entropy(logits + shift)
+    lost = 4 * (np.abs(logits).max() + abs(shift)) * FLOAT64
+    np.testing.assert_allclose(moved, policy.entropy(logits), rtol=0, atol=lost * 200)
+
+
+def test_temperature_broadcasts_over_leading_axes_and_inf_is_uniform():
+    logits = np.array([[0.0, 1.0, -math.inf], [2.0, 0.0, 1.0]])
+    value = policy.entropy(logits, np.array([math.inf, 1.0]))
+    assert value[0] == pytest.approx(math.log(2), rel=ROUNDING)
+    assert value[1] == pytest.approx(arb_entropy(logits[1]), rel=ROUNDING)
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 2.5])
+def test_numpy_and_torch_agree_to_rounding(temperature):
+    logits = np.random.default_rng(1).normal(size=(4, 7)) * 5
+    for function in (policy.log_softmax, policy.softmax, policy.entropy):
+        other = function(torch.tensor(logits), temperature)
+        np.testing.assert_allclose(function(logits, temperature), other.numpy(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dtype_is_kept(dtype):
+    logits = np.zeros((2, 3), dtype=dtype)
+    assert policy.softmax(logits, 1.2).dtype == dtype
+    assert policy.entropy(logits).dtype == dtype
+    assert policy.clamped_entropy(logits, 0.4).dtype == dtype
+
+
+def test_clamped_entropy_removes_by_count_and_the_higher_index_among_ties():
+    """floor(p V + 1e-9) actions go: 0.3 of 10 is 3, although 0.3 * 10 rounds below it."""
+    logits = np.array([1.0, 0.0, 0.0, 0.0, 2.0])
+    kept = policy.kept_actions(logits, 0.4)
+    assert kept.tolist() == [True, True, False, False, True]
+    assert policy.clamped_entropy(logits, 0.4) == pytest.approx(
+        float(policy.entropy(np.array([1.0, 0.0, 2.0]))), rel=ROUNDING
+    )
+    assert policy.kept_actions(np.arange(10.0), 0.3).sum() == 7
+    assert policy.clamped_entropy(logits, 0.0) == policy.entropy(logits)
+
+
+def test_covariance_ignores_actions_of_probability_zero():
+    probabilities = np.array([0.25, 0.75, 0.0])
+    x = np.array([1.0, 2.0, -math.inf])
+    y = np.array([0.0, 4.0, math.nan])
+    assert policy.covariance(probabilities, x, y) == pytest.approx(0.25 * 0.75 * 1 * 4)
+
+
+@pytest.mark.parametrize(
+    ("logits", "message"),
+    [
+        ([0.0, math.nan], "nan at action 1 of state 0"),
+        ([math.inf, 0.0], "inf at action 0 of state 0"),
+        ([[0.0, 1.0], [-math.inf, -math.inf]], "-inf at action 0 of state 1"),
+        ([], "at least one action"),
+    ],
+)
+def test_bad_logits_are_named(logits, message):
+    with pytest.raises(ValueError, match=message):
+        policy.entropy(np.array(logits, dtype=float))
+
+
+@pytest.mark.parametrize("temperature", [0, 0.0, -1.0, math.nan, np.array([1.0, 0.0])])
+def test_temperature_must_be_positive(temperature):
+    with pytest.raises(ValueError, match="temperature must be above 0"):
+        policy.softmax(np.zeros((2, 3)), temperature)
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.0, math.nan])
+def test_removed_fraction_must_leave_an_action(fraction):
+    with pytest.raises(ValueError, match="removed_fraction"):
+        policy.clamped_entropy(np.zeros(3), fraction)
