@@ -22,10 +22,11 @@ def ratio(batch: TokenBatch) -> Array:
 def unclipped(ratio: Array, advantage: Array, clip_low: float, clip_high: float) -> Array:
     """Boolean: min(r A, clip(r, 1 - low, 1 + high) A) has a gradient here (PPO's rule).
 
-    A ratio exactly at a bound counts as unclipped.
+    A ratio exactly at a bound counts as unclipped, up to the rounding of exp(log r).
     """
-    rising = (advantage > 0) & (ratio > 1 + clip_high)
-    falling = (advantage < 0) & (ratio < 1 - clip_low)
+    slack = 8 * float(namespace(ratio).finfo(ratio.dtype).eps)
+    rising = (advantage > 0) & (ratio > (1 + clip_high) * (1 + slack))
+    falling = (advantage < 0) & (ratio < (1 - clip_low) * (1 - slack))
     return ~(rising | falling)
 
 

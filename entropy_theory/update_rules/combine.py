@@ -31,7 +31,7 @@ class Combined(UpdateRule):
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         # Each rule's columns under its place in the sum, so that two rules of one name keep apart.
-        columns = {}
+        columns: dict[str, Array] = {}
         for place, rule in enumerate(self.rules):
             prepared = rule.prepare(batch.replace(prepared={})).prepared
             columns |= {f"combined.{place}.{key}": value for key, value in prepared.items()}

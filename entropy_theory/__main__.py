@@ -1,0 +1,150 @@
+"""``python -m entropy_theory verify | list | show | check``: the ledger of claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from entropy_theory.claims import all_claims, claims_in_file
+from entropy_theory.user_errors import lookup, run_command
+from entropy_theory.verification import ledger, report
+from entropy_theory.verification.check import FULL, QUICK
+from entropy_theory.verification.claim import Claim
+from entropy_theory.verification.runner import Job, run
+from entropy_theory.verification.verdict import derive
+
+
+def verify(
+    ids: tyro.conf.Positional[tuple[str, ...]] = (),
+    /,
+    *,
+    quick: bool = False,
+    json: Path | None = None,
+    jobs: int | None = None,
+    update_ledger: bool = False,
+) -> int:
+    """Check claims and compare their verdicts with the accepted ledger (exit status 1 if they differ).
+
+    Args:
+        ids: claims to check; all of them by default.
+        quick: smaller searches (well under a minute in all).
+        json: write the full ledger, evidence included, to this file.
+        jobs: claims checked at once; one per core by default.
+        update_ledger: make the verdicts of this run the accepted ones.
+    """
+    claims = _chosen(all_claims(), ids)
+    accepted = ledger.read_accepted()
+    entries, problems = _check(claims, None, quick, jobs, accepted)
+    if json is not None:
+        ledger.write(json, entries, config={"quick": quick, "ids": list(claims)})
+    report.print_table(entries, problems)
+    if update_ledger:
+        if any(problems.values()):
+            raise ValueError("the accepted ledger is unchanged: resolve the problems above first")
+        ledger.accept(entries)
+        return 0
+    changed = ledger.differences(entries, accepted, known_ids=list(all_claims()))
+    report.print_differences(changed)
+    return 1 if changed or any(problems.values()) else 0
+
+
+def list_claims() -> int:
+    """Print one claim a line: id, source, title."""
+    report.print_list(all_claims())
+    return 0
+
+
+def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
+    """Print a claim's statement, hypotheses, proof and mutants, and check it while doing so.
+
+    Args:
+        claim_id: which claim.
+        full: the full search instead of the quick one.
+    """
+    claim = lookup(all_claims(), claim_id, "claim")
+    found = run(_jobs({claim_id: claim}, None, not full, ledger.read_accepted()), processes=1)
+    report.print_claim(claim, found[claim_id], derive(claim, found[claim_id]))
+    return 0
+
+
+def check(
+    file: tyro.conf.Positional[Path],
+    /,
+    *,
+    quick: bool = False,
+    json: Path | None = None,
+    jobs: int | None = None,
+) -> int:
+    """Check the claims in a Python file of your own (exit status 1 unless all of them hold).
+
+    Args:
+        file: a Python file whose module-level names hold `Claim` objects.
+        quick: smaller searches.
+        json: write the ledger of these claims to this file.
+        jobs: claims checked at once; one per core by default.
+    """
+    claims = claims_in_file(file)
+    entries, problems = _check(claims, str(file), quick, jobs, {})
+    if json is not None:
+        ledger.write(json, entries, config={"quick": quick, "file": file.name})
+    report.print_table(entries, problems)
+    broken = [line for lines in problems.values() for line in lines]
+    if broken:
+        raise ValueError(f"{len(broken)} problem(s) in {file}, first: {broken[0]}")
+    return 0 if all(e["verdict"] in ("proved", "verified", "first-order") for e in entries) else 1
+
+
+def _check(
+    claims: Mapping[str, Claim],
+    path: str | None,
+    quick: bool,
+    jobs: int | None,
+    accepted: Mapping[str, dict[str, Any]],
+) -> tuple[list[dict[str, Any]], dict[str, tuple[str, ...]]]:
+    """Ledger entries and problems, by claim, of a run with a progress display."""
+    plan = _jobs(claims, path, quick, accepted)
+    with report.progress(claims) as on_evidence:
+        evidence = run(plan, processes=jobs, on_evidence=on_evidence)
+    entries, problems = [], {}
+    for claim_id, claim in claims.items():
+        verdict = derive(claim, evidence[claim_id])
+        entries.append(ledger.entry(claim, evidence[claim_id], verdict))
+        problems[claim_id] = verdict.problems
+    return entries, problems
+
+
+def _jobs(
+    claims: Mapping[str, Claim],
+    path: str | None,
+    quick: bool,
+    accepted: Mapping[str, dict[str, Any]],
+) -> dict[str, Job]:
+    return {
+        claim_id: Job(
+            claim_id=claim_id,
+            path=path,
+            profile=QUICK if quick else FULL,
+            accepted_counterexample=accepted.get(claim_id, {}).get("counterexample"),
+        )
+        for claim_id in claims
+    }
+
+
+def _chosen(claims: dict[str, Claim], ids: tuple[str, ...]) -> dict[str, Claim]:
+    return {i: lookup(claims, i, "claim") for i in ids} if ids else claims
+
+
+def main() -> int:
+    """Command-line entry point."""
+    return tyro.extras.subcommand_cli_from_dict(
+        {"verify": verify, "list": list_claims, "show": show, "check": check},
+        prog="python -m entropy_theory",
+        description="Machine-checked claims about policy entropy.",
+    )
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,88 @@
+"""Guards controllers.py, results.py, user_errors.py and the weight of the package's import."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from entropy_theory import results, user_errors
+from entropy_theory.controllers import TemperatureSwitch
+
+
+def test_switch_follows_equation_1_for_each_run():
+    """T = T_high strictly below the target, T_low at or above it."""
+    switch = TemperatureSwitch(target=np.array([0.5, 0.5, 0.5]))
+    assert switch.observe(np.array([0.4, 0.5, 0.6])).tolist() == [1.2, 0.8, 0.8]
+
+
+def test_switch_state_survives_json():
+    switch = TemperatureSwitch()
+    switch.observe(np.array(0.7))
+    state = json.loads(json.dumps(switch.state_dict()))
+    other = TemperatureSwitch()
+    other.load_state_dict(state)
+    assert other.temperature == 0.8
+    assert other.entropy == 0.7
+    with pytest.raises(ValueError, match="not the state"):
+        other.load_state_dict({"coefficient": 1.0})
+    with pytest.raises(ValueError, match="NaN"):
+        other.observe(np.array(np.nan))
+
+
+def test_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
+    target = tmp_path / "result.json"
+    results.write_json(target, {"a": 1})
+    with pytest.raises(ValueError, match="Out of range"):
+        results.write_json(target, {"a": float("nan")})
+    with pytest.raises(RuntimeError), results.atomic_path(target) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError("killed")
+    assert results.read_json(target) == {"a": 1}
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_unwritable_output_and_broken_json_are_named(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("x")
+    with pytest.raises(OSError, match="choose another output directory"):
+        results.write_json(blocked / "result.json", {})
+    with pytest.raises(ValueError, match="not valid JSON"):
+        results.read_json(blocked)
+    with pytest.raises(ValueError, match="no such file"):
+        results.read_json(tmp_path / "missing.json")
+
+
+def test_equal_configs_share_a_key_whatever_their_order():
+    assert results.config_key({"a": 1, "b": [1, 2]}) == results.config_key({"b": [1, 2], "a": 1})
+    assert results.config_key({"a": 1}) != results.config_key({"a": 2})
+
+
+def test_provenance_names_commit_versions_device_seed_and_config():
+    record = results.provenance(config={"steps": 3}, seed=7)
+    assert record["seed"] == 7
+    assert record["config"] == {"steps": 3}
+    assert record["versions"]["numpy"] == np.__version__
+    assert {"commit", "device", "created"} <= set(record)
+
+
+def test_commands_show_user_errors_without_traceback(capsys):
+    def fail():
+        raise ValueError("no such claim 'x'")
+
+    with pytest.raises(SystemExit) as stop:
+        user_errors.run_command(fail)
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "error: no such claim 'x'\n"
+
+
+def test_importing_the_theory_loads_no_heavy_library():
+    code = (
+        "import sys; import entropy_theory, entropy_theory.update_rules, entropy_theory.tabular, "
+        "entropy_theory.forecast; "
+        "heavy = {'torch', 'transformers', 'matplotlib', 'sympy', 'z3'} & set(sys.modules); "
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

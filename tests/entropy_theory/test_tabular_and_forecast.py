@@ -1,0 +1,139 @@
+"""Guards tabular.py, forecast.py and token_batch.mean_entropy on exact listings."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from entropy_theory import entropy_change, forecast, policy, tabular, token_batch, update_rules
+from tests.tolerances import FLOAT64, SAME_STEP
+
+RULES = [
+    update_rules.get("reinforce"),
+    update_rules.get("grpo"),
+    update_rules.get("grpo", group_size=8),
+    update_rules.get("aepo", alpha=0.7),
+    update_rules.get("entropy-bonus", coefficient=0.3),
+    update_rules.combine(update_rules.get("grpo"), update_rules.get("entropy-bonus")),
+]
+
+
+def problem(seed=0, runs=4, states=3, actions=5):
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.normal(size=(runs, states, actions))
+    reward = (rng.random(logits.shape) < 0.4).astype(float)
+    reward[..., 0] = 1.0
+    return logits, reward
+
+
+def batch_for(rule, logits, reward):
+    temperature = None if rule.controller() is None else np.linspace(0.8, 1.5, len(logits))
+    return tabular.exact_batch(logits, reward, temperature=temperature)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: repr(rule)[:40])
+def test_step_is_the_gradient_of_the_objective_by_autograd(rule):
+    """The listing's objective, written from the formula and differentiated by torch."""
+    logits, reward = problem()
+    batch = rule.prepare(batch_for(rule, logits, reward))
+    parameter = torch.tensor(logits, requires_grad=True)
+    log_prob = torch.log_softmax(parameter, -1)
+    runs = np.arange(len(logits))[:, None, None]
+    taken = log_prob[runs, batch.state, batch.action]
+    objective = (torch.tensor(batch.weight * rule.scores(batch)) * taken).sum()
+    for coefficient in rule.state_terms(batch).values():
+        entropy = -(log_prob.exp() * log_prob).sum(-1)
+        term = torch.tensor(batch.weight * coefficient) * entropy[runs, batch.state]
+        objective = objective + term.sum()
+    objective.backward()
+    step = tabular.logit_step(logits, batch, rule)
+    np.testing.assert_allclose(step, parameter.grad.numpy(), atol=SAME_STEP, rtol=0)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: repr(rule)[:40])
+def test_coefficient_forecast_is_the_first_order_change_of_a_tabular_step(rule):
+    """Forecast (i) summed over tokens = -Cov(log pi, dz) averaged over states, to rounding."""
+    logits, reward = problem(1)
+    batch = rule.prepare(batch_for(rule, logits, reward))
+    runs = np.arange(len(logits))[:, None, None]
+    statistics = forecast.state_statistics(
+        policy.log_softmax(logits)[runs, batch.state], batch.action
+    )
+    contributions = forecast.token_contributions(
+        batch, rule.scores(batch), rule.state_terms(batch), statistics
+    )
+    measure = np.where(batch.is_ordinary, batch.weight, 0.0)
+    announced = forecast.mean_entropy_forecast(batch.state, contributions, measure)
+    step = tabular.logit_step(logits, batch, rule)
+    expected = entropy_change.first_order(logits, step).mean(-1)
+    np.testing.assert_allclose(announced, expected, atol=1e-13, rtol=0)
+
+
+def test_sampled_batch_scatters_like_the_listing():
+    """A sample drawn in the listing's proportions gives the listing's step."""
+    logits = np.log(np.array([[[1.0, 2.0, 5.0]]]))
+    reward = np.array([[[1.0, 0.0, 1.0]]])
+    listed = tabular.listing(logits, reward)
+    rows = np.array([0, 1, 1, 2, 2, 2, 2, 2])
+    sampled = listed.take_sequences(rows)
+    sampled = sampled.replace(weight=np.full(sampled.mask.shape, 1 / 8))
+    for rule in (update_rules.get("reinforce"), update_rules.get("grpo")):
+        np.testing.assert_allclose(
+            tabular.logit_step(logits, sampled, rule),
+            tabular.logit_step(logits, listed, rule),
+            atol=16 * FLOAT64,
+            rtol=0,
+        )
+
+
+def test_mean_entropy_is_per_sequence_then_over_sequences_and_leaves_tempered_rows_out():
+    entropy = np.array([[1.0, 3.0], [10.0, 99.0], [500.0, 500.0]])
+    mask = np.array([[True, True], [True, False], [True, True]])
+    ones = np.ones((3, 2))
+    batch = token_batch.TokenBatch(
+        log_prob=-ones, old_log_prob=-ones, reward=ones, mask=mask, weight=ones / 3,
+        entropy=entropy, sampling_temperature=np.array([[1.0], [1.0], [1.2]]) * ones,
+    )
+    assert token_batch.mean_entropy(batch) == pytest.approx((2 + 10) / 2)
+    with pytest.raises(ValueError, match="'entropy'"):
+        token_batch.mean_entropy(batch.replace(entropy=None))
+    with pytest.raises(ValueError, match="no ordinary"):
+        token_batch.mean_entropy(batch.replace(tempered=ones > 0))
+
+
+def test_listing_of_a_deterministic_policy_is_finite():
+    """An action of probability 0 has log-probability -inf and must not spread NaN."""
+    logits = np.array([[0.0, 1.0, -math.inf]])
+    reward = np.array([[1.0, 0.0, 1.0]])
+    for rule in RULES:
+        temperature = None if rule.controller() is None else 1.2
+        batch = tabular.exact_batch(logits, reward, temperature=temperature)
+        step = tabular.logit_step(logits, batch, rule)
+        assert np.isfinite(step).all()
+        assert step[0, 2] == 0
+
+
+def test_comparison_finds_the_planted_error():
+    """A run whose logits obey the tabular assumption errs by first order, and the other way round."""
+    rng = np.random.default_rng(2)
+    exact = rng.normal(size=50)
+    report = forecast.compare(exact / 0.1, exact, exact, exact)
+    assert report.slope["coefficients"] == pytest.approx(0.1)
+    assert report.tabular_error < 1e-15
+    bent = forecast.compare(exact / 0.1, exact + 0.2, exact, exact)
+    assert bent.first_order_error == pytest.approx(0.2)
+    assert forecast.compare(rng.normal(size=50), exact, exact, exact).dominant == (
+        "tabular assumption"
+    )
+    assert forecast.compare(exact + 0.2, exact + 0.2, exact, exact).dominant == "first order"
+    with pytest.raises(ValueError, match="'exact'"):
+        forecast.compare(exact, exact, exact * np.nan, exact)
+
+
+def test_state_terms_without_a_known_gradient_are_refused():
+    logits, reward = problem()
+    batch = tabular.listing(logits, reward)
+    terms = {"reference_kl": batch.weight}
+    with pytest.raises(ValueError, match="'reference_kl'"):
+        tabular.coefficient_step(logits, batch, batch.weight, terms)

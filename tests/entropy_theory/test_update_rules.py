@@ -1,0 +1,319 @@
+"""Guards update_rules/ and advantages.py: the formulas, every rule on both backends, any batch cut."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from entropy_theory import advantages, policy, tabular, update_rules
+from entropy_theory.token_batch import TokenBatch, concatenate
+from tests.tolerances import FLOAT64, SAME_STEP
+
+VARIANTS = [
+    ("reinforce", {}),
+    ("reinforce", {"estimator": "leave-one-out"}),
+    ("grpo", {}),
+    ("grpo", {"normalization": "token-mean", "std_ddof": 1}),
+    ("grpo", {"normalization": "dr-grpo", "clip_low": 0.05, "clip_high": 0.1}),
+    ("aepo", {}),
+    ("aepo", {"alpha": 0.3, "normalize": "positives"}),
+    ("aepo", {"ablation": "advantage"}),
+    ("aepo", {"ablation": "untempered", "base": "grpo"}),
+    ("entropy-bonus", {"coefficient": 0.2}),
+]
+
+
+def random_batch(seed=0, prompts=3, group_size=4, positions=5, second_batch=True):
+    """A sampled batch of ragged lengths, off-policy enough for clipping to bind."""
+    rng = np.random.default_rng(seed)
+
+    def rows(tempered):
+        sequences = prompts * group_size
+        length = rng.integers(1, positions + 1, size=(sequences, 1))
+        mask = np.arange(positions) < length
+        old = -rng.exponential(size=mask.shape)
+        reward = rng.integers(0, 2, size=(sequences, 1)) * np.ones(mask.shape)
+        group = np.repeat(np.arange(prompts), group_size)[:, None] * np.ones(mask.shape, dtype=int)
+        return TokenBatch(
+            log_prob=old + 0.3 * rng.normal(size=mask.shape),
+            old_log_prob=old,
+            reward=reward,
+            mask=mask,
+            weight=np.where(mask, 1 / mask.sum(), 0.0),
+            entropy=rng.exponential(size=mask.shape),
+            sampling_temperature=np.full(mask.shape, 1.2 if tempered else 1.0),
+            tempered=np.full(mask.shape, tempered),
+            group=group.astype(int),
+        )
+
+    return concatenate([rows(False), rows(True)]) if second_batch else rows(False)
+
+
+def to_torch(batch):
+    named = {name: torch.tensor(column) for name, column in batch._columns()}
+    return batch.replace(**named)
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_every_rule_is_the_same_on_torch(name, options):
+    rule = update_rules.get(name, **options)
+    ours = rule.prepare(random_batch())
+    other = rule.prepare(to_torch(random_batch()))
+    np.testing.assert_allclose(rule.scores(ours), rule.scores(other).numpy(), rtol=1e-12)
+    for key, term in rule.state_terms(ours).items():
+        np.testing.assert_allclose(term, rule.state_terms(other)[key].numpy(), rtol=1e-12)
+    for key, value in rule.metrics(ours).items():
+        np.testing.assert_allclose(value, rule.metrics(other)[key].numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_every_rule_is_immune_to_how_the_batch_is_cut_and_ordered(name, options):
+    rule = update_rules.get(name, **options)
+    batch = random_batch(1)
+    whole = rule.scores(batch)
+    order = np.random.default_rng(2).permutation(batch.mask.shape[-2])
+    shuffled = rule.prepare(batch.take_sequences(order))
+    pieces = [
+        rule.scores(shuffled.take_sequences(slice(start, start + 5))) for start in range(0, 24, 5)
+    ]
+    np.testing.assert_allclose(np.concatenate(pieces)[np.argsort(order)], whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_every_rule_leaves_padding_alone(name, options):
+    rule = update_rules.get(name, **options)
+    batch = random_batch(3)
+    poisoned = batch.replace(
+        log_prob=np.where(batch.mask, batch.log_prob, np.nan),
+        entropy=np.where(batch.mask, batch.entropy, np.nan),
+    )
+    scores = rule.scores(poisoned)
+    assert (scores[~batch.mask] == 0).all()
+    np.testing.assert_array_equal(scores, rule.scores(batch))
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_runs_on_a_leading_axis_are_independent(name, options):
+    rule = update_rules.get(name, **options)
+    batches = [random_batch(seed) for seed in (4, 5)]
+    stacked = batches[0].replace(
+        **{
+            key: np.stack([dict(b._columns())[key] for b in batches])
+            for key, _ in batches[0]._columns()
+        }
+    )
+    together = rule.scores(stacked)
+    for row, batch in enumerate(batches):
+        np.testing.assert_allclose(together[row], rule.scores(batch), rtol=1e-12)
+
+
+def test_grpo_by_hand():
+    """Two prompts, groups of two; the ratio 1.5 is clipped where it rises and kept where it falls."""
+    reward = np.array([1.0, 0.0, 1.0, 1.0])[:, None] * np.ones((4, 2))
+    mask = np.array([[True, True], [True, False], [True, True], [True, True]])
+    log_prob = np.log(np.array([[1.5, 1.0], [1.5, 1.0], [1.0, 1.0], [1.0, 1.0]]))
+    batch = TokenBatch(
+        log_prob=log_prob,
+        old_log_prob=np.zeros((4, 2)),
+        reward=reward,
+        mask=mask,
+        weight=np.where(mask, 1 / 7, 0.0),
+        group=np.array([[0, 0], [0, 0], [1, 1], [1, 1]]),
+    )
+    # Advantages +1, -1 and, in the group without signal, 0; factor N / (B L) = 7 / (4 L).
+    expected = np.array([[0, 7 / 8], [-1.5 * 7 / 4, 0], [0, 0], [0, 0]])
+    rule = update_rules.get("grpo")
+    np.testing.assert_allclose(rule.scores(batch), expected, rtol=4 * FLOAT64)
+    metrics = rule.metrics(batch)
+    assert metrics["groups_without_signal"] == pytest.approx(0.5)
+    assert metrics["clipped_fraction"] == pytest.approx(1 / 7)
+
+
+@pytest.mark.parametrize("bound", [1.2, 1.28, 0.8, 0.73])
+def test_a_ratio_exactly_at_the_bound_counts_as_unclipped(bound):
+    """exp(log r) may miss r by a rounding, on either side."""
+    one = np.ones((1, 1))
+    advantage = one if bound > 1 else -one
+    batch = TokenBatch(
+        log_prob=np.log(one * bound),
+        old_log_prob=0 * one,
+        reward=one,
+        mask=one > 0,
+        weight=one,
+        advantage=advantage,
+    )
+    epsilon = abs(bound - 1)
+    at_bound = update_rules.get("grpo", clip_low=epsilon, clip_high=epsilon)
+    assert at_bound.scores(batch)[0, 0] == pytest.approx(advantage[0, 0] * bound)
+    tighter = update_rules.get("grpo", clip_low=epsilon - 1e-9, clip_high=epsilon - 1e-9)
+    assert tighter.scores(batch)[0, 0] == 0
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_expected_grpo_step_matches_enumeration_of_all_groups(ddof):
+    """E = kappa(p) grad p: every ordered group of 3 samples of 3 actions, by brute force."""
+    logits = np.log(np.array([[1.0, 2.0, 5.0]]))
+    reward = np.array([[1.0, 0.0, 1.0]])
+    probabilities = policy.softmax(logits)[0]
+    expected = np.zeros(3)
+    for group in itertools.product(range(3), repeat=3):
+        rewards = reward[0, list(group)]
+        deviation = rewards.std(ddof=ddof)
+        if deviation == 0:
+            continue
+        chance = probabilities[list(group)].prod()
+        for action, r in zip(group, rewards, strict=True):
+            gradient = -probabilities.copy()
+            gradient[action] += 1
+            expected += chance * (r - rewards.mean()) / deviation * gradient / 3
+    rule = update_rules.get("grpo", group_size=3, std_ddof=ddof)
+    step = tabular.logit_step(logits, tabular.exact_batch(logits, reward), rule)
+    np.testing.assert_allclose(step[0], expected, atol=16 * FLOAT64, rtol=0)
+
+
+@pytest.mark.parametrize("p", [1e-12, 1 - 1e-12])
+def test_kappa_tends_to_the_root_of_group_size_minus_one(p):
+    weight = np.array([[p], [1 - p]])
+    ones = np.ones((2, 1))
+    batch = TokenBatch(
+        log_prob=np.log(weight), old_log_prob=np.log(weight), mask=ones > 0, weight=weight,
+        reward=np.array([[1.0], [0.0]]),
+    )
+    value = advantages.expected_group_normalized(batch, batch.mask, group_size=8)
+    kappa = value[0, 0] - value[1, 0]
+    assert kappa == pytest.approx(math.sqrt(7), rel=1e-10)
+
+
+def test_aepo_without_alpha_is_grpo_and_ordinary_rows_ignore_the_second_batch():
+    batch = random_batch(6)
+    ordinary = random_batch(6).take_sequences(slice(0, 12))
+    grpo = update_rules.get("grpo").scores(ordinary)
+    for alpha in (0.0, 2.0):
+        scores = update_rules.get("aepo", alpha=alpha).scores(batch)
+        np.testing.assert_allclose(scores[:12], grpo, rtol=1e-13)
+        assert (np.abs(scores[12:]).sum() > 0) == (alpha > 0)
+
+
+def test_aepo_second_batch_by_hand():
+    """alpha N/(B L) r R, clipped from above only: a right answer is never pushed down."""
+    batch = random_batch(7)
+    alpha = 0.6
+    scores = update_rules.get("aepo", alpha=alpha).scores(batch)[12:]
+    rows = batch.take_sequences(slice(12, 24))
+    ratio = np.exp(rows.log_prob - rows.old_log_prob)
+    length = rows.mask.sum(-1, keepdims=True)
+    factor = rows.mask.sum() / (12 * length)
+    expected = alpha * factor * ratio * rows.reward * (ratio <= 1.2) * rows.mask
+    np.testing.assert_allclose(scores, expected, rtol=1e-12)
+    assert (scores >= 0).all()
+
+
+def test_aepo_per_positive_normalization_divides_by_their_share():
+    batch = random_batch(8)
+    rule = update_rules.get("aepo", normalize="positives")
+    share = float(rule.metrics(batch)["tempered_positive_share"])
+    by_samples = update_rules.get("aepo").scores(batch)[12:]
+    np.testing.assert_allclose(rule.scores(batch)[12:] * share, by_samples, rtol=1e-12)
+
+
+def test_aepo_survives_a_second_batch_without_positives():
+    batch = random_batch(9)
+    batch = batch.replace(reward=np.where(batch.tempered, 0.0, batch.reward))
+    for normalize in ("samples", "positives"):
+        rule = update_rules.get("aepo", normalize=normalize)
+        assert (rule.scores(batch)[12:] == 0).all()
+        assert rule.metrics(batch)["tempered_positive_share"] == 0
+
+
+def test_aepo_ablations_are_what_table_3_prints():
+    """Eq. 2 draws the second batch at T = 1; Eq. 3 puts the group advantage in place of R."""
+    untempered = update_rules.get("aepo", ablation="untempered").controller()
+    assert untempered.observe(np.array(0.1)) == 1.0
+    batch = random_batch(10)
+    scores = update_rules.get("aepo", alpha=1.0, ablation="advantage").scores(batch)[12:]
+    grpo = update_rules.get("grpo").scores(batch.take_sequences(slice(12, 24)))
+    np.testing.assert_allclose(scores, grpo, rtol=1e-12)
+
+
+def test_entropy_bonus_adds_its_term_on_ordinary_rows_only():
+    batch = random_batch(11)
+    rule = update_rules.get("entropy-bonus", coefficient=0.2)
+    term = rule.state_terms(batch)["entropy"]
+    length = batch.mask.sum(-1, keepdims=True)[:12]
+    expected = 0.2 * batch.mask[:12].sum() / (12 * length) * np.ones((12, 5))
+    np.testing.assert_allclose(term[:12][batch.mask[:12]], expected[batch.mask[:12]], rtol=1e-12)
+    assert (term[12:] == 0).all()
+
+
+def test_combine_adds_and_one_rule_reduces_to_itself():
+    batch = random_batch(12)
+    grpo, reinforce = update_rules.get("grpo"), update_rules.get("reinforce")
+    alone = update_rules.combine(grpo).scores(batch)
+    np.testing.assert_array_equal(alone, grpo.scores(batch))
+    both = update_rules.combine(grpo, reinforce, grpo).scores(batch)
+    np.testing.assert_allclose(both, 2 * grpo.scores(batch) + reinforce.scores(batch), rtol=1e-12)
+    with pytest.raises(ValueError, match="at most one"):
+        update_rules.combine(update_rules.get("aepo"), update_rules.get("aepo"))
+    with pytest.raises(ValueError, match="at least one"):
+        update_rules.combine()
+
+
+def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
+    """REINFORCE's exact step is pi (R - J); GRPO's over an infinite group divides it by the std."""
+    rng = np.random.default_rng(13)
+    logits = rng.normal(size=(1, 6))
+    reward = (rng.random((1, 6)) < 0.5).astype(float)
+    probabilities = policy.softmax(logits)
+    mean = (probabilities * reward).sum()
+    gradient = probabilities * (reward - mean)
+    batch = tabular.exact_batch(logits, reward)
+    step = tabular.logit_step(logits, batch, update_rules.get("reinforce"))
+    np.testing.assert_allclose(step, gradient, atol=SAME_STEP, rtol=0)
+    step = tabular.logit_step(logits, batch, update_rules.get("grpo"))
+    np.testing.assert_allclose(
+        step, gradient / math.sqrt(mean * (1 - mean)), atol=SAME_STEP, rtol=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("grppo", {}, "did you mean grpo"),
+        ("grpo", {"clip_hihg": 0.1}, "did you mean clip_high"),
+        ("grpo", {"clip_low": -0.1}, "clip_low"),
+        ("grpo", {"normalization": "mean"}, "unknown normalization"),
+        ("grpo", {"std_ddof": 2}, "std_ddof"),
+        ("reinforce", {"estimator": "rlo"}, "unknown advantage estimator"),
+        ("aepo", {"alpha": -1.0}, "alpha"),
+        ("aepo", {"temperature_high": 0.5}, "above temperature_high"),
+        ("aepo", {"temperature_low": 0.0}, "temperature must be above 0"),
+        ("aepo", {"normalize": "rows"}, "unknown normalize"),
+        ("aepo", {"ablation": "no"}, "unknown ablation"),
+        ("aepo", {"target": -0.1}, "target entropy"),
+        ("aepo", {"base": "gropo"}, "did you mean grpo"),
+        ("entropy-bonus", {"coefficient": math.nan}, "coefficient"),
+    ],
+)
+def test_bad_options_are_named(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        update_rules.get(name, **options)
+
+
+def test_bad_batches_are_named():
+    batch = random_batch(14, second_batch=False)
+    grpo = update_rules.get("grpo")
+    with pytest.raises(ValueError, match="'sampling_temperature'"):
+        update_rules.get("aepo").prepare(batch.replace(sampling_temperature=None))
+    with pytest.raises(ValueError, match="column 'reward'"):
+        grpo.prepare(batch.replace(reward=batch.reward * np.nan))
+    with pytest.raises(ValueError, match="column 'log_prob'"):
+        grpo.prepare(batch.replace(log_prob=batch.log_prob + np.inf))
+    with pytest.raises(ValueError, match="mask is False everywhere"):
+        grpo.prepare(batch.replace(mask=batch.mask & False))
+    with pytest.raises(ValueError, match="'reward' has shape"):
+        batch.replace(reward=batch.reward[:, :2])
+    with pytest.raises(ValueError, match="at least two sequences"):
+        lonely = batch.replace(group=np.arange(12)[:, None] * np.ones((12, 5), dtype=int))
+        update_rules.get("reinforce", estimator="leave-one-out").prepare(lonely)
