@@ -40,15 +40,14 @@ def verify(
     entries, problems = _check(claims, None, quick, jobs, accepted)
     if json is not None:
         ledger.write(json, entries, config={"quick": quick, "ids": list(claims)})
-    report.print_table(entries, problems)
     if update_ledger:
-        if any(problems.values()):
+        if problems:
             raise ValueError("the accepted ledger is unchanged: resolve the problems above first")
         ledger.accept(entries)
         return 0
     changed = ledger.differences(entries, accepted, known_ids=list(all_claims()))
     report.print_differences(changed)
-    return 1 if changed or any(problems.values()) else 0
+    return 1 if changed or problems else 0
 
 
 def list_claims() -> int:
@@ -90,10 +89,8 @@ def check(
     entries, problems = _check(claims, str(file), quick, jobs, {})
     if json is not None:
         ledger.write(json, entries, config={"quick": quick, "file": file.name})
-    report.print_table(entries, problems)
-    broken = [line for lines in problems.values() for line in lines]
-    if broken:
-        raise ValueError(f"{len(broken)} problem(s) in {file}, first: {broken[0]}")
+    if problems:
+        raise ValueError(f"{len(problems)} problem(s) in {file}, first: {problems[0]}")
     return 0 if all(e["verdict"] in ("proved", "verified", "first-order") for e in entries) else 1
 
 
@@ -103,17 +100,15 @@ def _check(
     quick: bool,
     jobs: int | None,
     accepted: Mapping[str, dict[str, Any]],
-) -> tuple[list[dict[str, Any]], dict[str, tuple[str, ...]]]:
-    """Ledger entries and problems, by claim, of a run with a progress display."""
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Run the checks and print the table; returns ledger entries and problems, one line each."""
     plan = _jobs(claims, path, quick, accepted)
     with report.progress(claims) as on_evidence:
         evidence = run(plan, processes=jobs, on_evidence=on_evidence)
-    entries, problems = [], {}
-    for claim_id, claim in claims.items():
-        verdict = derive(claim, evidence[claim_id])
-        entries.append(ledger.entry(claim, evidence[claim_id], verdict))
-        problems[claim_id] = verdict.problems
-    return entries, problems
+    verdicts = {claim_id: derive(claim, evidence[claim_id]) for claim_id, claim in claims.items()}
+    report.print_table(claims, verdicts, evidence)
+    entries = [ledger.entry(claim, evidence[i], verdicts[i]) for i, claim in claims.items()]
+    return entries, [f"{i}: {line}" for i, v in verdicts.items() for line in v.problems]
 
 
 def _jobs(

@@ -84,18 +84,40 @@ def expected_group_normalized(
         raise ValueError("the expected group-normalized advantage needs rewards of 0 and 1 only")
     group = _Groups(batch, rows)
     right, wrong = group.mean(batch.reward), group.mean(1 - batch.reward)
+    kappa = group_normalization_gain(right, wrong, group_size=group_size, ddof=ddof)
+    return kappa * (batch.reward * wrong - (1 - batch.reward) * right)
+
+
+def group_normalization_gain(
+    right: Array, wrong: Array, *, group_size: int, ddof: int = 0
+) -> Array:
+    """kappa(p): what dividing by a group's standard deviation makes of the gradient of p.
+
+    Args:
+        right: p, any shape, in [0, 1].
+        wrong: 1 - p, given apart so that nothing is lost as p tends to 1.
+        group_size: G, at least 2.
+        ddof: 0 or 1, as in `group_normalized`.
+
+    Returns:
+        The shape of ``right``; between 0 and sqrt(G - 1) for ddof 0.
+
+    Raises:
+        ValueError: group_size below 2.
+    """
+    if group_size < 2:
+        raise ValueError(f"group_size must be at least 2, got {group_size}")
+    xp = namespace(right)
+    right_powers, wrong_powers = [xp.ones_like(right)], [xp.ones_like(wrong)]
+    for _ in range(group_size - 2):
+        right_powers.append(right_powers[-1] * right)
+        wrong_powers.append(wrong_powers[-1] * wrong)
     kappa = xp.zeros_like(right)
     for k in range(1, group_size):
-        fraction = k / group_size
-        log_count = (
-            math.lgamma(group_size + 1) - math.lgamma(k + 1) - math.lgamma(group_size - k + 1)
-        )
         # Dividing by p (1 - p) lowers both exponents by one: nothing overflows near 0 or 1.
-        spread = math.exp(log_count) * math.sqrt(fraction * (1 - fraction))
-        kappa = kappa + spread * right ** (k - 1) * wrong ** (group_size - k - 1)
-    if ddof:
-        kappa = kappa * math.sqrt((group_size - 1) / group_size)
-    return kappa * (batch.reward * wrong - (1 - batch.reward) * right)
+        spread = math.comb(group_size, k) * math.sqrt(k / group_size * (1 - k / group_size))
+        kappa = kappa + spread * right_powers[k - 1] * wrong_powers[group_size - k - 1]
+    return kappa * math.sqrt((group_size - 1) / group_size) if ddof else kappa
 
 
 def equal_reward_groups(batch: TokenBatch, rows: Array) -> Array:
@@ -117,13 +139,17 @@ ESTIMATORS: dict[str, Callable[..., Array]] = {
 
 
 class _Groups:
-    """Weighted statistics of a sequence-level column over each prompt's group, repeated to rows."""
+    """Weighted statistics of a sequence-level column over each prompt's group, at its rows.
+
+    Shapes are [..., sequences, 1], or [..., 1, 1] where all rows are one group.
+    """
 
     def __init__(self, batch: TokenBatch, rows: Array) -> None:
         xp: Any = namespace(batch.reward)
         self._xp = xp
         self._weight = sequence_weight(batch, rows)
-        present = xp.any(rows, axis=-1, keepdims=True)
+        # A row of weight 0 (an action never taken) is no member of its group.
+        present = xp.any(rows, axis=-1, keepdims=True) & (self._weight > 0)
         self._present = present
         if batch.group is None:
             self._member = None
@@ -149,14 +175,14 @@ class _Groups:
         smallest = xp.min(xp.where(member, first, high), axis=-2, keepdims=True)
         spread = largest - smallest
         if self._member is None:
-            return spread + xp.zeros_like(first)
+            return spread
         return xp.sum(xp.where(self._member, spread, xp.zeros_like(spread)), axis=-1, keepdims=True)
 
     def _sum(self, values: Array) -> Array:
         """Sum of [..., sequences, 1] over each row's group, back at the rows."""
         xp = self._xp
         if self._member is None:
-            return xp.sum(values, axis=-2, keepdims=True) + xp.zeros_like(values)
+            return xp.sum(values, axis=-2, keepdims=True)
         member = xp.astype(self._member, values.dtype)
         totals = xp.sum(values * member, axis=-2, keepdims=True)
         return xp.sum(member * totals, axis=-1, keepdims=True)

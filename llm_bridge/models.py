@@ -62,7 +62,7 @@ def load(
     local = os.path.isdir(source)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, local_files_only=local)
-        model = transformers.AutoModelForCausalLM.from_pretrained(
+        model: Any = transformers.AutoModelForCausalLM.from_pretrained(
             source, dtype=torch_dtype, local_files_only=local
         )
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
@@ -238,7 +238,9 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     """Write the model and tokenizer of a GGUF file to ``folder``, dequantized to float32.
 
     transformers marks a model read from GGUF as quantized and then refuses to save it; its weights
-    are plain tensors by then, so they are copied into a model made from the config alone.
+    are plain tensors by then, so they are copied into a model made from the config alone. It also
+    gives the tokenizer the start-of-turn token as end of sequence, whatever the file says: the
+    config's ids are the file's own.
     """
     source = {"gguf_file": gguf.name, "local_files_only": True}
     tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, **source)
@@ -251,6 +253,11 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     plain = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     plain.load_state_dict(quantized.state_dict())
     plain.save_pretrained(folder)
+    for role in ("bos_token", "eos_token", "pad_token"):
+        token_id = getattr(config, f"{role}_id")
+        if token_id is not None:
+            setattr(tokenizer, role, tokenizer.convert_ids_to_tokens(token_id))
+    tokenizer.clean_up_tokenization_spaces = False
     tokenizer.save_pretrained(folder)
 
 

@@ -17,19 +17,12 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from entropy_theory.user_errors import lookup
 
-
-class RewardFunction(Protocol):
-    """``reward(prompts, completions, answer=..., **columns) -> one number for each completion``."""
-
-    __name__: str
-
-    def __call__(
-        self, prompts: Sequence[str], completions: Sequence[str], **columns: Any
-    ) -> list[float]: ...
+RewardFunction: TypeAlias = Callable[..., list[float]]
+"""``reward(prompts=..., completions=..., answer=..., **columns)``: one number a completion."""
 
 
 def exact(

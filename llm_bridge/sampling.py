@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,6 @@ def sample(
     """
     _check(prompts, temperature, num_samples, max_new_tokens, batch_size)
     stop_ids = models.stop_token_ids(tokenizer, stop)
-    repeated = [prompt for prompt in prompts for _ in range(num_samples)]
     _check_room(model, tokenizer, prompts, max_new_tokens)
     config = models.plain_generation(tokenizer, stop_ids)
     config.max_new_tokens = max_new_tokens
@@ -99,10 +99,8 @@ def sample(
         model.eval()
         try:
             parts = [
-                _sample_batch(
-                    model, tokenizer, repeated[start : start + batch_size], temperature, stop_ids
-                )
-                for start in range(0, len(repeated), batch_size)
+                _sample_batch(model, tokenizer, batch, copies, temperature, stop_ids)
+                for batch, copies in _batches(prompts, num_samples, batch_size)
             ]
         finally:
             model.generation_config = own_config
@@ -216,16 +214,35 @@ class _Recorder(transformers.LogitsProcessor):
         self._last = None
 
 
+def _batches(
+    prompts: list[str], num_samples: int, batch_size: int
+) -> Iterator[tuple[list[str], int]]:
+    """(prompts, samples of each) with at most ``batch_size`` samples, in the order of the rows."""
+    together = max(1, batch_size // num_samples)
+    for start in range(0, len(prompts), together):
+        for done in range(0, num_samples, batch_size):
+            yield prompts[start : start + together], min(batch_size, num_samples - done)
+
+
 def _sample_batch(
-    model: Any, tokenizer: Any, prompts: list[str], temperature: float, stop_ids: list[int]
+    model: Any,
+    tokenizer: Any,
+    prompts: list[str],
+    copies: int,
+    temperature: float,
+    stop_ids: list[int],
 ) -> dict[str, Any]:
     encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
     prompt_ids = encoded.input_ids.to(model.device)
     prompt_mask = encoded.attention_mask.to(model.device)
+    cache = _prefill(model, prompt_ids, prompt_mask, copies)
+    prompt_ids = prompt_ids.repeat_interleave(copies, dim=0)
+    prompt_mask = prompt_mask.repeat_interleave(copies, dim=0)
     recorder = _Recorder(temperature)
     output = model.generate(
         input_ids=prompt_ids,
         attention_mask=prompt_mask,
+        past_key_values=cache,
         generation_config=model.generation_config,
         logits_processor=transformers.LogitsProcessorList([recorder]),
     )
@@ -239,7 +256,7 @@ def _sample_batch(
     }
     kept = [row[keep].tolist() for row, keep in zip(token_ids, mask, strict=True)]
     return {
-        "prompts": prompts,
+        "prompts": [prompt for prompt in prompts for _ in range(copies)],
         "completions": tokenizer.batch_decode(kept, skip_special_tokens=True),
         "prompt_ids": prompt_ids.cpu(),
         "prompt_mask": prompt_mask.bool().cpu(),
@@ -247,6 +264,28 @@ def _sample_batch(
         "mask": mask.cpu(),
         **masked,
     }
+
+
+def _prefill(
+    model: Any, prompt_ids: torch.Tensor, prompt_mask: torch.Tensor, copies: int
+) -> transformers.Cache | None:
+    """Keys and values of all but each prompt's last token, computed once for its ``copies`` samples.
+
+    generate would compute them for every sample, which for a few-shot prompt is most of the work.
+    None where there is nothing to gain, or where the model keeps a state that is not a cache.
+    """
+    if copies == 1 or prompt_ids.shape[1] == 1 or model._is_stateful:
+        return None
+    cache = transformers.DynamicCache(config=model.config)
+    model.base_model(
+        input_ids=prompt_ids[:, :-1],
+        attention_mask=prompt_mask[:, :-1],
+        position_ids=(prompt_mask.cumsum(-1) - 1).clamp(min=0)[:, :-1],
+        past_key_values=cache,
+        use_cache=True,
+    )
+    cache.batch_repeat_interleave(copies)
+    return cache
 
 
 def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> Samples:

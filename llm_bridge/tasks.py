@@ -196,11 +196,11 @@ def _split(split: Split, size: int, seed: int) -> Task:
 
 
 def _chain_sum(split: Split, size: int, seed: int) -> Task:
-    return _reasoning_gym("chain-sum", "chain_sum", ONE_DIGIT, 12, split, size, seed)
+    return _reasoning_gym("chain-sum", "chain_sum", ONE_DIGIT, 12, split, size, seed, bare=True)
 
 
 def _products(split: Split, size: int, seed: int) -> Task:
-    return _reasoning_gym("products", "products", ONE_DIGIT, 12, split, size, seed)
+    return _reasoning_gym("products", "products", ONE_DIGIT, 12, split, size, seed, bare=True)
 
 
 ONE_DIGIT = {"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 1}
@@ -237,27 +237,32 @@ def _reasoning_gym(
     split: Split,
     size: int | None,
     seed: int,
+    bare: bool = False,
 ) -> Task:
     """Items of a reasoning-gym data set behind four worked examples that are items of no split.
 
-    The reward is 1 where the data set's own scorer gives full marks to the completion's first line.
+    A bare question is its expression alone ("4 - 1"): fewer tokens for the same item. The reward is
+    1 where the data set's own scorer gives full marks to the completion's first line.
     """
     import reasoning_gym
     from reasoning_gym.factory import DATASETS
+
+    def question_of(item: dict[str, Any]) -> str:
+        return item["metadata"]["expression"] if bare else item["question"].strip()
 
     lookup(DATASETS, dataset_name, "reasoning-gym data set")
     size = size or DEFAULT_SIZE
     # Held-out questions are a fifth, and small item spaces repeat themselves: draw more than enough.
     stream = reasoning_gym.create_dataset(dataset_name, size=40 * size + 200, seed=seed, **options)
     examples = reasoning_gym.create_dataset(dataset_name, size=SHOTS, seed=10**6, **options)
-    shots = [(item["question"].strip(), item["answer"]) for item in examples]
+    shots = [(question_of(item), item["answer"]) for item in examples]
     entries: dict[str, dict[str, Any]] = {}
     chosen: list[tuple[str, str]] = []
     for item in stream:
-        question = item["question"].strip()
+        question = question_of(item)
         if question in dict(shots) or is_held_out(question) != (split == "held-out"):
             continue
-        prompt = "".join(f"Q: {q}\nA: {a}\n\n" for q, a in shots) + f"Q: {question}\nA:"
+        prompt = "".join(f"Q: {q}\nA: {a}\n" for q, a in shots) + f"Q: {question}\nA:"
         entries[prompt] = item
         chosen.append((prompt, item["answer"]))
         if len(chosen) == size:

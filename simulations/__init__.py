@@ -1,1 +1,4 @@
-"""placeholder"""
+"""Tabular experiments: what the update rules do to a policy whose every expectation is known.
+
+``python -m simulations list`` names the experiments, ``run NAME`` computes one.
+"""

@@ -76,6 +76,10 @@ class Aepo(UpdateRule):
             temperature_low=1.0 if untempered else self.temperature_low,
         )
 
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return self.base.pools_equal_rewards
+
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         rows = batch.is_tempered

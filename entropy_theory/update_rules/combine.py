@@ -25,6 +25,10 @@ class Combined(UpdateRule):
                 "at most one of the combined rules may choose the second batch's temperature"
             )
 
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return all(rule.pools_equal_rewards for rule in self.rules)
+
     def controller(self) -> Any | None:
         controllers = [rule.controller() for rule in self.rules]
         return next((c for c in controllers if c is not None), None)

@@ -33,6 +33,10 @@ class EntropyBonus(UpdateRule):
         if not math.isfinite(self.coefficient):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
 
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return self.base.pools_equal_rewards
+
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         factor = length_factor(batch, batch.is_ordinary, "sequence-mean")

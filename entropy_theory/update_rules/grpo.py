@@ -48,6 +48,10 @@ class Grpo(UpdateRule):
         if self.std_ddof not in (0, 1):
             raise ValueError(f"std_ddof must be 0 or 1, got {self.std_ddof}")
 
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return self.std_ddof == 0 or self.group_size is not None
+
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         scale = xp.zeros_like(batch.log_prob)

@@ -32,6 +32,10 @@ class Reinforce(UpdateRule):
     def __post_init__(self) -> None:
         lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
 
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return self.estimator == "reward"
+
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         score = xp.zeros_like(batch.log_prob)

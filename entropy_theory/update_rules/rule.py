@@ -32,6 +32,17 @@ class UpdateRule:
     requires: ClassVar[tuple[str, ...]] = ()
     """Optional TokenBatch columns that the rule reads."""
 
+    @property
+    def pools_equal_rewards(self) -> bool:
+        """Whether one row may stand for several: on-policy, answers of one token.
+
+        True promises that rows of one state with one reward may be replaced by a single row with
+        the sum of their weights, without changing any score or state term. It holds for rules that
+        see rewards and weighted means only, not counts of rows, tokens' log-probabilities or
+        clipped ratios; the simulator then evaluates two rows a state instead of one an action.
+        """
+        return False
+
     def prepare(self, batch: TokenBatch) -> TokenBatch:
         """Add, once per optimizer step and on all rows of all ranks, what needs the whole batch.
 

@@ -1,15 +1,17 @@
 """How a claim is checked.
 
-    claim.py            what a claim is: hypotheses, conclusion, proof, mutants; instances.py: where it lives
+    claim.py            what a claim is: hypotheses, conclusion, proof, mutants
+    instances.py        where it lives: strategies, samplers, small integers
     arithmetic.py       softmax formulas that run in float64 and in ball arithmetic alike
     symbolic.py smt.py  proof steps: identities (SymPy) and inequalities (z3)
     property_based.py   Hypothesis: thousands of instances, shrunk to the simplest violation
-    search.py           the adversary: exhaustive small integers, millions of random cases, local ascent
-    certify.py          signs proved in ball arithmetic (Arb); a float violation counts only after this
+    search.py           the adversary: small integers, millions of random cases, local ascent
+    certify.py          signs proved in ball arithmetic (Arb); a float violation counts only then
     convergence.py      the order of a remainder, measured in high precision
     verdict.py          the verdict, from the evidence alone
-    check.py            the list of checks of a claim; runner.py: many claims in parallel, time limits
-    ledger.py           verdicts as JSON, and the accepted ledger they are compared with
+    check.py            the list of checks of a claim and what each may cost
+    runner.py           many claims in parallel, with time limits
+    ledger.py report.py verdicts as JSON and as tables; the accepted ledger
 """
 
 from entropy_theory.verification.claim import Claim, Condition, Mutant, PrintedStep, Statement, Step

@@ -11,6 +11,7 @@ shape of the batch. Entropy is in nats.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ Array = Any
 """numpy array: float64, or objects that are Arb balls."""
 
 
-class UndecidedComparison(Exception):
+class UndecidedComparisonError(Exception):
     """Two balls overlap: more precision may tell which is larger."""
 
 
@@ -62,7 +63,7 @@ def smallest(x: Array, mask: Array | None = None) -> Array:
 
 
 def less(x: Array, y: Array) -> Array:
-    """Boolean array x < y; raises `UndecidedComparison` where balls overlap."""
+    """Boolean array x < y; raises `UndecidedComparisonError` where balls overlap."""
     if not (is_exact(x) or is_exact(y)):
         return np.less(x, y)
 
@@ -72,7 +73,7 @@ def less(x: Array, y: Array) -> Array:
             return True
         if difference >= 0:
             return False
-        raise UndecidedComparison
+        raise UndecidedComparisonError
 
     return np.frompyfunc(decide, 2, 1)(x, y).astype(bool)
 
@@ -106,6 +107,26 @@ def entropy(logits: Array, temperature: Array | None = None) -> Array:
     return _log_normalizer(shifted, exponentials, normalizer) + depth
 
 
+def entropy_change(logits: Array, step: Array) -> Array:
+    """H(softmax(logits + step)) - H(softmax(logits)).
+
+    In floats it is summed from -Cov(pi'/pi, log pi) and -KL(pi' || pi), so that the change under a
+    small step is not lost in the difference of two entropies.
+    """
+    if is_exact(logits) or is_exact(step):
+        return entropy(logits + step) - entropy(logits)
+    probabilities, log_probabilities = softmax(logits), log_softmax(logits)
+    drift = step - mean(probabilities, step)[..., None]
+    drift = drift - np.log1p(mean(probabilities, np.expm1(drift)))[..., None]
+    growth = np.expm1(drift)
+    tilt = log_probabilities + entropy(logits)[..., None]
+    # An action of probability zero contributes nothing, however large its growth.
+    terms = np.where(
+        probabilities > 0, probabilities * (growth * tilt + (1 + growth) * drift - growth), 0.0
+    )
+    return -np.sum(terms, axis=-1)
+
+
 def binary_entropy(p: Array) -> Array:
     """-p log p - (1 - p) log(1 - p), for p strictly between 0 and 1."""
     return -p * np.log(p) - (1 - p) * np.log1p(-p)
@@ -120,6 +141,16 @@ def centered(probabilities: Array, values: Array) -> Array:
 def covariance(probabilities: Array, x: Array, y: Array) -> Array:
     """Covariance of x and y over actions."""
     return np.sum(probabilities * centered(probabilities, x) * centered(probabilities, y), axis=-1)
+
+
+def constant(number: int | float, like: Array) -> Array:
+    """A number in the arithmetic of ``like``: a ball where that holds balls."""
+    return _ball(number) if is_exact(like) else float(number)
+
+
+def log_of(number: int, like: Array) -> Array:
+    """Natural logarithm of a positive integer, in the arithmetic of ``like``."""
+    return _ball(number).log() if is_exact(like) else math.log(number)
 
 
 def per_action(scalar: Array) -> Array:

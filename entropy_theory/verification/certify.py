@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from entropy_theory.verification.arithmetic import UndecidedComparison
+from entropy_theory.verification.arithmetic import UndecidedComparisonError
 from entropy_theory.verification.claim import Outcome, Relation, Statement, Step
 from entropy_theory.verification.instances import Instance, as_balls
 
@@ -72,7 +72,7 @@ def decided_sign(
         with precision(bits):
             try:
                 ball = function()
-            except UndecidedComparison:
+            except UndecidedComparisonError:
                 ball = None
             else:
                 if (found := sign(ball)) is not None:
@@ -102,7 +102,7 @@ def check_instance(
         with precision(bits):
             try:
                 status, interval = _status(statement, instance)
-            except UndecidedComparison:
+            except UndecidedComparisonError:
                 status = "undecided"
         if status != "undecided":
             return Certificate(status=status, interval=interval, bits=bits)  # type: ignore[arg-type]

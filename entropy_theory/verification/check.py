@@ -53,7 +53,7 @@ class Profile:
 
 
 QUICK = Profile(
-    search=Effort(largest_total=9, random_cases=60_000, ascents=4, seconds=6.0),
+    search=Effort(largest_total=10, random_cases=60_000, ascents=4, seconds=6.0),
     mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=2, seconds=3.0),
     examples=150,
     mutant_examples=60,
@@ -62,11 +62,11 @@ QUICK = Profile(
     check_seconds=30.0,
 )
 FULL = Profile(
-    search=Effort(largest_total=14, random_cases=3_000_000, ascents=24, seconds=60.0),
+    search=Effort(largest_total=13, random_cases=1_000_000, ascents=16, seconds=60.0),
     mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=10.0),
-    examples=3000,
-    mutant_examples=300,
-    orders=150,
+    examples=1500,
+    mutant_examples=200,
+    orders=100,
     step_seconds=60.0,
     check_seconds=150.0,
 )
@@ -212,8 +212,10 @@ def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> 
         for step in mutant.statement.proof:
             outcome, detail = step.check(profile.step_seconds)
             evidence.append(Evidence(method=step.method, outcome=outcome, detail=detail))
-        evidence += search(mutant.statement, instances, profile.mutant_search, seed=seed)
-        evidence += check_property(mutant.statement, instances, profile.mutant_examples)
+        evidence += search(mutant.statement, instances, profile.mutant_search, seed=seed,
+                           first_only=True)
+        evidence += check_property(mutant.statement, instances, profile.mutant_examples,
+                                   shrink=False)
         if mutant.convergence is not None:
             evidence += check_convergence(mutant.convergence, instances, 4, seed=seed)
         rejecting = list(dict.fromkeys(e.method for e in evidence if e.outcome == "fail"))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -33,8 +33,8 @@ class Instances:
         strategy: one instance at a time, for Hypothesis; simplest first.
         sample: (generator, size) -> a float batch; called repeatedly by the adversary.
         enumerate: (largest total weight) -> exact batches, simplest first.
-        movable: float fields that local ascent may change; names in ``positive`` move in log space.
-        positive: fields that stay above zero.
+        movable: float fields that local ascent may change.
+        ranges: (low, high) of the fields that are positive numbers; they move in log space.
         families: what the sampler draws from, in words.
     """
 
@@ -42,7 +42,7 @@ class Instances:
     sample: Callable[[np.random.Generator, int], Batch]
     enumerate: Callable[[int], Iterator[Batch]]
     movable: tuple[str, ...] = ()
-    positive: tuple[str, ...] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     families: str = ""
 
 
@@ -133,7 +133,7 @@ def bandit_instances(
         sample=sample,
         enumerate=enumerate_small,
         movable=movable,
-        positive=tuple(s.name for s in scalars),
+        ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"{low}-{high} actions; Gaussian, tied, saturated, nearly tied and Dirichlet logits",
     )
 

@@ -13,7 +13,7 @@ from entropy_theory.verification.instances import Instance, Instances, as_batch
 from entropy_theory.verification.search import describe, evaluate, record
 
 
-class _Violation(AssertionError):
+class _ViolationError(AssertionError):
     """A violation that ball arithmetic has proved; Hypothesis shrinks what raises it."""
 
 
@@ -23,10 +23,12 @@ def check_property(
     examples: int,
     *,
     target: Target = "statement",
+    shrink: bool = True,
 ) -> list[Evidence]:
     """Evidence of ``examples`` Hypothesis examples; deterministic, no example database.
 
-    A float violation is put to ball arithmetic before it counts, so the shrunk instance is certified.
+    A float violation is put to ball arithmetic before it counts, so what is shrunk stays certified.
+    Without ``shrink`` the first violation is reported as drawn (enough to reject a mutant).
     """
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import target as steer
@@ -41,7 +43,7 @@ def check_property(
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.target, Phase.shrink),
+        phases=(Phase.generate, Phase.target, *((Phase.shrink,) if shrink else ())),
         print_blob=False,
         report_multiple_bugs=False,
     )
@@ -62,12 +64,12 @@ def check_property(
         certificate = certify.check_instance(statement, instance, ceiling=512)
         if certificate.status == "violated":
             violations.append((instance, certificate))
-            raise _Violation
+            raise _ViolationError
 
     outcome: Any = "pass"
     try:
         run()
-    except _Violation:
+    except _ViolationError:
         outcome = "fail"
     seconds = time.monotonic() - started
     cases, met = counts["drawn"], counts["met"]

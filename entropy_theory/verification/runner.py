@@ -12,12 +12,12 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from entropy_theory.verification.claim import Evidence
 from entropy_theory.verification.check import Profile
+from entropy_theory.verification.claim import Evidence
 
 OnEvidence = Callable[[str, Evidence], None]
 
@@ -31,7 +31,7 @@ class _Worker:
     connection: Connection
     running: dict[str, Any] | None = None
     deadline: float = float("inf")
-    evidence: list[Evidence] = field(default_factory=list)
+    closed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +106,7 @@ def _listen(
         try:
             kind, payload = worker.connection.recv()
         except EOFError:
-            worker.process.join()
+            worker.closed = True
             continue
         if kind == "start":
             worker.running = payload
@@ -119,7 +119,6 @@ def _listen(
             worker.running = {"next": worker.running["next"]} if worker.running else None
         elif kind == "end":
             worker.running = {"next": -1}
-            worker.process.join()
 
 
 def _retire(
@@ -128,8 +127,7 @@ def _retire(
     """None while the worker is at work; else -1 if its claim is finished or the check to resume at."""
     now = time.monotonic()
     overdue = now > worker.deadline
-    dead = not worker.process.is_alive() and not worker.connection.poll()
-    if not overdue and not dead:
+    if not overdue and not worker.closed:
         return None
     running = worker.running or {"next": 0}
     _kill(worker)

@@ -32,6 +32,8 @@ IDENTITY_TOLERANCE = 1e-9
 RECHECKED = 64
 """How many of the worst candidates of a search are put to ball arithmetic."""
 BATCH = 4096
+LARGEST_MOVE = 100.0
+"""Local ascent keeps logits and steps within this, so that exponentials stay finite."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,8 +61,19 @@ def search(
     seed: int = 0,
     witnesses: tuple[Instance, ...] = (),
     target: Target = "statement",
+    first_only: bool = False,
 ) -> list[Evidence]:
-    """Evidence of the search, followed by that of the certificates where a violation was found."""
+    """Evidence of the search, followed by that of the certificates where a violation was found.
+
+    Args:
+        statement: what is attacked.
+        instances: where it lives.
+        effort: how hard to look.
+        seed: of the random search.
+        witnesses: instances to try first.
+        target: what the evidence is about.
+        first_only: stop at the first proved violation (enough to reject a mutant).
+    """
     started = time.monotonic()
     deadline = started + effort.seconds
     found: list[tuple[Instance, certify.Certificate]] = []
@@ -92,11 +105,12 @@ def search(
         if simplest:
             break
 
+    wanted = 0 if first_only and found else effort.random_cases
     generator = np.random.default_rng(seed)
     worst = _Worst(limit=max(RECHECKED, effort.ascents))
     drawn = 0
-    while drawn < effort.random_cases and time.monotonic() < deadline:
-        batch = instances.sample(generator, min(BATCH, effort.random_cases - drawn))
+    while drawn < wanted and time.monotonic() < deadline:
+        batch = instances.sample(generator, min(BATCH, wanted - drawn))
         margins, meets = evaluate(statement, batch)
         drawn, met = drawn + len(margins), met + int(np.sum(meets))
         flagged += int(np.sum(meets & _is_candidate(statement, margins)))
@@ -130,7 +144,9 @@ def search(
     )
     if not found:
         best = -extremes[0][0] if extremes else float("nan")
-        doubts = f"; {flagged} rounding candidates, worst {rechecked} cleared by balls" if flagged else ""
+        doubts = ""
+        if flagged or rechecked:
+            doubts = f"; {flagged} candidates in floats, the worst {rechecked} cleared by balls"
         return [Evidence(method="search", outcome="pass", cases=cases, seconds=seconds, target=target,
                          detail=f"no violation: {hardness}; worst margin {best:.2e}{doubts}")]
     first, last = found[0], found[-1]
@@ -253,20 +269,23 @@ def _ascend(
 
     batch = as_batch(start)
     names = [name for name in instances.movable if name in batch]
-    positive = set(instances.positive)
-    shapes = {name: batch[name].shape for name in names}
-    pieces = [np.log(batch[n]) if n in positive else batch[n] for n in names]
-    vector = np.concatenate([piece.reshape(-1) for piece in pieces]) if pieces else np.empty(0)
-    if not vector.size:
+    if not names:
         return severity, start
+    shapes = [batch[name].shape for name in names]
+    cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    vector = np.concatenate([
+        (np.log(batch[name]) if name in instances.ranges else batch[name]).reshape(-1)
+        for name in names
+    ])
 
     def rebuild(x: np.ndarray) -> Batch:
-        moved, position = dict(batch), 0
-        for name in names:
-            size = int(np.prod(shapes[name]))
-            piece = x[position:position + size].reshape(shapes[name])
-            moved[name] = np.exp(np.clip(piece, -50, 50)) if name in positive else piece
-            position += size
+        moved = dict(batch)
+        for name, piece, shape in zip(names, np.split(x, cuts), shapes, strict=True):
+            if name in instances.ranges:
+                low, high = np.log(instances.ranges[name])
+                moved[name] = np.exp(np.clip(piece, low, high)).reshape(shape)
+            else:
+                moved[name] = np.clip(piece, -LARGEST_MOVE, LARGEST_MOVE).reshape(shape)
         return moved
 
     def objective(x: np.ndarray) -> float:

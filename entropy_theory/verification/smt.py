@@ -111,6 +111,23 @@ def lemma(
     )
 
 
+def lemmas(
+    name: str,
+    statement: str,
+    cases: Sequence[tuple[Sequence[str], Callable[..., Any], Callable[..., Any]]],
+) -> Step:
+    """One cross-check made of several lemmas (variables, premises, conclusion), all to be proved."""
+
+    def check(seconds: float) -> tuple[Outcome, str]:
+        for k, (variables, premises, conclusion) in enumerate(cases):
+            outcome, detail = prove(variables, premises, conclusion, seconds / len(cases))
+            if outcome != "pass":
+                return outcome, f"case {k + 1} of {len(cases)}: {detail}"
+        return "pass", f"{len(cases)} cases, no model of any negation (z3)"
+
+    return Step(name=name, statement=statement, method="smt", check=check, cross_check=True)
+
+
 def _recheck(
     model: Any,
     variables: Sequence[str],

@@ -73,26 +73,27 @@ def _statement_verdict(
 def _problems(
     claim: Claim, evidence: Sequence[Evidence], counterexample: dict | None
 ) -> list[str]:
-    found = []
-    for e in evidence:
-        label = f"{e.target} {e.name}".strip()
-        if e.outcome == "error":
-            found.append(f"{label} ({e.method}): {e.detail}")
-        elif e.method == "mutant" and e.outcome != "pass":
-            found.append(f"mutant '{e.name}' not rejected: {e.detail}")
-        elif e.target == "negation" and e.outcome == "fail":
-            found.append(f"{label} ({e.method}): {e.detail}")
-        elif e.method == "convergence" and e.outcome != "pass" and e.target == "statement":
-            found.append(f"{label} ({e.method}): {e.detail}")
-        elif e.target == "repair" and e.outcome == "fail":
-            found.append(f"{label} ({e.method}): {e.detail}")
-        elif e.target == "statement" and e.name and e.outcome == "fail":
-            found.append(f"proof step '{e.name}' fails: {e.detail}")
+    """What makes the evidence untrustworthy; a refuted printed statement is not a problem."""
+    found = [
+        f"{f'{e.target} {e.name}'.strip()} ({e.method}, {e.outcome}): {e.detail}"
+        for e in evidence if _is_problem(e)
+    ]
     named = {e.name for e in evidence if e.method == "mutant"}
     found += [f"mutant '{m.name}' was not run" for m in claim.mutants if m.name not in named]
     if counterexample is not None and _is_proved(claim.statement.proof, evidence, "statement"):
         found.append("a proof and a counterexample at once: one of the checkers is wrong")
     return found
+
+
+def _is_problem(e: Evidence) -> bool:
+    if e.outcome == "error":
+        return True
+    if e.method in ("mutant", "convergence"):
+        return e.outcome != "pass"
+    if e.outcome != "fail" or e.target == "printed proof":
+        return False
+    # A violation of the statement is a finding; a failing step, repair or negation is a fault.
+    return bool(e.name) or e.target != "statement"
 
 
 def _counterexample(evidence: Sequence[Evidence], target: Target) -> dict | None:

@@ -1,0 +1,97 @@
+r"""AEPO's title: entropy can be held at an arbitrary value. False for one tabular state.
+
+Read for every start z in R^n, correct set A* and target H* in (0, log n): AEPO's switch (T = 1.2 while
+H < H*, else 0.8; alpha = 1, GRPO weight 1) keeps the entropy of the policy within 10 % of H* in the
+long run, under exact expected updates.
+
+Refuted. After a finite exact run the ceiling of ``extension.entropy-ceiling`` bounds every later
+entropy, and it lies below the target: no continuation, with whatever temperatures, can come back. In
+general no target above log|A*| can be held; with a single right answer, none at all.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.extensions.entropy_ceiling import (
+    SOME_WRONG,
+    aepo_step,
+    ceiling,
+    proof,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+STEPS = 16
+
+
+def _after_run(i: Any) -> Any:
+    """Logits after a run under AEPO's temperature switch."""
+    logits, rate = i.logits, ar.per_action(i.learning_rate)
+    one = 0 * logits[..., 0] + ar.constant(1, like=logits)
+    weight = one
+    for _ in range(STEPS):
+        is_low = ar.less(ar.entropy(logits), i.target)
+        temperature = np.where(is_low, 6 * one / 5, 4 * one / 5)
+        logits = logits + rate * aepo_step(logits, i.correct, temperature, weight)
+    return logits
+
+
+def _best_future(i: Any) -> Any:
+    """Highest entropy that any continuation can reach, minus nine tenths of the target."""
+    return ceiling(_after_run(i), i.correct) - 9 * i.target / 10
+
+
+def _log_actions(i: Any) -> Any:
+    return ar.log_of(i.logits.shape[-1], like=i.logits)
+
+
+_statement = Statement(
+    latex=r"AEPO's temperature switch holds the policy entropy within 10 % of any target "
+          r"$\mathcal H \in (0, \log n)$.",
+    margin=_best_future,
+    conditions=(
+        Condition(latex=r"$\mathcal H < \log n$", value=lambda i: _log_actions(i) - i.target),
+        SOME_WRONG,
+    ),
+)
+
+_low_target = Condition(
+    latex="the target is at most 0.9 log m",
+    value=lambda i: 9 * np.log(ar.total(
+        0 * i.logits + ar.constant(1, like=i.logits), i.correct)) / 10 - i.target,
+)
+
+arbitrary_entropy = Claim(
+    id="aepo.arbitrary-entropy",
+    source="AEPO, title and Section 4.2",
+    title="Entropy can be held at an arbitrary value",
+    statement=_statement,
+    instances=bandit_instances(
+        Scalar(name="target", low=0.05, high=2.0, grid=(Fraction(1, 2), 1)),
+        Scalar(name="learning_rate", low=1.0, high=8.0, grid=(1, 4)),
+        actions=(2, 5),
+    ),
+    negation=proof(),
+    mutants=(
+        Mutant(name="targets below log m are excluded too",
+               statement=variant(
+                   _statement, margin=lambda i: -_best_future(i),
+                   conditions=(*_statement.conditions, _low_target))),
+        Mutant(name="the right answers are never learned (probability of A* stays below 1/2)",
+               statement=variant(
+                   _statement, margin=lambda i: ar.constant(1, like=i.logits) / 2 - ar.total(
+                       ar.softmax(_after_run(i)), i.correct))),
+    ),
+)

@@ -1,0 +1,66 @@
+r"""AEPO, Assumption 4.2: "assume that T > 1". The hypothesis is not used.
+
+Theorem 4.3's expansion holds, with the same remainder bound, for the temperatures that the assumption
+excludes: for every z in R^n, A*, eta > 0 and 0 < T <= 1,
+
+    |H(z + d) - H(z) - eta F(T)| <= (1/4)(1 + log n) ||d||^2,    d = eta (1_{A*} pi^T - pi^T(A*) pi).
+
+No step of the proof has T > 1 among its premises. The theorem's second part is about the derivative at
+T = 1, which the assumption itself excludes.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    LEARNING_RATE,
+    rate,
+    remainder_bound,
+    unit_step,
+)
+from entropy_theory.claims.aepo.theorem_4_3 import error_of_first_order, expansion_proof
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def _error_with_untempered_rate(i: Any) -> Any:
+    step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
+    first_order = i.learning_rate * rate(i.logits, i.correct)
+    return remainder_bound(step) - np.abs(ar.entropy_change(i.logits, step) - first_order)
+
+
+_statement = Statement(
+    latex=r"Theorem 4.3 does not need $T > 1$: for $0 < T \le 1$ too, "
+          r"$|H(\theta_{k+1}) - H(\theta_k) - \eta F(T)| \le \frac14(1+\log n)\lVert\Delta z\rVert^2$.",
+    margin=error_of_first_order,
+    conditions=(Condition(latex=r"T \le 1", value=lambda i: 1 - i.temperature, relation=">="),),
+    proof=expansion_proof(),
+)
+
+assumption_4_2 = Claim(
+    id="aepo.assumption-4.2",
+    source="AEPO, Assumption 4.2",
+    title="T > 1 is not used",
+    statement=_statement,
+    instances=bandit_instances(
+        Scalar(name="temperature", low=0.02, high=1.0, grid=(1, Fraction(1, 2))), LEARNING_RATE
+    ),
+    mutants=(
+        Mutant(name="the rate F(1) at every temperature",
+               statement=variant(_statement, margin=_error_with_untempered_rate)),
+        Mutant(name="a bound ten times smaller",
+               statement=variant(_statement, margin=lambda i: error_of_first_order(i, share=10))),
+    ),
+)

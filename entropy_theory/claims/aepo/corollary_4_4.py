@@ -1,0 +1,251 @@
+r"""AEPO, Corollary 4.4: high temperature raises entropy relative to T = 1, low temperature lowers it.
+
+Read for every z in R^n and correct set A*: F(T) >= F(1) for T > 1 (high half), F(T) <= F(1) for
+T < 1 (low half); in the weak form, since both sides vanish at a uniform policy. Both are false as
+printed: Theorem 4.3, from which the corollary is drawn, needs F(1) < 0.
+
+High half, repaired (exact, global): F(1) < 0 implies F(T) > F(1) for every T > 1. For T >= 1,
+F(T) < 0 implies T^2 F'(T) >= (z+ - E_T z) |F(T)| and F'(T) > 0. In absolute terms ("raises entropy")
+it stays false: with one correct answer that is the likeliest, no temperature makes F positive.
+
+Low half, repaired (exact, local): F(1) < 0 implies F'(1) > 0, so temperatures just below 1 lower
+entropy more than T = 1 does; and F(T) < 0 for every T < 1. Further down F(T) < F(1) can fail: if the
+likeliest action is wrong, pi^T(A*) vanishes as T -> 0 and with it the whole step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    ENTROPY_FALLS,
+    HIGH_TEMPERATURE,
+    LOW_TEMPERATURE,
+    MEAN_VALUE,
+    SUM_OF_SIGNS,
+    rate,
+    scaled_slope,
+    slope_formula,
+    threshold_lemmas,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    bandit_instances,
+    certify,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def _rate_above_one(i: Any) -> Any:
+    """F(T) - F(1)."""
+    return rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct)
+
+
+# ---------------------------------------------------------------- high half
+
+
+def _mean_slope() -> Any:
+    """d/db E_b z = Var_b z."""
+    m = symbolic.Moments("z")
+    return m.derivative(m.expect(m["z"]), m["z"], {}) - m.covariance(m["z"], m["z"])
+
+
+def _variance_as_pairs() -> Any:
+    import sympy
+
+    m = symbolic.Moments("z")
+    one, two = sympy.symbols("z1 z2")
+    return m.covariance(m["z"], m["z"]) - m.expect_pairs((one - two) ** 2, {"z": one}, {"z": two}) / 2
+
+
+def _fall_with_one_answer(inverse_temperature: Any) -> Any:
+    """-F(T) for pi = (1, 2)/3 and A* = {2}; z = (0, log 2)."""
+    from flint import arb
+
+    top = arb(2).log()
+    tempered = (inverse_temperature * top).exp() / (1 + (inverse_temperature * top).exp())
+    # c = pi (z - E z) = (-2, 2) log 2 / 9, C = E c = 2 log 2 / 27.
+    return tempered * (2 * top / 9 - 2 * top / 27)
+
+
+_high = Statement(
+    latex=r"High temperature induces a relative increase: $F(T) \ge F(1)$ for $T > 1$.",
+    margin=_rate_above_one,
+    conditions=(Condition(latex="T > 1", value=lambda i: i.temperature - 1),),
+)
+
+_high_repaired = Statement(
+    latex=r"If $F(1) < 0$, then $F(T) > F(1)$ for every $T > 1$.",
+    margin=_rate_above_one,
+    relation=">",
+    conditions=(*_high.conditions, ENTROPY_FALLS),
+    proof=(
+        *threshold_lemmas(),
+        *slope_formula(),
+        symbolic.identity("mean falls with T", "dE_b z/db = Var_b(z), b = 1/T", _mean_slope,
+                          uses=("softmax rule",)),
+        symbolic.identity("variance as pairs", "Var(z) = (1/2) sum_ij p_i p_j (z_i - z_j)^2",
+                          _variance_as_pairs),
+        smt.lemma(
+            "E_T z <= zb <= z+", "for T >= 1, as 2 Var is a sum of nonnegative pairs",
+            "zT zb zp drop",
+            lambda v: [v.drop >= 0, v.zT == v.zb - v.drop, v.zb <= v.zp],
+            lambda v: v.zT <= v.zp,
+            uses=("mean falls with T", "variance as pairs"), axioms=(SUM_OF_SIGNS, MEAN_VALUE),
+        ),
+        smt.lemma(
+            "slope is positive where F < 0",
+            "for T >= 1 and F(T) < 0: T^2 F'(T) = S + (z+ - E_T z)|F(T)|, and it is positive",
+            "slope S G zp zb zT T2",
+            lambda v: [
+                v.slope * v.T2 == v.S + (v.zp - v.zT) * v.G, v.T2 > 0, v.S >= 0, v.G > 0,
+                v.zb <= v.zp, v.zT <= v.zb,
+                # An A* term is positive where z+ is the mean at T = 1.
+                smt.implies(v.zp == v.zb, v.S > 0),
+            ],
+            lambda v: smt.all_of(v.slope > 0, v.slope * v.T2 >= (v.zp - v.zT) * v.G),
+            uses=("threshold", "strict term", "split at z+", "E_T z <= zb <= z+"),
+            axioms=(SUM_OF_SIGNS,),
+        ),
+        smt.lemma(
+            "no return",
+            "at the first T' > 1 with F(T') <= F(1) < 0, F would arrive from above: F'(T') <= 0",
+            "F1 FT slope",
+            lambda v: [v.F1 < 0, v.FT == v.F1, smt.implies(v.FT < 0, v.slope > 0)],
+            lambda v: smt.negation(v.slope <= 0),
+            uses=("slope is positive where F < 0",),
+            axioms=("a continuous function that comes down to a level for the first time has "
+                    "derivative <= 0 there; F is differentiable in T", MEAN_VALUE),
+        ),
+    ),
+)
+
+corollary_4_4_high = Claim(
+    id="aepo.corollary-4.4-high",
+    source="AEPO, Corollary 4.4, first half",
+    title="High-temperature REINFORCE raises entropy relative to T = 1",
+    statement=_high,
+    instances=bandit_instances(HIGH_TEMPERATURE),
+    repair=_high_repaired,
+    repair_note="hypothesis F(1) < 0; then for every T > 1",
+    negation=(
+        certify.positive_on_box(
+            "absolute reading",
+            "it is not that high temperature raises entropy: F(T) < 0 for every T >= 1 (all 1/T in "
+            "[0, 1]) at weights (1, 2), A* = {2}",
+            _fall_with_one_answer, [(0.0, 1.0)],
+        ),
+    ),
+    mutants=(
+        Mutant(name="absolute: F(1) < 0 implies F(T) > 0",
+               statement=variant(_high_repaired,
+                                 margin=lambda i: rate(i.logits, i.correct, i.temperature))),
+        Mutant(name="hypothesis F(1) > 0 instead",
+               statement=variant(_high_repaired, conditions=(
+                   *_high.conditions,
+                   Condition(latex="F(1) > 0", value=lambda i: rate(i.logits, i.correct)),
+               ))),
+        Mutant(name="conclusion reversed",
+               statement=variant(_high_repaired, margin=lambda i: -_rate_above_one(i))),
+    ),
+)
+
+# ---------------------------------------------------------------- low half
+
+
+def _weighted_slope() -> Any:
+    """d/db of one term e^{b (z - z+)} w."""
+    import sympy
+
+    b, z, top, w = sympy.symbols("b z z_plus w")
+    term = sympy.exp(b * (z - top)) * w
+    return sympy.diff(term, b) - (z - top) * w * sympy.exp(b * (z - top))
+
+
+def _rate_as_weighted_sum() -> Any:
+    """pi^T_a w_a = (e^{b z+}/Z) e^{b (z_a - z+)} w_a."""
+    import sympy
+
+    b, z, top, w, normalizer = sympy.symbols("b z z_plus w Z", positive=True)
+    return sympy.exp(b * z) / normalizer * w - (
+        sympy.exp(b * top) / normalizer * sympy.exp(b * (z - top)) * w
+    )
+
+
+def _falls_everywhere_and_faster(i: Any) -> Any:
+    """min(F'(1), -F(T))."""
+    return ar.minimum(
+        scaled_slope(i.logits, i.correct), -rate(i.logits, i.correct, i.temperature)
+    )
+
+
+_low = Statement(
+    latex=r"Low temperature induces a relative decrease: $F(T) \le F(1)$ for $T < 1$.",
+    margin=lambda i: -_rate_above_one(i),
+    conditions=(Condition(latex="T < 1", value=lambda i: 1 - i.temperature),),
+)
+
+_low_repaired = Statement(
+    latex=r"If $F(1) < 0$, then $F'(1) > 0$, so that $F(T) < F(1)$ for $T < 1$ close to 1; and "
+          r"$F(T) < 0$ for every $T < 1$.",
+    margin=_falls_everywhere_and_faster,
+    relation=">",
+    conditions=(*_low.conditions, ENTROPY_FALLS),
+    proof=(
+        *threshold_lemmas(),
+        *slope_formula(),
+        smt.lemma(
+            "slope at 1", "F'(1) = S + (z+ - zb)|F(1)| > 0",
+            "slope S G zp m",
+            lambda v: [v.slope == v.S + (v.zp - v.m) * v.G, v.S >= 0, v.G > 0, v.zp >= v.m,
+                       smt.implies(v.zp == v.m, v.S > 0)],
+            lambda v: v.slope > 0,
+            uses=("threshold", "strict term", "split at z+"), axioms=(SUM_OF_SIGNS,),
+        ),
+        symbolic.identity("rate as a weighted sum",
+                          "-F(T) = k(b) g(b), g(b) = sum_{A*} e^{b(z_a - z+)} w_a, k > 0, b = 1/T",
+                          _rate_as_weighted_sum),
+        symbolic.identity("slope of g", "g'(b) = sum_{A*} (z_a - z+) w_a e^{b(z_a - z+)}",
+                          _weighted_slope),
+        smt.lemma(
+            "g does not decrease", "each term (z_a - z+) w_a e^{...} is nonnegative", "d w e",
+            lambda v: [v.d * v.w >= 0, v.e > 0], lambda v: v.d * v.w * v.e >= 0,
+            uses=("slope of g", "threshold"), axioms=("exp is positive", SUM_OF_SIGNS),
+        ),
+        smt.lemma(
+            "assembly",
+            "F(1) < 0 gives g(1) > 0, hence g(b) > 0 for b >= 1 and F(T) < 0 for T <= 1",
+            "F1 FT k1 kT g1 gT slope",
+            lambda v: [v.k1 > 0, v.kT > 0, -v.k1 * v.g1 == v.F1, -v.kT * v.gT == v.FT,
+                       v.gT >= v.g1, v.F1 < 0, v.slope > 0],
+            lambda v: smt.all_of(v.FT < 0, v.slope > 0),
+            uses=("rate as a weighted sum", "g does not decrease", "slope at 1"),
+            axioms=(MEAN_VALUE, "F'(1) > 0 puts F(T) below F(1) for T < 1 close to 1"),
+        ),
+    ),
+)
+
+corollary_4_4_low = Claim(
+    id="aepo.corollary-4.4-low",
+    source="AEPO, Corollary 4.4, second half",
+    title="Low-temperature REINFORCE lowers entropy relative to T = 1",
+    statement=_low,
+    instances=bandit_instances(LOW_TEMPERATURE),
+    repair=_low_repaired,
+    repair_note="hypothesis F(1) < 0; relative decrease only near T = 1, decrease for every T < 1",
+    mutants=(
+        Mutant(name="F(1) < 0 implies F(T) < F(1) for every T < 1",
+               statement=variant(_low_repaired, margin=_low.margin)),
+        Mutant(name="F(T) < 0 without the hypothesis F(1) < 0",
+               statement=variant(_low, margin=lambda i: -rate(i.logits, i.correct, i.temperature))),
+        Mutant(name="F(1) < 0 implies F(T) < 0 above T = 1 too",
+               statement=variant(_low_repaired, conditions=(ENTROPY_FALLS,)),
+               instances=bandit_instances(HIGH_TEMPERATURE)),
+    ),
+)

@@ -1,0 +1,118 @@
+r"""AEPO, Eq. 5: the logit step of tempered REINFORCE.
+
+For every z in R^n, correct set A* and T > 0, one expected step
+theta' = theta + eta E_{a ~ pi^T}[R(a) grad log pi(a)] of a tabular policy moves the logits by exactly
+
+    dz_a' = eta sum_{a* in A*} pi^T(a*) (delta_{a' a*} - pi(a')) = eta (1_{A*} pi^T - pi^T(A*) pi)_a'.
+
+The samples are tempered, the gradient is that of pi at T = 1: there is no importance correction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE, unit_step
+from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, symbolic
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import PrintedStep, variant
+
+
+def _expected_score(i: Any, score_temperature: Any = None) -> Any:
+    """sum_a pi^T_a R_a d log pi_a / dz_k, from the Jacobian delta_ak - pi_k, written out."""
+    tempered = ar.softmax(i.logits, i.temperature)
+    n = i.logits.shape[-1]
+    jacobian = np.eye(n, dtype=int) - ar.softmax(i.logits, score_temperature)[..., None, :]
+    hits = np.where(i.correct, tempered, 0 * tempered)
+    return np.sum(hits[..., :, None] * jacobian, axis=-2)
+
+
+def _residual(i: Any) -> Any:
+    scale = ar.per_action(i.learning_rate)
+    return scale * _expected_score(i) - scale * unit_step(i.logits, i.correct, i.temperature)
+
+
+def _jacobian() -> Any:
+    import sympy
+
+    # log pi = z - A along the direction e_k, whose values over actions are the indicator of k.
+    m = symbolic.Moments("", indicators="k")
+    z, log_normalizer = sympy.symbols("z A")
+    moved = m.derivative(z - log_normalizer, m["k"], {z: m["k"], log_normalizer: m.expect(m["k"])})
+    return moved - (m["k"] - m.expect(m["k"]))
+
+
+def _sum_over_correct() -> Any:
+    import sympy
+
+    m = symbolic.Moments("", indicators="A k")
+    p_k = sympy.Symbol("pi_k")
+    return m.expect(m["A"] * (m["k"] - p_k)) - (m.expect(m["A"] * m["k"]) - p_k * m.expect(m["A"]))
+
+
+def _written_out(s: symbolic.ExplicitSoftmax) -> Any:
+    # e is free, so log p_a = log e_a - log(sum e) has derivative (d e_a)/e_a - (sum d e)/(sum e).
+    normalizer = sum(s.e[1:], s.e[0])
+    for a, e_a in enumerate(s.e):
+        for k, (z_k, e_k) in enumerate(zip(s.z, s.e, strict=True)):
+            change = e_a.diff(e_k) * e_k / e_a - normalizer.diff(e_k) * e_k / normalizer
+            yield change + 0 * z_k - ((1 if a == k else 0) - s.p[k])
+
+
+_jacobian_step = symbolic.identity(
+    "Jacobian", "d log pi_a / dz_k = delta_ak - pi_k", _jacobian, uses=("softmax rule",),
+    axioms=("d/dt log sum exp(z) = E[dz/dt]",),
+)
+_sum_step = symbolic.identity(
+    "sum over the correct set",
+    "E_{pi^T}[1_{A*} (delta_ak - pi_k)] = 1_{A*}(k) pi^T_k - pi^T(A*) pi_k",
+    _sum_over_correct, uses=("Jacobian",),
+    axioms=("E_{pi^T}[1_{A*} delta_ak] = 1_{A*}(k) pi^T_k",),
+)
+
+_statement = Statement(
+    latex=r"$\Delta z_{a'} = \eta \sum_{a^*\in\mathcal A^*} \pi^T(a^*)(\delta_{a'a^*} - \pi(a'))$, "
+          r"exactly, for a tabular softmax policy.",
+    margin=_residual,
+    relation="==",
+    proof=(
+        symbolic.softmax_rule(),
+        _jacobian_step,
+        symbolic.explicit("Jacobian, written out", "the same for each n and all a, k", _written_out),
+        _sum_step,
+    ),
+)
+
+
+def _wrong_score(i: Any) -> Any:
+    scale = ar.per_action(i.learning_rate)
+    return scale * (_expected_score(i, i.temperature)
+                    - unit_step(i.logits, i.correct, i.temperature))
+
+
+def _without_baseline(i: Any) -> Any:
+    tempered = ar.softmax(i.logits, i.temperature)
+    return _expected_score(i) - np.where(i.correct, tempered, 0 * tempered)
+
+
+equation_5 = Claim(
+    id="aepo.equation-5",
+    source="AEPO, Eq. 5 (Appendix B)",
+    title="The logit step of tempered REINFORCE",
+    statement=_statement,
+    instances=bandit_instances(TEMPERATURE, LEARNING_RATE),
+    printed_proof=(
+        PrintedStep(as_printed=symbolic.identity(
+            "printed: gradient of log pi", "grad log pi_a = grad z_a - E_pi[grad z]", _jacobian)),
+        PrintedStep(as_printed=symbolic.identity(
+            "printed: Eq. 5", "orthonormal logit gradients give the sum", _sum_over_correct)),
+    ),
+    mutants=(
+        Mutant(name="gradient taken of the tempered policy",
+               statement=variant(_statement, margin=_wrong_score)),
+        Mutant(name="the term - pi^T(A*) pi is dropped",
+               statement=variant(_statement, margin=_without_baseline)),
+    ),
+)

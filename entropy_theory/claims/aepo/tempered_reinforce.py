@@ -1,0 +1,200 @@
+"""What AEPO's statements share: the tempered REINFORCE step, its entropy rate, and common lemmas.
+
+One state, logits z, pi = softmax(z), pi^T = softmax(z/T), correct set A*, zb = E_pi z,
+c_a = Cov_pi(z, delta_a) = pi_a (z_a - zb), C = Cov_pi(z, pi), and per unit learning rate
+
+    F(T) = -sum_{A*} pi^T_a (c_a - C),        T^2 F'(T) = sum_{A*} pi^T_a (z_a - E_{pi^T} z)(c_a - C).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification import smt, symbolic
+from entropy_theory.verification.claim import Condition, Step
+from entropy_theory.verification.instances import Scalar
+
+Array = Any
+
+TEMPERATURE = Scalar(
+    name="temperature", low=0.05, high=20.0,
+    grid=(2, Fraction(1, 2), Fraction(5, 4), Fraction(4, 5), 4, Fraction(1, 4)),
+)
+HIGH_TEMPERATURE = Scalar(
+    name="temperature", low=1.01, high=20.0, grid=(2, 3, Fraction(3, 2), Fraction(6, 5))
+)
+LOW_TEMPERATURE = Scalar(
+    name="temperature", low=0.05, high=0.99, grid=(Fraction(1, 2), Fraction(4, 5), Fraction(1, 4))
+)
+LEARNING_RATE = Scalar(
+    name="learning_rate", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 2), 4)
+)
+
+SUM_OF_SIGNS = "a finite sum of nonnegative terms is nonnegative, and positive if one term is"
+EXP_INCREASES = "exp is increasing, so z_i <= z_j implies pi_i <= pi_j"
+MEAN_VALUE = "a differentiable function with nonnegative derivative on an interval does not decrease"
+
+
+def own_covariance(logits: Array) -> Array:
+    """c_a = Cov_pi(z, delta_a)."""
+    probabilities = ar.softmax(logits)
+    return probabilities * ar.centered(probabilities, logits)
+
+
+def excess(logits: Array) -> Array:
+    """c_a - C, summed over pairs so that its sign survives saturation."""
+    return ar.centered(ar.softmax(logits), own_covariance(logits))
+
+
+def rate(logits: Array, correct: Array, temperature: Array | None = None) -> Array:
+    """F(T); F(1) without a temperature."""
+    return -ar.total(ar.softmax(logits, temperature) * excess(logits), correct)
+
+
+def scaled_slope(logits: Array, correct: Array, temperature: Array | None = None) -> Array:
+    """T^2 F'(T), which has the sign of F'(T); F'(1) without a temperature."""
+    tempered = ar.softmax(logits, temperature)
+    return ar.total(tempered * ar.centered(tempered, logits) * excess(logits), correct)
+
+
+def unit_step(logits: Array, correct: Array, temperature: Array | None = None) -> Array:
+    """The expected logit step per unit learning rate: 1_{A*} pi^T - pi^T(A*) pi (Eqs. 4, 5)."""
+    tempered = ar.softmax(logits, temperature)
+    hits = np.where(correct, tempered, 0 * tempered)
+    return hits - ar.total(hits)[..., None] * ar.softmax(logits)
+
+
+def remainder_bound(step: Array) -> Array:
+    """(1/4)(1 + log n) ||step||_2^2, with n the number of actions."""
+    return (1 + ar.log_of(step.shape[-1], like=step)) * ar.total(step * step) / 4
+
+
+ENTROPY_FALLS = Condition(
+    latex=r"F(1) < 0 (entropy falls at T = 1)", value=lambda i: -rate(i.logits, i.correct)
+)
+
+
+def covariance_is_nonnegative() -> tuple[Step, ...]:
+    """Chebyshev's sum inequality for z and pi: C >= 0, for any n."""
+
+    def pairs() -> Any:
+        m = symbolic.Moments("z P")
+        import sympy
+
+        z1, z2, p1, p2 = sympy.symbols("z1 z2 P1 P2")
+        double = m.expect_pairs((z1 - z2) * (p1 - p2), {"z": z1, "P": p1}, {"z": z2, "P": p2})
+        return m.covariance(m["z"], m["P"]) - double / 2
+
+    return (
+        symbolic.identity(
+            "covariance as pairs",
+            "C = Cov_pi(z, pi) = (1/2) sum_ij pi_i pi_j (z_i - z_j)(pi_i - pi_j)",
+            pairs,
+        ),
+        smt.lemma(
+            "pair sign",
+            "each term (z_i - z_j)(pi_i - pi_j) pi_i pi_j is nonnegative",
+            "zi zj pi pj",
+            lambda v: [v.pi > 0, v.pj > 0,
+                       smt.implies(v.zi <= v.zj, v.pi <= v.pj),
+                       smt.implies(v.zj <= v.zi, v.pj <= v.pi)],
+            lambda v: (v.zi - v.zj) * (v.pi - v.pj) * v.pi * v.pj >= 0,
+            axioms=(EXP_INCREASES,),
+        ),
+        smt.lemma(
+            "C is nonnegative",
+            "C >= 0 (Chebyshev's sum inequality)",
+            "C S",
+            lambda v: [2 * v.C == v.S, v.S >= 0],
+            lambda v: v.C >= 0,
+            uses=("covariance as pairs", "pair sign"),
+            axioms=(SUM_OF_SIGNS,),
+        ),
+    )
+
+
+def threshold_lemmas() -> tuple[Step, ...]:
+    """With z+ = max(zb, max{z_a : z_a >= zb, c_a < C}): (z_a - z+)(c_a - C) >= 0 for every action.
+
+    Ties, an empty maximum and A* = all actions are covered: z+ is defined from all actions, not from
+    the correct ones.
+    """
+    return (
+        *covariance_is_nonnegative(),
+        smt.lemma(
+            "threshold",
+            "(z_a - z+)(c_a - C) >= 0 for every action a",
+            "z p zw pw m zp C",
+            lambda v: [
+                v.C >= 0, v.p > 0, v.pw > 0, v.zp >= v.m,
+                # z+ is at least every z_a that is above the mean with c_a < C ...
+                smt.implies(smt.all_of(v.z >= v.m, v.p * (v.z - v.m) < v.C), v.z <= v.zp),
+                # ... and it is the mean or such a value itself, that of an action w.
+                smt.any_of(
+                    v.zp == v.m,
+                    smt.all_of(v.zp == v.zw, v.zw >= v.m, v.pw * (v.zw - v.m) < v.C),
+                ),
+                smt.implies(v.z < v.zw, v.p <= v.pw),
+            ],
+            lambda v: (v.z - v.zp) * (v.p * (v.z - v.m) - v.C) >= 0,
+            uses=("C is nonnegative",),
+            axioms=(EXP_INCREASES,),
+        ),
+        smt.lemma(
+            "strict term",
+            "if z+ = zb, an action with c_a > C has (z_a - z+)(c_a - C) > 0; "
+            "where sum_{A*} pi_a (c_a - C) > 0 there is one in A*",
+            "z p m zp C",
+            lambda v: [v.C >= 0, v.p > 0, v.zp == v.m, v.p * (v.z - v.m) > v.C],
+            lambda v: (v.z - v.zp) * (v.p * (v.z - v.m) - v.C) > 0,
+            uses=("C is nonnegative",),
+            axioms=(SUM_OF_SIGNS,),
+        ),
+    )
+
+
+def slope_formula() -> tuple[Step, ...]:
+    """T^2 F'(T) = sum_{A*} pi^T_a (z_a - E_T z) w_a with w = c - C, split at z+."""
+
+    def slope() -> Any:
+        m = symbolic.Moments("z w", indicators="A")
+        z, w, a = m["z"], m["w"], m["A"]
+        # F as a function of b = 1/T; dF/dT = -b^2 dF/db.
+        slope_in_b = m.derivative(-m.expect(a * w), z, {})
+        return -slope_in_b - m.expect(a * w * (z - m.expect(z)))
+
+    def split() -> Any:
+        import sympy
+
+        m = symbolic.Moments("z w", indicators="A")
+        z, w, a, top = m["z"], m["w"], m["A"], sympy.Symbol("z_plus")
+        whole = m.expect(a * w * (z - m.expect(z)))
+        parts = m.expect(a * w * (z - top)) + (top - m.expect(z)) * m.expect(a * w)
+        return whole - parts
+
+    def written_out(s: symbolic.ExplicitSoftmax) -> Any:
+        # The direction symbols x serve as the fixed numbers w_a = c_a - C.
+        for mask in s.masks:
+            chosen = [w if inside else 0 * w for w, inside in zip(s.x, mask, strict=True)]
+            centered = [z - s.mean(s.z) for z in s.z]
+            expected = s.mean([u * w for u, w in zip(centered, chosen, strict=True)])
+            yield s.along_inverse_temperature(s.mean(chosen)) - expected
+
+    return (
+        symbolic.softmax_rule(),
+        symbolic.identity(
+            "slope", "T^2 F'(T) = sum_{A*} pi^T_a (z_a - E_T z)(c_a - C)", slope,
+            uses=("softmax rule",), axioms=("d(1/T)/dT = -1/T^2",),
+        ),
+        symbolic.explicit("slope, written out", "the same identity for each n and every A*",
+                          written_out, actions=range(2, 5)),
+        symbolic.identity(
+            "split at z+",
+            "T^2 F'(T) = sum_{A*} pi^T_a (z_a - z+)(c_a - C) + (z+ - E_T z) (-F(T))",
+            split, uses=("slope",),
+        ),
+    )

@@ -1,0 +1,1 @@
+"""What the project adds to the three papers."""

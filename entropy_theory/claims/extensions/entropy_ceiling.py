@@ -1,0 +1,240 @@
+r"""Extension: tempered REINFORCE cannot hold entropy above log|A*|, whatever the temperatures.
+
+One state, n actions, m = |A*| < n. Exact expected steps of AEPO's update, with any temperatures T_k in
+[T_low, T_high], any eta, alpha > 0 and any GRPO weights kappa_k >= 0:
+
+    dz = eta (kappa pi (1_{A*} - p) + alpha (1_{A*} pi^T - P_T pi)),   p = pi(A*), P_T = pi^T(A*).
+
+Let Phi = mean_{A*} z - max_{wrong} z. Then Phi never decreases, 1 - p <= ((n - m)/m) e^{-Phi}, and with
+e = ((n - m)/m) e^{-Phi_0} <= (n - m)/n every later entropy is at most the ceiling
+
+    log m + h(e) + e log((n - m)/m),      h(e) = -e log e - (1 - e) log(1 - e).
+
+Moreover the number of steps with 1 - p_k >= e is finite for every e > 0, so limsup H_k <= log m.
+Scope: one state, tabular. With shared parameters other states can push wrong logits up.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    LEARNING_RATE,
+    SUM_OF_SIGNS,
+    TEMPERATURE,
+    unit_step,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    Step,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+STEPS = 6
+
+
+def aepo_step(logits: Any, correct: Any, temperature: Any, grpo_weight: Any) -> Any:
+    """The exact expected AEPO step per unit learning rate, with alpha = 1."""
+    grpo = ar.per_action(grpo_weight) * unit_step(logits, correct)
+    return grpo + unit_step(logits, correct, temperature)
+
+
+def gap(logits: Any, correct: Any) -> Any:
+    """Phi: mean logit of the correct actions minus the largest wrong one."""
+    one = 0 * logits + ar.constant(1, like=logits)
+    mean = ar.total(logits, correct) / ar.total(one, correct)
+    return mean - ar.largest(logits, ~correct)
+
+
+def ceiling(logits: Any, correct: Any, without_spread: bool = False) -> Any:
+    """Upper bound on the entropy of this policy and of all that follow it."""
+    one = 0 * logits + ar.constant(1, like=logits)
+    n, m = ar.total(one), ar.total(one, correct)
+    wrong = n - m
+    log_e = np.log(wrong / m) - gap(logits, correct)
+    e = np.exp(log_e)
+    spread = 0 if without_spread else e * np.log(wrong / m)
+    bound = np.log(m) - e * log_e - (1 - e) * np.log1p(-e) + spread
+    # The bound increases in e only up to (n - m)/n, where it reaches log n.
+    return np.where(ar.less(e, wrong / n), bound, np.log(n))
+
+
+def _path(i: Any) -> list[Any]:
+    """Logits along a run whose temperature alternates between two values."""
+    path = [i.logits]
+    for k in range(STEPS):
+        temperature = i.second_temperature if k % 2 else i.temperature
+        step = aepo_step(path[-1], i.correct, temperature, i.grpo_weight)
+        path.append(path[-1] + ar.per_action(i.learning_rate) * step)
+    return path
+
+
+def _room(i: Any) -> Any:
+    """ceiling of the start minus the entropy, at the start and after each step."""
+    bound = ceiling(i.logits, i.correct)
+    return np.stack([bound - ar.entropy(z) for z in _path(i)], axis=-1)
+
+
+def proof() -> tuple[Step, ...]:
+    """Machine-checked steps, for any n, m, temperatures and learning rate."""
+    return (
+        symbolic.identity(
+            "sum of the correct logits",
+            "sum_{A*} dz = eta (kappa p + alpha P_T)(1 - p)", _correct_sum,
+            axioms=("sum_{A*} pi = p, sum_{A*} pi^T = P_T",),
+        ),
+        symbolic.identity("wrong logits", "a wrong logit moves by -eta pi_a (kappa p + alpha P_T)",
+                          _wrong_logit),
+        smt.lemma(
+            "the gap grows", "dPhi >= eta alpha P_T (1 - p)/m >= 0",
+            "eta kappa alpha P p m dmean dmax dPhi",
+            lambda v: [
+                v.eta > 0, v.kappa >= 0, v.alpha > 0, v.P > 0, v.p > 0, v.p < 1, v.m >= 1,
+                v.m * v.dmean == v.eta * (v.kappa * v.p + v.alpha * v.P) * (1 - v.p),
+                v.dmax <= 0, v.dPhi == v.dmean - v.dmax,
+            ],
+            lambda v: smt.all_of(v.dPhi * v.m >= v.eta * v.alpha * v.P * (1 - v.p), v.dPhi >= 0),
+            uses=("sum of the correct logits", "wrong logits"),
+            axioms=("if every wrong logit falls, so does their maximum",),
+        ),
+        smt.lemma(
+            "mean of exponentials", "e^{z_a} >= e^mu (1 + z_a - mu); summed over A*, "
+            "sum e^z >= m e^mu at the mean mu, since sum (z_a - mu) = 0",
+            "scale y exp_y",
+            lambda v: [v.scale > 0, v.exp_y >= 1 + v.y],
+            lambda v: v.scale * v.exp_y >= v.scale * (1 + v.y),
+            axioms=("e^y >= 1 + y", SUM_OF_SIGNS),
+        ),
+        smt.lemma(
+            "wrong mass", "1 - p <= ((n - m)/m) e^{-Phi}", "W S k m top mu q",
+            lambda v: [v.W > 0, v.S > 0, v.m >= 1, v.k >= 1, v.mu > 0, v.top > 0,
+                       v.k * v.top >= v.W, v.m * v.mu <= v.S, v.q * (v.W + v.S) == v.W],
+            lambda v: v.q * v.m * v.mu <= v.k * v.top,
+            uses=("mean of exponentials",), axioms=("exp is increasing",),
+        ),
+        smt.lemma(
+            "right mass at T", "P_T >= 1/(1 + ((n - m)/m) e^{-Phi/T}) > 0",
+            "W S k m top mu P",
+            lambda v: [v.W > 0, v.S > 0, v.m >= 1, v.k >= 1, v.mu > 0, v.top > 0,
+                       v.k * v.top >= v.W, v.m * v.mu <= v.S, v.P * (v.W + v.S) == v.S],
+            lambda v: v.P * (v.m * v.mu + v.k * v.top) >= v.m * v.mu,
+            uses=("mean of exponentials",), axioms=("exp is increasing",),
+        ),
+        smt.lemma(
+            "few steps stay wrong",
+            "N steps with 1 - p >= e need (N - 1) d <= log((n - m)/(m e)) - Phi_0, "
+            "d = eta alpha P_min e / m",
+            "N d start last top",
+            lambda v: [v.N >= 1, v.d > 0, v.last >= v.start + (v.N - 1) * v.d, v.last <= v.top],
+            lambda v: (v.N - 1) * v.d <= v.top - v.start,
+            uses=("the gap grows", "wrong mass", "right mass at T"),
+            axioms=("a sum of N - 1 increments of at least d is at least (N - 1) d",),
+        ),
+        symbolic.identity("chain rule", "H = h(p) + p H(. | A*) + (1 - p) H(. | wrong)",
+                          _chain_rule, axioms=("log of a product is the sum of the logs",)),
+        symbolic.identity("slope of the ceiling",
+                          "d/de [h(e) + e log(k/m)] = log((1 - e) k/(e m)), k = n - m",
+                          _ceiling_slope),
+        smt.lemma(
+            "the ceiling increases", "(1 - e) k >= e m for e <= k/n", "e k m",
+            lambda v: [v.e > 0, v.k >= 1, v.m >= 1, v.e * (v.m + v.k) <= v.k],
+            lambda v: (1 - v.e) * v.k >= v.e * v.m,
+            uses=("slope of the ceiling",), axioms=("log is increasing",),
+        ),
+        smt.lemma(
+            "assembly",
+            "H_k <= log m + h(e) + e log(k/m) for every later k; and 1 - p_k -> 0, where the "
+            "ceiling tends to log m",
+            "H h_q q H1 H2 log_m log_k at_q at_e",
+            lambda v: [
+                v.q > 0, v.q < 1, v.h_q + (1 - v.q) * v.H1 + v.q * v.H2 == v.H,
+                v.log_m >= v.H1, v.log_k >= v.H2,
+                v.at_q == v.log_m + v.h_q + v.q * (v.log_k - v.log_m), v.at_q <= v.at_e,
+            ],
+            lambda v: v.at_e >= v.H,
+            uses=("the gap grows", "wrong mass", "chain rule", "the ceiling increases",
+                  "few steps stay wrong"),
+            axioms=("entropy of k actions is at most log k", "h is continuous and h(0) = 0"),
+        ),
+    )
+
+
+def _correct_sum() -> Any:
+    import sympy
+
+    kappa, alpha, p, mass = sympy.symbols("kappa alpha p P_T")
+    return kappa * (p - p * p) + alpha * (mass - mass * p) - (kappa * p + alpha * mass) * (1 - p)
+
+
+def _wrong_logit() -> Any:
+    import sympy
+
+    kappa, alpha, p, mass, pi = sympy.symbols("kappa alpha p P_T pi_a")
+    return kappa * pi * (0 - p) + alpha * (0 - mass * pi) + pi * (kappa * p + alpha * mass)
+
+
+def _chain_rule() -> Any:
+    import sympy
+
+    # On A*, log pi_a = log p + r with r the conditional log-probability; likewise q = 1 - p, s.
+    m = symbolic.Moments("r s")
+    p, log_p, log_q = sympy.symbols("p log_p log_q")
+    whole = -p * m.expect(log_p + m["r"]) - (1 - p) * m.expect(log_q + m["s"])
+    parts = (-p * log_p - (1 - p) * log_q) + p * -m.expect(m["r"]) + (1 - p) * -m.expect(m["s"])
+    return whole - parts
+
+
+def _ceiling_slope() -> Any:
+    import sympy
+
+    e, k, m = sympy.symbols("e k m", positive=True)
+    bound = -e * sympy.log(e) - (1 - e) * sympy.log(1 - e) + e * (sympy.log(k) - sympy.log(m))
+    slope = sympy.log(1 - e) + sympy.log(k) - sympy.log(e) - sympy.log(m)
+    return sympy.diff(bound, e) - slope
+
+
+_statement = Statement(
+    latex=r"Every entropy from step 0 on is at most $\log m + h(e) + e\log\frac{n-m}{m}$ with "
+          r"$e = \frac{n-m}{m}e^{-\Phi_0}$ (or $\log n$ if $e > \frac{n-m}n$), and "
+          r"$\limsup_k H(\pi_k) \le \log|\mathcal A^*|$.",
+    margin=_room,
+    conditions=(SOME_WRONG,),
+    proof=proof(),
+)
+
+entropy_ceiling = Claim(
+    id="extension.entropy-ceiling",
+    source="Extension of AEPO (exact expected dynamics of one tabular state)",
+    title="Tempered REINFORCE cannot hold entropy above log |A*|",
+    statement=_statement,
+    instances=bandit_instances(
+        TEMPERATURE, LEARNING_RATE,
+        Scalar(name="second_temperature", low=0.05, high=20.0, grid=(Fraction(1, 2), 3)),
+        Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,)),
+        actions=(2, 6),
+    ),
+    mutants=(
+        Mutant(name="the term e log((n - m)/m) is dropped",
+               statement=variant(_statement, margin=lambda i: ceiling(
+                   i.logits, i.correct, without_spread=True) - ar.entropy(i.logits))),
+        Mutant(name="the gap never grows",
+               statement=variant(_statement, margin=lambda i: gap(i.logits, i.correct)
+                                 - gap(_path(i)[1], i.correct))),
+        Mutant(name="entropy never exceeds log m",
+               statement=variant(_statement, margin=lambda i: np.log(ar.total(
+                   0 * i.logits + ar.constant(1, like=i.logits), i.correct))
+                   - ar.entropy(_path(i)[-1]))),
+    ),
+)

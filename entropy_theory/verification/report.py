@@ -1,0 +1,193 @@
+"""What the commands print: the table, one claim in full, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from entropy_theory.verification.check import QUICK, checks
+from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
+from entropy_theory.verification.search import describe
+from entropy_theory.verification.verdict import Verdict
+
+STYLES = {
+    "proved": "bold green", "verified": "green", "first-order": "green", "repaired": "yellow",
+    "refuted": "red", "empirical": "cyan", "undecided": "bold magenta",
+}
+
+
+def print_table(
+    claims: Mapping[str, Claim],
+    verdicts: Mapping[str, Verdict],
+    evidence: Mapping[str, Sequence[Evidence]],
+) -> None:
+    """One row per claim, then counterexamples, then problems."""
+    console = Console()
+    table = Table(title="Ledger", title_justify="left", header_style="bold")
+    for name in ("claim", "verdict", "printed"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("evidence", overflow="fold")
+    table.add_column("s", justify="right", no_wrap=True)
+    for claim_id, verdict in verdicts.items():
+        table.add_row(
+            claim_id,
+            f"[{STYLES[verdict.statement]}]{verdict.statement}[/]",
+            verdict.printed_proof,
+            escape(_summary(evidence[claim_id])),
+            f"{sum(e.seconds for e in evidence[claim_id]):.0f}",
+        )
+    console.print(table)
+    for claim_id, verdict in verdicts.items():
+        if verdict.counterexample is not None:
+            shown = f"{describe(verdict.counterexample)}, margin " + str(
+                verdict.counterexample["margin_interval"])
+            console.print(f"{claim_id} fails as printed at {escape(shown)}", soft_wrap=True,
+                          highlight=False)
+            if verdict.statement == "repaired":
+                console.print(f"    repaired: {escape(claims[claim_id].repair_note)}",
+                              soft_wrap=True, highlight=False)
+    for claim_id, verdict in verdicts.items():
+        for line in verdict.problems:
+            console.print(f"[bold red]problem[/] {claim_id}: {escape(line)}", soft_wrap=True)
+
+
+def print_differences(lines: Sequence[str]) -> None:
+    """How the run differs from the accepted ledger."""
+    console = Console()
+    if not lines:
+        console.print("All verdicts agree with the accepted ledger.")
+    for line in lines:
+        console.print(f"[bold red]differs from the accepted ledger[/] {escape(line)}",
+                      soft_wrap=True)
+
+
+def print_list(claims: Mapping[str, Claim]) -> None:
+    """One claim a line: id, source, title."""
+    width = max(map(len, claims))
+    for claim in claims.values():
+        print(f"{claim.id:<{width}}  {claim.source}  {claim.title}")
+
+
+def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> None:
+    """Statement, hypotheses, proof steps with their checkers, evidence, mutants, counterexample."""
+    console = Console()
+
+    def line(text: str, indent: int = 2) -> None:
+        console.print(" " * indent + escape(text), soft_wrap=True, highlight=False)
+
+    def heading(text: str) -> None:
+        console.print(f"\n[bold]{escape(text)}[/]", highlight=False)
+
+    console.print(f"[bold]{claim.id}[/]  {escape(claim.title)}", highlight=False)
+    line(claim.source)
+    console.print(f"  verdict [{STYLES[verdict.statement]}]{verdict.statement}[/], "
+                  f"printed proof {verdict.printed_proof}", highlight=False)
+    by_name = {(e.target, e.name): e for e in evidence if e.name}
+    parts: tuple[tuple[Target, Statement | None], ...] = (
+        ("statement", claim.statement), ("repair", claim.repair)
+    )
+    for target, statement in parts:
+        if statement is not None:
+            heading("Statement" if target == "statement" else f"Repaired: {claim.repair_note}")
+            _print_statement(line, heading, statement, target, by_name)
+    if claim.negation:
+        heading("Why it is false in general")
+        _print_steps(line, claim.negation, "negation", by_name)
+    if claim.printed_proof:
+        heading("Printed proof, step by step")
+        for printed in claim.printed_proof:
+            for step in (printed.as_printed, printed.completed):
+                if step is not None:
+                    _print_steps(line, (step,), "printed proof", by_name)
+    heading("Evidence")
+    for e in evidence:
+        if not e.name:
+            about = "" if e.target == "statement" else f" ({e.target})"
+            line(f"{e.method}{about}: {e.outcome}, {e.cases} cases, {e.seconds:.1f} s: {e.detail}")
+    heading("Mutants")
+    for e in evidence:
+        if e.method == "mutant":
+            line(f"{e.name}: {e.detail}")
+    heading("Counterexample")
+    line(describe(verdict.counterexample) + f"  margin {verdict.counterexample['margin_interval']}"
+         if verdict.counterexample else "none")
+    for problem in verdict.problems:
+        console.print(f"[bold red]problem[/] {escape(problem)}", soft_wrap=True)
+
+
+@contextmanager
+def progress(claims: Mapping[str, Claim]) -> Iterator[Callable[[str, Evidence], None]]:
+    """A progress bar per run; yields what to call with each piece of evidence."""
+    total = sum(len(checks(claim, QUICK)) for claim in claims.values())
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(),
+        TextColumn("{task.completed}/{task.total} checks"), TimeElapsedColumn(),
+        console=Console(stderr=True), transient=True,
+    ) as bar:
+        task = bar.add_task("verifying", total=total)
+
+        def on_evidence(claim_id: str, evidence: Evidence) -> None:
+            # A certificate comes with its search and is not a check of its own.
+            advance = 0 if evidence.method == "certify" and not evidence.name else 1
+            bar.update(task, advance=advance, description=f"verifying {claim_id}")
+
+        yield on_evidence
+
+
+def _summary(evidence: Sequence[Evidence]) -> str:
+    """``14/14 proof steps; 60,809 searched, 150 Hypothesis: no violation; 3/3 mutants rejected``."""
+    parts = []
+    steps = [e for e in evidence if e.name and e.target in ("statement", "repair", "negation")]
+    if steps:
+        passed = sum(e.outcome == "pass" for e in steps)
+        late = sum(e.outcome == "timeout" for e in steps)
+        parts.append(f"{passed}/{len(steps)} proof steps" + (f" ({late} timed out)" if late else ""))
+    for e in evidence:
+        if e.method == "convergence" and e.target == "statement":
+            parts.append(f"order: {e.outcome}")
+    certified = any(e.counterexample for e in evidence if e.target == "statement")
+    cases = {method: sum(e.cases for e in evidence if e.method == method)
+             for method in ("search", "property")}
+    found = "violation certified" if certified else "no violation"
+    parts.append(f"{cases['search']:,} searched, {cases['property']:,} Hypothesis: {found}")
+    mutants = [e for e in evidence if e.method == "mutant"]
+    parts.append(f"{sum(e.outcome == 'pass' for e in mutants)}/{len(mutants)} mutants rejected")
+    return "; ".join(parts)
+
+
+def _print_statement(
+    line: Callable[..., None],
+    heading: Callable[[str], None],
+    statement: Statement,
+    target: Target,
+    by_name: Mapping[tuple[Target, str], Evidence],
+) -> None:
+    line(statement.latex)
+    for condition in statement.conditions:
+        line(f"hypothesis: {condition.latex}")
+    if statement.proof:
+        heading("Proof" if target == "statement" else "Proof of the repaired statement")
+        _print_steps(line, statement.proof, target, by_name)
+
+
+def _print_steps(
+    line: Callable[..., None],
+    steps: Sequence[Any],
+    target: Target,
+    by_name: Mapping[tuple[Target, str], Evidence],
+) -> None:
+    for step in steps:
+        e = by_name.get((target, step.name))
+        outcome = f"{e.outcome}, {e.seconds:.2f} s: {e.detail}" if e else "not run"
+        line(f"{step.name} [{step.method}]: {step.statement}")
+        if step.uses:
+            line(f"uses: {', '.join(step.uses)}", 6)
+        for axiom in step.axioms:
+            line(f"axiom: {axiom}", 6)
+        line(outcome, 6)

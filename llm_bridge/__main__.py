@@ -1,0 +1,114 @@
+"""Command line: python -m llm_bridge train | evaluate | audit | sample."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+USAGE = """\
+usage: python -m llm_bridge COMMAND [OPTIONS]
+
+  train      train a model with an update rule
+  audit      forecast and measured entropy change, step by step
+  evaluate   pass@1 and unbiased pass@k
+  sample     draw completions and judge them
+
+COMMAND --help lists its options. Everything runs on a CPU and without a network, except that
+smollm2-135m-instruct is fetched once.
+
+examples:
+  python -m llm_bridge train --task split --rule grpo --steps 160 --output runs/grpo
+  python -m llm_bridge train --rule aepo --rule-options alpha=3 target=0.6 --output runs/aepo
+  python -m llm_bridge audit --model smollm2-135m-instruct --task chain-sum --steps 4
+  python -m llm_bridge audit --optimizer sgd --learning-rate 0.1 --max-grad-norm 0
+  python -m llm_bridge evaluate --model runs/aepo/model --task split
+  python -m llm_bridge sample --model runs/aepo/model --task split --temperature 1.2
+  python -m llm_bridge train --model owner/name --data mine.jsonl --reward my_module:score
+"""
+
+
+def main() -> int:
+    """Parse the command line and run the command; returns the exit status."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(USAGE, end="")
+        return 0 if arguments else 2
+    # torch and transformers take seconds to import: only once it is known what for.
+    from entropy_theory.user_errors import lookup
+
+    command = lookup(COMMANDS, arguments[0], "command")
+    sys.path.insert(0, os.getcwd())  # for --reward module:function beside the data
+    command(arguments[1:])
+    return 0
+
+
+def train(arguments: list[str]) -> None:
+    """Train, and print where the run lies and how it ended."""
+    import tyro
+
+    from llm_bridge import training
+
+    config = tyro.cli(training.TrainConfig, args=arguments, prog="python -m llm_bridge train")
+    _report(training.train(config))
+
+
+def audit(arguments: list[str]) -> None:
+    """Audit a few steps, and print how the forecasts did."""
+    import tyro
+
+    from llm_bridge import training
+
+    config = tyro.cli(training.AuditConfig, args=arguments, prog="python -m llm_bridge audit")
+    _report(training.train(config))
+
+
+def evaluate(arguments: list[str]) -> None:
+    """Evaluate a model on a task."""
+    import tyro
+
+    from llm_bridge import evaluation
+
+    config = tyro.cli(
+        evaluation.EvaluateConfig, args=arguments, prog="python -m llm_bridge evaluate"
+    )
+    evaluation.evaluate_command(config)
+
+
+def sample(arguments: list[str]) -> None:
+    """Draw completions."""
+    import tyro
+
+    from llm_bridge import sampling
+
+    config = tyro.cli(sampling.SampleConfig, args=arguments, prog="python -m llm_bridge sample")
+    sampling.sample_command(config)
+
+
+COMMANDS = {"train": train, "audit": audit, "evaluate": evaluate, "sample": sample}
+
+
+def _report(found: dict) -> None:
+    closing = found["closing"]
+    print(f"run: {found['output']}")
+    print(
+        f"last tenth: reward {closing['reward']:.3f} (a constant answer: "
+        f"{found['constant_answer_reward']:.3f}), entropy {closing['entropy']:.3f} nats/token, "
+        f"{closing['distinct_answers']:.1f} distinct answers of {found['options']['samples']}, "
+        f"{closing['seconds']:.2f} s/step"
+    )
+    if "audit" in found:
+        of_steps, of_tokens = found["audit"]["steps"], found["audit"]["tokens"]
+        for level, summary in (("steps", of_steps), ("tokens", of_tokens)):
+            correlation = summary["correlation"]
+            print(
+                f"audit, {summary['steps']} {level}: correlation with the measured entropy change "
+                f"(i) {correlation['coefficients']:.3f}, (ii) {correlation['first_order']:.3f}, "
+                f"(iii) {correlation['exact']:.6f}; larger error: {summary['dominant']}; "
+                f"identity holds to {summary['identity_error']:.1e}"
+            )
+
+
+if __name__ == "__main__":
+    from entropy_theory.user_errors import run_command
+
+    run_command(main)

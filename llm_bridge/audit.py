@@ -1,0 +1,267 @@
+"""Do the theory's assumptions hold on this model? Three forecasts beside the measured change.
+
+For an audited optimizer step, the whole distribution at the step's ordinary states is evaluated
+before and after the step. At each state, with dz the measured change of the log-probabilities (a
+logit step, for logits are defined up to a constant):
+
+(i)   from the rule's coefficients, under the tabular assumption, per unit learning rate;
+(ii)  to first order from the measured dz;
+(iii) exactly from the measured dz: this is the measured entropy change.
+
+(i) - (ii) is the error of the tabular assumption (and of the optimizer, where that is not SGD),
+(ii) - (iii) the error of first order. Beside (i) stands its exact version at the step's learning
+rate, which is (iii) for a tabular model under SGD.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import TrainerCallback
+
+from entropy_theory import entropy_change, forecast, policy, results, tabular
+from entropy_theory.token_batch import TokenBatch
+from llm_bridge.rows import map_columns
+from llm_bridge.trainer import EntropyTrainer, MicroBatch, contributions
+
+TABLE_ELEMENTS = 2**24
+"""Largest table of log-probabilities [tokens, vocabulary], 128 MiB in float64."""
+CHUNK_ELEMENTS = 2**21
+KEPT_TOKENS = 400
+"""Tokens of a step whose forecasts are written down, for scatter plots."""
+FORECASTS = ("coefficients", "coefficients_exact", "first_order", "exact", "measured")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class AuditedStep:
+    """One optimizer step: entropy changes in nats, means over sequences of means over tokens."""
+
+    step: int
+    learning_rate: float
+    tokens: int
+    """How many tokens were audited."""
+    states: int
+    """How many distinct states they were drawn at."""
+    entropy: float
+    """Before the step, nats."""
+    coefficients: float
+    """Forecast (i), per unit learning rate."""
+    coefficients_exact: float
+    """Exact change under the tabular assumption, for SGD at the step's learning rate."""
+    first_order: float
+    exact: float
+    measured: float
+    by_token: dict[str, list[float]]
+    """The same five for up to KEPT_TOKENS single tokens."""
+
+
+class Auditor(TrainerCallback):
+    """Audits every ``every``-th optimizer step of a trainer, the first included.
+
+    Args:
+        trainer: on one process; distributed runs are refused (ValueError).
+        every: distance between audited steps.
+        on_audit: called with all audited steps so far after each.
+    """
+
+    def __init__(
+        self,
+        trainer: EntropyTrainer,
+        *,
+        every: int = 1,
+        on_audit: Callable[[list[AuditedStep]], None] | None = None,
+        earlier: list[AuditedStep] | None = None,
+    ):
+        if every < 1:
+            raise ValueError(f"audit every N-th step with N at least 1, got {every}")
+        if trainer.accelerator.num_processes > 1:
+            raise ValueError("an audit runs on one process: start it without a launcher")
+        self._trainer, self._every, self._on_audit = trainer, every, on_audit
+        self._table: _Table | None = None
+        self.steps = list(earlier or [])
+
+    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+        """Evaluate the distributions that the step starts from."""
+        if self._trainer.state.global_step % self._every == 0:
+            self._table = _Table(self._trainer)
+
+    def on_optimizer_step(self, *_: Any, **__: Any) -> None:
+        """Evaluate them again, and compare."""
+        if self._table is None:
+            return
+        self.steps.append(self._table.compare())
+        self._table = None
+        if self._on_audit is not None:
+            self._on_audit(self.steps)
+
+
+class _Table:
+    """Log-probabilities at the audited states of the current step, before it is taken."""
+
+    def __init__(self, trainer: EntropyTrainer):
+        self._trainer = trainer
+        parts = trainer.micro_batches
+        batch = map_columns(lambda *columns: torch.cat(columns), *(p.batch for p in parts))
+        vocabulary = trainer.accelerator.unwrap_model(trainer.model).config.vocab_size
+        rows = _choose_rows(batch, max(1, TABLE_ELEMENTS // vocabulary))
+        inputs = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
+        self._rows = {key: torch.cat([p.inputs[key] for p in parts])[rows] for key in inputs}
+        self._mask = batch.mask[rows]
+        length = self._mask.sum(-1, keepdim=True)
+        measure = (self._mask / length / len(rows))[self._mask]
+        self._measure = policy.to_numpy(measure).astype(float)
+        self._state = policy.to_numpy(batch.state[rows][self._mask])
+        self._tokens = _step_tokens(parts)
+        self._learning_rate = trainer._get_learning_rate()
+        self._before = self._log_probabilities()
+
+    def compare(self) -> AuditedStep:
+        """The audited step, once the optimizer has taken it."""
+        change = self._log_probabilities() - self._before
+        by_token = {
+            "coefficients": self._by_coefficients(),
+            "coefficients_exact": self._by_exact_coefficients(),
+            "first_order": _rowwise(entropy_change.first_order, self._before, change),
+            "exact": _rowwise(entropy_change.exact, self._before, change),
+            "measured": _rowwise(
+                lambda before, step: policy.entropy(before + step) - policy.entropy(before),
+                self._before, change,
+            ),
+        }
+        count = len(self._state)
+        kept = np.unique(np.linspace(0, count - 1, min(count, KEPT_TOKENS)).astype(int))
+        return AuditedStep(
+            step=self._trainer.state.global_step + 1,
+            learning_rate=self._learning_rate,
+            tokens=count,
+            states=len(np.unique(self._state)),
+            entropy=float(self._measure @ _rowwise(policy.entropy, self._before)),
+            **{name: float(self._measure @ values) for name, values in by_token.items()},
+            by_token={name: values[kept].tolist() for name, values in by_token.items()},
+        )
+
+    def _log_probabilities(self) -> np.ndarray:
+        """[tokens, vocabulary], float64."""
+        size = self._trainer.args.per_device_train_batch_size
+        parts = []
+        with torch.no_grad():
+            for start in range(0, len(self._mask), size):
+                cut = {name: column[start : start + size] for name, column in self._rows.items()}
+                logits = self._trainer.logits(self._trainer.model, cut)
+                parts.append(logits[self._mask[start : start + size]].double().cpu().numpy())
+        return _rowwise(policy.log_softmax, np.concatenate(parts))
+
+    def _by_coefficients(self) -> np.ndarray:
+        """Forecast (i) at each audited token: the sum over all of the step's tokens at its state."""
+        ids, index = np.unique(self._tokens.state, return_inverse=True)
+        change = np.bincount(index, self._tokens.contribution, minlength=len(ids))
+        return change[np.searchsorted(ids, self._state)]
+
+    def _by_exact_coefficients(self) -> np.ndarray:
+        ids, first, back = np.unique(self._state, return_index=True, return_inverse=True)
+        logits, tokens = self._before[first], self._tokens
+        here = np.isin(tokens.state, ids)
+        state = np.searchsorted(ids, tokens.state[here])[:, None]
+        ones = np.ones(state.shape)
+        # coefficient_step reads the states and the actions alone.
+        batch = TokenBatch(
+            log_prob=ones, old_log_prob=ones, reward=ones, mask=ones > 0, weight=ones,
+            state=state, action=tokens.action[here][:, None],
+        )
+        step = tabular.coefficient_step(
+            logits, batch, tokens.weighted_score[here][:, None],
+            {name: term[here][:, None] for name, term in tokens.weighted_terms.items()},
+        )
+        return _rowwise(entropy_change.exact, logits, self._learning_rate * step)[back]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class _StepTokens:
+    """All tokens of a step, tempered ones included: [tokens] each."""
+
+    state: np.ndarray
+    action: np.ndarray
+    weighted_score: np.ndarray
+    weighted_terms: dict[str, np.ndarray]
+    contribution: np.ndarray
+
+
+def _step_tokens(parts: list[MicroBatch]) -> _StepTokens:
+    found = [contributions(part) for part in parts]
+    if any(part is None for part in found):
+        raise ValueError(
+            f"no entropy forecast is known for the state terms {sorted(parts[0].state_terms)}: "
+            "audit a rule whose only state term is 'entropy'"
+        )
+
+    def flat(columns: list[torch.Tensor]) -> np.ndarray:
+        pairs = zip(columns, parts, strict=True)
+        return np.concatenate([policy.to_numpy(c[p.batch.mask]) for c, p in pairs])
+
+    def weighted(part: MicroBatch, column: torch.Tensor) -> torch.Tensor:
+        correction = part.inputs.get("correction")
+        weight = part.batch.weight if correction is None else part.batch.weight * correction
+        return (weight * column).double()
+
+    return _StepTokens(
+        state=flat([part.batch.state for part in parts]),
+        action=flat([part.batch.action for part in parts]),
+        weighted_score=flat([weighted(part, part.scores) for part in parts]),
+        weighted_terms={
+            name: flat([weighted(part, part.state_terms[name]) for part in parts])
+            for name in parts[0].state_terms
+        },
+        contribution=flat([part.double() for part in found if part is not None]),
+    )
+
+
+def _choose_rows(batch: TokenBatch, max_tokens: int) -> torch.Tensor:
+    """Ordinary sequences, in their order, that have at most ``max_tokens`` tokens together."""
+    length = batch.is_ordinary.sum(-1)
+    rows = torch.nonzero(length > 0)[:, 0]
+    within = length[rows].cumsum(0) <= max_tokens
+    if not bool(within.any()):
+        raise ValueError(
+            f"a completion of {int(length[rows[0]])} tokens is too long for an audit's table of "
+            f"{max_tokens} tokens: lower max_new_tokens"
+        )
+    return rows[within]
+
+
+def _rowwise(function: Callable[..., np.ndarray], *tables: np.ndarray) -> np.ndarray:
+    """``function`` of [tokens, vocabulary] tables, a few rows at a time: its temporaries add up."""
+    size = max(1, CHUNK_ELEMENTS // tables[0].shape[1])
+    starts = range(0, len(tables[0]), size)
+    return np.concatenate([function(*(t[start : start + size] for t in tables)) for start in starts])
+
+
+def summary(steps: list[AuditedStep]) -> dict[str, Any]:
+    """How well the forecasts met the measured changes: of the steps, and of single tokens."""
+    names = ("coefficients", "first_order", "exact", "measured")
+    of_steps = forecast.compare(*([getattr(step, name) for step in steps] for name in names))
+    of_tokens = forecast.compare(
+        *(np.concatenate([step.by_token[name] for step in steps]) for name in names)
+    )
+    return {
+        level: {**results.plain(found), "dominant": found.dominant}
+        for level, found in (("steps", of_steps), ("tokens", of_tokens))
+    }
+
+
+def write(path: Path, steps: list[AuditedStep], provenance: dict[str, Any]) -> None:
+    """Write audit.json: provenance, summary, and every audited step with its tokens."""
+    results.write_json(
+        path, {"provenance": provenance, "summary": summary(steps), "steps": results.plain(steps)}
+    )
+
+
+def read(path: Path) -> list[AuditedStep]:
+    """The audited steps of an audit.json; none if there is no such file."""
+    if not path.exists():
+        return []
+    return [AuditedStep(**step) for step in results.read_json(path)["steps"]]

@@ -1,0 +1,120 @@
+"""Rows of an LLM batch: from TRL's batch dictionary to a TokenBatch, and joins of either."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from entropy_theory.token_batch import TokenBatch
+
+PREPARED = "prepared/"
+"""Prefix, in a batch dictionary, of the columns that a rule's ``prepare`` added."""
+
+_MULTIPLIER = 0x9E3779B97F4A7C15 - 2**64  # odd, so that multiplication modulo 2^64 loses nothing
+
+
+def prefix_states(input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """64-bit ids of every prefix: equal for equal tokens, whatever their padding.
+
+    The first tokens of a prompt's samples share a state. Different prefixes share an id with
+    probability about n^2 / 2^65 for n prefixes.
+
+    Args:
+        input_ids: integer [sequences, positions].
+        mask: [sequences, positions]; tokens where it is 0 are not part of any prefix.
+
+    Returns:
+        int64 [sequences, positions + 1]; column t is the prefix of the first t positions.
+    """
+    state = torch.zeros_like(input_ids[:, 0])
+    states = [state]
+    for token, counts in zip(input_ids.unbind(1), mask.bool().unbind(1), strict=True):
+        mixed = (state ^ (token + 1)) * _MULTIPLIER
+        # High bits return to the low ones, which alone would depend on low bits only.
+        mixed = mixed ^ (mixed >> 32)
+        state = torch.where(counts, mixed, state)
+        states.append(state)
+    return torch.stack(states, dim=1)
+
+
+def token_batch(
+    rows: dict[str, Any], log_prob: torch.Tensor, entropy: torch.Tensor, *, step: int, seed: int
+) -> TokenBatch:
+    """The rows as update rules read them.
+
+    Args:
+        rows: TRL's batch dictionary with the trainer's columns.
+        log_prob: [sequences, positions], of the policy being trained; the old log-probability too
+            where ``rows`` has none (the step is the first on these rows).
+        entropy: [sequences, positions].
+        step: optimizer step.
+        seed: seed of the run.
+    """
+    shape = rows["mask"].shape
+
+    def repeated(name: str) -> torch.Tensor:
+        return rows[name][:, None].expand(shape)
+
+    return TokenBatch(
+        log_prob=log_prob,
+        old_log_prob=rows.get("old_log_prob", log_prob.detach()),
+        reward=repeated("reward").to(log_prob.dtype),
+        mask=rows["mask"],
+        weight=rows["weight"].to(log_prob.dtype),
+        entropy=entropy,
+        sampling_temperature=repeated("sampling_temperature").to(log_prob.dtype),
+        tempered=repeated("tempered"),
+        group=repeated("group"),
+        sequence=repeated("sequence"),
+        state=rows["state"],
+        action=rows["completion_ids"],
+        step=step,
+        seed=seed,
+        prepared={
+            name.removeprefix(PREPARED): column
+            for name, column in rows.items()
+            if name.startswith(PREPARED)
+        },
+    )
+
+
+def map_columns(function: Callable[..., torch.Tensor], *batches: TokenBatch) -> TokenBatch:
+    """A batch whose columns are ``function`` of the batches' columns, prepared ones included."""
+    first = batches[0]
+    own = {
+        field.name: function(*(getattr(batch, field.name) for batch in batches))
+        for field in dataclasses.fields(first)
+        if isinstance(getattr(first, field.name), torch.Tensor)
+    }
+    prepared = {
+        name: function(*(batch.prepared[name] for batch in batches)) for name in first.prepared
+    }
+    return first.replace(**own, prepared=prepared)
+
+
+def join(first: dict[str, Any], second: dict[str, Any], *, pad_token: int) -> dict[str, Any]:
+    """The rows of both batch dictionaries, padded to the wider: prompts left, completions right.
+
+    Columns that only one of them has are dropped; scalars are the first's.
+    """
+    joined: dict[str, Any] = {}
+    for name in (name for name in first if name in second):
+        columns = (first[name], second[name])
+        if first[name].ndim < 2:
+            joined[name] = torch.cat(columns) if first[name].ndim else first[name]
+            continue
+        width = max(column.shape[1] for column in columns)
+        fill = pad_token if name in ("prompt_ids", "completion_ids") else 0
+        joined[name] = torch.cat([
+            torch.nn.functional.pad(
+                column,
+                (width - column.shape[1], 0) if name.startswith("prompt_")
+                else (0, width - column.shape[1]),
+                value=fill,
+            )
+            for column in columns
+        ])
+    return joined

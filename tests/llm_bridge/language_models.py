@@ -1,0 +1,98 @@
+"""Language models for tests: a tabular policy, and a tiny transformer, behind the same interface."""
+
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import torch
+import transformers
+from transformers.modeling_outputs import CausalLMOutput
+
+from llm_bridge import models, pretraining, trainer
+
+PROMPTS = ("1", "2", "3", "4")
+
+
+class TabularConfig(transformers.PretrainedConfig):
+    model_type = "tabular"
+
+    def __init__(self, vocab_size: int = 18, **options: Any):
+        self.vocab_size = vocab_size
+        # Generation makes a cache of this many layers, which the table leaves empty.
+        self.num_hidden_layers = 1
+        super().__init__(**options)
+
+
+class TabularLanguageModel(transformers.PreTrainedModel, transformers.GenerationMixin):
+    """The logits of the next token are a row of a table, chosen by the last token.
+
+    With one-token prompts and completions this is a tabular policy: one state a prompt.
+    """
+
+    config_class = TabularConfig
+
+    def __init__(self, config: TabularConfig):
+        super().__init__(config)
+        self.table = torch.nn.Embedding(config.vocab_size, config.vocab_size)
+        self.post_init()
+
+    def forward(self, input_ids, attention_mask=None, logits_to_keep=0, use_cache=None, **_):
+        return CausalLMOutput(logits=self.table(input_ids)[:, -logits_to_keep:])
+
+    def prepare_inputs_for_generation(self, input_ids, attention_mask=None, **_):
+        return {"input_ids": input_ids}
+
+
+def tabular(seed: int = 0) -> tuple[TabularLanguageModel, Any]:
+    """A tabular policy in float64 with unequal logits, and the character tokenizer."""
+    tokenizer = pretraining.build_tokenizer()
+    model = TabularLanguageModel(TabularConfig(vocab_size=len(tokenizer)))
+    table = np.random.default_rng(seed).normal(size=(len(tokenizer), len(tokenizer)))
+    model.table.weight.data = torch.tensor(table)
+    models.sample_plainly(model, tokenizer)
+    return model, tokenizer
+
+
+def tiny_llama(folder: Path, seed: int = 0) -> Path:
+    """A random two-layer Llama with the character tokenizer, written to a folder."""
+    torch.manual_seed(seed)
+    tokenizer = pretraining.build_tokenizer()
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=64,
+        bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def low_digit(prompts: Any, completions: list[str], **_: Any) -> list[float]:
+    """1 for completions that begin with a digit below 5: likely enough under random logits."""
+    return [float(text[:1] in set("01234") and text != "") for text in completions]
+
+
+def tabular_trainer(
+    folder: Path, rule: Any, *, samples: int = 8, steps: int = 1, learning_rate: float = 0.5,
+    reward: Any = low_digit, micro_batches: int = 1, model: Any = None, fraction: float = 1.0,
+    on_step: Any = None, repeats: int = 1, **options: Any,
+) -> trainer.EntropyTrainer:
+    """An EntropyTrainer on the tabular policy: SGD, no clipping, one-token completions."""
+    own, tokenizer = tabular()
+    prompts = PROMPTS * repeats * steps
+    rows = len(PROMPTS) * repeats * samples
+    arguments = trainer.grpo_config(
+        folder, use_cpu=True, optim="sgd", max_grad_norm=0.0, learning_rate=learning_rate,
+        per_device_train_batch_size=rows // micro_batches, num_generations=samples,
+        gradient_accumulation_steps=options.pop("gradient_accumulation_steps", micro_batches),
+        max_completion_length=1, max_steps=steps, save_strategy="no", disable_tqdm=True, **options,
+    )
+    made = trainer.EntropyTrainer(
+        model or own, [reward], arguments, rule=rule, tempered_fraction=fraction, on_step=on_step,
+        train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts)}),
+        processing_class=tokenizer,
+    )
+    made.remove_callback(transformers.PrinterCallback)
+    return made

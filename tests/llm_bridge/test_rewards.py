@@ -1,0 +1,119 @@
+"""Guards llm_bridge/rewards.py: what counts as right, and how a failing reward function is told."""
+
+import math
+import sys
+
+import pytest
+
+from llm_bridge import rewards
+
+
+def judge(name, completion, answer="", prompt="57="):
+    (value,) = rewards.get(name)(prompts=[prompt], completions=[completion], answer=[answer])
+    return value
+
+
+@pytest.mark.parametrize(
+    ("name", "completion", "answer", "value"),
+    [
+        ("exact", "057", "057", 1.0),
+        ("exact", " 057\nQ: more", "057", 1.0),
+        ("exact", "57", "057", 0.0),
+        ("exact", "", "057", 0.0),
+        ("numeric", "57", "057", 1.0),
+        ("numeric", " 57.0\n", "57", 1.0),
+        ("numeric", "1,000", "1000", 1.0),
+        ("numeric", "-4", "4", 0.0),
+        ("numeric", "about 57", "57", 0.0),
+        ("numeric", "NaN", "NaN", 0.0),
+        ("math", "The answer is $\\frac{1}{2}$", "0.5", 1.0),
+        ("math", "so it is \\boxed{12}", "12", 1.0),
+        ("math", "so it is \\boxed{13}", "12", 0.0),
+        ("math", "Paris", "Paris", 1.0),
+        ("math", "no idea", "12", 0.0),
+    ],
+)
+def test_built_in_rewards(name, completion, answer, value):
+    assert judge(name, completion, answer) == value
+
+
+@pytest.mark.parametrize(
+    ("completion", "value"),
+    [
+        ("23+34", 1.0), ("00+57", 1.0), (" 57+00\n", 1.0),
+        ("23+35", 0.0), ("7+50", 0.0), ("57", 0.0), ("23+34+00", 0.0), ("-1+58", 0.0),
+        ("023+34", 0.0), ("23+34=", 0.0), ("", 0.0),
+        ("٢٣+٣٤", 0.0),  # digits of another script are digits to int() and to \d
+    ],
+)
+def test_split_takes_any_canonical_pair_and_nothing_else(completion, value):
+    assert judge("split", completion) == value
+
+
+def test_split_refuses_prompts_of_another_task():
+    with pytest.raises(ValueError, match="look like '57='"):
+        judge("split", "23+34", prompt="23+34=")
+
+
+def test_unknown_reward_names_the_nearest():
+    with pytest.raises(ValueError, match="unknown reward function 'exakt': did you mean exact"):
+        rewards.get("exakt")
+
+
+@pytest.fixture
+def user_module(tmp_path, monkeypatch):
+    """A user's my_rewards.py in the current directory."""
+    (tmp_path / "my_rewards.py").write_text(
+        "def length(prompts, completions, **columns):\n"
+        "    return [len(c) / 10 for c in completions]\n"
+        "def picky(prompts, completions, answer, **columns):\n"
+        "    return [1 / len(c) for c in completions]\n"
+        "def short(prompts, completions, **columns):\n"
+        "    return [1.0]\n"
+        "def nan(prompts, completions, **columns):\n"
+        "    return [float('nan') for _ in completions]\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("my_rewards", None)
+
+
+@pytest.mark.usefixtures("user_module")
+def test_reward_by_import_path():
+    reward = rewards.get("my_rewards:length")
+    # What TRL passes beside the columns must not get in the way.
+    values = reward(
+        prompts=["a", "b"], completions=["xx", "xxxx"], answer=["", ""], trainer_state=object()
+    )
+    assert values == [0.2, 0.4]
+    assert reward.__name__ == "my_rewards:length"
+
+
+@pytest.mark.usefixtures("user_module")
+def test_reward_that_raises_is_reported_with_its_prompt():
+    with pytest.raises(ValueError, match="ZeroDivisionError.*prompt 'second', completion ''"):
+        rewards.get("my_rewards:picky")(
+            prompts=["first", "second"], completions=["ok", ""], answer=["1", "2"]
+        )
+
+
+@pytest.mark.usefixtures("user_module")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("my_rewards:short", "returned 1 rewards for 2 completions"),
+        ("my_rewards:nan", "returned nan for prompt 'a'"),
+        ("my_rewards:lenght", "has no function 'lenght'; it has length, nan, picky, short"),
+        ("no_such_module_here:f", "cannot import module 'no_such_module_here'"),
+    ],
+)
+def test_bad_reward_functions_are_one_clear_error(name, message):
+    with pytest.raises(ValueError, match=message):
+        rewards.get(name)(prompts=["a", "b"], completions=["x", "y"], answer=["", ""])
+
+
+def test_rewards_are_finite_numbers():
+    reward = rewards.checked(lambda **_: [math.inf], "f")
+    with pytest.raises(ValueError, match="return a finite number"):
+        reward(prompts=["a"], completions=["b"])

@@ -1,0 +1,170 @@
+"""Guards llm_bridge/tasks.py: which prompts, which answers, what is held out, what files say."""
+
+import json
+
+import pytest
+
+from llm_bridge import models, tasks
+
+NAMES = ["sum", "split", "chain-sum", "products", "reasoning-gym:gcd"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equal_arguments_give_equal_tasks_and_seeds_differ(name):
+    one, same, other = (tasks.load(name, size=24, seed=seed) for seed in (3, 3, 4))
+    assert (one.prompts, one.answers) == (same.prompts, same.answers)
+    assert one.prompts != other.prompts
+    assert len(one.prompts) == 24
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_held_out_prompt_is_trained_on(name):
+    trained = {p for seed in range(3) for p in tasks.load(name, size=60, seed=seed).prompts}
+    held_out = {
+        p for seed in range(3) for p in tasks.load(name, split="held-out", size=20, seed=seed).prompts
+    }
+    assert held_out
+    assert not trained & held_out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reference_answers_are_judged_right_and_others_wrong(name):
+    task = tasks.load(name, size=16)
+    prompts, answers = list(task.prompts), list(task.answers)
+    assert task.judge(prompts, answers, answers) == [1.0] * 16
+    assert task.judge(prompts, [a + "1" for a in answers], answers) == [0.0] * 16
+
+
+def test_every_answer_to_a_split_prompt_is_judged_right():
+    for prompt, _ in tasks.split_items():
+        right = tasks.split_answers(int(prompt[:-1]))
+        assert len(right) == len(set(right)) >= 10
+        task = tasks.load("split")
+        assert task.judge([prompt] * len(right), right, [""] * len(right)) == [1.0] * len(right)
+
+
+def test_answers_fit_the_length_limit_with_end_of_sequence():
+    """One token a character: a limit one too small would make every reward 0."""
+    for name in ("sum", "split"):
+        task = tasks.load(name)
+        assert {len(answer) + 1 for answer in task.answers} == {task.max_new_tokens}
+
+
+def test_prompts_come_round_again_when_they_run_out():
+    task = tasks.load("split", split="held-out", size=100)
+    distinct = set(task.prompts)
+    assert len(task.prompts) == 100
+    counts = [task.prompts.count(prompt) for prompt in distinct]
+    assert max(counts) - min(counts) <= 1
+
+
+def test_constant_answer_score():
+    """Half of these answers are 2, and a quarter 1."""
+    task = tasks.Task(
+        name="t", prompts=("a", "b", "c", "d"), answers=("1", "2", "2", "3"),
+        reward=tasks.rewards.exact, max_new_tokens=4,
+    )
+    assert task.constant_answer() == ("2", 0.5)
+
+
+def test_dataset_columns_are_what_trl_takes():
+    task = tasks.load("sum", size=5)
+    dataset = task.dataset()
+    assert dataset.column_names == ["prompt", "answer"]
+    assert tuple(dataset["prompt"]) == task.prompts
+
+
+def test_reasoning_gym_prompt_has_four_examples_that_are_never_asked():
+    task = tasks.load("chain-sum", size=64)
+    shots, question = task.prompts[0].rsplit("Q: ", maxsplit=1)
+    assert shots.count("Q: ") == tasks.SHOTS
+    assert question.endswith("\nA:")
+    assert all(prompt.rsplit("Q: ", maxsplit=1)[1] not in shots for prompt in task.prompts)
+    assert task.stop == "\n"
+
+
+def test_completion_after_the_first_line_does_not_count():
+    task = tasks.load("chain-sum", size=1)
+    prompt, answer = task.prompts[0], task.answers[0]
+    assert task.judge([prompt], [f" {answer}\nQ: 9 + 9"], [answer]) == [1.0]
+    assert task.judge([prompt], [f" no\n{answer}"], [answer]) == [0.0]
+
+
+def write(path, *lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def test_jsonl_file_is_used_whole_and_in_order(tmp_path):
+    name = write(
+        tmp_path / "items.jsonl",
+        json.dumps({"prompt": "1+1=", "answer": 2, "more": "ignored"}), "",
+        json.dumps({"prompt": "1/2=", "answer": "\\frac{1}{2}"}),
+    )
+    task = tasks.load(name)
+    assert task.prompts == ("1+1=", "1/2=")
+    assert task.answers == ("2", "\\frac{1}{2}")
+    assert task.judge(list(task.prompts), ["2", "0.5"], list(task.answers)) == [1.0, 1.0]
+    assert len(tasks.load(name, size=5).prompts) == 5
+    assert tasks.load(name, reward="exact", max_new_tokens=7).max_new_tokens == 7
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"prompt": "a", "answer": ', "line 2: not valid JSON"),
+        ('["a", "b"]', "line 2: expected"),
+        ('{"prompt": "a"}', 'line 2: no "answer", only prompt'),
+        ('{"question": "a", "answer": "b"}', 'line 2: no "prompt", only answer, question'),
+        ('{"prompt": "", "answer": "b"}', 'line 2: "prompt" must be a non-empty string'),
+        ('{"prompt": 3, "answer": "b"}', 'line 2: "prompt" must be a non-empty string'),
+        ('{"prompt": "a", "answer": null}', 'line 2: "answer" must be a string or a number'),
+    ],
+)
+def test_malformed_line_is_named_with_its_number(tmp_path, line, message):
+    name = write(tmp_path / "items.jsonl", '{"prompt": "a", "answer": "b"}', line)
+    with pytest.raises(ValueError, match=message) as caught:
+        tasks.load(name)
+    assert "items.jsonl" in str(caught.value)
+
+
+def test_empty_and_missing_files(tmp_path):
+    with pytest.raises(ValueError, match="has no items"):
+        tasks.load(write(tmp_path / "empty.jsonl"))
+    with pytest.raises(ValueError, match=r"cannot read task file .*missing\.jsonl"):
+        tasks.load(str(tmp_path / "missing.jsonl"))
+    binary = tmp_path / "binary.jsonl"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="not UTF-8"):
+        tasks.load(str(binary))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "sums"}, "did you mean sum"),
+        ({"name": "reasoning-gym:chainsum"}, "did you mean chain_sum"),
+        ({"name": "sum", "size": 0}, "size must be at least 1, got 0"),
+        ({"name": "sum", "max_new_tokens": 0}, "max_new_tokens must be at least 1"),
+        ({"name": "sum", "split": "test"}, "split must be 'train' or 'held-out'"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        tasks.load(**arguments)
+
+
+def test_chat_template_wraps_the_prompt_and_the_reward_sees_it_plain():
+    """The split checker reads the prompt: rendered text would make it raise."""
+    _, tokenizer = models.load("small-sums")
+    with pytest.raises(ValueError, match="no chat template"):
+        tasks.with_chat_template(tasks.load("split"), tokenizer)
+    tokenizer.chat_template = (
+        "{{ bos_token }}{% for m in messages %}+{{ m.content }}{% endfor %}"
+        "{% if add_generation_prompt %}={% endif %}"
+    )
+    task = tasks.with_chat_template(tasks.load("split", size=3), tokenizer)
+    plain = tasks.load("split", size=3)
+    # The template's own BOS goes, for the tokenizer puts one there.
+    assert task.prompts == tuple(f"+{prompt}=" for prompt in plain.prompts)
+    assert task.judge(list(task.prompts), list(plain.answers), list(plain.answers)) == [1.0] * 3

@@ -1,0 +1,106 @@
+"""The closed forms are the update rules: the same step as the rule gives on listed rows.
+
+Guards against a second, diverging copy of a rule: every rule of `update_rules.RULES`, every option
+that the closed form claims to cover, exact and sampled, on several states at once.
+"""
+
+import numpy as np
+import pytest
+
+from entropy_theory.tabular import logit_step
+from entropy_theory.update_rules import RULES, combine, get
+from simulations import closed_form
+from simulations.engine import Dynamics, _Run
+from simulations.problems import Bandit
+from simulations.sampling import Samples
+
+EXPECTED = get("grpo", group_size=8)
+EXACT = {
+    "reinforce": get("reinforce"),
+    "reinforce group-normalized": get("reinforce", estimator="group-normalized"),
+    "grpo, infinite group": get("grpo"),
+    "grpo": EXPECTED,
+    "grpo, sample deviation": get("grpo", group_size=8, std_ddof=1),
+    "grpo, token mean": get("grpo", normalization="token-mean", group_size=4),
+    "grpo, dr": get("grpo", normalization="dr-grpo", group_size=4),
+    "entropy-bonus": get("entropy-bonus", coefficient=0.3, base=EXPECTED),
+    "aepo": get("aepo", alpha=0.7, base=EXPECTED),
+    "aepo, positives": get("aepo", normalize="positives", base=EXPECTED),
+    "aepo, untempered": get("aepo", ablation="untempered", base=EXPECTED),
+    "aepo, advantage": get("aepo", ablation="advantage", base=EXPECTED),
+    "aepo on reinforce": get("aepo", base="reinforce"),
+    "aepo on a bonus": get("aepo", base=get("entropy-bonus", base=EXPECTED)),
+    "combined": combine(get("reinforce"), get("entropy-bonus", base=EXPECTED), get("aepo")),
+}
+SAMPLED = {
+    "reinforce": get("reinforce"),
+    "reinforce group-normalized": get("reinforce", estimator="group-normalized"),
+    "grpo": get("grpo"),
+    "grpo, sample deviation": get("grpo", std_ddof=1),
+    "entropy-bonus": get("entropy-bonus", coefficient=0.3),
+    "aepo": get("aepo", alpha=0.7),
+    "aepo, positives": get("aepo", normalize="positives"),
+    "aepo, advantage": get("aepo", ablation="advantage"),
+    "combined": combine(get("reinforce"), get("aepo")),
+}
+PROBLEM = Bandit(n_actions=7, n_correct=2, accuracies=(0.02, None, 0.6, 0.97))
+
+
+def a_run(rule, samples=None, temperature=None, runs=9):
+    """A run of several states, its rows drawn."""
+    dynamics = Dynamics(rule=rule, samples=samples, temperature=temperature, seed=5)
+    run = _Run(PROBLEM.starts(runs, seed=7), PROBLEM.correct.astype(float), dynamics)
+    run.draw()
+    return run
+
+
+def assert_same_step(run):
+    assert closed_form.coefficients(run.rule, run.ordinary, run.tempered) is not None
+    by_rows = logit_step(run.logits, run.token_batch(), run.rule)
+    # Both sum a few dozen products of order 1: rounding is some 1e-15.
+    np.testing.assert_allclose(run.direction(), by_rows, atol=1e-13, rtol=1e-12)
+    assert np.abs(by_rows).max() > 1e-3, "a comparison of zeros shows nothing"
+
+
+def test_every_rule_is_covered():
+    for rules in (EXACT, SAMPLED):
+        assert set(RULES) <= {rule.name for rule in rules.values()}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_step_is_the_rules_step(name):
+    assert_same_step(a_run(EXACT[name]))
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_sampled_step_is_the_rules_step(name):
+    assert_same_step(a_run(SAMPLED[name], Samples(group_size=5, tempered=11)))
+
+
+@pytest.mark.parametrize("samples", [None, Samples(tempered=6)])
+def test_tempered_rows_alone(samples):
+    assert_same_step(a_run(get("reinforce"), samples, temperature=1.7))
+
+
+def test_options_beyond_the_closed_form_fall_back_to_the_rule():
+    for rule, samples in (
+        (get("grpo", normalization="dr-grpo", max_length=3), None),
+        (get("reinforce", estimator="leave-one-out"), Samples(group_size=4)),
+    ):
+        run = a_run(rule, samples)
+        assert closed_form.coefficients(rule, run.ordinary, run.tempered) is None
+        expected = logit_step(run.logits, run.token_batch(), rule)
+        np.testing.assert_array_equal(run.direction(), expected)
+        assert np.abs(expected).max() > 1e-3
+
+
+def test_solved_and_hopeless_groups_give_no_signal():
+    """Groups whose sampled rewards are all equal: zero, not the rounding of 0/0."""
+    solved = Bandit(n_actions=4, n_correct=2, accuracies=(1 - 1e-9,))
+    hopeless = Bandit(n_actions=4, n_correct=2, accuracies=(1e-9,))
+    for problem in (solved, hopeless):
+        # 7 does not divide its counts evenly: shares such as 3/7 + 4/7 must still make 1.
+        dynamics = Dynamics(rule=get("grpo"), samples=Samples(group_size=7))
+        run = _Run(problem.starts(50, seed=0), problem.correct.astype(float), dynamics)
+        run.draw()
+        assert np.all(run.direction() == 0)

@@ -1,0 +1,341 @@
+"""The engine: exact against sampled, reproducible, honest about entropy, and what theory proves."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from entropy_theory.policy import entropy
+from entropy_theory.tabular import exact_batch, logit_step
+from entropy_theory.update_rules import get
+from simulations.engine import Dynamics, simulate
+from simulations.problems import Bandit
+from simulations.sampling import Samples, draw_counts
+
+GRPO = get("grpo", group_size=8)
+AEPO = get("aepo", target=0.7, base=GRPO)
+
+
+def test_the_trajectory_is_the_rule_applied_step_by_step():
+    """Against the plainest loop there is: list the rows, ask the rule, add."""
+    problem = Bandit(n_actions=6, n_correct=2, accuracies=(0.2, 0.7))
+    start = problem.starts(8, seed=0)
+    dynamics = Dynamics(rule=AEPO, learning_rate=0.3, steps=40, record_every=1)
+    run = simulate(start, problem.correct, dynamics, record_logits=True)
+    logits, switch = start, AEPO.controller()
+    for step in range(40):
+        np.testing.assert_allclose(run.logits[step], logits, atol=1e-12)
+        temperature = switch.observe(entropy(logits).mean(axis=-1))
+        np.testing.assert_array_equal(run.temperature[step], temperature)
+        batch = exact_batch(logits, problem.correct.astype(float), temperature=temperature)
+        logits = logits + 0.3 * logit_step(logits, batch, AEPO)
+    np.testing.assert_allclose(run.final_logits, logits, atol=1e-12)
+
+
+def test_runs_do_not_touch_each_other_whatever_the_memory_order():
+    """A run alone (row-major) and the same run among many (runs contiguous) are the same run."""
+    problem = Bandit(n_correct=4)
+    start = problem.starts(30, seed=1)
+    targets = tuple(np.linspace(0.1, 2.5, 30).tolist())
+    dynamics = Dynamics(rule=AEPO, steps=300, targets=targets)
+    together = simulate(start, problem.correct, dynamics)
+    for i in (0, 17, 29):
+        alone = simulate(
+            start[i : i + 1], problem.correct, dataclasses.replace(dynamics, targets=targets[i:][:1])
+        )
+        # A step is at most 1 x eta; sums in another order differ by 1e-16 a step.
+        np.testing.assert_allclose(alone.final_logits[0], together.final_logits[i], atol=1e-11)
+        np.testing.assert_allclose(alone.entropy[:, 0], together.entropy[:, i], atol=1e-11)
+
+
+def test_the_starts_are_left_as_they_are():
+    problem = Bandit()
+    start = problem.starts(3, seed=0)
+    before = start.copy()
+    simulate(start, problem.correct, Dynamics(rule=GRPO, steps=5))
+    np.testing.assert_array_equal(start, before)
+
+
+def test_same_seed_same_result_other_seed_other_result():
+    problem = Bandit(n_correct=3)
+    start = problem.starts(4, seed=0)
+
+    def final(seed):
+        dynamics = Dynamics(rule=get("aepo"), steps=50, samples=Samples(), seed=seed)
+        return simulate(start, problem.correct, dynamics).final_logits
+
+    np.testing.assert_array_equal(final(3), final(3))
+    assert not np.array_equal(final(3), final(4))
+
+
+def test_runs_of_one_call_draw_independently():
+    problem = Bandit(n_correct=3)
+    start = np.repeat(problem.starts(1, seed=0), 6, axis=0)
+    run = simulate(start, problem.correct, Dynamics(rule=get("grpo"), steps=3, samples=Samples()))
+    assert len(np.unique(run.final_logits[:, 0, 0])) > 1
+
+
+@pytest.mark.parametrize(
+    ("exact_rule", "sampled_rule"),
+    [
+        (GRPO, get("grpo")),
+        (get("grpo", group_size=8, std_ddof=1), get("grpo", std_ddof=1)),
+        (get("aepo", alpha=2.0, base=GRPO), get("aepo", alpha=2.0)),
+        (get("entropy-bonus", coefficient=0.4, base=GRPO), get("entropy-bonus", coefficient=0.4)),
+        (get("reinforce"), get("reinforce")),
+    ],
+    ids=lambda rule: rule.name,
+)
+def test_sampled_steps_average_to_the_exact_step(exact_rule, sampled_rule):
+    """Law of large numbers: N independent steps from one policy, within 6 standard errors.
+
+    Each component of a step is bounded by 1 + alpha, and N is large, so that the mean is normal:
+    beyond 6 standard errors lie 2e-9 of its mass, for each of the 16 components. A seed is fixed, so
+    the test is deterministic; leaving out kappa or 1/G moves the mean by tens of standard errors.
+    """
+    n_samples = 20_000
+    problem = Bandit(n_actions=8, n_correct=3, accuracies=(0.15, 0.7))
+    start = problem.starts(1, seed=11)
+    sampled = simulate(
+        np.repeat(start, n_samples, axis=0),
+        problem.correct,
+        Dynamics(rule=sampled_rule, learning_rate=1.0, steps=1, seed=12,
+                 samples=Samples(group_size=8, tempered=16)),
+    )
+    exact = simulate(start, problem.correct, Dynamics(rule=exact_rule, learning_rate=1.0, steps=1))
+    steps = sampled.final_logits - start
+    expected = (exact.final_logits - start)[0]
+    error = np.abs(steps.mean(axis=0) - expected)
+    standard_error = steps.std(axis=0) / math.sqrt(n_samples)
+    assert np.all(error <= 6 * standard_error + 1e-12)
+    # The bound is worth something only if it is small beside the step itself.
+    assert np.abs(expected).max() > 12 * standard_error.max()
+
+
+def test_draws_follow_the_policy():
+    """Counts sum to the number drawn and average to the probabilities (6 standard errors)."""
+    p = np.array([[[0.5, 0.3, 0.2 - 1e-3, 1e-3]]])
+    counts = draw_counts(np.random.default_rng(0), np.repeat(p, 20_000, axis=0), 8)
+    assert np.all(counts.sum(axis=-1) == 8)
+    deviation = np.sqrt(p * (1 - p) / (8 * 20_000))
+    assert np.all(np.abs(counts.mean(axis=0) / 8 - p[0]) <= 6 * deviation)
+
+
+@pytest.mark.parametrize("samples", [None, Samples(group_size=4, tempered=9)])
+@pytest.mark.parametrize("name", ["grpo", "aepo", "entropy-bonus", "reinforce"])
+def test_forecast_identities_along_runs(name, samples):
+    """(i) = (ii): tabular logits are independent. (iii) = measured. Both to 1e-10, at any step."""
+    base = GRPO if samples is None else get("grpo")
+    rule = {
+        "grpo": base,
+        "aepo": get("aepo", base=base),
+        "entropy-bonus": get("entropy-bonus", coefficient=0.2, base=base),
+        "reinforce": get("reinforce"),
+    }[name]
+    problem = Bandit(n_actions=12, n_correct=3, accuracies=(0.1, 0.5, 0.9))
+    dynamics = Dynamics(
+        rule=rule,
+        learning_rate=tuple([0.1] * 5 + [3.0] * 5),
+        steps=60,
+        samples=samples,
+        record_every=3,
+        temperature=1.3 if name == "reinforce" else None,
+    )
+    run = simulate(problem.starts(10, seed=2), problem.correct, dynamics, record_forecasts=True)
+    f = run.forecasts
+    assert f.measured.shape == (20, 10)
+    np.testing.assert_allclose(f.exact, f.measured, atol=1e-10, rtol=0)
+    np.testing.assert_allclose(f.coefficients, f.first_order, atol=1e-10, rtol=0)
+    assert np.abs(f.first_order - f.exact)[:, 5:].max() > 1e-4, "large steps must show an error"
+
+
+def test_recorded_entropy_keeps_its_digits_at_collapse():
+    """The engine reads the project's one entropy: relative accuracy at a logit gap of 60."""
+    problem = Bandit(n_actions=3, family="given", logits=(60.0, 0.0, 1.0))
+    run = simulate(problem.starts(1, seed=0), problem.correct, Dynamics(rule=GRPO, steps=1))
+    assert run.entropy[0, 0] < 1e-20
+    expected = entropy(problem.starts(1, seed=0))[0, 0]
+    np.testing.assert_allclose(run.entropy[0, 0], expected, rtol=1e-13)
+
+
+def test_records_follow_the_schedule_and_describe_the_policy():
+    problem = Bandit(n_correct=4)
+    dynamics = Dynamics(rule=GRPO, steps=25, record_every=10, tail=5)
+    run = simulate(problem.starts(3, seed=0), problem.correct, dynamics, record_logits=True)
+    assert run.step.tolist() == [0, 10, 20, 25]
+    np.testing.assert_allclose(run.entropy, entropy(run.logits)[..., 0], atol=1e-13)
+    np.testing.assert_allclose(
+        run.entropy_within_correct, entropy(run.logits[..., :4])[..., 0], atol=1e-13
+    )
+    shares = np.exp(run.logits - np.logaddexp.reduce(run.logits, axis=-1, keepdims=True))
+    np.testing.assert_allclose(run.reward, shares[..., :4].sum(axis=-1)[..., 0], atol=1e-13)
+    assert np.isnan(run.temperature).all()
+    every = dataclasses.replace(dynamics, record_every=1)
+    fine = simulate(problem.starts(3, seed=0), problem.correct, every)
+    np.testing.assert_allclose(run.tail_entropy, fine.entropy[20:25].mean(axis=0), atol=1e-13)
+    np.testing.assert_allclose(run.tail_reward, fine.reward[20:25].mean(axis=0), atol=1e-13)
+    # E[H^2] - E[H]^2 loses digits near 0: the square root of 1e-16 bounds it.
+    np.testing.assert_allclose(run.tail_spread, fine.entropy[20:25].std(axis=0), atol=1e-7)
+
+
+def test_switches_are_counted():
+    problem = Bandit(n_correct=8)
+    dynamics = Dynamics(rule=AEPO, steps=400, record_every=1, tail=150)
+    run = simulate(problem.starts(4, seed=0), problem.correct, dynamics)
+    changed = run.temperature[250:400] != run.temperature[251:401]
+    np.testing.assert_array_equal(run.tail_switches, changed.sum(axis=0))
+    assert run.tail_switches.max() > 0
+
+
+# Theory along runs
+
+
+def test_theorem_s_under_any_schedule():
+    """Phi = mean_{A*} z - max_{wrong} z never falls, hence p -> 1 at the proved rate (Theorem S).
+
+    For random starts, alphas and step sizes, GRPO on and off, T anywhere in [T_low, T_high]: wrong
+    answers only ever lose to the mean of the right ones.
+    """
+    generator = np.random.default_rng(0)
+    low, high = 0.5, 4.0
+    for trial in range(12):
+        n, m = 10, int(generator.integers(1, 10))
+        eta, alpha = (float(x) for x in generator.uniform(0.1, 2.0, size=2))
+        base = GRPO if trial % 2 else get("grpo", group_size=2)
+        rule = get("aepo", alpha=alpha, temperature_high=high, temperature_low=low, base=base)
+        targets = tuple(generator.uniform(0, 3, size=6).tolist())
+        problem = Bandit(n_actions=n, n_correct=m, scale=2.0)
+        dynamics = Dynamics(
+            rule=rule, learning_rate=eta, steps=300, record_every=1, targets=targets
+        )
+        run = simulate(problem.starts(6, seed=trial), problem.correct, dynamics, record_logits=True)
+        logits = run.logits[:, :, 0]
+        margin = logits[..., :m].mean(axis=-1) - logits[..., m:].max(axis=-1)
+        # Logits stay below some 30, whose rounding is 4e-15 an addition, 10 of them a mean.
+        assert np.diff(margin, axis=0).min() >= -1e-13
+        wrong = 1 - run.reward
+        odds = (n - m) / m
+        assert np.all(wrong <= odds * np.exp(-margin) + 1e-13)
+        # The number of steps spent with wrong answers above e is bounded from the start.
+        e = 0.05
+        for i in range(6):
+            least = min(1 / (1 + odds * math.exp(-margin[0, i] / t)) for t in (low, high))
+            bound = 1 + m * max(math.log(odds / e) - margin[0, i], 0) / (eta * alpha * least * e)
+            assert (wrong[:, i] >= e).sum() <= bound
+        # What is left of entropy is at most log m once wrong answers are rare.
+        rest = wrong[-1]
+        within = -(rest * np.log(rest) + (1 - rest) * np.log1p(-rest))
+        ceiling = math.log(m) + within + rest * math.log(max((n - m) / m, 1))
+        assert np.all(run.entropy[-1] <= ceiling + 1e-12)
+
+
+def switched(n_correct, targets, *, alpha=1.0, steps=4000, starts=6, seed=0):
+    """AEPO at 1.25 / 0.8 for every target from every start: tail of 500 steps, all recorded."""
+    problem = Bandit(n_correct=n_correct)
+    logits = np.repeat(problem.starts(starts, seed=seed), len(targets), axis=0)
+    rule = get("aepo", alpha=alpha, temperature_high=1.25, temperature_low=0.8, base=GRPO)
+    dynamics = Dynamics(
+        rule=rule, steps=steps, record_every=steps // 40, tail=500, targets=tuple(targets) * starts
+    )
+    run = simulate(logits, problem.correct, dynamics)
+    # The tail once more at every step, for the largest change that one step makes.
+    last = dataclasses.replace(dynamics, steps=200, record_every=1)
+    closer = simulate(run.final_logits, problem.correct, last)
+    chatter = np.abs(np.diff(closer.entropy, axis=0)).max(axis=0)
+    shape = (starts, len(targets))
+    return run, run.tail_entropy.reshape(shape), chatter.reshape(shape)
+
+
+def test_targets_that_several_right_answers_sustain():
+    """m = 8: targets .52 and 1.04 are held from every start.
+
+    A two-point switch brackets its target: entropy above it falls, below it rises, so every value
+    lies within one step's change of the target, and so does the mean. The change is measured, and
+    must itself be small for that to say anything.
+    """
+    targets = (0.52, 1.04)
+    run, tail, chatter = switched(8, targets)
+    assert chatter.max() < 0.03
+    assert np.all(np.abs(tail - targets) <= chatter)
+    assert run.tail_switches.min() > 100
+    assert run.tail_reward.min() > 0.99
+
+
+def test_no_target_above_the_log_of_right_answers_is_sustained():
+    """m = 4: at a target of 2.0 the temperature stays high and entropy stays under log 4.
+
+    After k steps at least 1 - p <= 1/(eta alpha k) or so is left for wrong answers; the exact bound
+    with the run's own 1 - p is used.
+    """
+    run, tail, _ = switched(4, (2.0,))
+    wrong = 1 - run.tail_reward
+    within = -(wrong * np.log(wrong) + (1 - wrong) * np.log1p(-wrong))
+    assert np.all(tail.ravel() <= math.log(4) + within + wrong * math.log(16 / 4))
+    assert np.all(tail < 2.0 - 0.5)
+    assert run.tail_switches.max() == 0
+    assert np.all(run.temperature[-1] == 1.25)
+
+
+def test_entropy_rests_on_the_log_of_the_right_answers_that_are_left():
+    """The plateaus of permanent T_high: log k, k of the four right answers not driven out."""
+    run, tail, _ = switched(4, (2.0,), steps=6000)
+    alive = (np.exp(run.final_logits - run.final_logits.max(-1, keepdims=True)) > 0.1).sum(-1)
+    plateau = np.log(alive[:, 0])
+    # 1 - p is about 1e-3 here; h(1e-3) + 1e-3 log 16 = .011, and the rest is slow growth.
+    np.testing.assert_allclose(tail.ravel(), plateau, atol=0.03)
+    assert len(np.unique(alive)) > 1, "starts must differ in what they keep"
+
+
+def test_one_right_answer_collapses_whatever_the_target():
+    run, tail, _ = switched(1, (0.1, 0.5, 1.0, 2.0))
+    assert tail.max() < 0.01
+    assert run.tail_reward.min() > 0.999
+
+
+def test_a_weak_second_batch_does_not_hold():
+    """alpha = .1 is below the threshold kappa |F(1)| / F(T_high): GRPO collapses m = 4 anyway."""
+    _, tail, _ = switched(4, (0.347, 0.693, 1.248), alpha=0.1)
+    assert tail.max() < 0.05
+
+
+def test_grpo_alone_and_untempered_aepo_collapse():
+    """AEPO, Table 3, Eq. (2): at T = 1 the second batch does not hold entropy."""
+    problem = Bandit(n_correct=4)
+    for rule in (GRPO, get("aepo", ablation="untempered", base=GRPO)):
+        run = simulate(problem.starts(4, seed=0), problem.correct, Dynamics(rule=rule, steps=6000))
+        assert run.tail_entropy.max() < 0.05
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"steps": 0}, "steps must be at least 1, got 0"),
+        ({"record_every": 0}, "record_every must be at least 1"),
+        ({"tail": -1}, "tail must be at least 0"),
+        ({"learning_rate": math.nan}, "learning_rate must be finite, got nan"),
+        ({"rule": GRPO, "targets": (0.5,)}, "'grpo' has no controller"),
+        ({"rule": GRPO, "temperature": 0.0}, "temperature must be above 0"),
+        ({"temperature": 1.2}, "'aepo' chooses the temperature"),
+        ({"samples": Samples()}, "group_size of the rule is for exact expectation"),
+    ],
+)
+def test_impossible_dynamics_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Dynamics(**{"rule": AEPO, **options})
+
+
+def test_mismatched_runs_and_masks_are_refused():
+    problem = Bandit()
+    start = problem.starts(2, seed=0)
+    with pytest.raises(ValueError, match="targets has 3 values for 2 runs"):
+        simulate(start, problem.correct, Dynamics(rule=AEPO, steps=1, targets=(1.0, 2.0, 3.0)))
+    with pytest.raises(ValueError, match="boolean mask"):
+        simulate(start, problem.correct.astype(float), Dynamics(rule=AEPO, steps=1))
+    with pytest.raises(ValueError, match="no right answer"):
+        simulate(start, np.zeros((1, 1, 20), dtype=bool), Dynamics(rule=AEPO, steps=1))
+    with pytest.raises(ValueError, match="group_size must be at least 1, got 0"):
+        Samples(group_size=0)
