@@ -43,7 +43,7 @@ def verify(
     if update_ledger:
         if problems:
             raise ValueError("the accepted ledger is unchanged: resolve the problems above first")
-        ledger.accept(entries)
+        ledger.accept(entries, known_ids=list(all_claims()))
         return 0
     changed = ledger.differences(entries, accepted, known_ids=list(all_claims()))
     report.print_differences(changed)

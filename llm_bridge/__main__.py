@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 USAGE = """\
 usage: python -m llm_bridge COMMAND [OPTIONS]
@@ -44,21 +45,26 @@ def main() -> int:
 
 def train(arguments: list[str]) -> None:
     """Train, and print where the run lies and how it ended."""
-    import tyro
-
     from llm_bridge import training
 
-    config = tyro.cli(training.TrainConfig, args=arguments, prog="python -m llm_bridge train")
-    _report(training.train(config))
+    _train(training.TrainConfig, arguments, "train")
 
 
 def audit(arguments: list[str]) -> None:
     """Audit a few steps, and print how the forecasts did."""
+    from llm_bridge import training
+
+    _train(training.AuditConfig, arguments, "audit")
+
+
+def _train(kind: Any, arguments: list[str], name: str) -> None:
+    import transformers
     import tyro
 
     from llm_bridge import training
 
-    config = tyro.cli(training.AuditConfig, args=arguments, prog="python -m llm_bridge audit")
+    config = tyro.cli(kind, args=arguments, prog=f"python -m llm_bridge {name}")
+    transformers.utils.logging.set_verbosity_error()
     _report(training.train(config))
 
 
@@ -87,7 +93,7 @@ def sample(arguments: list[str]) -> None:
 COMMANDS = {"train": train, "audit": audit, "evaluate": evaluate, "sample": sample}
 
 
-def _report(found: dict) -> None:
+def _report(found: dict[str, Any]) -> None:
     closing = found["closing"]
     print(f"run: {found['output']}")
     print(

@@ -112,10 +112,10 @@ class _Table:
         inputs = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
         self._rows = {key: torch.cat([p.inputs[key] for p in parts])[rows] for key in inputs}
         self._mask = batch.mask[rows]
-        length = self._mask.sum(-1, keepdim=True)
-        measure = (self._mask / length / len(rows))[self._mask]
-        self._measure = policy.to_numpy(measure).astype(float)
-        self._state = policy.to_numpy(batch.state[rows][self._mask])
+        measure = self._mask.double() / self._mask.sum(-1, keepdim=True) / len(rows)
+        self._measure = policy.to_numpy(measure[self._mask])
+        states: Any = batch.state
+        self._state = policy.to_numpy(states[rows][self._mask])
         self._tokens = _step_tokens(parts)
         self._learning_rate = trainer._get_learning_rate()
         self._before = self._log_probabilities()
@@ -192,14 +192,14 @@ class _StepTokens:
 
 
 def _step_tokens(parts: list[MicroBatch]) -> _StepTokens:
-    found = [contributions(part) for part in parts]
-    if any(part is None for part in found):
+    found = [c for part in parts if (c := contributions(part)) is not None]
+    if not found:
         raise ValueError(
             f"no entropy forecast is known for the state terms {sorted(parts[0].state_terms)}: "
             "audit a rule whose only state term is 'entropy'"
         )
 
-    def flat(columns: list[torch.Tensor]) -> np.ndarray:
+    def flat(columns: list[Any]) -> np.ndarray:
         pairs = zip(columns, parts, strict=True)
         return np.concatenate([policy.to_numpy(c[p.batch.mask]) for c, p in pairs])
 
@@ -216,7 +216,7 @@ def _step_tokens(parts: list[MicroBatch]) -> _StepTokens:
             name: flat([weighted(part, part.state_terms[name]) for part in parts])
             for name in parts[0].state_terms
         },
-        contribution=flat([part.double() for part in found if part is not None]),
+        contribution=flat([contribution.double() for contribution in found]),
     )
 
 

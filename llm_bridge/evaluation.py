@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 
 from entropy_theory import results
 from llm_bridge import models, sampling, tasks
@@ -86,6 +87,7 @@ def evaluate(
     ks: Sequence[int] | None = None,
     seed: int = 0,
     batch_size: int = 32,
+    progress: bool = False,
 ) -> dict[str, Any]:
     """Sample every prompt ``num_samples`` times and judge the completions.
 
@@ -94,6 +96,7 @@ def evaluate(
 
     Args:
         ks: the k of pass@k; default the powers of two up to ``num_samples``.
+        progress: show a progress bar on standard error.
 
     Returns:
         JSON-like: ``pass@1`` and each ``pass@k``, ``avg@n`` (mean reward), each with a bootstrap
@@ -118,6 +121,7 @@ def evaluate(
     drawn = sampling.sample(
         model, tokenizer, list(task.prompts), num_samples=num_samples, temperature=temperature,
         max_new_tokens=task.max_new_tokens, seed=seed, stop=task.stop, batch_size=batch_size,
+        progress=progress,
     )
     answers = [answer for answer in task.answers for _ in range(num_samples)]
     rewards = np.array(task.judge(drawn.prompts, drawn.completions, answers))
@@ -186,12 +190,13 @@ def evaluate_command(config: EvaluateConfig) -> dict[str, Any]:
         config.task, split=config.split, size=config.num_prompts, seed=config.seed,
         reward=config.reward, max_new_tokens=config.max_new_tokens,
     )
+    transformers.utils.logging.disable_progress_bar()
     model, tokenizer = models.load(config.model, dtype=config.dtype, device=config.device)
     if config.chat_template:
         task = tasks.with_chat_template(task, tokenizer)
     measured = evaluate(
         model, tokenizer, task, num_samples=config.num_samples, temperature=config.temperature,
-        ks=config.k, seed=config.seed, batch_size=config.batch_size,
+        ks=config.k, seed=config.seed, batch_size=config.batch_size, progress=True,
     )
     found = {
         "model": config.model,

@@ -54,10 +54,11 @@ def load(
         end-of-sequence token where there was none) and padding on the left.
 
     Raises:
-        ValueError: an unknown dtype; no such model, or one that cannot be loaded (with the nearest
-            bundled names and what to do).
+        ValueError: an unknown dtype; a device that is not there; no such model, or one that cannot
+            be loaded (with the nearest bundled names and what to do).
     """
     torch_dtype = lookup(DTYPES, dtype, "dtype")
+    _check_device(device)
     source = locate(name_or_path)
     local = os.path.isdir(source)
     try:
@@ -93,8 +94,8 @@ def locate(name_or_path: str) -> str:
     # A hub id is "owner/name", with nothing that only a path has.
     if name_or_path.count("/") != 1 or name_or_path.startswith((".", "/", "~")):
         raise ValueError(
-            f"no model '{name_or_path}': {_nearest(name_or_path)}, or give a folder in Hugging "
-            "Face format, or a hub id such as owner/name"
+            f"no model '{name_or_path}' ({_nearest(name_or_path)}): give a bundled name, a folder "
+            "in Hugging Face format, or a hub id such as owner/name"
         )
     return name_or_path
 
@@ -267,6 +268,15 @@ BUNDLED: dict[str, Callable[[], Path]] = {
 }
 
 
+def _check_device(device: str) -> None:
+    try:
+        torch.empty(0, device=device)
+    # torch answers with an AssertionError where it was built without CUDA.
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"cannot use device '{device}': {reason}; give cpu or cuda") from error
+
+
 def _nearest(name: str) -> str:
     near = difflib.get_close_matches(name, BUNDLED, n=2, cutoff=0.4)
     return f"did you mean {' or '.join(near)}?" if near else f"bundled: {', '.join(BUNDLED)}"
@@ -277,6 +287,6 @@ def _cannot_load(name: str, local: bool, error: Exception) -> str:
     if local:
         return f"cannot load model '{name}': {reason}; is the folder complete?"
     return (
-        f"cannot load model '{name}' from the hub: {reason}; {_nearest(name)}; check the id and the "
-        "connection, or give a local folder in Hugging Face format"
+        f"cannot load model '{name}' from the hub: {reason.rstrip('.')} ({_nearest(name)}): check "
+        "the id and the connection, or give a bundled name or a local folder"
     )

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import rich.console
+import rich.progress
 import torch
 import transformers
 
@@ -66,6 +68,7 @@ def sample(
     seed: int = 0,
     stop: str | None = None,
     batch_size: int = 32,
+    progress: bool = False,
 ) -> Samples:
     """Draw completions from pi^T = softmax(logits / T), token by token, with Hugging Face generate.
 
@@ -80,6 +83,7 @@ def sample(
         seed: equal arguments and seed give equal samples.
         stop: a completion also ends after the first token whose text contains this.
         batch_size: sequences generated at once.
+        progress: show a progress bar on standard error.
 
     Raises:
         ValueError: a temperature that is not finite and above 0, no prompts, a count below 1, or a
@@ -100,7 +104,12 @@ def sample(
         try:
             parts = [
                 _sample_batch(model, tokenizer, batch, copies, temperature, stop_ids)
-                for batch, copies in _batches(prompts, num_samples, batch_size)
+                for batch, copies in rich.progress.track(
+                    list(_batches(prompts, num_samples, batch_size)),
+                    description="sampling",
+                    console=rich.console.Console(stderr=True),
+                    disable=not progress,
+                )
             ]
         finally:
             model.generation_config = own_config
@@ -148,13 +157,14 @@ def sample_command(config: SampleConfig) -> None:
         config.task, split=config.split, size=config.num_prompts, seed=config.seed,
         reward=config.reward, max_new_tokens=config.max_new_tokens,
     )
+    transformers.utils.logging.disable_progress_bar()
     model, tokenizer = models.load(config.model, dtype=config.dtype, device=config.device)
     if config.chat_template:
         task = tasks.with_chat_template(task, tokenizer)
     drawn = sample(
         model, tokenizer, list(task.prompts), num_samples=config.num_samples,
         temperature=config.temperature, max_new_tokens=task.max_new_tokens, seed=config.seed,
-        stop=task.stop, batch_size=config.batch_size,
+        stop=task.stop, batch_size=config.batch_size, progress=True,
     )
     answers = [answer for answer in task.answers for _ in range(config.num_samples)]
     judged = task.judge(drawn.prompts, drawn.completions, answers)
@@ -274,7 +284,7 @@ def _prefill(
     generate would compute them for every sample, which for a few-shot prompt is most of the work.
     None where there is nothing to gain, or where the model keeps a state that is not a cache.
     """
-    if copies == 1 or prompt_ids.shape[1] == 1 or model._is_stateful:
+    if copies == 1 or prompt_ids.shape[1] == 1 or getattr(model, "_is_stateful", False):
         return None
     cache = transformers.DynamicCache(config=model.config)
     model.base_model(

@@ -4,9 +4,10 @@ Names:
 
 - ``sum``: ``23+34=`` -> ``057``. One right answer. For the bundled small model.
 - ``split``: ``57=`` -> ``23+34``, or any other two-digit terms with that sum. Many right answers.
-- ``chain-sum``, ``products``: reasoning-gym items of two one-digit terms, as a four-shot "Q: / A:"
-  completion for a pretrained model.
-- ``reasoning-gym:NAME``: any other reasoning-gym data set, in the same format, at its own defaults.
+- ``chain-sum``, ``products``: reasoning-gym items of two one-digit terms, behind four solved ones
+  (``4 - 1 = 3``), for a pretrained model to go on with.
+- ``reasoning-gym:NAME``: any other reasoning-gym data set at its own defaults, four solved items
+  first, as ``Q: ...`` and ``A: ...``.
 - a path to a JSONL file, each line ``{"prompt": ..., "answer": ...}``.
 
 Of every named task a fifth of the prompts is held out: those whose SHA-256 digest says so, which
@@ -241,28 +242,34 @@ def _reasoning_gym(
 ) -> Task:
     """Items of a reasoning-gym data set behind four worked examples that are items of no split.
 
-    A bare question is its expression alone ("4 - 1"): fewer tokens for the same item. The reward is
-    1 where the data set's own scorer gives full marks to the completion's first line.
+    A bare question is the item's expression alone. SmolLM2-135M then solves four sums in ten; asked
+    "Q: 4 - 1 =" one in ten, no more than a constant answer would. The reward is 1 where the data
+    set's own scorer gives full marks to the completion's first line.
     """
     import reasoning_gym
     from reasoning_gym.factory import DATASETS
 
-    def question_of(item: dict[str, Any]) -> str:
-        return item["metadata"]["expression"] if bare else item["question"].strip()
+    def asked(item: dict[str, Any]) -> str:
+        if bare:
+            return f"{item['metadata']['expression']} ="
+        return f"Q: {item['question'].strip()}\nA:"
 
     lookup(DATASETS, dataset_name, "reasoning-gym data set")
     size = size or DEFAULT_SIZE
     # Held-out questions are a fifth, and small item spaces repeat themselves: draw more than enough.
-    stream = reasoning_gym.create_dataset(dataset_name, size=40 * size + 200, seed=seed, **options)
-    examples = reasoning_gym.create_dataset(dataset_name, size=SHOTS, seed=10**6, **options)
-    shots = [(question_of(item), item["answer"]) for item in examples]
+    stream = reasoning_gym.create_dataset(
+        dataset_name, size=40 * size + 200, seed=_far_apart(seed), **options
+    )
+    examples = reasoning_gym.create_dataset(dataset_name, size=SHOTS, seed=42, **options)
+    shots = {asked(item): item["answer"] for item in examples}
+    solved = "".join(f"{question} {answer}\n" for question, answer in shots.items())
     entries: dict[str, dict[str, Any]] = {}
     chosen: list[tuple[str, str]] = []
     for item in stream:
-        question = question_of(item)
-        if question in dict(shots) or is_held_out(question) != (split == "held-out"):
+        question = asked(item)
+        if question in shots or is_held_out(question) != (split == "held-out"):
             continue
-        prompt = "".join(f"Q: {q}\nA: {a}\n" for q, a in shots) + f"Q: {question}\nA:"
+        prompt = solved + question
         entries[prompt] = item
         chosen.append((prompt, item["answer"]))
         if len(chosen) == size:
@@ -291,6 +298,12 @@ def _reasoning_gym(
         max_new_tokens=max_new_tokens,
         stop="\n",
     )
+
+
+def _far_apart(seed: int) -> int:
+    """A seed far from its neighbors': reasoning-gym makes item i from seed + i, so that the items of
+    two seeds in a row are the same ones moved by one place."""
+    return int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4])
 
 
 def _from_file(path: Path, size: int | None, seed: int) -> Task:

@@ -67,12 +67,16 @@ class EntropyTrainer(GRPOTrainer):
     """
 
     _name = "Entropy"
+    # Where TRL's own annotations leave None or less than a GRPOConfig.
+    model: Any
+    args: Any
+    num_generations: Any
 
     def __init__(
         self,
         model: Any,
         reward_funcs: Any = None,
-        args: GRPOConfig | None = None,
+        args: Any = None,
         *,
         rule: UpdateRule,
         tempered_fraction: float = 1.0,
@@ -193,13 +197,12 @@ class EntropyTrainer(GRPOTrainer):
             ),
             "tempered": torch.full((count,), tempered, device=device),
             "mask": mask,
-            "weight": mask / world_tokens,
+            "weight": mask.double() / world_tokens,
             "state": states[:, prompt_length:-1],
             "answer": states[:, -1],
         }
-        correction = rows.get("importance_sampling_ratio")
         if self.use_vllm and self.vllm_importance_sampling_correction:
-            ratio = torch.ones_like(mask, dtype=torch.float32) if tempered else correction
+            ratio = rows.get("importance_sampling_ratio", torch.ones_like(reward)[:, None])
             added["correction"] = ratio.expand(mask.shape)
         kept = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask",
                 "num_items_in_batch")
@@ -333,8 +336,8 @@ class EntropyTrainer(GRPOTrainer):
         batch = map_columns(lambda *columns: torch.cat(columns), *(p.batch for p in parts))
         answer = torch.cat([part.inputs["answer"] for part in parts])
         extra = {"answer": answer[:, None].expand(batch.mask.shape)}
-        forecasts = [contributions(part) for part in parts]
-        if forecasts[0] is not None:
+        forecasts = [found for p in parts if (found := contributions(p)) is not None]
+        if forecasts:
             extra["forecast"] = torch.cat(forecasts)
         batch = self._gathered(batch.with_prepared(**extra))
         # Averages of a few hundred float32 numbers should not show rounding.
@@ -410,9 +413,11 @@ def step_metrics(
     Args:
         batch: with prepared columns "answer" and, if the rule has one, "forecast".
     """
+    entropy: Any = batch.entropy
+    groups: Any = batch.group
     rows = batch.is_ordinary
     weight = sequence_weight(batch, rows)
-    tokens = masked_sum(torch.ones_like(batch.entropy), rows)
+    tokens = masked_sum(torch.ones_like(entropy), rows)
     change = None
     if "forecast" in batch.prepared:
         length = rows.sum(-1, keepdim=True).clamp(min=1)
@@ -422,12 +427,12 @@ def step_metrics(
         )
     own = {name: float(value) for name, value in rule.metrics(batch).items()}
     present = rows.any(-1)
-    group, answer = batch.group[present, 0], batch.prepared["answer"][present, 0]
+    group, answer = groups[present, 0], batch.prepared["answer"][present, 0]
     pairs = torch.unique(torch.stack([group, answer]), dim=1).shape[1]
     return {
         "reward": float((weight * batch.reward[:, :1]).sum() / weight.sum()),
         "entropy": float(mean_entropy(batch)),
-        "entropy_token_mean": float(masked_sum(batch.entropy, rows) / tokens),
+        "entropy_token_mean": float(masked_sum(entropy, rows) / tokens),
         "forecast_entropy_change": change,
         "distinct_answers": pairs / len(torch.unique(group)),
         "tempered_positive_share": own.get("tempered_positive_share"),
@@ -460,7 +465,7 @@ def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
     return GRPOConfig(output_dir=str(output_dir), **{**defaults, **options})
 
 
-def check_config(args: GRPOConfig) -> None:
+def check_config(args: Any) -> None:
     """Raise ValueError for options under which the loss or the samples would not be the rule's."""
     neutral = {
         "temperature": (1.0,), "top_p": (1.0,), "top_k": (0, None), "min_p": (0.0, None),

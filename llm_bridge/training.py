@@ -52,7 +52,7 @@ class TrainConfig:
     reward: str | None = None
     """Reward function, by name or as module:function; the task's own by default."""
     rule: str = "grpo"
-    """Update rule: reinforce, grpo, aepo, entropy-bonus."""
+    """Update rule, such as reinforce, grpo, aepo, entropy-bonus."""
     rule_options: tuple[str, ...] = ()
     """The rule's options as name=value, such as alpha=3 target=0.6."""
     steps: int = 160
@@ -114,7 +114,8 @@ def train(config: TrainConfig) -> dict[str, Any]:
     """
     config = _resolved(config)
     rule = update_rules.get(config.rule, **parse_options(config.rule, config.rule_options))
-    assert config.output is not None and config.prompts is not None
+    assert config.output is not None
+    assert config.prompts is not None
     output = config.output
     found = _claim(output, config)
     if found["status"] == "finished":
@@ -179,7 +180,9 @@ def build_trainer(
     rule: update_rules.UpdateRule, on_step: Any = None,
 ) -> EntropyTrainer:
     """The trainer of a resolved config."""
-    assert config.output is not None and config.prompts is not None and config.micro_batches
+    assert config.output is not None
+    assert config.prompts is not None
+    assert config.micro_batches is not None
     rows = config.prompts * config.samples
     if rows % config.micro_batches:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""``python -m paper_figures list | build | report | reproduce``: figures, report, the main job."""
+"""``python -m paper_figures list | build | report | reproduce | gpu``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import tyro
 
-from entropy_theory.results import write_json
+from entropy_theory.results import write_json, write_text
 from entropy_theory.user_errors import lookup, run_command
 from paper_figures.catalog import FIGURES
-from paper_figures.figure import MissingInput
+from paper_figures.figure import FORMATS, Format, MissingInputError
 from paper_figures.figure import build as build_figure
+from paper_figures.gpu import run_queue, waiting_list
+from paper_figures.inputs import MEASURED
 from paper_figures.report import write_report
 from paper_figures.reproduce import LANES, print_outcome
 from paper_figures.reproduce import reproduce as run_stages
@@ -26,9 +28,13 @@ def list_figures() -> int:
 
 
 def build(
-    names: tyro.conf.Positional[tuple[str, ...]] = (), /, *, results: Path = Path("build")
+    names: tyro.conf.Positional[tuple[str, ...]] = (),
+    /,
+    *,
+    results: Path = Path("build"),
+    formats: tuple[Format, ...] = FORMATS,
 ) -> int:
-    """Draw figures into RESULTS/figures: SVG, PNG, PDF, the plotted numbers as CSV, what was found.
+    """Draw figures into RESULTS/figures: the drawings, the plotted numbers as CSV, what was found.
 
     Exit status 2 if a figure that was named lacks its input; without names such figures are left
     out and listed.
@@ -36,14 +42,15 @@ def build(
     Args:
         names: figures to draw; all of them by default.
         results: folder with the results to draw from.
+        formats: of the drawings.
     """
     chosen = {name: lookup(FIGURES, name, "figure") for name in names or FIGURES}
     output = results / "figures"
     missing: dict[str, str] = {}
     for name, figure in chosen.items():
         try:
-            finding = build_figure(figure, results, output)
-        except MissingInput as error:
+            finding = build_figure(figure, results, output, formats)
+        except MissingInputError as error:
             missing[name] = str(error)
             print(f"{name}: not drawn: {error}", file=sys.stderr)
             continue
@@ -83,7 +90,21 @@ def reproduce(
     return status
 
 
-COMMANDS = {"list": list_figures, "build": build, "report": report, "reproduce": reproduce}
+def gpu(*, budget_minutes: float = 25.0) -> int:
+    """Make the runs that want a GPU, into paper_figures/measured/; resumable.
+
+    Exit status 1 if a run failed, 3 if some are left for the next call.
+
+    Args:
+        budget_minutes: wall-clock time to spend.
+    """
+    status = run_queue(budget_minutes)
+    write_text(MEASURED / "WAITING.md", waiting_list())
+    return status
+
+
+COMMANDS = {"list": list_figures, "build": build, "report": report, "reproduce": reproduce,
+            "gpu": gpu}
 
 
 def main() -> None:

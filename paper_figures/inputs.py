@@ -15,9 +15,9 @@ import numpy as np
 import pandas
 import xarray
 
-from entropy_theory import update_rules
 from entropy_theory.results import read_json
-from paper_figures.figure import MissingInput
+from entropy_theory.update_rules.aepo import Aepo
+from paper_figures.figure import MissingInputError
 
 MEASURED = Path(__file__).with_name("measured")
 
@@ -59,23 +59,23 @@ class TrainingRun:
         """The target entropy of AEPO, nats; None for rules without one."""
         if self.options.get("rule") != "aepo":
             return None
-        return float(self.rule_options.get("target", update_rules.get("aepo").target))
+        return float(self.rule_options.get("target", Aepo().target))
 
 
 def simulation(results: Path, name: str) -> xarray.Dataset:
     """The dataset that ``python -m simulations run NAME`` wrote, in memory.
 
     Raises:
-        MissingInput: it was not run, or the file is damaged.
+        MissingInputError: it was not run, or the file is damaged.
     """
     path = results / "simulations" / f"{name}.nc"
     command = f"python -m simulations run {name} --output {path.parent}"
     if not path.exists():
-        raise MissingInput(f"{path} does not exist: run `{command}`")
+        raise MissingInputError(f"{path} does not exist: run `{command}`")
     try:
         return xarray.load_dataset(path)
     except (OSError, ValueError) as error:
-        raise MissingInput(f"{path} cannot be read ({error}): delete it, run `{command}`") from error
+        raise MissingInputError(f"{path} cannot be read ({error}): delete it, run `{command}`") from error
 
 
 def dataset_provenance(dataset: xarray.Dataset) -> dict[str, Any]:

@@ -156,7 +156,8 @@ def _figure(name: str, results: Path) -> dict[str, Any]:
     folder = results / "figures"
     entry: dict[str, Any] = {
         "name": name, "source": figure.source, "title": figure.title, "paper": figure.paper,
-        "ours": figure.ours, "image": None, "verdict": None, "text": "", "files": [],
+        "ours": figure.ours, "image": None, "verdict": None, "headline": "", "text": "",
+        "files": [],
     }
     found = _read(folder / f"{name}.json")
     drawing = folder / f"{name}.svg"
@@ -168,8 +169,12 @@ def _figure(name: str, results: Path) -> dict[str, Any]:
     entry.update(
         image=Markup("data:image/svg+xml;base64,{}").format(encoded),
         verdict=found["verdict"],
+        headline=found["headline"],
         text=found["finding"],
-        files=[f"figures/{name}.{extension}" for extension in ("svg", "pdf", "png", "csv", "json")],
+        files=[
+            f"figures/{name}.{extension}" for extension in ("svg", "pdf", "png", "csv", "json")
+            if (folder / f"{name}.{extension}").exists()
+        ],
     )
     return entry
 
@@ -203,7 +208,7 @@ def _summary(
             f"{len(ledger['claims'])} statements of the theory were checked on "
             f"{ledger['cases']:,} instances: {counts}."
         )
-    lines += [f["text"].split(". ")[0].rstrip(".") + "." for f in figures if f["verdict"]]
+    lines += [figure["headline"] for figure in figures if figure["headline"]]
     if runs:
         steps = sum(run["steps"] for run in runs)
         lines.append(f"{len(runs)} runs trained language models for {steps} optimizer steps in all.")

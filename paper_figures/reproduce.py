@@ -7,6 +7,7 @@ stage costs one line, and everything that does not need it still runs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -40,6 +41,7 @@ class Run:
     status: Status = "waiting"
     reason: str = ""
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     peak_megabytes: float = 0.0
     started: float = 0.0
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
@@ -56,6 +58,7 @@ class Run:
             "status": self.status,
             "reason": self.reason,
             "seconds": round(self.seconds, 2),
+            "cpu_seconds": round(self.cpu_seconds, 2),
             "peak_megabytes": round(self.peak_megabytes, 1),
             "log": str(self.log),
         }
@@ -117,8 +120,8 @@ def _start(runs: list[Run], build: Path, lanes: int, previous: dict[str, Any]) -
         if _finished_before(run.stage, build):
             run.status = "kept"
             old = previous.get(run.stage.name, {})
-            run.seconds = float(old.get("seconds", 0.0))
-            run.peak_megabytes = float(old.get("peak_megabytes", 0.0))
+            for name in ("seconds", "cpu_seconds", "peak_megabytes"):
+                setattr(run, name, float(old.get(name, 0.0)))
             continue
         memory = run.stage.gigabytes + sum(r.stage.gigabytes for r in active)
         if len(active) < lanes and (not active or memory <= MEMORY_LIMIT_GB):
@@ -201,6 +204,7 @@ def _collect(run: Run, build: Path) -> bool:
         return False
     code = run.process.returncode = os.waitstatus_to_exitcode(status)
     run.seconds = time.monotonic() - run.started
+    run.cpu_seconds = usage.ru_utime + usage.ru_stime
     # Kilobytes on Linux, bytes on macOS.
     run.peak_megabytes = usage.ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
     missing = [str(path) for path in run.stage.outputs if not path.exists()]
@@ -239,11 +243,9 @@ def _stop(running: list[Run]) -> None:
 
 def _signal(run: Run, number: signal.Signals) -> None:
     assert run.process is not None
-    try:
-        # Its own session: workers that it started are in its process group.
+    # Its own session: workers that it started are in its process group.
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(run.process.pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def peak_side_by_side(runs: list[Run]) -> float:

@@ -59,7 +59,7 @@ def code_digest(folder: str) -> str:
 THEORY = ("entropy_theory",)
 SIMULATION = ("entropy_theory", "simulations")
 LLM = ("entropy_theory", "llm_bridge")
-FIGURES = ("aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "tabular_audit")
+EXPERIMENTS = ("aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "tabular_audit")
 
 
 def stages(profile: Profile, build: Path) -> list[Stage]:
@@ -71,10 +71,10 @@ def stages(profile: Profile, build: Path) -> list[Stage]:
     """
     return [
         _ledger(profile, build),
-        *_simulations(profile, build),
+        _simulations(profile, build),
         *_training(profile, build),
         *_pretrained(profile, build),
-        *_presentation(build),
+        *_presentation(profile, build),
     ]
 
 
@@ -92,46 +92,61 @@ def _ledger(profile: Profile, build: Path) -> Stage:
     )
 
 
-def _simulations(profile: Profile, build: Path) -> list[Stage]:
+def _simulations(profile: Profile, build: Path) -> Stage:
     folder = build / "simulations"
-    return [
-        Stage(
-            name=f"simulation {name}",
-            arguments=(
-                "-m", "simulations", "run", name, "--profile", profile, "--output", str(folder)
-            ),
-            outputs=(folder / f"{name}.nc",),
-            code=SIMULATION,
-            seconds=2 if profile == "smoke" else 30,
-        )
-        for name in FIGURES
-    ]
+    return Stage(
+        name="simulations",
+        arguments=(
+            "-m", "simulations", "run", *EXPERIMENTS, "--profile", profile, "--output", str(folder)
+        ),
+        outputs=tuple(folder / f"{name}.nc" for name in EXPERIMENTS),
+        code=SIMULATION,
+        seconds={"smoke": 3, "default": 75, "full": 1800}[profile],
+    )
+
+
+TARGETS = (0.2, 0.4, 0.6, 0.8)  # of AEPO, beside its default 0.5: five runs, as in AEPO's Figure 1
 
 
 def _training(profile: Profile, build: Path) -> list[Stage]:
-    tasks = {"smoke": ("split",), "default": ("split", "sum"), "full": ("split", "sum")}[profile]
     steps = {"smoke": 2, "default": 160, "full": 400}[profile]
-    runs: list[tuple[str, tuple[str, ...]]] = []
-    for task in tasks:
-        runs += [(f"{task}-grpo", (task, "grpo", "0")), (f"{task}-aepo", (task, "aepo", "0"))]
+    if profile == "smoke":  # GRPO is what the audit trains
+        return [_train(build, task="split", rule="aepo", seed=0, steps=steps)]
+    seeds = (0, 1, 2) if profile == "full" else (0,)
+    runs = [
+        _train(build, task=task, rule=rule, seed=seed, steps=steps)
+        for task in ("split", "sum") for seed in seeds for rule in ("grpo", "aepo")
+    ]
     if profile == "full":
-        for seed in ("1", "2"):
-            runs += [(f"split-{rule}-seed-{seed}", ("split", rule, seed)) for rule in ("grpo", "aepo")]
-    return [_train(build, f"small-sums-{name}", *run, steps) for name, run in runs]
+        runs += [
+            _train(build, task="split", rule="aepo", seed=0, steps=steps, options={"target": target})
+            for target in TARGETS
+        ]
+    return runs
 
 
-def _train(build: Path, name: str, task: str, rule: str, seed: str, steps: int) -> Stage:
+def _train(
+    build: Path, *, task: str, rule: str, seed: int, steps: int,
+    options: dict[str, float] | None = None,
+) -> Stage:
+    options = options or {}
+    name = "-".join(
+        ["small-sums", task, rule, *(f"{key}-{value:g}" for key, value in options.items())]
+        + ([f"seed-{seed}"] if seed else [])
+    )
     folder = build / "runs" / name
+    given = ("--rule-options", *(f"{key}={value}" for key, value in options.items()))
     return Stage(
         name=f"train {name}",
         arguments=(
             "-m", "llm_bridge", "train", "--model", "small-sums", "--task", task, "--rule", rule,
-            "--steps", str(steps), "--seed", seed, "--output", str(folder),
+            *(given if options else ()), "--steps", str(steps), "--seed", str(seed),
+            "--audit-every", str(max(1, steps // 40)), "--output", str(folder),
         ),
-        outputs=(folder / "metrics.jsonl", folder / "provenance.json"),
+        outputs=(folder / "run.json", folder / "metrics.jsonl", folder / "audit.json"),
         code=LLM,
         # AEPO draws and differentiates a second batch.
-        seconds=10 + steps * (0.7 if rule == "aepo" else 0.4),
+        seconds=10 + steps * (0.9 if rule == "aepo" else 0.5),
         gigabytes=1.2,
     )
 
@@ -193,10 +208,12 @@ def _audit(
     )
 
 
-def _presentation(build: Path) -> list[Stage]:
+def _presentation(profile: Profile, build: Path) -> list[Stage]:
+    # The report needs SVG alone.
+    formats = ("--formats", "svg") if profile == "smoke" else ()
     figures = Stage(
         name="figures",
-        arguments=("-m", "paper_figures", "build", "--results", str(build)),
+        arguments=("-m", "paper_figures", "build", "--results", str(build), *formats),
         outputs=(build / "figures" / "index.json",),
         code=("paper_figures",),
         after=("*",),

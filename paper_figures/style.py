@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,7 +17,7 @@ STYLE_FILE = Path(__file__).with_name("style.mplstyle")
 
 # Okabe and Ito's palette, ordered so that neighbors also differ in lightness (grey prints), each
 # with its own dash pattern: a series is known by either alone.
-SERIES = (
+SERIES: tuple[dict[str, Any], ...] = (
     {"color": "#0072B2", "linestyle": "-"},
     {"color": "#D55E00", "linestyle": (0, (5, 1.5))},
     {"color": "#009E73", "linestyle": (0, (1.2, 1.2))},
@@ -60,9 +61,11 @@ def label_ends(
     """
     if not labels:
         return
-    rows = len({a.get_subplotspec().rowspan.start for a in axes.figure.axes})
+    cell = axes.get_subplotspec()
+    rows = cell.get_gridspec().nrows if cell is not None else 1
     # Some 62 % of a row is plot, the rest title and ticks.
-    gap = size * 1.15 / (0.62 * axes.figure.get_size_inches()[1] / rows * 72)
+    gap = size * 1.15 / (0.62 * axes.figure.get_figure(root=True).get_size_inches()[1] / rows * 72)
+    axes.get_xlim(), axes.get_ylim()  # settles the limits, which transData alone does not
     to_fraction = axes.transData + axes.transAxes.inverted()
     wanted = [float(to_fraction.transform((x, y))[1]) for x, y, _, _ in labels]
     order = sorted(range(len(labels)), key=wanted.__getitem__)

@@ -9,7 +9,7 @@ import pandas
 
 from paper_figures import inputs
 from paper_figures.extensions import audit
-from paper_figures.figure import MissingInput
+from paper_figures.figure import MissingInputError
 
 
 def runs_table(results: Path) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def audits_table(results: Path) -> list[dict[str, Any]]:
     """One record a policy and rule: how each forecast met the measured entropy change."""
     try:
         table = audit.data(results)
-    except MissingInput:
+    except MissingInputError:
         return []
     return [
         {

@@ -9,25 +9,26 @@ learning rate and are advanced together, never one by one. Each step:
 4. logits += learning rate x sum_i weight_i (score_i (e_a - pi) + entropy term).
 
 Arrays are [runs, states, actions]; where runs outnumber actions they lie with runs contiguous in
-memory, which makes the sums over actions additions of long vectors (about three times faster).
+memory, which makes the sums over actions additions of long vectors.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from entropy_theory import entropy_change, forecast
-from entropy_theory.policy import check_temperature, entropy, log_softmax, shift_logits
+from entropy_theory.policy import check_temperature, shift_logits
 from entropy_theory.tabular import logit_step
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from simulations.closed_form import Rows, coefficients
 from simulations.problems import check_problem
+from simulations.recording import Recorder, Trajectory, sum_over_actions
 from simulations.sampling import Samples, draw_counts, token_batch
 
 
@@ -72,51 +73,6 @@ class Dynamics:
             )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trajectory:
-    """What was recorded; entropies in nats, averaged over states."""
-
-    step: np.ndarray
-    """[records]: optimizer steps taken before the record."""
-    entropy: np.ndarray
-    """[records, runs]."""
-    reward: np.ndarray
-    """[records, runs]: probability of a right answer, averaged over states."""
-    entropy_within_correct: np.ndarray
-    """[records, runs]: entropy of the policy given a right answer, at most log |A*|."""
-    temperature: np.ndarray
-    """[records, runs]: at which the second batch of the next step is sampled; NaN without one."""
-    final_logits: np.ndarray
-    """[runs, states, actions]."""
-    tail_entropy: np.ndarray
-    """[runs]: mean over every step of the tail."""
-    tail_reward: np.ndarray
-    """[runs]: the same of the probability of a right answer."""
-    tail_spread: np.ndarray
-    """[runs]: standard deviation of entropy over every step of the tail: the chatter of control."""
-    tail_switches: np.ndarray
-    """[runs]: how often the temperature changed in the tail."""
-    logits: np.ndarray
-    """[records, runs, states, actions]; empty unless asked for."""
-    forecasts: Forecasts | None = None
-    """Of each recorded step but the last, if asked for."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Forecasts:
-    """The three forecasts of `entropy_theory.forecast` beside the measured change, each
-    [records - 1, runs], nats, averaged over states."""
-
-    coefficients: np.ndarray
-    """(i), from the rule's own coefficients on listed rows, times the learning rate."""
-    first_order: np.ndarray
-    """(ii), from the logit change."""
-    exact: np.ndarray
-    """(iii), from the logit change."""
-    measured: np.ndarray
-    """Entropy after minus entropy before."""
-
-
 def simulate(
     logits: np.ndarray,
     correct: np.ndarray,
@@ -146,46 +102,41 @@ def simulate(
     reward = reward.astype(np.float64)
     logits = np.asarray(logits, dtype=np.float64)
     check_problem(logits, reward)
-    run = _Run(logits, reward, dynamics)
-    recorder = _Recorder(run, record_logits, record_forecasts)
+    runs = Runs(logits, reward, dynamics)
+    recorder = Recorder(runs, record_logits, record_forecasts)
     tail = min(dynamics.tail or max(dynamics.steps // 6, 1), dynamics.steps)
-    tail_entropy, tail_square, tail_reward = np.zeros((3, run.n_runs))
-    switches = np.zeros(run.n_runs, dtype=int)
     reported = 0
     for step in range(dynamics.steps):
-        run.draw()
+        runs.draw()
         recorded = step % dynamics.record_every == 0
+        in_tail = step >= dynamics.steps - tail
         if recorded:
             recorder.policy(step)
-        if step >= dynamics.steps - tail:
-            mean_entropy = run.entropy.mean(axis=-1)
-            tail_entropy += mean_entropy
-            tail_square += mean_entropy**2
-            tail_reward += (run.probabilities * run.reward).sum(axis=-1).mean(axis=-1)
-        change = run.learning_rate * run.direction()
+        if in_tail:
+            recorder.tail_policy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            change = runs.direction()
+            change *= runs.learning_rate
+            diverged = not math.isfinite(runs.logits.sum() + change.sum())
+        if diverged:
+            raise ValueError(f"the logits diverged in step {step + 1}: lower the learning rate")
         if recorded and record_forecasts:
             recorder.forecast(change)
-        run.logits += change
-        before = run.temperature
-        run.observe()
-        if before is not None and step >= dynamics.steps - tail:
-            switches += run.temperature != before
+        runs.logits += change
+        before = runs.temperature
+        runs.observe()
+        if in_tail and before is not None:
+            recorder.tail_switches += runs.temperature != before
         if progress is not None and (step + 1) % 100 == 0:
             progress(step + 1 - reported)
             reported = step + 1
     recorder.policy(dynamics.steps)
     if progress is not None:
         progress(dynamics.steps - reported)
-    tail_entropy /= tail
-    return recorder.trajectory(
-        tail_entropy=tail_entropy,
-        tail_reward=tail_reward / tail,
-        tail_spread=np.sqrt(np.maximum(tail_square / tail - tail_entropy**2, 0.0)),
-        tail_switches=switches,
-    )
+    return recorder.trajectory()
 
 
-class _Run:
+class Runs:
     """The moving parts of all runs: logits, policy, temperature, random numbers."""
 
     def __init__(self, logits: np.ndarray, reward: np.ndarray, dynamics: Dynamics) -> None:
@@ -193,6 +144,8 @@ class _Run:
         order: Literal["F", "C"] = "F" if self.n_runs >= n_actions else "C"
         self.logits = np.array(logits, order=order)
         self.reward = np.array(np.broadcast_to(reward, logits.shape), order=order)
+        self.correct = self.reward > 0
+        self.incorrect = 1 - self.reward
         self.rule = dynamics.rule
         self.samples = dynamics.samples
         self.generator = np.random.default_rng(dynamics.seed)
@@ -218,9 +171,10 @@ class _Run:
         """Evaluate the current policies and let the controller choose the temperature."""
         policy = shift_logits(self.logits)
         self.shifted = policy.shifted
-        self.probabilities = policy.exponentials / np.exp(policy.log_normalizer)
-        depth = (self.probabilities * self.shifted).sum(axis=-1)
-        self.entropy = policy.log_normalizer[..., 0] - depth
+        self.probabilities = policy.exponentials
+        self.probabilities /= np.exp(policy.log_normalizer)
+        self.mean_shifted = sum_over_actions(self.probabilities, self.shifted)
+        self.entropy = (policy.log_normalizer - self.mean_shifted)[..., 0]
         if self.controller is not None:
             self.temperature = self.controller.observe(self.entropy.mean(axis=-1))
 
@@ -239,12 +193,14 @@ class _Run:
 
     def _rows(self, probabilities: np.ndarray, size: int | None) -> Rows:
         if size is None:
-            hits = probabilities * self.reward
-            right = hits.sum(axis=-1, keepdims=True)
-            wrong = (probabilities - hits).sum(axis=-1, keepdims=True)
-            return Rows(share=probabilities, right=right, wrong=wrong, group_size=None)
+            return Rows(
+                share=probabilities,
+                right=sum_over_actions(probabilities, self.reward),
+                wrong=sum_over_actions(probabilities, self.incorrect),
+                group_size=None,
+            )
         counts = draw_counts(self.generator, probabilities, size)
-        right = (counts * self.reward).sum(axis=-1, keepdims=True)
+        right = sum_over_actions(counts, self.reward)
         # Counts are whole numbers, so a group all right or all wrong is one exactly.
         return Rows(
             share=counts / size, right=right / size, wrong=(size - right) / size, group_size=size
@@ -255,16 +211,19 @@ class _Run:
         known = coefficients(self.rule, self.ordinary, self.tempered)
         if known is None:
             return logit_step(self.logits, self.token_batch(), self.rule)
-        total = np.zeros_like(self.logits)
-        for rows, score in ((self.ordinary, known.ordinary), (self.tempered, known.tempered)):
-            if rows is not None:
-                total += rows.share * (self.reward * (score.right - score.wrong) + score.wrong)
-        total -= self.probabilities * total.sum(axis=-1, keepdims=True)
+        kinds = [(self.ordinary, known.ordinary), (self.tempered, known.tempered)]
+        scored = [(rows, score) for rows, score in kinds if rows is not None]
+        total, *more = (
+            rows.share * np.where(self.correct, score.right, score.wrong) for rows, score in scored
+        )
+        for part in more:
+            total += part
+        mean = sum(rows.right * score.right + rows.wrong * score.wrong for rows, score in scored)
+        total -= self.probabilities * mean
         if known.entropy:
             # grad_z H = -pi (log pi + H), and log pi + H = shifted - E[shifted].
-            mean = (self.probabilities * self.shifted).sum(axis=-1, keepdims=True)
-            total -= known.entropy * self.probabilities * (self.shifted - mean)
-        return total / self.n_states
+            total -= known.entropy * self.probabilities * (self.shifted - self.mean_shifted)
+        return total if self.n_states == 1 else total / self.n_states
 
     def token_batch(self) -> TokenBatch:
         """This step's batch as rows, as the update rules read it."""
@@ -276,79 +235,6 @@ class _Run:
             temperature=self.temperature,
             counts=_counts(self.ordinary) if sampled else None,
             tempered_counts=_counts(self.tempered) if sampled else None,
-        )
-
-
-class _Recorder:
-    """Collects what `Trajectory` holds."""
-
-    def __init__(self, run: _Run, record_logits: bool, record_forecasts: bool) -> None:
-        self.run = run
-        self.record_logits = record_logits
-        self.columns: dict[str, list[np.ndarray]] = {
-            name: [] for name in ("entropy", "reward", "entropy_within_correct", "temperature")
-        }
-        self.steps: list[int] = []
-        self.logits: list[np.ndarray] = []
-        self.forecasts: dict[str, list[np.ndarray]] | None = (
-            {f.name: [] for f in dataclasses.fields(Forecasts)} if record_forecasts else None
-        )
-
-    def policy(self, step: int) -> None:
-        run = self.run
-        self.steps.append(step)
-        within = np.where(run.reward > 0, run.logits, -np.inf)
-        right = (run.probabilities * run.reward).sum(axis=-1)
-        temperature = np.full(run.n_runs, np.nan) if run.temperature is None else run.temperature
-        for name, values in (
-            ("entropy", run.entropy.mean(axis=-1)),
-            ("reward", right.mean(axis=-1)),
-            ("entropy_within_correct", entropy(within).mean(axis=-1)),
-            ("temperature", temperature.copy()),
-        ):
-            self.columns[name].append(values)
-        if self.record_logits:
-            self.logits.append(run.logits.copy(order="C"))
-
-    def forecast(self, change: np.ndarray) -> None:
-        """The three forecasts of the step ``change``, which is about to be taken."""
-        if self.forecasts is None:
-            return
-        run = self.run
-        rows = run.rule.prepare(run.token_batch())
-        log_probabilities = log_softmax(run.logits)
-        at_rows = log_probabilities[np.arange(run.n_runs)[:, None, None], rows.state]
-        contributions = forecast.token_contributions(
-            rows,
-            run.rule.scores(rows),
-            run.rule.state_terms(rows),
-            forecast.state_statistics(at_rows, rows.action),
-        )
-        measured_rows = rows.is_ordinary if run.has_ordinary else rows.is_tempered
-        from_coefficients = forecast.mean_entropy_forecast(
-            rows.state, contributions, np.where(measured_rows, rows.weight, 0.0)
-        )
-        after = entropy(run.logits + change).mean(axis=-1)
-        for name, values in (
-            ("coefficients", run.learning_rate[:, 0, 0] * from_coefficients),
-            ("first_order", entropy_change.first_order(run.logits, change).mean(axis=-1)),
-            ("exact", entropy_change.exact(run.logits, change).mean(axis=-1)),
-            ("measured", after - run.entropy.mean(axis=-1)),
-        ):
-            self.forecasts[name].append(values)
-
-    def trajectory(self, **tail: np.ndarray) -> Trajectory:
-        """All of it; ``tail`` holds the columns that were summed over every step of the tail."""
-        forecasts = self.forecasts
-        return Trajectory(
-            step=np.asarray(self.steps),
-            **{name: np.asarray(values) for name, values in self.columns.items()},
-            final_logits=self.run.logits.copy(order="C"),
-            **tail,
-            logits=np.asarray(self.logits),
-            forecasts=None
-            if forecasts is None
-            else Forecasts(**{name: np.asarray(values) for name, values in forecasts.items()}),
         )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from simulations.engine import Trajectory
 from simulations.problems import Bandit
+from simulations.recording import Trajectory
 
 CURVES = ("entropy", "reward", "temperature", "entropy_within_correct")
 LONG_NAMES = {

@@ -97,13 +97,24 @@ def path_of(experiment: Experiment, output: str | os.PathLike[str]) -> Path:
     return Path(output) / f"{experiment.name}.nc"
 
 
-def _read(path: Path) -> xr.Dataset | None:
-    """The Dataset at ``path``, in memory; None where there is none or it is not one of ours."""
-    if not path.is_file():
-        return None
+def read(path: str | os.PathLike[str]) -> xr.Dataset:
+    """The Dataset that `result` saved at ``path``, in memory.
+
+    Raises:
+        ValueError: there is none, or the file is damaged.
+    """
+    if not Path(path).is_file():
+        raise ValueError(f"{path} does not exist: run `python -m simulations run {Path(path).stem}`")
     try:
         return xr.load_dataset(path, engine="scipy")
-    except (OSError, ValueError, KeyError):
+    except Exception as error:  # the reader raises whatever a damaged file makes it stumble over
+        raise ValueError(f"{path} is damaged ({error!r}): delete it and run again") from error
+
+
+def _read(path: Path) -> xr.Dataset | None:
+    try:
+        return read(path)
+    except ValueError:
         return None
 
 

@@ -54,7 +54,7 @@ def largest(x: Array, mask: Array | None = None) -> Array:
         for value in kept[1:]:
             top = top.max(value)
         tops[k] = top
-    return tops.reshape(x.shape[:-1])
+    return tops.reshape(x.shape[:-1])[()]
 
 
 def smallest(x: Array, mask: Array | None = None) -> Array:

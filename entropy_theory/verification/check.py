@@ -59,16 +59,16 @@ QUICK = Profile(
     mutant_examples=60,
     orders=12,
     step_seconds=20.0,
-    check_seconds=30.0,
+    check_seconds=90.0,
 )
 FULL = Profile(
     search=Effort(largest_total=13, random_cases=1_000_000, ascents=16, seconds=60.0),
     mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=10.0),
-    examples=1500,
+    examples=1000,
     mutant_examples=200,
     orders=100,
     step_seconds=60.0,
-    check_seconds=150.0,
+    check_seconds=600.0,
 )
 
 

@@ -15,8 +15,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from entropy_theory.user_errors import lookup
 from entropy_theory.verification.instances import Instance, Instances
 
 Relation = Literal[">", ">=", "=="]
@@ -24,9 +25,7 @@ Method = Literal["symbolic", "smt", "property", "search", "certify", "convergenc
 Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped"]
 Target = Literal["statement", "repair", "negation", "printed proof", "mutant"]
 
-METHODS: tuple[Method, ...] = (
-    "symbolic", "smt", "property", "search", "certify", "convergence", "mutant",
-)
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,6 +90,9 @@ class Step:
     axioms: tuple[str, ...] = ()
     cross_check: bool = False
 
+    def __post_init__(self) -> None:
+        lookup(dict.fromkeys(METHODS), self.method, "verification method")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrintedStep:
@@ -123,6 +125,9 @@ class Statement:
     relation: Relation = ">="
     conditions: tuple[Condition, ...] = ()
     proof: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        lookup(dict.fromkeys(get_args(Relation)), self.relation, "relation")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

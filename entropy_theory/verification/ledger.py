@@ -76,10 +76,15 @@ def read_accepted(path: Path | None = None) -> dict[str, dict[str, Any]]:
     return {record["id"]: record for record in read_json(path)["claims"]}
 
 
-def accept(entries: Sequence[dict[str, Any]], path: Path | None = None) -> None:
-    """Make these verdicts the accepted ones; claims that were not run keep theirs."""
+def accept(
+    entries: Sequence[dict[str, Any]], *, known_ids: Sequence[str], path: Path | None = None
+) -> None:
+    """Make these verdicts the accepted ones.
+
+    Claims that were not run keep theirs; ids that are no longer claims are dropped.
+    """
     path = path or accepted_path()
-    accepted = read_accepted(path)
+    accepted = {i: record for i, record in read_accepted(path).items() if i in known_ids}
     for record in entries:
         accepted[record["id"]] = _lasting(record)
     write_json(path, {"claims": [accepted[claim_id] for claim_id in sorted(accepted)]})

@@ -123,19 +123,28 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
 
 @contextmanager
 def progress(claims: Mapping[str, Claim]) -> Iterator[Callable[[str, Evidence], None]]:
-    """A progress bar per run; yields what to call with each piece of evidence."""
-    total = sum(len(checks(claim, QUICK)) for claim in claims.values())
+    """A progress bar, or a line per finished claim where there is no terminal to draw one on.
+
+    Yields what to call with each piece of evidence.
+    """
+    left = {claim_id: len(checks(claim, QUICK)) for claim_id, claim in claims.items()}
+    console = Console(stderr=True)
     with Progress(
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(),
         TextColumn("{task.completed}/{task.total} checks"), TimeElapsedColumn(),
-        console=Console(stderr=True), transient=True,
+        console=console, transient=True, disable=not console.is_terminal,
     ) as bar:
-        task = bar.add_task("verifying", total=total)
+        task = bar.add_task("verifying", total=sum(left.values()))
 
         def on_evidence(claim_id: str, evidence: Evidence) -> None:
             # A certificate comes with its search and is not a check of its own.
-            advance = 0 if evidence.method == "certify" and not evidence.name else 1
-            bar.update(task, advance=advance, description=f"verifying {claim_id}")
+            if evidence.method == "certify" and not evidence.name:
+                return
+            left[claim_id] -= 1
+            bar.update(task, advance=1, description=f"verifying {claim_id}")
+            if left[claim_id] == 0 and not console.is_terminal:
+                finished = sum(count == 0 for count in left.values())
+                console.print(f"verified {claim_id} ({finished}/{len(left)})", highlight=False)
 
         yield on_evidence
 

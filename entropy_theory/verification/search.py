@@ -29,6 +29,8 @@ from entropy_theory.verification.instances import (
 
 IDENTITY_TOLERANCE = 1e-9
 """Float residual of an identity above which balls are asked; only a filter, never a verdict."""
+Violation = tuple[Instance, certify.Certificate]
+
 RECHECKED = 64
 """How many of the worst candidates of a search are put to ball arithmetic."""
 BATCH = 4096
@@ -76,90 +78,53 @@ def search(
     """
     started = time.monotonic()
     deadline = started + effort.seconds
-    found: list[tuple[Instance, certify.Certificate]] = []
-    cases = met = flagged = 0
-    simplest: tuple[Instance, certify.Certificate] | None = None
-
+    attack = _Attack(statement)
     for witness in witnesses:
-        certificate = certify.check_instance(statement, witness)
-        cases, met = cases + 1, met + (certificate.status != "outside")
-        if certificate.status == "violated":
-            found.append((witness, certificate))
-
-    reached = 0
-    for batch in instances.enumerate(effort.largest_total):
-        if time.monotonic() > deadline:
-            break
-        reached = int(np.sum(batch["weights"][0])) if "weights" in batch else reached + 1
-        margins, meets = evaluate(statement, batch)
-        cases, met = cases + len(margins), met + int(np.sum(meets))
-        candidates = np.flatnonzero(meets & _is_candidate(statement, margins))
-        flagged += len(candidates)
-        for index in candidates[:RECHECKED]:
-            instance = pick(batch, int(index))
-            certificate = certify.check_instance(statement, instance, ceiling=512)
-            if certificate.status == "violated":
-                simplest = instance, certificate
-                found.append(simplest)
-                break
-        if simplest:
-            break
-
-    wanted = 0 if first_only and found else effort.random_cases
-    generator = np.random.default_rng(seed)
-    worst = _Worst(limit=max(RECHECKED, effort.ascents))
-    drawn = 0
-    while drawn < wanted and time.monotonic() < deadline:
-        batch = instances.sample(generator, min(BATCH, wanted - drawn))
-        margins, meets = evaluate(statement, batch)
-        drawn, met = drawn + len(margins), met + int(np.sum(meets))
-        flagged += int(np.sum(meets & _is_candidate(statement, margins)))
-        worst.add(statement, batch, margins, meets)
-    cases += drawn
-
-    starts = worst.sorted()
-    climbed = []
-    for severity, instance in starts[: effort.ascents]:
-        if time.monotonic() > deadline:
-            break
-        climbed.append(_ascend(statement, instances, severity, instance))
+        attack.met += certify.check_instance(statement, witness).status != "outside"
+        attack.cases += 1
+        attack.certify(witness)
+    simplest, reached = _enumerate(attack, instances, effort, deadline)
+    random_cases = 0 if first_only and attack.violations else effort.random_cases
+    starts, drawn = _sample(attack, instances, random_cases, effort, seed, deadline)
+    climbed = [
+        _ascend(statement, instances, severity, instance)
+        for severity, instance in starts[: effort.ascents]
+        if time.monotonic() < deadline
+    ]
     extremes = sorted([*climbed, *starts], key=lambda entry: entry[0], reverse=True)
     rechecked = 0
     for severity, instance in extremes[:RECHECKED]:
         if not _is_candidate(statement, np.array([-severity]))[0]:
             break
         rechecked += 1
-        certificate = certify.check_instance(statement, instance, ceiling=512)
-        if certificate.status == "violated":
-            found.append((instance, certificate))
+        if attack.certify(instance):
             break
 
-    seconds = time.monotonic() - started
-    if met == 0:
-        return [Evidence(method="search", outcome="error", cases=cases, seconds=seconds, target=target,
-                         detail=f"vacuous: none of {cases} instances meets the hypotheses")]
+    common: dict[str, Any] = {
+        "cases": attack.cases, "seconds": time.monotonic() - started, "target": target,
+    }
+    if attack.met == 0:
+        return [Evidence(method="search", outcome="error", **common,
+                         detail=f"vacuous: none of {attack.cases} instances meets the hypotheses")]
     hardness = (
         f"all integer weights of total <= {reached}, {drawn} random ({instances.families}), "
-        f"{len(climbed)} local ascents; {met} met the hypotheses"
+        f"{len(climbed)} local ascents; {attack.met} met the hypotheses"
     )
-    if not found:
+    if not attack.violations:
         best = -extremes[0][0] if extremes else float("nan")
         doubts = ""
-        if flagged or rechecked:
-            doubts = f"; {flagged} candidates in floats, the worst {rechecked} cleared by balls"
-        return [Evidence(method="search", outcome="pass", cases=cases, seconds=seconds, target=target,
+        if attack.flagged or rechecked:
+            doubts = (f"; {attack.flagged} candidates in floats, the worst {rechecked} cleared by "
+                      "balls")
+        return [Evidence(method="search", outcome="pass", **common,
                          detail=f"no violation: {hardness}; worst margin {best:.2e}{doubts}")]
-    first, last = found[0], found[-1]
-    if simplest:
-        first = simplest
-    records = [record(*entry) for entry in (first, last)]
+    first, last = simplest or attack.violations[0], attack.violations[-1]
+    simple, worst = record(*first), record(*last)
     return [
-        Evidence(method="search", outcome="fail", cases=cases, seconds=seconds, target=target,
-                 counterexample=records[0],
-                 detail=f"{flagged} candidates; simplest {describe(records[0])}; "
-                        f"worst {describe(records[1])}; {hardness}"),
-        Evidence(method="certify", outcome="fail", cases=2, target=target,
-                 counterexample=records[0],
+        Evidence(method="search", outcome="fail", **common, counterexample=simple,
+                 detail=f"{attack.flagged} candidates; simplest {describe(simple)}; "
+                        f"worst {describe(worst)}; {hardness}"),
+        Evidence(method="certify", outcome="fail", cases=2, target=target, counterexample=simple,
                  detail=f"simplest: margin {first[1].interval} at {first[1].bits} bits; "
                         f"worst: {last[1].interval}"),
     ]
@@ -233,6 +198,67 @@ def _is_candidate(statement: Statement, margins: np.ndarray) -> np.ndarray:
     return margins <= 0 if statement.relation == ">" else margins < 0
 
 
+class _Attack:
+    """What an attack on a statement has looked at and found so far."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.statement = statement
+        self.cases = self.met = self.flagged = 0
+        self.violations: list[Violation] = []
+
+    def measure(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(margins, meets the hypotheses, violates in floats), each [B]."""
+        margins, meets = evaluate(self.statement, batch)
+        candidates = meets & _is_candidate(self.statement, margins)
+        self.cases += len(margins)
+        self.met += int(np.sum(meets))
+        self.flagged += int(np.sum(candidates))
+        return margins, meets, candidates
+
+    def certify(self, instance: Instance) -> bool:
+        """Whether balls prove a violation at this instance; if so it is kept."""
+        certificate = certify.check_instance(self.statement, instance, ceiling=512)
+        if certificate.status == "violated":
+            self.violations.append((instance, certificate))
+        return certificate.status == "violated"
+
+
+def _enumerate(
+    attack: _Attack, instances: Instances, effort: Effort, deadline: float
+) -> tuple[Violation | None, int]:
+    """(the first violation in order of size, total weight reached)."""
+    reached = 0
+    for batch in instances.enumerate(effort.largest_total):
+        if time.monotonic() > deadline:
+            break
+        reached = int(np.sum(batch["weights"][0])) if "weights" in batch else reached + 1
+        _, _, candidates = attack.measure(batch)
+        for index in np.flatnonzero(candidates)[:RECHECKED]:
+            if attack.certify(pick(batch, int(index))):
+                return attack.violations[-1], reached
+    return None, reached
+
+
+def _sample(
+    attack: _Attack,
+    instances: Instances,
+    random_cases: int,
+    effort: Effort,
+    seed: int,
+    deadline: float,
+) -> tuple[list[tuple[float, Instance]], int]:
+    """(the worst random instances with their severity, how many were drawn)."""
+    generator = np.random.default_rng(seed)
+    worst = _Worst(limit=max(RECHECKED, effort.ascents))
+    drawn = 0
+    while drawn < random_cases and time.monotonic() < deadline:
+        batch = instances.sample(generator, min(BATCH, random_cases - drawn))
+        margins, meets, _ = attack.measure(batch)
+        drawn += len(margins)
+        worst.add(batch, margins, meets)
+    return worst.sorted(), drawn
+
+
 class _Worst:
     """The instances with the smallest margins seen so far."""
 
@@ -241,9 +267,7 @@ class _Worst:
         self._heap: list[tuple[float, int, Instance]] = []
         self._count = 0
 
-    def add(
-        self, statement: Statement, batch: Batch, margins: np.ndarray, meets: np.ndarray
-    ) -> None:
+    def add(self, batch: Batch, margins: np.ndarray, meets: np.ndarray) -> None:
         ranked = np.where(meets, margins, np.inf)
         for index in np.argsort(ranked)[: self._limit]:
             if not meets[index]:

@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures import inputs
-from paper_figures.figure import Finding, PaperFigure
+from paper_figures.figure import Finding, PaperFigure, Verdict
 from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 
 SHOWN_TARGETS = 5
@@ -86,7 +86,7 @@ def _transformer(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
         run for run in inputs.training_runs(results)
         if run.options.get("model") == "small-sums" and run.options.get("task") == "split"
         and run.target is not None and set(run.rule_options) <= {"target"}
-        and not run.measured and len(run.metrics) > 1
+        and run.finished and not run.measured
     ]
     if len({run.target for run in runs}) < 2:
         return pandas.DataFrame(columns=COLUMNS), {}
@@ -137,13 +137,19 @@ def finding(table: pandas.DataFrame) -> Finding:
             if scan.iloc[-1] > scan.iloc[0] else
             f"Between alpha = {scan.index[0]:g} and {scan.index[-1]:g} the share held does not rise."
         )
+    verdict: Verdict
     if numbers["held at or above the ceiling"] > 0:
         verdict = "reproduces"
     elif numbers["held below the ceiling"] >= 0.5:
         verdict = "reproduces in part"
     else:
         verdict = "does not reproduce"
-    return Finding(verdict=verdict, text=text.strip(), numbers=numbers)  # type: ignore[arg-type]
+    headline = (
+        f"AEPO holds {numbers['held below the ceiling']:.0%} of the target entropies below "
+        f"log |A*| and {held[above].mean():.0%} of those above it; with one right answer every "
+        f"run ends at {numbers['highest end with one right answer']:.1g} nats or less."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text.strip(), numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:

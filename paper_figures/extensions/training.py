@@ -16,7 +16,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from paper_figures import inputs
-from paper_figures.figure import Finding, MissingInput, PaperFigure
+from paper_figures.figure import Finding, MissingInputError, PaperFigure
 from paper_figures.style import REFERENCE, SERIES, label_ends, panels
 
 MODEL = "small-sums"
@@ -25,7 +25,7 @@ RULES = {"grpo": "GRPO", "aepo": "AEPO"}
 QUANTITIES = {
     "entropy": "entropy (nats per token)",
     "reward": "mean reward (0 to 1)",
-    "distinct_answers": "distinct answers per prompt",
+    "distinct_answers": "distinct answers (per prompt)",
 }
 WINDOW = 5  # steps; one step has some 256 completions, too few for a smooth curve
 COMMAND = (
@@ -44,7 +44,7 @@ def data(results: Path) -> pandas.DataFrame:
         task, rule = run.options.get("task"), run.options.get("rule")
         trained = run.options.get("model") == MODEL and task in TASKS and rule in RULES
         plain = not run.rule_options and run.options.get("audit_every") != 1
-        if run.measured or not trained or not plain or len(run.metrics) < 2:
+        if run.measured or not run.finished or not trained or not plain:
             continue
         provenance[run.name] = run.provenance
         values = {
@@ -59,7 +59,7 @@ def data(results: Path) -> pandas.DataFrame:
                 "step": run.metrics["step"], "value": column,
             }))
     if not parts:
-        raise MissingInput(f"no training run of {MODEL} was found: run `{COMMAND}`, and with aepo")
+        raise MissingInputError(f"no training run of {MODEL} was found: run `{COMMAND}`, and with aepo")
     table = pandas.concat(parts, ignore_index=True).dropna(subset=["value"])
     table.attrs["inputs"] = provenance
     return table
@@ -80,7 +80,7 @@ def ends(table: pandas.DataFrame) -> dict[str, float]:
 def finding(table: pandas.DataFrame) -> Finding:
     """GRPO's loss of entropy, and whether AEPO keeps more of it."""
     numbers = ends(table)
-    sentences, kept = [], []
+    sentences, headlines = [], []
     for task, words in TASKS.items():
         grpo, aepo = (
             {k.split()[2] + k.split()[3]: v for k, v in numbers.items() if k.startswith(f"{task} {r} ")}
@@ -88,7 +88,10 @@ def finding(table: pandas.DataFrame) -> Finding:
         )
         if not grpo or not aepo:
             continue
-        kept.append(aepo["entropylast"] > grpo["entropylast"])
+        headlines.append(
+            f"{grpo['entropyfirst']:.2f} to {grpo['entropylast']:.2f} nats under GRPO and to "
+            f"{aepo['entropylast']:.2f} under AEPO with {words.split(' (')[0]}"
+        )
         sentences.append(
             f"With {words.split(' (')[0]}, entropy went from {grpo['entropyfirst']:.2f} to "
             f"{grpo['entropylast']:.2f} nats under GRPO and to {aepo['entropylast']:.2f} under AEPO; "
@@ -101,11 +104,12 @@ def finding(table: pandas.DataFrame) -> Finding:
             )
         )
     if not sentences:
-        return Finding(verdict="our own", text="Runs of one rule only; nothing to compare yet.",
-                       numbers=numbers)
+        text = "Runs of one rule only; nothing to compare yet."
+        return Finding(verdict="our own", headline="", text=text, numbers=numbers)
     seeds = table["seed"].nunique()
     text = ". ".join(sentences) + f". {seeds} seed{'s' if seeds > 1 else ''}; means of {WINDOW} steps."
-    return Finding(verdict="our own", text=text, numbers=numbers)
+    headline = f"A small transformer's entropy went from {', and from '.join(headlines)}."
+    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:

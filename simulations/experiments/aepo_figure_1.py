@@ -27,9 +27,10 @@ from entropy_theory.advantages import group_normalization_gain
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, Trajectory, simulate
+from simulations.engine import Dynamics, simulate
 from simulations.grid import Grid
 from simulations.problems import Bandit
+from simulations.recording import Trajectory
 from simulations.sampling import Samples
 from simulations.store import Experiment, Progress
 
@@ -39,6 +40,16 @@ temperature keeps switching. Each switch overshoots by up to a step, which grows
 target missed by more is not held, though entropy stays near."""
 SWITCHES = 10
 """Fewest temperature changes in the tail: a policy that merely passes the target has one or two."""
+
+LONG_NAMES = {
+    "held": f"tail entropy within {TOLERANCE:g} nats of the target, temperature switching",
+    "reach": "entropy after sampling at T_high throughout, nats",
+    "predicted_held": "the target is below reach",
+    "ceiling": "log of the number of right answers, nats",
+    "sustainable": "the target is below the ceiling",
+    "threshold": "least alpha that raises entropy where it first falls below the target",
+    "final_threshold": "least alpha that raises entropy at the end",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +106,6 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         run = _run(grid, _aepo(config, alpha, config.group_size), config, seed, progress)
         outcome = grid.unflatten(_outcome(run, grid, config))
         reach = outcome.tail_entropy.sel(target=never, drop=True)
-        reach.attrs["long_name"] = "entropy after sampling at T_high throughout, nats"
         outcomes.append(outcome.sel(target=targets).assign(reach=reach))
         if alpha == config.alpha:
             curves = grid.curves(run).sel(target=targets)
@@ -108,9 +118,11 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
          _sampled(problems, config, seed, progress)]
     )
     dataset["ceiling"] = ("right_answers", [math.log(m) for m in config.right_answers])
-    dataset.ceiling.attrs["long_name"] = "log of the number of right answers, nats"
     dataset["sustainable"] = dataset.target < dataset.ceiling
     dataset["predicted_held"] = dataset.target < dataset.reach
+    for name, text in LONG_NAMES.items():
+        dataset[name].attrs["long_name"] = text
+    dataset = dataset.transpose("alpha", "right_answers", ..., "target", "step", "sampled_step")
     dataset.attrs.update(alpha=config.alpha, tolerance=TOLERANCE, caption=_caption(dataset, config))
     return dataset
 

@@ -129,7 +129,7 @@ def _caption(dataset: xr.Dataset, config: Config) -> str:
         f"of the cases where they are opposite, by a median factor {ratio:.2f}. With one right "
         f"answer the sign of the entropy change {'never depends' if same_sign else 'depends'} on "
         f"T, and no run ends above {float(collapsed):.3f} nats. From {config.tempered_samples} "
-        f"samples a step, entropy ends a median {float(noise):.3f} nats away from the exact curve."
+        f"samples a step, entropy ends a median {float(noise):.2g} nats away from the exact curve."
     )
 
 

@@ -98,6 +98,8 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     dataset.ceiling.attrs["long_name"] = "log of the number of right answers, nats"
     dataset["collapsed"] = dataset.bonus_tail_entropy < COLLAPSED
     dataset["exploded"] = dataset.bonus_tail_reward <= 1 - EXPLODED
+    dataset.collapsed.attrs["long_name"] = f"tail entropy below {COLLAPSED:g} nats"
+    dataset.exploded.attrs["long_name"] = f"wrong answers at least {EXPLODED:.0%} in the tail"
     dataset.attrs["caption"] = _caption(dataset, config)
     return dataset
 
@@ -122,7 +124,7 @@ def _caption(dataset: xr.Dataset, config: Config) -> str:
             f"start at {_listed(exploded)}; at {widest:g} the starts end between "
             f"{float(ends.sel(coefficient=widest).min()):.3f} and "
             f"{float(ends.sel(coefficient=widest).max()):.3f} nats. AEPO ends at {aepo}, with wrong "
-            f"answers at most {float(1 - one.aepo_tail_reward.min()):.1%}"
+            f"answers at most {float(1 - one.aepo_tail_reward.min()):.2%}"
         )
     return (
         f"GRPO with an entropy bonus, and AEPO (alpha {config.alpha:g}); {config.n_actions} "

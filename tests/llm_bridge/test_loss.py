@@ -162,7 +162,7 @@ def test_a_state_term_without_column_is_named():
     rule = update_rules.get("entropy-bonus")
     model = TabularModel(policy_logits())
     batch = as_torch(sampled_batch(policy_logits(), rule), model).replace(entropy=None)
-    with pytest.raises(ValueError, match="entropy-bonus.*'entropy'"):
+    with pytest.raises(ValueError, match=r"entropy-bonus.*'entropy'"):
         loss.policy_loss(batch, rule)
 
 

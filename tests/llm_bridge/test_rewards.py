@@ -92,7 +92,7 @@ def test_reward_by_import_path():
 
 @pytest.mark.usefixtures("user_module")
 def test_reward_that_raises_is_reported_with_its_prompt():
-    with pytest.raises(ValueError, match="ZeroDivisionError.*prompt 'second', completion ''"):
+    with pytest.raises(ValueError, match=r"ZeroDivisionError.*prompt 'second', completion ''"):
         rewards.get("my_rewards:picky")(
             prompts=["first", "second"], completions=["ok", ""], answer=["1", "2"]
         )

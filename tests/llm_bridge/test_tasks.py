@@ -36,10 +36,10 @@ def test_reference_answers_are_judged_right_and_others_wrong(name):
 
 
 def test_every_answer_to_a_split_prompt_is_judged_right():
+    task = tasks.load("split")
     for prompt, _ in tasks.split_items():
         right = tasks.split_answers(int(prompt[:-1]))
         assert len(right) == len(set(right)) >= 10
-        task = tasks.load("split")
         assert task.judge([prompt] * len(right), right, [""] * len(right)) == [1.0] * len(right)
 
 
@@ -74,13 +74,16 @@ def test_dataset_columns_are_what_trl_takes():
     assert tuple(dataset["prompt"]) == task.prompts
 
 
-def test_reasoning_gym_prompt_has_four_examples_that_are_never_asked():
+def test_reasoning_gym_prompt_has_four_solved_items_that_are_never_asked():
     task = tasks.load("chain-sum", size=64)
-    shots, question = task.prompts[0].rsplit("Q: ", maxsplit=1)
-    assert shots.count("Q: ") == tasks.SHOTS
-    assert question.endswith("\nA:")
-    assert all(prompt.rsplit("Q: ", maxsplit=1)[1] not in shots for prompt in task.prompts)
-    assert task.stop == "\n"
+    *solved, _ = task.prompts[0].splitlines()
+    assert len(solved) == tasks.SHOTS
+    questions = {line.rsplit("=", maxsplit=1)[0] + "=" for line in solved}
+    assert not questions & {prompt.splitlines()[-1] for prompt in task.prompts}
+    long = tasks.load("reasoning-gym:gcd", size=2)
+    assert long.prompts[0].count("Q: ") == tasks.SHOTS + 1
+    assert long.prompts[0].endswith("\nA:")
+    assert task.stop == long.stop == "\n"
 
 
 def test_completion_after_the_first_line_does_not_count():

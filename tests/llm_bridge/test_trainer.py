@@ -2,8 +2,12 @@
 
 import importlib.util
 import inspect
+import os
+import subprocess
+import sys
 from importlib.metadata import requires
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -183,12 +187,12 @@ def test_a_completion_nobody_can_judge_takes_no_part(tmp_path):
 
 
 def test_a_fraction_of_the_prompts(tmp_path):
-    """tempered_fraction 1/4 (the authors' code): one of four prompts is answered again."""
-    made = tabular_trainer(tmp_path, update_rules.get("aepo"), fraction=0.25)
+    """tempered_fraction 1/4 (the authors' code): of six prompts the first two are answered again."""
+    made = tabular_trainer(tmp_path, update_rules.get("aepo"), fraction=0.25, repeats=2)
     ((part,),) = recorded(made)
     tempered = part.inputs["tempered"]
-    assert int(tempered.sum()) == 8
-    assert len(part.inputs["group"][tempered].unique()) == 1
+    assert int(tempered.sum()) == 16
+    assert len(part.inputs["group"][tempered].unique()) == 2
     for weights in (part.batch.weight[tempered], part.batch.weight[~tempered]):
         assert float(weights.sum()) == pytest.approx(1, abs=1e-6)
 
@@ -338,3 +342,31 @@ def test_plain_rows_need_no_second_forward(tmp_path, monkeypatch):
     )
     tabular_trainer(tmp_path, update_rules.get("grpo"), steps=3).train()
     assert len(calls) == 3
+
+
+def test_two_ranks_take_the_step_of_all_their_rows(tmp_path):
+    """Data parallelism averages gradients, and one prompt's samples lie on both ranks: neither may
+    show. Guards every statistic that a rank could compute on its own rows."""
+    root = Path(__file__).parents[2]
+    run = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone",
+         "--module", "tests.llm_bridge.two_processes", str(tmp_path)],
+        cwd=root, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
+        check=False, timeout=300,  # two ranks that wait for each other would wait for ever
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    step = torch.load(tmp_path / "step.pt", weights_only=True)
+    parts = [SimpleNamespace(inputs=inputs) for inputs in step["parts"]]
+    assert len(parts) == 2
+    ordinary = [part.inputs["group"][~part.inputs["tempered"]] for part in parts]
+    assert set(ordinary[0].tolist()) & set(ordinary[1].tolist())  # a group on both ranks
+    before = step["before"].numpy()
+    tokenizer = tabular_model()[1]
+    batch = rebuilt_batch(parts, before, tokenizer)
+    rule = update_rules.get("aepo", alpha=2.0, normalize="positives")
+    expected = 0.5 * tabular.logit_step(before, batch, rule)
+    assert np.abs(expected).max() > 1e-2
+    for after in step["after"].numpy():
+        np.testing.assert_allclose(after - before, expected, rtol=0, atol=SAME_STEP)
+    (record,) = step["record"]
+    assert record["reward"] == pytest.approx(batch.reward[~batch.tempered].mean())

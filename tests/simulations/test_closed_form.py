@@ -10,7 +10,7 @@ import pytest
 from entropy_theory.tabular import logit_step
 from entropy_theory.update_rules import RULES, combine, get
 from simulations import closed_form
-from simulations.engine import Dynamics, _Run
+from simulations.engine import Dynamics, Runs
 from simulations.problems import Bandit
 from simulations.sampling import Samples
 
@@ -49,7 +49,7 @@ PROBLEM = Bandit(n_actions=7, n_correct=2, accuracies=(0.02, None, 0.6, 0.97))
 def a_run(rule, samples=None, temperature=None, runs=9):
     """A run of several states, its rows drawn."""
     dynamics = Dynamics(rule=rule, samples=samples, temperature=temperature, seed=5)
-    run = _Run(PROBLEM.starts(runs, seed=7), PROBLEM.correct.astype(float), dynamics)
+    run = Runs(PROBLEM.starts(runs, seed=7), PROBLEM.correct.astype(float), dynamics)
     run.draw()
     return run
 
@@ -101,6 +101,6 @@ def test_solved_and_hopeless_groups_give_no_signal():
     for problem in (solved, hopeless):
         # 7 does not divide its counts evenly: shares such as 3/7 + 4/7 must still make 1.
         dynamics = Dynamics(rule=get("grpo"), samples=Samples(group_size=7))
-        run = _Run(problem.starts(50, seed=0), problem.correct.astype(float), dynamics)
+        run = Runs(problem.starts(50, seed=0), problem.correct.astype(float), dynamics)
         run.draw()
         assert np.all(run.direction() == 0)

@@ -252,11 +252,11 @@ def test_targets_that_several_right_answers_sustain():
 
     A two-point switch brackets its target: entropy above it falls, below it rises, so every value
     lies within one step's change of the target, and so does the mean. The change is measured, and
-    must itself be small for that to say anything.
+    must be small beside the distance of the targets for that to say anything.
     """
     targets = (0.52, 1.04)
     run, tail, chatter = switched(8, targets)
-    assert chatter.max() < 0.03
+    assert chatter.max() < (targets[1] - targets[0]) / 5
     assert np.all(np.abs(tail - targets) <= chatter)
     assert run.tail_switches.min() > 100
     assert run.tail_reward.min() > 0.99
@@ -278,13 +278,23 @@ def test_no_target_above_the_log_of_right_answers_is_sustained():
 
 
 def test_entropy_rests_on_the_log_of_the_right_answers_that_are_left():
-    """The plateaus of permanent T_high: log k, k of the four right answers not driven out."""
-    run, tail, _ = switched(4, (2.0,), steps=6000)
-    alive = (np.exp(run.final_logits - run.final_logits.max(-1, keepdims=True)) > 0.1).sum(-1)
-    plateau = np.log(alive[:, 0])
-    # 1 - p is about 1e-3 here; h(1e-3) + 1e-3 log 16 = .011, and the rest is slow growth.
-    np.testing.assert_allclose(tail.ravel(), plateau, atol=0.03)
-    assert len(np.unique(alive)) > 1, "starts must differ in what they keep"
+    """A plateau at log k: the right answer that starts e^-24 behind is not revived in 3000 steps.
+
+    With w outside the three equal right answers, log 3 (1 - w) <= H <= log 3 + h(w) + w log 17.
+    """
+    given = (4.0, 4.0, 4.0, -20.0) + (0.0,) * 16
+    problem = Bandit(n_correct=4, family="given", logits=given)
+    rule = get("aepo", temperature_high=1.25, base=GRPO)
+    dynamics = Dynamics(rule=rule, steps=3000, targets=(1.2,))
+    run = simulate(problem.starts(1, seed=0), problem.correct, dynamics)
+    probabilities = np.exp(run.final_logits - np.logaddexp.reduce(run.final_logits, axis=-1))[0, 0]
+    outside = probabilities[3:].sum()
+    assert outside < 0.01
+    rest = -(outside * math.log(outside) + (1 - outside) * math.log1p(-outside))
+    end = run.entropy[-1, 0]
+    assert math.log(3) * (1 - outside) <= end <= math.log(3) + rest + outside * math.log(17)
+    assert end < 1.2, "a target below log 4 that this start does not sustain"
+    assert run.temperature[-1, 0] == 1.25
 
 
 def test_one_right_answer_collapses_whatever_the_target():
@@ -303,8 +313,8 @@ def test_grpo_alone_and_untempered_aepo_collapse():
     """AEPO, Table 3, Eq. (2): at T = 1 the second batch does not hold entropy."""
     problem = Bandit(n_correct=4)
     for rule in (GRPO, get("aepo", ablation="untempered", base=GRPO)):
-        run = simulate(problem.starts(4, seed=0), problem.correct, Dynamics(rule=rule, steps=6000))
-        assert run.tail_entropy.max() < 0.05
+        run = simulate(problem.starts(4, seed=0), problem.correct, Dynamics(rule=rule, steps=3000))
+        assert run.tail_entropy.max() < 0.1
 
 
 # Bad input
@@ -326,6 +336,13 @@ def test_grpo_alone_and_untempered_aepo_collapse():
 def test_impossible_dynamics_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         Dynamics(**{"rule": AEPO, **options})
+
+
+def test_diverging_logits_are_named_with_their_step():
+    problem = Bandit(family="given", n_actions=2, logits=(0.0, 1.0))
+    dynamics = Dynamics(rule=get("entropy-bonus", coefficient=1e200), learning_rate=1e200)
+    with pytest.raises(ValueError, match="diverged in step 1: lower the learning rate"):
+        simulate(problem.starts(1, seed=0), problem.correct, dynamics)
 
 
 def test_mismatched_runs_and_masks_are_refused():

@@ -45,6 +45,11 @@ def remainder_steps() -> tuple[Step, ...]:
             lambda v: (v.M - v.m) * (v.M - v.m) <= 2 * v.N,
         ),
         smt.lemma(
+            "u^2 <= r", "(d_a - E d)^2 <= (M - m)^2", "d mean M m",
+            lambda v: [v.m <= v.d, v.d <= v.M, v.m <= v.mean, v.mean <= v.M],
+            lambda v: (v.d - v.mean) * (v.d - v.mean) <= (v.M - v.m) * (v.M - v.m),
+        ),
+        smt.lemma(
             "curvature from above", "pi (1 + log pi + H) u^2 <= pi (1 + H) u^2, as log pi <= 0",
             "p L H u",
             lambda v: [v.p > 0, v.L <= 0, v.H >= 0],
@@ -74,7 +79,7 @@ def remainder_steps() -> tuple[Step, ...]:
         certify.positive("log 4 < 2", "2 - log 4 > 0", lambda: 2 - _log(4)),
         smt.lemma(
             "curvature from below",
-            "-E[(1 + log pi + H) u^2] <= (1/2)(1 + log n) ||d||^2",
+            "-E[(1 + log pi + H) u^2] <= (1/2)(1 + log n) ||d||^2 (zero where V = 0)",
             "Q V H h log_n log_2 t r N",
             lambda v: [
                 v.V > 0, v.H >= 0, v.r <= 2 * v.N, v.r >= 4 * v.V,
@@ -84,8 +89,8 @@ def remainder_steps() -> tuple[Step, ...]:
                 v.V * v.h + v.t - (1 + v.H) * v.V >= v.Q,
             ],
             lambda v: (1 + v.log_n) * v.N >= 2 * v.Q,
-            uses=("curvature", "reweighting", "entropy term", "tangent", "V <= r/4", "r <= 2 N",
-                  "log 8 > 2", "log 4 < 2"),
+            uses=("curvature", "reweighting", "entropy term", "tangent", "u^2 <= r", "V <= r/4",
+                  "r <= 2 N", "log 8 > 2", "log 4 < 2"),
             axioms=(SUM_OF_SIGNS, "log is increasing"),
         ),
         smt.lemma(

@@ -117,13 +117,13 @@ def covariance_is_nonnegative() -> tuple[Step, ...]:
     )
 
 
-def threshold_lemmas() -> tuple[Step, ...]:
+def threshold_lemmas(strict: bool = True) -> tuple[Step, ...]:
     """With z+ = max(zb, max{z_a : z_a >= zb, c_a < C}): (z_a - z+)(c_a - C) >= 0 for every action.
 
     Ties, an empty maximum and A* = all actions are covered: z+ is defined from all actions, not from
-    the correct ones.
+    the correct ones. With ``strict``, also where the product is positive.
     """
-    return (
+    lemmas = (
         *covariance_is_nonnegative(),
         smt.lemma(
             "threshold",
@@ -155,6 +155,7 @@ def threshold_lemmas() -> tuple[Step, ...]:
             axioms=(SUM_OF_SIGNS,),
         ),
     )
+    return lemmas if strict else lemmas[:-1]
 
 
 def slope_formula() -> tuple[Step, ...]:
@@ -177,12 +178,10 @@ def slope_formula() -> tuple[Step, ...]:
         return whole - parts
 
     def written_out(s: symbolic.ExplicitSoftmax) -> Any:
-        # The direction symbols x serve as the fixed numbers w_a = c_a - C.
-        for mask in s.masks:
-            chosen = [w if inside else 0 * w for w, inside in zip(s.x, mask, strict=True)]
-            centered = [z - s.mean(s.z) for z in s.z]
-            expected = s.mean([u * w for u, w in zip(centered, chosen, strict=True)])
-            yield s.along_inverse_temperature(s.mean(chosen)) - expected
+        # The symbols x are the numbers 1_{A*} (c - C): free, so every A* is covered at once.
+        centered = [z - s.mean(s.z) for z in s.z]
+        expected = s.mean([u * w for u, w in zip(centered, s.x, strict=True)])
+        yield s.along_inverse_temperature(s.mean(s.x)) - expected
 
     return (
         symbolic.softmax_rule(),
@@ -191,10 +190,45 @@ def slope_formula() -> tuple[Step, ...]:
             uses=("softmax rule",), axioms=("d(1/T)/dT = -1/T^2",),
         ),
         symbolic.explicit("slope, written out", "the same identity for each n and every A*",
-                          written_out, actions=range(2, 5)),
+                          written_out),
         symbolic.identity(
             "split at z+",
             "T^2 F'(T) = sum_{A*} pi^T_a (z_a - z+)(c_a - C) + (z+ - E_T z) (-F(T))",
             split, uses=("slope",),
+        ),
+    )
+
+
+def monotone_form() -> tuple[Step, ...]:
+    """-F(T) = k(b) g(b) with b = 1/T, k > 0 and g nondecreasing: F changes sign at most once.
+
+    Rests on `threshold_lemmas`, for the step called "threshold".
+    """
+
+    def weighted_sum() -> Any:
+        import sympy
+
+        # One term: pi^T_a w_a = (e^{b z+}/Z) e^{b (z_a - z+)} w_a.
+        b, z, top, w, normalizer = sympy.symbols("b z z_plus w Z", positive=True)
+        factor = sympy.exp(b * top) / normalizer
+        return sympy.exp(b * z) / normalizer * w - factor * sympy.exp(b * (z - top)) * w
+
+    def slope_of_term() -> Any:
+        import sympy
+
+        b, z, top, w = sympy.symbols("b z z_plus w")
+        term = sympy.exp(b * (z - top)) * w
+        return sympy.diff(term, b) - (z - top) * term
+
+    return (
+        symbolic.identity("rate as a weighted sum",
+                          "-F(T) = k(b) g(b), g(b) = sum_{A*} e^{b(z_a - z+)} w_a, k > 0, b = 1/T",
+                          weighted_sum),
+        symbolic.identity("slope of g", "g'(b) = sum_{A*} (z_a - z+) w_a e^{b(z_a - z+)}",
+                          slope_of_term),
+        smt.lemma(
+            "g does not decrease", "each term (z_a - z+) w_a e^{...} is nonnegative", "d w e",
+            lambda v: [v.d * v.w >= 0, v.e > 0], lambda v: v.d * v.w * v.e >= 0,
+            uses=("slope of g", "threshold"), axioms=("exp is positive", SUM_OF_SIGNS),
         ),
     )

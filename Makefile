@@ -1,0 +1,49 @@
+# One command a job; `make help` lists them. Everything runs in .venv, which is made when needed.
+PROFILE ?= default
+BUDGET_MINUTES ?= 25
+PYTHON ?= python3
+BIN := .venv/bin
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup reproduce test deep lint bench gpu clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+setup: .venv/ready  ## the virtual environment
+
+# The stamp is written last, and taken away before an update: an interrupted set-up starts afresh.
+# Bytecode is compiled when a module is first imported, not for every module that is installed.
+.venv/ready: pyproject.toml constraints.txt
+	@if [ -e $@ ]; then rm $@; else rm -rf .venv; fi
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[llm,dev]'
+	touch $@
+
+reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFILE=smoke|default|full)
+	$(BIN)/python -m paper_figures reproduce --profile $(PROFILE)
+
+test: .venv/ready  ## the fast tests
+	$(BIN)/python -m pytest -n 2 -m 'not deep'
+
+deep: .venv/ready  ## the full ledger, all tests, long searches
+	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m entropy_theory verify
+
+lint: .venv/ready  ## style, types, which room may import which
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/ready  ## measurements, each beside what a user would take instead
+	@if [ -d benchmarks ]; then for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done; \
+	else echo 'there are no benchmarks yet'; fi
+
+gpu: .venv/ready  ## the runs that want a GPU, resumable (BUDGET_MINUTES=25)
+	$(BIN)/python -m paper_figures gpu --budget-minutes $(BUDGET_MINUTES)
+
+clean:  ## drop everything that a command made, .venv aside
+	rm -rf build .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache *.egg-info
+	find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +

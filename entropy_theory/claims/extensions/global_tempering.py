@@ -1,0 +1,79 @@
+r"""Extension of AEPO, Theorem 4.3: the entropy rate F(T) changes sign at most once, from - to +.
+
+For every z in R^n, correct set A* and 0 < T < T':  F(T) > 0 implies F(T') > 0. So there is a T0 in
+[0, inf] with F < 0 below it and F > 0 above it (unless F vanishes for every T). Exact, global, strict.
+
+With z+ the threshold of Theorem 4.3b and b = 1/T, F = -k(b) g(b), k > 0, and
+g(b) = sum_{A*} e^{b (z_a - z+)} (c_a - C) does not decrease in b, because (z_a - z+)(c_a - C) >= 0.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    MEAN_VALUE,
+    TEMPERATURE,
+    monotone_form,
+    rate,
+    threshold_lemmas,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+    smt,
+)
+from entropy_theory.verification.claim import variant
+
+
+def _rate(i: Any) -> Any:
+    return rate(i.logits, i.correct, i.temperature)
+
+
+def _rate_when_hotter(i: Any) -> Any:
+    return rate(i.logits, i.correct, i.temperature * i.factor)
+
+
+_statement = Statement(
+    latex=r"$F(T) > 0$ implies $F(T') > 0$ for every $T' > T > 0$.",
+    margin=_rate_when_hotter,
+    relation=">",
+    conditions=(Condition(latex="F(T) > 0", value=_rate),),
+    proof=(
+        *threshold_lemmas(strict=False),
+        *monotone_form(),
+        smt.lemma(
+            "assembly", "F(T) > 0 gives g(1/T) < 0, hence g(1/T') < 0 and F(T') > 0",
+            "F1 F2 k1 k2 g1 g2",
+            lambda v: [v.k1 > 0, v.k2 > 0, -v.k1 * v.g1 == v.F1, -v.k2 * v.g2 == v.F2,
+                       v.g2 <= v.g1, v.F1 > 0],
+            lambda v: v.F2 > 0,
+            uses=("rate as a weighted sum", "g does not decrease"),
+            axioms=(MEAN_VALUE,),
+        ),
+    ),
+)
+
+global_tempering = Claim(
+    id="extension.global-tempering",
+    source="Extension of AEPO, Theorem 4.3",
+    title="The entropy rate changes sign at most once as temperature rises",
+    statement=_statement,
+    instances=bandit_instances(
+        TEMPERATURE, Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)))
+    ),
+    mutants=(
+        Mutant(name="the rate itself never falls with temperature",
+               statement=variant(_statement, relation=">=",
+                                 margin=lambda i: _rate_when_hotter(i) - _rate(i))),
+        Mutant(name="F(T) < 0 persists at higher temperatures",
+               statement=variant(
+                   _statement, margin=lambda i: -_rate_when_hotter(i),
+                   conditions=(Condition(latex="F(T) < 0", value=lambda i: -_rate(i)),))),
+    ),
+)

@@ -1,0 +1,71 @@
+"""Guards strategies.py: what theorems trip over is drawn, and shrinking ends at readable cases."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+
+from entropy_theory import strategies
+
+FAST = settings(max_examples=400, derandomize=True, database=None, deadline=None,
+                suppress_health_check=list(HealthCheck))
+BANDITS = strategies.bandits(actions=(2, 5), temperature=strategies.temperatures())
+
+
+def find_any(predicate):
+    return find(BANDITS, predicate, settings=FAST)
+
+
+@pytest.mark.parametrize(
+    "trap",
+    [
+        lambda b: len(b["logits"]) == 2,
+        lambda b: len(set(b["logits"])) < len(b["logits"]),
+        lambda b: max(b["logits"]) - min(b["logits"]) > 20,
+        lambda b: sum(b["correct"]) == 1 and len(b["correct"]) > 2,
+        lambda b: all(b["correct"]) and len(b["correct"]) > 2,
+        lambda b: b["temperature"] < 0.5,
+        lambda b: b["temperature"] > 2,
+    ],
+    ids=["two actions", "tie", "saturated", "one correct", "all correct", "cold", "hot"],
+)
+def test_traps_are_drawn(trap):
+    find_any(trap)
+
+
+def test_shrinks_to_small_integers():
+    simplest = find_any(lambda b: b["logits"][0] != b["logits"][1])
+    assert sorted(simplest["weights"]) == [1, 2]
+    assert simplest["temperature"] == 1.0
+    assert sum(simplest["correct"]) == 1
+
+
+@settings(FAST, max_examples=60)
+@given(BANDITS)
+def test_fields_fit_together(bandit):
+    assert any(bandit["correct"])
+    assert len(bandit["correct"]) == len(bandit["logits"])
+    assert 0.05 <= bandit["temperature"] <= 20
+    if "weights" in bandit:
+        assert bandit["logits"] == [math.log(w) for w in bandit["weights"]]
+
+
+@settings(FAST, max_examples=30)
+@given(strategies.bandits(with_correct=False, with_step=True, exact=True, rate=st.just(2.0)))
+def test_fields_are_those_asked_for(bandit):
+    assert set(bandit) == {"weights", "logits", "step", "rate"}
+
+
+@settings(FAST, max_examples=30)
+@given(strategies.rewards(3))
+def test_rewards_are_in_the_unit_interval(rewards):
+    assert len(rewards) == 3
+    assert all(0 <= r <= 1 for r in rewards)
+
+
+def test_temperatures_must_bracket_one():
+    with pytest.raises(ValueError, match="low <= 1 <= high"):
+        strategies.temperatures(2, 3)

@@ -1,0 +1,93 @@
+"""The commands as a user types them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+TRUE_CLAIM = '''
+from entropy_theory.verification import Claim, Statement, bandit_instances
+from entropy_theory.verification import arithmetic as ar
+
+at_most_log_n = Claim(
+    id="mine.entropy-bound", source="textbook", title="Entropy is at most log n",
+    statement=Statement(
+        latex=r"$H(\\\\pi) \\\\le \\\\log n$",
+        margin=lambda i: ar.log_of(i.logits.shape[-1], like=i.logits) - ar.entropy(i.logits),
+    ),
+    instances=bandit_instances(actions=(2, 4), correct=False),
+)
+'''
+FALSE_CLAIM = TRUE_CLAIM.replace("log_of(i.logits.shape[-1]", "log_of(2").replace(
+    "mine.entropy-bound", "mine.false-bound")
+VACUOUS = TRUE_CLAIM.replace("import Claim,", "import Claim, Condition,").replace(
+    "    ),\n    instances",
+    "        conditions=(Condition(latex='never', value=lambda i: -1 + 0 * i.logits[..., 0]),),\n"
+    "    ),\n    instances")
+NAN = TRUE_CLAIM.replace("- ar.entropy(i.logits)", "* float('nan') * i.logits[..., 0]")
+
+
+def command(*arguments, cwd=None):
+    run = subprocess.run([sys.executable, "-m", "entropy_theory", *map(str, arguments)],
+                         capture_output=True, text=True, timeout=300, cwd=cwd)
+    return run.returncode, run.stdout, run.stderr
+
+
+def test_list_is_one_line_a_claim():
+    status, out, _ = command("list")
+    assert status == 0
+    lines = out.splitlines()
+    assert any(line.startswith("aepo.theorem-4.3b ") and "Theorem 4.3" in line for line in lines)
+    assert len(lines) == len({line.split()[0] for line in lines})
+
+
+def test_verify_some(tmp_path):
+    target = tmp_path / "deep" / "ledger.json"
+    status, out, _ = command("verify", "aepo.equation-5", "aepo.corollary-4.4-high", "--quick",
+                             "--json", target, "--jobs", 2)
+    assert status == 0, out
+    assert "agree with the accepted ledger" in out
+    ledger = json.loads(target.read_text())
+    assert set(ledger) == {"provenance", "claims"}
+    assert [c["verdict"] for c in ledger["claims"]] == ["proved", "repaired"]
+    assert sum(ledger["claims"][1]["counterexample"]["weights"]) <= 8
+
+
+def test_an_unknown_claim_names_the_nearest():
+    status, _, err = command("verify", "aepo.lema-4.1")
+    assert status == 2
+    assert "aepo.lemma-4.1" in err
+    assert "Traceback" not in err
+
+
+def test_show():
+    status, out, _ = command("show", "aepo.lemma-4.1")
+    assert status == 0
+    for expected in ("proved", "hypothesis", "axiom", "[smt]", "Mutants", "rejected by"):
+        assert expected in out
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "expected"),
+    [
+        (TRUE_CLAIM, 0, "verified"),
+        (FALSE_CLAIM, 1, "weights=(1,1,1)"),
+        (VACUOUS, 2, "vacuous"),
+        (NAN, 2, "NaN at"),
+        (TRUE_CLAIM + TRUE_CLAIM.replace("at_most_log_n", "again"), 2,
+         "duplicate claim id 'mine.entropy-bound'"),
+        ("x = 1", 2, "no claim"),
+        ("1 / 0", 2, "ZeroDivisionError"),
+    ],
+    ids=["true", "false", "vacuous", "nan", "duplicate", "empty", "broken"],
+)
+def test_check_a_file(tmp_path, text, status, expected):
+    path = tmp_path / "my_claims.py"
+    path.write_text(text)
+    found, out, err = command("check", path, "--quick")
+    assert found == status, out + err
+    assert expected in out + err
+    assert "Traceback" not in err

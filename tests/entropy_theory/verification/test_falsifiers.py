@@ -1,0 +1,110 @@
+"""Search and Hypothesis on planted claims: they must find the known witness, and only real ones."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from entropy_theory.verification import Condition, Statement
+from entropy_theory.verification.claim import Convergence
+from entropy_theory.verification.convergence import check_convergence
+from entropy_theory.verification.property_based import check_property
+from entropy_theory.verification.search import evaluate, search
+from tests.entropy_theory.verification import planted
+
+EFFORT = planted.TINY.search
+
+
+def test_search_reports_the_simplest_and_the_worst():
+    found, certificate = search(planted.ENTROPY_BELOW_ONE, planted.POLICIES, EFFORT)
+    assert found.outcome == certificate.outcome == "fail"
+    assert found.counterexample["weights"] == [1, 1, 2]
+    simplest = float(found.counterexample["margin_interval"].strip("[").split()[0])
+    assert simplest == pytest.approx(1 - 1.0397, abs=1e-4)
+    # The supremum under the hypothesis is h(0.45) + 0.55 log 3 = 1.2924.
+    worst = float(certificate.detail.split("worst: [")[1].split()[0])
+    assert worst == pytest.approx(1 - 1.2924, abs=2e-3)
+
+
+def test_hypothesis_shrinks_to_the_smallest_violation():
+    (found,) = check_property(planted.ENTROPY_BELOW_ONE, planted.POLICIES, 200)
+    assert found.outcome == "fail"
+    assert sorted(found.counterexample["weights"]) == [1, 1, 2]
+
+
+def test_a_strict_inequality_is_refuted_by_equality():
+    found, _ = search(planted.TOP_ABOVE_HALF, planted.POLICIES, EFFORT)
+    assert sum(found.counterexample["weights"]) <= 3
+    (found,) = check_property(planted.TOP_ABOVE_HALF, planted.POLICIES, 100)
+    assert found.outcome == "fail"
+
+
+def test_a_true_statement_with_equality_cases_survives():
+    """At uniform policies H = log n, where floats may put H above log n: no false alarm."""
+    (found,) = search(planted.AT_MOST_LOG_N, planted.POLICIES, EFFORT)
+    assert found.outcome == "pass"
+    assert found.cases > 3000
+    (found,) = check_property(planted.AT_MOST_LOG_N, planted.POLICIES, 60)
+    assert found.outcome == "pass"
+
+
+def test_float_noise_alone_is_never_a_refutation():
+    """A margin that is zero in exact arithmetic and negative in floats (the float trap)."""
+    noisy = Statement(latex="0.1 + 0.2 <= 0.3 up to rounding", relation=">=",
+                      margin=lambda i: 0.3 - (0.1 + 0.2) + 0 * i.logits[..., 0]
+                      if i.logits.dtype == float else 0 * i.logits[..., 0])
+    (found,) = search(noisy, planted.POLICIES, EFFORT)
+    assert found.outcome == "pass"
+    assert "cleared by balls" in found.detail
+
+
+def test_identities():
+    (found,) = search(planted.COVARIANCES_SUM_TO_ZERO, planted.POLICIES, EFFORT)
+    assert found.outcome == "pass"
+    found, _ = search(planted.NEARLY_AN_IDENTITY, planted.POLICIES, EFFORT)
+    assert found.outcome == "fail"
+
+
+def test_unmeetable_hypotheses_are_vacuous_not_passed():
+    vacuous = dataclasses.replace(
+        planted.AT_MOST_LOG_N,
+        conditions=(Condition(latex="1 < 0", value=lambda i: -1 + 0 * i.logits[..., 0]),),
+    )
+    for found in (search(vacuous, planted.POLICIES, EFFORT)[0],
+                  check_property(vacuous, planted.POLICIES, 20)[0]):
+        assert found.outcome == "error"
+        assert "vacuous" in found.detail
+
+
+def test_a_nan_margin_is_an_error_that_shows_the_instance():
+    broken = Statement(latex="", margin=lambda i: np.log(i.logits[..., 0] - 100))
+    with pytest.raises(ValueError, match=r"NaN at .*logits="):
+        evaluate(broken, {"logits": np.array([[0.0, 1.0]])})
+
+
+def test_a_margin_of_the_wrong_shape_is_refused():
+    broken = Statement(latex="", margin=lambda i: np.zeros(3))
+    with pytest.raises(ValueError, match="one number per instance"):
+        evaluate(broken, {"logits": np.zeros((2, 2))})
+
+
+@pytest.mark.parametrize(("claimed", "outcome"), [(2, "pass"), (3, "fail")])
+def test_order_of_a_remainder(claimed, outcome):
+    """exp(h) - 1 - h is of order two."""
+    expansion = Convergence(
+        remainder=lambda i, h: (h * i.logits).tolist()[0][0].exp() - 1 - h * i.logits[0, 0],
+        order=claimed)
+    (found,) = check_convergence(expansion, planted.POLICIES, 4)
+    assert found.outcome == outcome
+
+
+def test_a_broken_bound_is_reported():
+    expansion = Convergence(
+        remainder=lambda i, h: h * h * (1 + 0 * i.logits[0, 0]),
+        bound=lambda i, h: h * h * (1 + 0 * i.logits[0, 0]) / 2,
+        order=2)
+    (found,) = check_convergence(expansion, planted.POLICIES, 2)
+    assert found.outcome == "fail"
+    assert "bound broken" in found.detail

@@ -1,0 +1,72 @@
+"""The ledger: its schema, exact counterexamples, and the comparison with the accepted one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from entropy_theory.verification import Claim, ledger
+from entropy_theory.verification.certify import check_instance
+from entropy_theory.verification.check import checks, run_check
+from entropy_theory.verification.instances import from_json, to_json
+from entropy_theory.verification.verdict import derive
+from tests.entropy_theory.verification import planted
+
+FALSE = Claim(id="planted.false", source="here", title="planted",
+              statement=planted.ENTROPY_BELOW_ONE, instances=planted.POLICIES)
+
+
+def judged(**options):
+    evidence = [e for check in checks(FALSE, planted.TINY, **options) for e in run_check(check)]
+    return ledger.entry(FALSE, evidence, derive(FALSE, evidence))
+
+
+@pytest.fixture(scope="module")
+def entry():
+    return judged()
+
+
+def test_schema(entry):
+    """The fixed interface: other tools read these keys."""
+    assert list(entry) == ["id", "source", "title", "statement", "hypotheses", "verdict",
+                           "printed_proof", "evidence", "counterexample"]
+    for evidence in entry["evidence"]:
+        assert list(evidence) == ["method", "outcome", "detail", "cases", "seconds"]
+        assert evidence["outcome"] in (
+            "pass", "fail", "undecided", "timeout", "error", "skipped")
+    assert entry["verdict"] == "refuted"
+    assert entry["counterexample"]["weights"] == [1, 1, 2]
+
+
+def test_accept_then_compare(entry, tmp_path):
+    path = tmp_path / "ledger.json"
+    assert ledger.differences([entry], ledger.read_accepted(path), known_ids=["planted.false"])
+    ledger.accept([entry], known_ids=["planted.false"], path=path)
+    accepted = ledger.read_accepted(path)
+    assert "seconds" not in path.read_text()
+    assert ledger.differences([entry], accepted, known_ids=["planted.false"]) == []
+    changed = {**entry, "verdict": "proved"}
+    (line,) = ledger.differences([changed], accepted, known_ids=["planted.false"])
+    assert "verdict is proved, accepted was refuted" in line
+    (line,) = ledger.differences([], accepted, known_ids=[])
+    assert "no longer a claim" in line
+    ledger.accept([], known_ids=["another"], path=path)
+    assert ledger.read_accepted(path) == {}
+
+
+def test_an_accepted_counterexample_is_checked_again(entry):
+    """By code that did not find it: a corrupted one must not pass."""
+    again = judged(accepted_counterexample=entry["counterexample"])
+    assert any("accepted counterexample" in e["detail"] and e["outcome"] == "fail"
+               for e in again["evidence"])
+    corrupted = judged(accepted_counterexample={"weights": [1, 9], "margin_interval": "[-1]"})
+    assert corrupted["verdict"] == "undecided"
+
+
+def test_instances_survive_json_exactly():
+    instance = {"weights": [1, 4, 5], "correct": [False, True, False],
+                "temperature": Fraction(4, 5), "step": [0.1, -2.0, 3.0]}
+    assert from_json(to_json(instance)) == instance
+    assert check_instance(planted.ENTROPY_BELOW_ONE,
+                          from_json({"weights": [1, 1, 2]})).status == "violated"

@@ -1,0 +1,126 @@
+"""The ladder: which evidence gives which verdict, and nothing else does."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from entropy_theory.verification import Claim, Mutant, PrintedStep, Step
+from entropy_theory.verification.claim import Convergence, Evidence
+from entropy_theory.verification.verdict import derive
+from tests.entropy_theory.verification import planted
+
+STEP = Step(name="lemma", statement="", method="smt", check=lambda seconds: ("pass", ""))
+EXTRA = dataclasses.replace(STEP, name="n = 3", cross_check=True)
+PROVED = dataclasses.replace(planted.AT_MOST_LOG_N, proof=(STEP, EXTRA))
+WITNESS = {"weights": [1, 1, 2], "margin_interval": "[-0.04 +/- 1e-9]"}
+MUTANT = Mutant(name="reversed", statement=planted.AT_MOST_LOG_N)
+
+SEARCHED = Evidence(method="search", outcome="pass", detail="")
+TESTED = Evidence(method="property", outcome="pass", detail="")
+REJECTED = Evidence(method="mutant", outcome="pass", detail="", target="mutant", name="reversed")
+VIOLATED = Evidence(method="search", outcome="fail", detail="", counterexample=WITNESS)
+LEMMA = Evidence(method="smt", outcome="pass", detail="", name="lemma")
+DIRECT = Evidence(method="smt", outcome="pass", detail="", name="n = 3")
+ORDER = Evidence(method="convergence", outcome="pass", detail="")
+CLEAN = (SEARCHED, TESTED, REJECTED)
+
+
+def claim(**changes):
+    return dataclasses.replace(
+        Claim(id="planted.claim-1", source="here", title="", statement=planted.AT_MOST_LOG_N,
+              instances=planted.POLICIES, mutants=(MUTANT,)),
+        **changes,
+    )
+
+
+def changed(evidence, **changes):
+    return dataclasses.replace(evidence, **changes)
+
+
+def about(target, *evidence):
+    return tuple(dataclasses.replace(e, target=target) for e in evidence)
+
+
+EXPANSION = Convergence(remainder=lambda i, h: h, order=2)
+REPAIRED = planted.AT_MOST_LOG_N
+
+LADDER = [
+    ("verified", claim(), CLEAN),
+    ("proved", claim(statement=PROVED), (*CLEAN, LEMMA, DIRECT)),
+    ("proved", claim(statement=PROVED), (*CLEAN, LEMMA, changed(DIRECT, outcome="timeout"))),
+    ("verified", claim(statement=PROVED), (*CLEAN, changed(LEMMA, outcome="timeout"), DIRECT)),
+    ("undecided", claim(statement=PROVED), (*CLEAN, changed(LEMMA, outcome="fail"), DIRECT)),
+    ("undecided", claim(statement=PROVED), (*CLEAN, LEMMA, changed(DIRECT, outcome="fail"))),
+    ("first-order", claim(convergence=EXPANSION), (*CLEAN, ORDER)),
+    ("undecided", claim(convergence=EXPANSION), (*CLEAN, changed(ORDER, outcome="fail"))),
+    ("refuted", claim(), (VIOLATED, TESTED, REJECTED)),
+    ("refuted", claim(repair=REPAIRED), (VIOLATED, TESTED, REJECTED)),
+    ("repaired", claim(repair=REPAIRED),
+     (VIOLATED, TESTED, REJECTED, *about("repair", SEARCHED, TESTED))),
+    # The repair is violated as well: the whole claim is in doubt, not "refuted with a repair".
+    ("undecided", claim(repair=REPAIRED),
+     (VIOLATED, TESTED, REJECTED, *about("repair", VIOLATED, TESTED))),
+    # A proof and a counterexample at once: a checker is broken.
+    ("undecided", claim(statement=PROVED), (VIOLATED, TESTED, REJECTED, LEMMA, DIRECT)),
+    ("undecided", claim(), (SEARCHED, TESTED, changed(REJECTED, outcome="fail"))),
+    ("undecided", claim(), (SEARCHED, TESTED)),
+    ("undecided", claim(), (SEARCHED, REJECTED)),
+    ("undecided", claim(), (changed(SEARCHED, outcome="error"), TESTED, REJECTED)),
+    ("undecided", claim(), (changed(SEARCHED, outcome="timeout"), TESTED, REJECTED)),
+]
+
+
+@pytest.mark.parametrize(("expected", "judged", "evidence"), LADDER,
+                         ids=[f"{k}-{row[0]}" for k, row in enumerate(LADDER)])
+def test_ladder(expected, judged, evidence):
+    assert derive(judged, evidence).statement == expected
+
+
+def test_the_counterexample_is_the_searchs():
+    assert derive(claim(), (VIOLATED, TESTED, REJECTED)).counterexample == WITNESS
+
+
+def test_a_float_violation_without_certificate_is_no_refutation():
+    uncertified = changed(VIOLATED, counterexample=None)
+    assert derive(claim(), (uncertified, TESTED, REJECTED)).statement == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("printed", "completed", "expected"),
+    [("pass", None, "ok"), ("fail", "pass", "gap"), ("fail", "fail", "wrong"),
+     ("fail", None, "wrong"), ("timeout", "pass", "undecided")],
+)
+def test_printed_proof(printed, completed, expected):
+    step = PrintedStep(as_printed=dataclasses.replace(STEP, name="printed"),
+                       completed=dataclasses.replace(STEP, name="completed"))
+    evidence = [*CLEAN, changed(LEMMA, name="printed", outcome=printed, target="printed proof")]
+    if completed is not None:
+        evidence.append(
+            changed(LEMMA, name="completed", outcome=completed, target="printed proof"))
+    verdict = derive(claim(printed_proof=(step,)), evidence)
+    assert verdict.printed_proof == expected
+    assert verdict.statement == "verified"
+
+
+def test_no_printed_proof():
+    assert derive(claim(), CLEAN).printed_proof == "none"
+
+
+def test_proofs_must_be_in_order_and_without_idle_steps():
+    last = dataclasses.replace(STEP, name="last", uses=("lemma",))
+    with pytest.raises(ValueError, match="not proved before it"):
+        claim(statement=dataclasses.replace(PROVED, proof=(last, STEP)))
+    with pytest.raises(ValueError, match="used by no later step"):
+        claim(statement=dataclasses.replace(
+            PROVED, proof=(STEP, dataclasses.replace(STEP, name="idle"), last)))
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="unknown verification method 'smtt': did you mean smt"):
+        dataclasses.replace(STEP, method="smtt")
+    with pytest.raises(ValueError, match="unknown relation"):
+        dataclasses.replace(PROVED, relation="<")
+    with pytest.raises(ValueError, match=r"source\.kind-number"):
+        claim(id="no source")

@@ -1,0 +1,118 @@
+"""Guards llm_bridge/audit.py: each error of a forecast has its address."""
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from entropy_theory import results, update_rules
+from llm_bridge import audit, models, tasks, training
+from tests.llm_bridge.language_models import tabular_trainer, tiny_llama
+
+IDENTITY = 1e-10
+"""Nats; the promise of the three forecasts: (iii) is the measured entropy change."""
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("grpo", {}), ("reinforce", {}), ("entropy-bonus", {"coefficient": 0.5}), ("aepo", {})],
+)
+@pytest.mark.parametrize("micro_batches", [1, 2])
+def test_on_a_tabular_policy_under_sgd_the_coefficients_announce_the_change(
+    tmp_path, name, options, micro_batches
+):
+    """There the tabular assumption holds: exact (i), exact (iii) and the measured change agree.
+
+    Guards the sharing of states, the tempered rows, entropy terms, weights and the learning rate.
+    """
+    made = tabular_trainer(
+        tmp_path, update_rules.get(name, **options), steps=3, micro_batches=micro_batches
+    )
+    auditor = audit.Auditor(made)
+    made.add_callback(auditor)
+    made.train()
+    assert [step.step for step in auditor.steps] == [1, 2, 3]
+    for step in auditor.steps:
+        assert abs(step.measured) > 1e-4
+        assert step.exact == pytest.approx(step.measured, rel=0, abs=IDENTITY)
+        assert step.coefficients_exact == pytest.approx(step.measured, rel=0, abs=IDENTITY)
+        assert 0.5 * step.coefficients == pytest.approx(step.first_order, rel=0, abs=IDENTITY)
+        # A wrong weight of tokens in the mean would cancel above, but not token by token.
+        np.testing.assert_allclose(
+            step.by_token["coefficients_exact"], step.by_token["measured"], rtol=0, atol=IDENTITY
+        )
+        assert step.tokens == 24
+        assert step.states == 3
+    found = audit.summary(auditor.steps)["tokens"]
+    assert found["dominant"] == "first order"
+    assert found["slope"]["coefficients"] == pytest.approx(0.5, rel=0.5)
+
+
+def test_on_a_transformer_the_identity_holds_and_the_assumption_does_not(tmp_path):
+    """Shared parameters break (i); (iii) stays the measured change, for AdamW too."""
+    model, tokenizer = models.load(str(tiny_llama(tmp_path / "model")))
+    task = tasks.load("split", size=8, seed=1)
+    config = training.AuditConfig(
+        model=str(tmp_path / "model"), output=tmp_path / "run", prompts=4, steps=2,
+        micro_batches=2, learning_rate=1e-2, device="cpu", reward="tests.llm_bridge."
+        "language_models:low_digit",
+    )
+    found = training.train(config)
+    assert task.prompts
+    assert model.config.vocab_size == len(tokenizer)
+    stored = results.read_json(tmp_path / "run" / "audit.json")
+    assert [step["step"] for step in stored["steps"]] == [1, 2]
+    for step in stored["steps"]:
+        assert step["exact"] == pytest.approx(step["measured"], rel=0, abs=IDENTITY)
+        assert abs(step["coefficients_exact"] - step["measured"]) > 1e-6
+        assert step["states"] < step["tokens"]  # first tokens share their prompt's state
+    assert found["audit"]["steps"]["identity_error"] <= IDENTITY
+    assert stored["provenance"]["seed"] == 0
+
+
+def test_measured_changes_are_those_of_the_model(tmp_path, monkeypatch):
+    """Entropy before and after, from the model itself, at the audited rows (cut to a few tokens)."""
+    monkeypatch.setattr(audit, "TABLE_ELEMENTS", 16 * 5)
+    made = tabular_trainer(tmp_path, update_rules.get("grpo"))
+    logits = made.model.table.weight
+
+    class Watch(transformers.TrainerCallback):
+        def on_pre_optimizer_step(self, *_, **__):
+            ids = made.micro_batches[0].inputs["prompt_ids"][:5, -1]
+            self.states, self.before = ids, self.mean_entropy(ids)
+
+        def on_optimizer_step(self, *_, **__):
+            self.after = self.mean_entropy(self.states)
+
+        def mean_entropy(self, ids):
+            return torch.distributions.Categorical(logits=logits[ids]).entropy().mean().item()
+
+    watch, auditor = Watch(), audit.Auditor(made)
+    made.add_callback(watch)
+    made.add_callback(auditor)
+    made.train()
+    (step,) = auditor.steps
+    assert step.tokens == 5
+    assert step.entropy == pytest.approx(watch.before, abs=1e-12)
+    assert step.measured == pytest.approx(watch.after - watch.before, abs=1e-12)
+
+
+def test_audit_every_other_step(tmp_path):
+    made = tabular_trainer(tmp_path, update_rules.get("grpo"), steps=4)
+    auditor = audit.Auditor(made, every=2)
+    made.add_callback(auditor)
+    made.train()
+    assert [step.step for step in auditor.steps] == [1, 3]
+    with pytest.raises(ValueError, match="N-th"):
+        audit.Auditor(made, every=0)
+
+
+def test_written_audits_are_read_back(tmp_path):
+    """A resumed run keeps the audited steps before its checkpoint."""
+    made = tabular_trainer(tmp_path, update_rules.get("grpo"))
+    auditor = audit.Auditor(made)
+    made.add_callback(auditor)
+    made.train()
+    audit.write(tmp_path / "audit.json", auditor.steps, {"seed": 0})
+    assert audit.read(tmp_path / "audit.json") == auditor.steps
+    assert audit.read(tmp_path / "none.json") == []

@@ -1,0 +1,229 @@
+"""Guards llm_bridge/__main__.py, training.py, checkpoints.py: runs that survive kills and typos."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from entropy_theory import results, update_rules
+from llm_bridge import checkpoints, step_log, training
+from llm_bridge import trainer as trainer_module
+from tests.llm_bridge.language_models import tiny_llama
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+class Killed(BaseException):
+    """Stands for a kill: no handler of ours may catch it."""
+
+
+@pytest.fixture
+def config(tmp_path) -> training.TrainConfig:
+    """A few seconds of AEPO on a random tiny transformer, in two micro-batches."""
+    return training.TrainConfig(
+        model=str(tiny_llama(tmp_path / "model")), task="split", rule="aepo",
+        reward="tests.llm_bridge.language_models:low_digit",
+        rule_options=("target=2.76",), steps=6, prompts=4, samples=4, micro_batches=2,
+        learning_rate=1e-2, audit_every=2, save_every=2, device="cpu", log_to="none",
+        output=tmp_path / "run",
+    )
+
+
+def numbers(folder: Path) -> list[dict]:
+    """metrics.jsonl without the one thing that no rerun can repeat."""
+    return [
+        {key: value for key, value in record.items() if key != "seconds"}
+        for record in step_log.StepLog(folder / "metrics.jsonl").read()
+    ]
+
+
+def interrupt(config, monkeypatch, step) -> None:
+    """Run until ``step`` steps are logged, then die."""
+    original = step_log.StepLog.append
+
+    def append(self, record):
+        original(self, record)
+        if record["step"] == step:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(step_log.StepLog, "append", append)
+        with pytest.raises(Killed):
+            training.train(config)
+
+
+def test_a_resumed_run_gives_the_numbers_of_an_uninterrupted_one(config, tmp_path, monkeypatch):
+    """To the last digit: weights, optimizer, random numbers, prompts and the controller's state."""
+    whole = training.train(config)
+    again = dataclasses.replace(config, output=tmp_path / "again")
+    interrupt(again, monkeypatch, 5)
+    assert len(numbers(tmp_path / "again")) == 5
+    resumed = training.train(again)
+    assert numbers(tmp_path / "again") == numbers(tmp_path / "run")
+    assert [record["step"] for record in numbers(tmp_path / "again")] == [1, 2, 3, 4, 5, 6]
+    audits = [results.read_json(tmp_path / run / "audit.json") for run in ("run", "again")]
+    assert audits[0]["steps"] == audits[1]["steps"]
+    assert whole["audit"] == resumed["audit"]
+    weights = [(tmp_path / run / "model" / "model.safetensors") for run in ("run", "again")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+    # Entropy moves across the target, so that the switch's state matters.
+    assert {record["temperature"] for record in numbers(tmp_path / "run")} == {0.8, 1.2}
+
+
+def test_a_damaged_checkpoint_is_passed_over(config, tmp_path, monkeypatch, capsys):
+    """A kill during a save leaves half a folder: the checkpoint before it is used, with a warning."""
+    interrupt(config, monkeypatch, 5)
+    folder = tmp_path / "run" / "checkpoints"
+    saved = sorted(path.name for path in folder.iterdir() if path.name.startswith("checkpoint-"))
+    assert saved == ["checkpoint-2", "checkpoint-4"]
+    state = folder / "checkpoint-4" / "optimizer.pt"
+    state.write_bytes(state.read_bytes()[:-100])
+    assert checkpoints.last_whole(folder) == folder / "checkpoint-2"
+    assert "checkpoint-4 is incomplete" in capsys.readouterr().err
+    training.train(config)
+    other = dataclasses.replace(config, output=tmp_path / "whole")
+    training.train(other)
+    assert numbers(tmp_path / "run") == numbers(tmp_path / "whole")
+
+
+def test_the_controllers_state_is_in_the_checkpoint(config, tmp_path, monkeypatch):
+    interrupt(config, monkeypatch, 5)
+    folder = tmp_path / "run" / "checkpoints" / "checkpoint-4"
+    state = results.read_json(folder / trainer_module.CONTROLLER_STATE)
+    record = numbers(tmp_path / "run")[3]
+    assert state["temperature"] == record["temperature"]
+    assert state["entropy"] == pytest.approx(record["entropy"], abs=1e-6)
+
+
+def test_a_seal_notices_every_change(tmp_path):
+    folder = tmp_path / "checkpoint-3"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "file").write_bytes(b"abc")
+    assert not checkpoints.is_whole(folder)
+    checkpoints.seal(folder)
+    assert checkpoints.is_whole(folder)
+    (folder / "deep" / "file").write_bytes(b"abd")
+    assert not checkpoints.is_whole(folder)
+    (folder / "deep" / "file").unlink()
+    assert not checkpoints.is_whole(folder)
+
+
+def test_a_finished_run_is_not_computed_again(config, monkeypatch, capsys):
+    short = dataclasses.replace(config, steps=1, audit_every=0)
+    first = training.train(short)
+    assert first["status"] == "finished"
+    assert 0 <= first["constant_answer_reward"] <= 1
+    monkeypatch.setattr(training, "build_trainer", None)  # calling it would be a TypeError
+    assert training.train(short) == first
+    assert "already finished" in capsys.readouterr().err
+
+
+def test_another_run_in_the_folder_is_not_touched(config):
+    results.write_json(config.output / "run.json", {"status": "running", "options": {}})
+    with pytest.raises(ValueError, match="holds a run with other options"):
+        training.train(config)
+
+
+def test_a_half_written_line_is_dropped(tmp_path):
+    log = step_log.StepLog(tmp_path / "metrics.jsonl")
+    for step in (1, 2, 3):
+        log.append({"step": step, "reward": 0.5})
+    with log.path.open("a") as file:
+        file.write('{"step": 4, "rew')
+    assert [record["step"] for record in log.read()] == [1, 2, 3]
+    log.keep_until(2)
+    assert log.path.read_text() == '{"step": 1, "reward": 0.5}\n{"step": 2, "reward": 0.5}\n'
+
+
+def test_rule_options():
+    parsed = training.parse_options("aepo", ("alpha=3", "normalize=positives", "base=reinforce"))
+    rule = update_rules.get("aepo", **parsed)
+    assert (rule.alpha, rule.normalize, rule.base.name) == (3, "positives", "reinforce")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rule": "grop"}, "unknown update rule 'grop': did you mean grpo"),
+        ({"rule_options": ("alhpa=3",)}, "did you mean alpha"),
+        ({"rule_options": ("alpha",)}, "not of the form name=value"),
+        ({"rule_options": ("alpha=much",)}, "alpha must be a number, got 'much'"),
+        ({"rule_options": ("alpha=-1",)}, "alpha must be finite and at least 0"),
+        ({"task": "splitt"}, "did you mean split"),
+        ({"model": "small-sumz"}, "did you mean small-sums"),
+        ({"data": Path("nowhere.jsonl")}, "nowhere.jsonl"),
+        ({"reward": "no_such_module:f"}, "no_such_module"),
+        ({"samples": 1}, "samples must be at least 2"),
+        ({"steps": 0}, "steps must be at least 1"),
+        ({"learning_rate": -1.0}, "learning_rate must be above 0"),
+        ({"micro_batches": 3}, "does not divide"),
+        ({"tempered_fraction": 0.0}, r"tempered_fraction must be in \(0, 1\]"),
+    ],
+    ids=lambda value: str(next(iter(value.values()))) if isinstance(value, dict) else "",
+)
+def test_bad_input_is_one_clear_error(config, changes, message):
+    with pytest.raises(ValueError, match=message):
+        training.train(dataclasses.replace(config, **changes))
+
+
+def test_an_unwritable_output_is_one_clear_error(config, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"cannot write .*another output directory"):
+        training.train(dataclasses.replace(config, output=tmp_path / "file" / "run"))
+
+
+def test_data_of_a_users_own(config, tmp_path):
+    """--data and --reward module:function, end to end."""
+    data = tmp_path / "mine.jsonl"
+    data.write_text("".join(
+        json.dumps({"prompt": f"{n}=", "answer": n}) + "\n" for n in range(3)
+    ))
+    found = training.train(dataclasses.replace(
+        config, data=data, steps=1, max_new_tokens=3, audit_every=0, save_every=0
+    ))
+    assert found["options"]["data"] == str(data)
+    assert not (config.output / "checkpoints").exists()
+
+
+def command(*arguments: str, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1",
+                   "PYTHONPATH": str(REPOSITORY)}
+    return subprocess.run(
+        [sys.executable, "-m", "llm_bridge", *arguments], cwd=cwd, env=environment,
+        capture_output=True, text=True, check=False,
+    )
+
+
+def test_help_names_every_command_and_imports_no_torch():
+    shown = command("--help")
+    assert shown.returncode == 0
+    for name in ("train", "audit", "evaluate", "sample", "examples:"):
+        assert name in shown.stdout
+    assert command().returncode == 2
+
+
+def test_an_unknown_command_has_no_traceback():
+    shown = command("trian")
+    assert shown.returncode == 2
+    assert shown.stderr.strip() == "error: unknown command 'trian': did you mean train?"
+
+
+def test_a_run_from_the_command_line(tmp_path):
+    """The bundled model, one AEPO step with the options a user would give."""
+    shown = command(
+        "train", "--steps", "2", "--rule", "aepo", "--rule-options", "alpha=3", "target=0.6",
+        "--prompts", "4", "--output", "run", "--log-to", "tensorboard", cwd=tmp_path,
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "a constant answer" in shown.stdout
+    assert "step 2/2" in shown.stderr
+    assert list((tmp_path / "run" / "tensorboard").rglob("events.out.*"))
+    record = numbers(tmp_path / "run")[0]
+    assert set(record) >= {"step", "reward", "entropy", "forecast_entropy_change", "temperature",
+                           "coefficient"}
+    assert (tmp_path / "run" / "provenance.json").exists()
+    assert not [path for path in tmp_path.rglob(".*") if path.is_file()]  # nothing half-written

@@ -1,0 +1,62 @@
+"""Real results at the smallest size, made once: the simulations, and training runs as files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from paper_figures import inputs
+from simulations.experiments import EXPERIMENTS, aepo_figure_3
+from simulations.store import result
+
+SIMULATIONS = ("aepo_figure_1", "aepo_figure_2", "tabular_audit")
+
+
+def write_run(
+    folder: Path, *, rule: str, entropies: list[float], task: str = "split", seed: int = 0,
+    status: str = "finished", model: str = "small-sums", device: str = "cpu",
+    options: tuple[str, ...] = (),
+) -> None:
+    """A run folder as `llm_bridge train` leaves it, with the given entropy at each step."""
+    folder.mkdir(parents=True)
+    steps = len(entropies)
+    description = {
+        "status": status, "constant_answer": "1+2", "constant_answer_reward": 0.125,
+        "options": {"model": model, "task": task, "rule": rule, "seed": seed, "audit_every": 4,
+                    "steps": steps, "rule_options": list(options), "data": None},
+    }
+    (folder / "run.json").write_text(json.dumps(description))
+    (folder / "provenance.json").write_text(
+        json.dumps({"commit": "c" * 40, "device": device, "seed": seed})
+    )
+    lines = [
+        {"step": i + 1, "entropy": h, "reward": 0.5, "distinct_answers": 8 * h, "seconds": 0.1,
+         "temperature": None, "coefficient": None, "forecast_entropy_change": -1e-9}
+        for i, h in enumerate(entropies)
+    ]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.fixture(scope="session")
+def smoke_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder with every simulation at its smallest; treat as read-only."""
+    folder = tmp_path_factory.mktemp("results")
+    for name in SIMULATIONS:
+        result(EXPERIMENTS[name], folder / "simulations", profile="smoke")
+    # The smoke size ends before AEPO has brought entropy back to its target.
+    config = aepo_figure_3.Config(
+        right_answers=(1, 4), coefficients=(0.0, 0.15, 3.0), targets=(0.25,), n_starts=4, steps=3000
+    )
+    dataset = aepo_figure_3.compute(config, 0, lambda steps: None)
+    dataset.to_netcdf(folder / "simulations" / "aepo_figure_3.nc", engine="scipy")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_measured_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Tests see their own measured/ folder, not the repository's."""
+    folder = tmp_path / "measured"
+    monkeypatch.setattr(inputs, "MEASURED", folder)
+    return folder

@@ -1,0 +1,208 @@
+"""The main job's runner: resumable, honest about failures, within its memory; and its stages."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from paper_figures import reproduce as runner
+from paper_figures.stages import Profile, Stage, stages
+
+PROFILES: tuple[Profile, ...] = ("smoke", "default", "full")
+
+
+def script(build: Path, name: str, body: str = "", **options: object) -> Stage:
+    """A stage that notes each of its runs in build/NAME.runs and leaves build/NAME."""
+    code = (
+        f"open({str(build / name)!r} + '.runs', 'a').write('x')\n{body}\n"
+        f"open({str(build / name)!r}, 'w').write('done')"
+    )
+    defaults = {"outputs": (build / name,), "code": (), "seconds": 1.0}
+    return Stage(name=name, arguments=("-c", code), **{**defaults, **options})  # type: ignore[arg-type]
+
+
+def times_run(build: Path, name: str) -> int:
+    path = build / f"{name}.runs"
+    return len(path.read_text()) if path.exists() else 0
+
+
+def run(monkeypatch: pytest.MonkeyPatch, build: Path, made: list[Stage], lanes: int = 2) -> int:
+    monkeypatch.setattr(runner, "stages", lambda profile, folder: made)
+    return runner.reproduce("default", build, lanes=lanes)
+
+
+def outcomes(build: Path) -> dict[str, dict]:
+    summary = json.loads((build / "reproduce.json").read_text())
+    return {stage["name"]: stage for stage in summary["stages"]}
+
+
+def test_a_failing_stage_is_named_and_costs_only_what_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One failure that stops everything, or that nobody hears of."""
+    made = [
+        script(tmp_path, "bad", "raise SystemExit('error: the disk is on fire')"),
+        script(tmp_path, "child", needs=("bad",)),
+        script(tmp_path, "good"),
+        script(tmp_path, "last", after=("*",)),
+    ]
+    assert run(monkeypatch, tmp_path, made) == 1
+    found = outcomes(tmp_path)
+    assert [found[n]["status"] for n in ("bad", "child", "good", "last")] == [
+        "failed", "skipped", "done", "done"
+    ]
+    assert "the disk is on fire" in found["bad"]["reason"]
+    assert found["bad"]["log"] in found["bad"]["reason"]
+    assert "the disk is on fire" in capsys.readouterr().out
+
+
+def test_what_is_finished_is_not_run_again_and_other_code_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Work done twice, or an old result passed off as that of new code."""
+    assert run(monkeypatch, tmp_path, [script(tmp_path, "a"), script(tmp_path, "b")]) == 0
+    (tmp_path / "b").unlink()
+    assert run(monkeypatch, tmp_path, [script(tmp_path, "a"), script(tmp_path, "b")]) == 0
+    assert (times_run(tmp_path, "a"), times_run(tmp_path, "b")) == (1, 2)
+    changed = script(tmp_path, "a", "# another program")
+    assert changed.key != script(tmp_path, "a").key
+    assert run(monkeypatch, tmp_path, [changed]) == 0
+    assert times_run(tmp_path, "a") == 2
+    assert outcomes(tmp_path)["a"]["status"] == "done"
+
+
+def test_outputs_of_other_code_are_gone_before_a_stage_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A training run resumed from checkpoints that other code wrote."""
+    folder = tmp_path / "runs" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "checkpoint").write_text("old")
+    (folder / "run.json").write_text("old")
+    body = f"import os; assert not os.path.exists({str(folder)!r}); os.makedirs({str(folder)!r}); " \
+           f"open({str(folder / 'run.json')!r}, 'w').write('new')"
+    made = [script(tmp_path, "train", body, outputs=(folder / "run.json",))]
+    assert run(monkeypatch, tmp_path, made) == 0
+    assert (folder / "run.json").read_text() == "new"
+
+
+def test_a_stage_that_succeeds_without_its_output_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit status 0 taken for a result."""
+    made = [script(tmp_path, "liar", outputs=(tmp_path / "never",))]
+    assert run(monkeypatch, tmp_path, made) == 1
+    assert "left no" in outcomes(tmp_path)["liar"]["reason"]
+
+
+def test_what_may_be_skipped_is_reported_and_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No network: the job goes on, and says what is missing and why."""
+    made = [
+        script(tmp_path, "fetch", "raise SystemExit('no route to host')", may_skip="not fetched"),
+        script(tmp_path, "evaluate", needs=("fetch",)),
+    ]
+    assert run(monkeypatch, tmp_path, made) == 0
+    reason = outcomes(tmp_path)["evaluate"]["reason"]
+    assert "not fetched" in reason
+    assert "no route to host" in reason
+
+
+@pytest.mark.parametrize(
+    ("lanes", "gigabytes", "together"), [(2, 1.0, True), (1, 1.0, False), (2, 5.0, False)]
+)
+def test_stages_run_side_by_side_where_lanes_and_memory_allow(
+    lanes: int, gigabytes: float, together: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More memory at once than promised, or lanes that are not used."""
+    # Each waits for the other's start, and gives up after a second.
+    wait = (
+        "import os, time; seen = False; end = time.time() + {patience}\n"
+        "while time.time() < end and not seen:\n"
+        "    seen = os.path.exists({other!r}); time.sleep(0.02)\n"
+        "open({me!r} + '.saw', 'w').write(str(seen))"
+    )
+    made = []
+    for me, other in (("a", "b"), ("b", "a")):
+        body = wait.format(
+            other=str(tmp_path / f"{other}.runs"), me=str(tmp_path / me),
+            patience=10.0 if together else 0.5,
+        )
+        made.append(script(tmp_path, me, body, gigabytes=gigabytes))
+    assert run(monkeypatch, tmp_path, made, lanes=lanes) == 0
+    saw = {name: (tmp_path / f"{name}.saw").read_text() == "True" for name in "ab"}
+    assert all(saw.values()) == together
+
+
+def test_an_interrupted_job_stops_its_stages_and_resumes(tmp_path: Path) -> None:
+    """A stage left running, or half a result kept, after Ctrl-C."""
+    driver = tmp_path / "driver.py"
+    driver.write_text(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from paper_figures import reproduce as runner\n"
+        "from tests.paper_figures.test_reproduce import script\n"
+        "build = Path(sys.argv[1])\n"
+        "slow = 'import time; time.sleep(float(open(\"%s/nap\").read()))' % build\n"
+        "made = [script(build, 'slow', slow), script(build, 'quick')]\n"
+        "runner.stages = lambda profile, folder: made\n"
+        "sys.exit(runner.reproduce('default', build))\n"
+    )
+    build = tmp_path / "build"
+    build.mkdir()
+    (build / "nap").write_text("60")
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    command = [sys.executable, str(driver), str(build)]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not ((build / "slow.runs").exists() and (build / "quick").exists()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) != 0
+    assert outcomes(build)["slow"]["reason"] == "interrupted"
+    assert not (build / "slow").exists()
+    (build / "nap").write_text("0")
+    assert subprocess.run(command, env=environment, check=False, capture_output=True).returncode == 0
+    assert times_run(build, "slow") == 2
+    assert (build / "slow").exists()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_profile_is_a_consistent_plan(profile: Profile, tmp_path: Path) -> None:
+    """Two stages with one name or one output, a need that nothing meets, results elsewhere."""
+    made = stages(profile, tmp_path)
+    names = [stage.name for stage in made]
+    outputs = [path for stage in made for path in stage.outputs]
+    assert len(set(names)) == len(names)
+    assert len(set(outputs)) == len(outputs)
+    for i, stage in enumerate(made):
+        assert set(stage.needs) <= set(names[:i])
+        assert set(stage.after) <= {"*", *names[:i]}
+        assert all(tmp_path in path.parents for path in stage.outputs)
+        assert stage.gigabytes <= runner.MEMORY_LIMIT_GB
+
+
+def test_the_default_job_fits_its_time(tmp_path: Path) -> None:
+    """Stages added until the main job no longer ends within 15 minutes, set-up included."""
+    expected = sum(stage.seconds for stage in stages("default", tmp_path)) / runner.LANES
+    assert expected < 12 * 60
+
+
+def test_peak_memory_counts_what_ran_at_the_same_time(tmp_path: Path) -> None:
+    """Peaks of stages that never met added up, or those that did left out."""
+    runs = []
+    for name, started, seconds, megabytes in (("a", 1, 10, 100), ("b", 5, 10, 30), ("c", 16, 1, 90)):
+        made = runner.Run(stage=script(tmp_path, name), log=tmp_path, status="done")
+        made.started, made.seconds, made.peak_megabytes = started, seconds, megabytes
+        runs.append(made)
+    assert runner.peak_side_by_side(runs) == 130
