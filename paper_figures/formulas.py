@@ -24,6 +24,7 @@ REPLACEMENTS = (
     (re.compile(r"\\[lr]Vert\b"), r"\\Vert "),
     (re.compile(r"\\[lr]vert\b"), r"\\vert "),
     (re.compile(r"\\(?:mathbf|mathbb)(?:\{1\}|\s*1)"), r"\\mathbf{1}"),
+    (re.compile(r"\\(math(?:bb|bf|cal|rm|sf|it))\s+([A-Za-z0-9])"), r"\\\1{\2}"),
     (re.compile(r"\\iff\b"), r"\\Leftrightarrow"),
     (re.compile(r"\\implies\b"), r"\\Rightarrow"),
     (re.compile(r"\\(?:limits|nolimits|displaystyle|textstyle)\b"), ""),

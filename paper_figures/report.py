@@ -7,6 +7,7 @@ which command makes it, and the rest of the page is as good as ever.
 from __future__ import annotations
 
 import base64
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import jinja2
 import matplotlib
 from markupsafe import Markup
 
+from entropy_theory.claims import all_claims
 from entropy_theory.results import provenance, read_json, write_text
 from paper_figures import inputs, training_table
 from paper_figures.catalog import FIGURES
@@ -40,6 +42,19 @@ PRINTED_PROOFS = {
     "none": "the source prints no proof",
     "undecided": "the printed proof could not be judged in the time given",
 }
+
+CHECKS = "Evidence (fail speaks against the statement as printed)"
+MUTANTS = "Wrong variants of the statement (pass: the same checks reject it)"
+# The ledger opens the detail of a proof step with what is proved: "repair, step 'NAME': ...".
+STEP = re.compile(r"(?:(?P<what>repair|negation|printed proof), )?step '(?P<name>.*?)': (?P<detail>.*)",
+                  re.DOTALL)
+STEPS = {
+    "": "Proof, for any number of actions",
+    "repair": "Proof of the repaired statement",
+    "negation": "Disproof beyond the counterexample",
+    "printed proof": "The printed proof: does each step follow from what is printed?",
+}
+EVIDENCE_GROUPS = (*STEPS.values(), CHECKS, MUTANTS)
 
 
 def write_report(results: Path) -> Path:
@@ -108,10 +123,22 @@ def _ledger(results: Path, formulas: Formulas) -> dict[str, Any] | None:
 
 
 def _claim(claim: dict[str, Any], formulas: Formulas) -> dict[str, Any]:
-    evidence = [
-        {**e, "detail": formulas.text(e["detail"]), "kind": _kind(e)} for e in claim["evidence"]
-    ]
-    tried = [e for e in evidence if e["kind"] == "check"]
+    statements = _step_statements(claim["id"])
+    groups: dict[str, list[dict[str, Any]]] = {title: [] for title in EVIDENCE_GROUPS}
+    for evidence in claim["evidence"]:
+        match = STEP.fullmatch(evidence["detail"])
+        if evidence["method"] == "mutant":
+            title, step, detail = MUTANTS, "", evidence["detail"]
+        elif match is None:
+            title, step, detail = CHECKS, "", evidence["detail"]
+        else:
+            title, step, detail = STEPS[match["what"] or ""], match["name"], match["detail"]
+        groups[title].append({
+            **evidence,
+            "step": step,
+            "statement": formulas.text(statements.get(step, "")),
+            "detail": formulas.text(detail),
+        })
     return {
         "id": claim["id"],
         "source": claim["source"],
@@ -120,20 +147,24 @@ def _claim(claim: dict[str, Any], formulas: Formulas) -> dict[str, Any]:
         "hypotheses": [formulas.text(_as_formula(h)) for h in claim["hypotheses"]],
         "verdict": claim["verdict"],
         "printed_proof": claim["printed_proof"],
-        "steps": [e for e in evidence if e["kind"] == "step"],
-        "mutants": [e for e in evidence if e["kind"] == "mutant"],
-        "checks": tried,
-        "cases": sum(e["cases"] for e in evidence),
-        "methods": ", ".join(dict.fromkeys(e["method"] for e in evidence)),
+        "groups": [(title, rows) for title, rows in groups.items() if rows],
+        "cases": sum(e["cases"] for e in claim["evidence"]),
+        "methods": ", ".join(dict.fromkeys(e["method"] for e in claim["evidence"])),
         "counterexample": _flat(claim["counterexample"]),
     }
 
 
-def _kind(evidence: dict[str, Any]) -> str:
-    if evidence["method"] == "mutant":
-        return "mutant"
-    # The ledger opens the detail of a proof step with "step 'NAME': ", after what it is a proof of.
-    return "step" if "step '" in evidence["detail"][:40] else "check"
+def _step_statements(claim_id: str) -> dict[str, str]:
+    """What each proof step of a claim says, by its name; empty for a claim that is not ours."""
+    claim = all_claims().get(claim_id)
+    if claim is None:
+        return {}
+    steps = [*claim.statement.proof, *claim.negation]
+    steps += claim.repair.proof if claim.repair is not None else ()
+    for printed in claim.printed_proof:
+        steps.append(printed.as_printed)
+        steps += [printed.completed] if printed.completed is not None else []
+    return {step.name: step.statement for step in steps}
 
 
 def _as_formula(hypothesis: str) -> str:

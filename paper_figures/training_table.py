@@ -60,7 +60,7 @@ def audits_table(results: Path) -> list[dict[str, Any]]:
     return [
         {
             "name": f"{policy}, {rule}",
-            "steps": found.steps,
+            "count": f"{found.steps} {level}",
             "correlation_coefficients": f"{found.correlation['coefficients']:.3f}",
             "correlation_first_order": f"{found.correlation['first_order']:.3f}",
             "slope_first_order": f"{found.slope['first_order']:.3f}",
@@ -69,5 +69,5 @@ def audits_table(results: Path) -> list[dict[str, Any]]:
             "identity_error": f"{found.identity_error:.0e}",
             "dominant": found.dominant,
         }
-        for (policy, rule), found in audit.comparisons(table).items()
+        for (policy, level, rule), found in audit.comparisons(table).items()
     ]

@@ -30,14 +30,17 @@ from paper_figures.style import MARKERS, REFERENCE, SERIES, panels
 FORECASTS = {
     "coefficients": "(i) coefficients", "first_order": "(ii) first order", "exact": "(iii) exact",
 }
-COLUMNS = ["policy", "rule", "step", *FORECASTS, "measured"]
+FEW_STEPS = 10  # below this many audited steps, single tokens are compared instead of their means
+COLUMNS = ["policy", "level", "rule", "step", *FORECASTS, "measured"]
 GLYPHS = "○□△◇▽"  # as MARKERS, in text
 TABULAR = "tabular, learning rate {:g}"
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns policy, rule, step, coefficients, first_order, exact, measured; nats.
+    """Columns policy, level, rule, step, coefficients, first_order, exact, measured; nats.
 
+    ``level`` is "steps" (each row the mean entropy change of an optimizer step) or "tokens" (that of
+    one token's distribution), for models of which few steps were audited.
     ``coefficients`` is in nats for tabular policies and per unit learning rate for models, whose
     optimizer sets a step of another size; the finding scales it by its best slope.
 
@@ -55,20 +58,30 @@ def data(results: Path) -> pandas.DataFrame:
         # The smallest rate would repeat the middle one, only closer to its line.
         frame = frame[frame["learning_rate"].isin(sorted(dataset.learning_rate.values)[-2:])]
         frame["policy"] = frame["learning_rate"].map(TABULAR.format)
-        parts.append(frame[COLUMNS])
+        parts.append(frame.assign(level="steps")[COLUMNS])
         provenance["tabular_audit.nc"] = inputs.dataset_provenance(dataset)
     for run in inputs.training_runs(results):
         if not run.audit.empty:
             device = f", {run.device}" if run.measured else ""
             policy = f"{run.options['model']}, {run.options['task']}{device}"
-            frame = run.audit.assign(policy=policy, rule=run.options["rule"])
-            parts.append(frame[COLUMNS])
+            parts.append(_of_run(run).assign(policy=policy, rule=run.options["rule"])[COLUMNS])
             provenance[run.name] = run.provenance
     if not parts:
         raise missing
     table = pandas.concat(parts, ignore_index=True)
     table.attrs["inputs"] = provenance
     return table
+
+
+def _of_run(run: inputs.TrainingRun) -> pandas.DataFrame:
+    """The audited steps of a run, or where they are few their tokens."""
+    if len(run.audit) >= FEW_STEPS:
+        return run.audit.assign(level="steps")
+    tokens = [
+        pandas.DataFrame(step["by_token"]).assign(step=step["step"])
+        for step in run.audit.to_dict("records")
+    ]
+    return pandas.concat(tokens, ignore_index=True).assign(level="tokens")
 
 
 def comparison(steps: pandas.DataFrame) -> ForecastComparison:
@@ -84,11 +97,11 @@ def comparison(steps: pandas.DataFrame) -> ForecastComparison:
     return dataclasses.replace(found, tabular_error=gap)
 
 
-def comparisons(table: pandas.DataFrame) -> dict[tuple[str, str], ForecastComparison]:
-    """How the forecasts of each (policy, rule) did over its audited steps."""
+def comparisons(table: pandas.DataFrame) -> dict[tuple[str, str, str], ForecastComparison]:
+    """How the forecasts of each (policy, level, rule) did over its audited steps or tokens."""
     return {
-        (str(policy), str(rule)): comparison(group)
-        for (policy, rule), group in table.groupby(["policy", "rule"], sort=False)
+        (str(policy), str(level), str(rule)): comparison(group)
+        for (policy, level, rule), group in table.groupby(["policy", "level", "rule"], sort=False)
     }
 
 
@@ -97,11 +110,11 @@ def finding(table: pandas.DataFrame) -> Finding:
     numbers: dict[str, float] = {}
     sentences = []
     worst_identity = 0.0
-    for policy, group in table.groupby("policy", sort=False):
+    for (policy, level), group in table.groupby(["policy", "level"], sort=False):
         found = comparison(group)
         worst_identity = max(worst_identity, found.identity_error)
         numbers |= {
-            f"{policy}: steps": float(found.steps),
+            f"{policy}: {level}": float(found.steps),
             f"{policy}: correlation (i)": found.correlation["coefficients"],
             f"{policy}: correlation (ii)": found.correlation["first_order"],
             f"{policy}: slope (ii)": found.slope["first_order"],
@@ -109,7 +122,7 @@ def finding(table: pandas.DataFrame) -> Finding:
             f"{policy}: first-order error": found.first_order_error,
         }
         sentences.append(
-            f"{policy}: over {found.steps} steps forecast (i) correlates with the measured change at "
+            f"{policy}: over {found.steps} {level} forecast (i) correlates with the measured change at "
             f"{found.correlation['coefficients']:.2f}, (ii) at {found.correlation['first_order']:.2f} "
             f"(slope {found.slope['first_order']:.2f}); the larger error is that of the "
             f"{found.dominant if found.dominant != 'first order' else 'first-order expansion'}"
@@ -129,10 +142,10 @@ def finding(table: pandas.DataFrame) -> Finding:
 def draw(table: pandas.DataFrame) -> Figure:
     """One row a policy, one column a forecast: forecast against measured change."""
     rules = list(dict.fromkeys(table["rule"]))
-    policies = list(dict.fromkeys(table["policy"]))
-    figure, axes = panels(len(policies), 3, height=1.95, sharey="row")
-    for row, policy in enumerate(policies):
-        chosen = table[table["policy"] == policy]
+    rows = list(dict.fromkeys(zip(table["policy"], table["level"], strict=True)))
+    figure, axes = panels(len(rows), 3, height=1.8, sharey="row")
+    for row, (policy, level) in enumerate(rows):
+        chosen = table[(table["policy"] == policy) & (table["level"] == level)]
         found = comparison(chosen)
         for column, (name, title) in enumerate(FORECASTS.items()):
             panel = axes[row, column]
@@ -146,9 +159,10 @@ def draw(table: pandas.DataFrame) -> Figure:
             )
             if row == 0:
                 panel.set_title(title)
-            if row == len(policies) - 1:
+            if row == len(rows) - 1:
                 panel.set_xlabel("forecast (10⁻³ nats)")
-        axes[row, 0].set_ylabel(f"{policy.replace(', ', chr(10), 1)}\nmeasured (10⁻³ nats)", fontsize=7.5)
+        who = policy.replace(", ", "\n", 1)
+        axes[row, 0].set_ylabel(f"{who}, {level}\nmeasured (10⁻³ nats)", fontsize=7)
     _legend(axes[0, 2], rules)
     return figure
 
@@ -173,8 +187,8 @@ def _scatter(
 def _legend(panel: Axes, rules: list[str]) -> None:
     for i, rule in enumerate(rules):
         panel.annotate(
-            f"{GLYPHS[i]} {rule}", (0.97, 0.05 + 0.13 * i), xycoords="axes fraction", ha="right", fontsize=7,
-            color=SERIES[i]["color"],
+            f"{GLYPHS[i]} {rule}", (0.97, 0.05 + 0.13 * i), xycoords="axes fraction", ha="right",
+            fontsize=7, color=SERIES[i]["color"],
         )
 
 
@@ -183,8 +197,9 @@ FIGURE = PaperFigure(
     source="this project",
     title="forecast against measured entropy change",
     paper="Nothing: the theorems' assumptions were not measured on a model.",
-    ours="One point an optimizer step; the dashed line is forecast = measured. Forecast (i) is scaled "
-    "by its best slope, which plays the part of the learning rate.",
+    ours="One point an optimizer step, or a token where few steps were audited; the dashed line is "
+    "forecast = measured. For models, forecast (i) is scaled by its best slope, which plays the part "
+    "of the learning rate.",
     data=data,
     finding=finding,
     draw=draw,
