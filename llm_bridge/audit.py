@@ -82,22 +82,26 @@ class Auditor(TrainerCallback):
         if trainer.accelerator.num_processes > 1:
             raise ValueError("an audit runs on one process: start it without a launcher")
         self._trainer, self._every, self._on_audit = trainer, every, on_audit
+        trainer.keeps_logits = self._is_due
         self._table: _Table | None = None
         self.steps = list(earlier or [])
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
-        """Evaluate the distributions that the step starts from."""
-        if self._trainer.state.global_step % self._every == 0:
+        """Keep the distributions that the step starts from."""
+        if self._is_due():
             self._table = _Table(self._trainer)
 
     def on_optimizer_step(self, *_: Any, **__: Any) -> None:
-        """Evaluate them again, and compare."""
+        """Evaluate the distributions again, and compare."""
         if self._table is None:
             return
         self.steps.append(self._table.compare())
         self._table = None
         if self._on_audit is not None:
             self._on_audit(self.steps)
+
+    def _is_due(self) -> bool:
+        return self._trainer.state.global_step % self._every == 0
 
 
 class _Table:
@@ -118,11 +122,13 @@ class _Table:
         self._state = policy.to_numpy(states[rows][self._mask])
         self._tokens = _step_tokens(parts)
         self._learning_rate = trainer._get_learning_rate()
-        self._before = self._log_probabilities()
+        # The step's own forward pass saw these logits: only the states after it cost another one.
+        logits = torch.cat([part.logits for part in parts if part.logits is not None])
+        self._before = _log_probabilities([logits[rows][self._mask]])
 
     def compare(self) -> AuditedStep:
         """The audited step, once the optimizer has taken it."""
-        change = self._log_probabilities() - self._before
+        change = self._after() - self._before
         by_token = {
             "coefficients": self._by_coefficients(),
             "coefficients_exact": self._by_exact_coefficients(),
@@ -145,16 +151,15 @@ class _Table:
             by_token={name: values[kept].tolist() for name, values in by_token.items()},
         )
 
-    def _log_probabilities(self) -> np.ndarray:
-        """[tokens, vocabulary], float64."""
+    def _after(self) -> np.ndarray:
         size = self._trainer.args.per_device_train_batch_size
         parts = []
         with torch.no_grad():
             for start in range(0, len(self._mask), size):
                 cut = {name: column[start : start + size] for name, column in self._rows.items()}
                 logits = self._trainer.logits(self._trainer.model, cut)
-                parts.append(logits[self._mask[start : start + size]].double().cpu().numpy())
-        return _rowwise(policy.log_softmax, np.concatenate(parts))
+                parts.append(logits[self._mask[start : start + size]])
+        return _log_probabilities(parts)
 
     def _by_coefficients(self) -> np.ndarray:
         """Forecast (i) at each audited token: the sum over all of the step's tokens at its state."""
@@ -231,6 +236,11 @@ def _choose_rows(batch: TokenBatch, max_tokens: int) -> torch.Tensor:
             f"{max_tokens} tokens: lower max_new_tokens"
         )
     return rows[within]
+
+
+def _log_probabilities(logits: list[torch.Tensor]) -> np.ndarray:
+    """[tokens, vocabulary], float64."""
+    return _rowwise(policy.log_softmax, policy.to_numpy(torch.cat(logits).double()))
 
 
 def _rowwise(function: Callable[..., np.ndarray], *tables: np.ndarray) -> np.ndarray:

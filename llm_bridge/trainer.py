@@ -18,7 +18,7 @@ import copy
 import inspect
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,8 @@ class MicroBatch:
     statistics: StateStatistics
     scores: torch.Tensor
     state_terms: dict[str, torch.Tensor]
+    logits: torch.Tensor | None
+    """[sequences, positions, vocabulary], kept where an audit asks for them."""
 
 
 class EntropyTrainer(GRPOTrainer):
@@ -95,6 +97,7 @@ class EntropyTrainer(GRPOTrainer):
         self.controller = rule.controller()
         self.on_step = on_step
         self.micro_batches: list[MicroBatch] = []
+        self.keeps_logits: Callable[[], bool] = lambda: False
         self._tempered_rows = self._count_tempered_rows(tempered_fraction)
         self._steps_per_batch = args.steps_per_generation // args.gradient_accumulation_steps
         # One forward pass then gives the old log-probabilities, prepares the rule and is trained on.
@@ -305,7 +308,8 @@ class EntropyTrainer(GRPOTrainer):
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         if not self.model.training:
             return super()._compute_loss(model, inputs)
-        statistics = self._forward(model, inputs)
+        logits = self.logits(model, inputs)
+        statistics = from_logits(logits, inputs["completion_ids"])
         batch = token_batch(
             inputs, statistics.log_prob, statistics.entropy,
             step=self.state.global_step, seed=self.args.seed,
@@ -323,6 +327,7 @@ class EntropyTrainer(GRPOTrainer):
                 statistics=statistics.state,
                 scores=self.rule.scores(constants),
                 state_terms=self.rule.state_terms(constants),
+                logits=logits.detach() if self.keeps_logits() else None,
             )
         )
         # Data parallelism averages gradients over ranks, and the weights are those of all ranks.

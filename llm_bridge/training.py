@@ -69,8 +69,8 @@ class TrainConfig:
     """sgd has neither momentum nor weight decay."""
     max_grad_norm: float = 1.0
     """Gradients are scaled down to this norm; 0 leaves them as they are."""
-    micro_batches: int | None = None
-    """Parts that a step's rows are worked off in, to save memory; 1 for small-sums, else 2."""
+    micro_batches: int = 1
+    """Parts that a step's rows are worked off in, to save memory."""
     max_new_tokens: int | None = None
     """Longest completion, in tokens; the task's own limit by default."""
     chat_template: bool = False
@@ -182,7 +182,6 @@ def build_trainer(
     """The trainer of a resolved config."""
     assert config.output is not None
     assert config.prompts is not None
-    assert config.micro_batches is not None
     rows = config.prompts * config.samples
     if rows % config.micro_batches:
         raise ValueError(
@@ -260,7 +259,6 @@ def _resolved(config: TrainConfig) -> TrainConfig:
     filled: dict[str, Any] = {
         "prompts": 32 if small else 4,
         "learning_rate": rate,
-        "micro_batches": 1 if small else 2,
         "save_every": max(1, config.steps // 4),
         "output": Path("runs") / f"{name}-{task}-{config.rule}-seed{config.seed}",
     }

@@ -45,7 +45,7 @@ class PaperFigure:
 
     name: str
     source: str
-    """Paper and number, or "this project"."""
+    """Paper and number, or "This project"."""
     title: str
     paper: str
     """What the paper's figure shows."""

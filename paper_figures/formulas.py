@@ -19,10 +19,11 @@ from matplotlib.textpath import TextToPath
 REPLACEMENTS = (
     (re.compile(r"\\[tc]frac\b"), r"\\frac"),
     (re.compile(r"\\frac\s*(\d)\s*(\d)"), r"\\frac{\1}{\2}"),
+    (re.compile(r"\\frac(\{[^{}]*\})\s*([A-Za-z0-9])"), r"\\frac\1{\2}"),
     (re.compile(r"\\(le|ge)(?![a-zA-Z])"), r"\\\1q"),
     (re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![a-zA-Z])"), ""),
-    (re.compile(r"\\[lr]Vert\b"), r"\\Vert "),
-    (re.compile(r"\\[lr]vert\b"), r"\\vert "),
+    (re.compile(r"\\[lr]Vert(?![a-zA-Z])"), r"\\Vert "),
+    (re.compile(r"\\[lr]vert(?![a-zA-Z])"), r"\\vert "),
     (re.compile(r"\\(?:mathbf|mathbb)(?:\{1\}|\s*1)"), r"\\mathbf{1}"),
     (re.compile(r"\\(math(?:bb|bf|cal|rm|sf|it))\s+([A-Za-z0-9])"), r"\\\1{\2}"),
     (re.compile(r"\\iff\b"), r"\\Leftrightarrow"),

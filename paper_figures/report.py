@@ -86,7 +86,7 @@ def render(results: Path) -> str:
         verdict_meaning=VERDICTS,
         proof_meaning=PRINTED_PROOFS,
         figures=figures,
-        paper_figures=[f for f in figures if f["source"] != "this project"],
+        paper_figures=[f for f in figures if f["source"] != "This project"],
         runs=runs,
         evaluations=[_evaluation(e) for e in evaluations],
         audits=training_table.audits_table(results),

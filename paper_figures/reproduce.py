@@ -112,8 +112,8 @@ def _settle(runs: list[Run]) -> None:
 
 
 def _start(runs: list[Run], build: Path, lanes: int, previous: dict[str, Any]) -> None:
-    """Start what may start: the longest first, so that no long stage is left for the end."""
-    for run in sorted(runs, key=lambda r: -r.stage.seconds):
+    """Start what may start: the longest chain first, so that no long stage is left for the end."""
+    for run in sorted(runs, key=lambda r: -_chain_seconds(r, runs)):
         active = [r for r in runs if r.status == "running"]
         if run.status != "waiting" or not _ready(run, runs):
             continue
@@ -126,6 +126,12 @@ def _start(runs: list[Run], build: Path, lanes: int, previous: dict[str, Any]) -
         memory = run.stage.gigabytes + sum(r.stage.gigabytes for r in active)
         if len(active) < lanes and (not active or memory <= MEMORY_LIMIT_GB):
             _launch(run, build)
+
+
+def _chain_seconds(run: Run, runs: list[Run]) -> float:
+    """Expected seconds of a stage and of the longest chain of stages that need it."""
+    followers = [r for r in runs if run.stage.name in r.stage.needs]
+    return run.stage.seconds + max((_chain_seconds(r, runs) for r in followers), default=0.0)
 
 
 def _ready(run: Run, runs: list[Run]) -> bool:

@@ -85,10 +85,11 @@ def _ledger(profile: Profile, build: Path) -> Stage:
     claims = ("aepo.lemma-4.1",) if profile == "smoke" else ()
     return Stage(
         name="ledger",
-        arguments=("-m", "entropy_theory", "verify", *claims, *quick, "--json", str(path)),
+        arguments=("-m", "entropy_theory", "verify", *claims, *quick, "--jobs", "1",
+                   "--json", str(path)),
         outputs=(path,),
         code=THEORY,
-        seconds={"smoke": 6, "default": 60, "full": 600}[profile],
+        seconds={"smoke": 6, "default": 100, "full": 900}[profile],
     )
 
 
@@ -184,7 +185,7 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
     return [
         fetch,
         evaluate,
-        _audit(build, SMOLLM2, "chain-sum", steps=steps, seconds=20 + 30.0 * steps, gigabytes=5.0,
+        _audit(build, SMOLLM2, "chain-sum", steps=steps, seconds=20 + 50.0 * steps, gigabytes=4.5,
                needs=(fetch.name,)),
     ]
 

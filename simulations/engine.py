@@ -5,7 +5,7 @@ learning rate and are advanced together, never one by one. Each step:
 
 1. the entropy of every policy, which the rule's controller turns into the second batch's temperature;
 2. the shares of the batch that take each action: probabilities, or counts of sampled responses;
-3. the rule's coefficients on them (closed form, or the rule itself on listed rows);
+3. the rule's coefficients on them (two pooled rows a state, or every row);
 4. logits += learning rate x sum_i weight_i (score_i (e_a - pi) + entropy term).
 
 Arrays are [runs, states, actions]; where runs outnumber actions they lie with runs contiguous in
@@ -26,7 +26,7 @@ from entropy_theory.policy import check_temperature, shift_logits
 from entropy_theory.tabular import logit_step
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
-from simulations.closed_form import Rows, coefficients
+from simulations.pooled import Rows, coefficients
 from simulations.problems import check_problem
 from simulations.recording import Recorder, Trajectory, sum_over_actions
 from simulations.sampling import Samples, draw_counts, token_batch
@@ -211,8 +211,8 @@ class Runs:
         known = coefficients(self.rule, self.ordinary, self.tempered)
         if known is None:
             return logit_step(self.logits, self.token_batch(), self.rule)
-        kinds = [(self.ordinary, known.ordinary), (self.tempered, known.tempered)]
-        scored = [(rows, score) for rows, score in kinds if rows is not None]
+        kinds = [rows for rows in (self.ordinary, self.tempered) if rows is not None]
+        scored = list(zip(kinds, known.scores, strict=True))
         total, *more = (
             rows.share * np.where(self.correct, score.right, score.wrong) for rows, score in scored
         )
@@ -220,7 +220,7 @@ class Runs:
             total += part
         mean = sum(rows.right * score.right + rows.wrong * score.wrong for rows, score in scored)
         total -= self.probabilities * mean
-        if known.entropy:
+        if known.entropy is not None:
             # grad_z H = -pi (log pi + H), and log pi + H = shifted - E[shifted].
             total -= known.entropy * self.probabilities * (self.shifted - self.mean_shifted)
         return total if self.n_states == 1 else total / self.n_states

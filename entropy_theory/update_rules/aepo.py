@@ -84,14 +84,15 @@ class Aepo(UpdateRule):
         xp = namespace(batch.log_prob)
         rows = batch.is_tempered
         if self.ablation == "advantage":
-            gain = Grpo()._prepare(batch).prepared["grpo.scaled_advantage"]
+            gain = Grpo()._prepare(batch.replace(mask=rows)).prepared["grpo.scaled_advantage"]
         else:
             gain = self._positive(batch) * length_factor(batch, rows, "sequence-mean")
         if self.normalize == "positives":
             share = self._positive_share(batch)
             gain = gain / xp.where(share > 0, share, xp.ones_like(share))[..., None, None]
         gain = xp.where(rows, self.alpha * gain, xp.zeros_like(gain))
-        return self.base.prepare(batch).with_prepared(**{"aepo.gain": gain})
+        ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
+        return batch.with_prepared(**ordinary.prepared, **{"aepo.gain": gain})
 
     def _scores(self, batch: TokenBatch) -> Array:
         xp = namespace(batch.log_prob)

@@ -53,7 +53,8 @@ def length_factor(
         raise ValueError(f"max_length must be at least 1, got {max_length}")
     xp = namespace(batch.weight)
     ones = xp.ones_like(batch.weight)
-    if normalization == "token-mean":
+    one_token = batch.mask.shape[-1] == 1  # then N = B, and every length is 1
+    if normalization == "token-mean" or (normalization == "sequence-mean" and one_token):
         return ones
     length = xp.sum(xp.where(rows, ones, 0 * ones), axis=-1, keepdims=True)
     tokens = masked_sum(ones, rows)

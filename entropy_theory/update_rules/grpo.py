@@ -56,6 +56,8 @@ class Grpo(UpdateRule):
         xp = namespace(batch.log_prob)
         scale = xp.zeros_like(batch.log_prob)
         for rows in (batch.is_ordinary, batch.is_tempered):
+            if not bool(xp.any(rows)):
+                continue
             advantage = self._advantage(batch, rows)
             factor = length_factor(batch, rows, self.normalization, self.max_length)
             scale = xp.where(rows, advantage * factor, scale)

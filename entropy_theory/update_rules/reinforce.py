@@ -34,12 +34,14 @@ class Reinforce(UpdateRule):
 
     @property
     def pools_equal_rewards(self) -> bool:
-        return self.estimator == "reward"
+        return self.estimator != "leave-one-out"
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         score = xp.zeros_like(batch.log_prob)
         for rows in (batch.is_ordinary, batch.is_tempered):
+            if not bool(xp.any(rows)):
+                continue
             advantage = batch.advantage
             if advantage is None:
                 advantage = advantages.ESTIMATORS[self.estimator](batch, rows)

@@ -53,7 +53,7 @@ class Profile:
 
 
 QUICK = Profile(
-    search=Effort(largest_total=10, random_cases=40_000, ascents=4, seconds=6.0),
+    search=Effort(largest_total=10, random_cases=40_000, ascents=2, seconds=6.0),
     mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=2, seconds=3.0),
     examples=120,
     mutant_examples=60,

@@ -97,10 +97,11 @@ def finding(table: pandas.DataFrame) -> Finding:
         numbers[f"{name}: AEPO targets held"] = float(len(held))
         numbers[f"{name}: AEPO targets"] = float(len(tails))
         numbers[f"{name}: AEPO lowest reward"] = reward
+        answers = "one right answer" if size == 1 else f"{size} right answers"
         pieces.append(
-            f"{name}: a bonus collapses entropy {_range(shares['collapsed'], 'up to')}, lets wrong "
-            f"answers win {_range(shares['exploded'], 'from')}; AEPO holds {len(held)} of "
-            f"{len(tails)} targets at a reward of {reward:.3f} or more"
+            f"With {answers}, entropy collapses {_range(shares['collapsed'], 'up to')} and wrong "
+            f"answers win {_range(shares['exploded'], 'from')}, while AEPO holds {len(held)} of "
+            f"{len(tails)} targets and a reward of at least {reward:.3f}"
         )
     several = [s for s in sorted(table["right_answers"].unique()) if s > 1]
     extremes = all(
@@ -129,8 +130,8 @@ def _range(shares: pandas.Series, word: str) -> str:
     """The coefficients at which every start does so, in words."""
     every = shares.index[shares == 1]
     if not len(every):
-        return "at no coefficient tried"
-    return f"{word} coefficient {(every.max() if word == 'up to' else every.min()):g}"
+        return "at no bonus tried"
+    return f"{word} a bonus of {(every.max() if word == 'up to' else every.min()):g}"
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -194,7 +194,7 @@ def _legend(panel: Axes, rules: list[str]) -> None:
 
 FIGURE = PaperFigure(
     name="entropy-audit",
-    source="this project",
+    source="This project",
     title="forecast against measured entropy change",
     paper="Nothing: the theorems' assumptions were not measured on a model.",
     ours="One point an optimizer step, or a token where few steps were audited; the dashed line is "

@@ -164,7 +164,7 @@ def _constant_line(panel: object, table: pandas.DataFrame) -> None:
 
 FIGURE = PaperFigure(
     name="small-transformer-training",
-    source="this project",
+    source="This project",
     title="the same rules train a small transformer",
     paper="Entropy collapses under GRPO and is held by AEPO (AEPO, Figures 1 and 4).",
     ours="A 0.8 M-parameter Llama, trained through TRL with the update rules of the simulator.",

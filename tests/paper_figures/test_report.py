@@ -68,7 +68,8 @@ def test_a_claim_shows_verdict_proof_steps_evidence_and_counterexample(tmp_path:
     """Something the ledger holds and the reader does not see."""
     write_ledger(tmp_path)
     theory = section(render(tmp_path), "theory")
-    for text in ("repaired", "printed proof: gap", "Proof, for any number of actions", "Chebyshev", "Wrong variants", "12,345",
+    for text in ("repaired", "printed proof: gap", "Proof, for any number of actions", "Chebyshev",
+                 "Wrong variants", "12,345",
                  "[-0.5 +/- 1e-9]", "n is at least 2", "search"):
         assert text in theory
 

@@ -142,6 +142,20 @@ def test_stages_run_side_by_side_where_lanes_and_memory_allow(
     assert all(saw.values()) == together
 
 
+def test_the_longest_chain_starts_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short download started last, with the longest stage of all waiting for it."""
+    order = tmp_path / "order"
+    note = f"open({str(order)!r}, 'a').write({{!r}} + ' ')"
+    made = [
+        script(tmp_path, name, note.format(name), seconds=seconds, needs=needs)
+        for name, seconds, needs in (
+            ("middling", 30.0, ()), ("fetch", 1.0, ()), ("long", 100.0, ("fetch",))
+        )
+    ]
+    assert run(monkeypatch, tmp_path, made, lanes=1) == 0
+    assert order.read_text().split() == ["fetch", "long", "middling"]
+
+
 def test_an_interrupted_job_stops_its_stages_and_resumes(tmp_path: Path) -> None:
     """A stage left running, or half a result kept, after Ctrl-C."""
     driver = tmp_path / "driver.py"

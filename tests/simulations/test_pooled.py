@@ -1,7 +1,7 @@
-"""The closed forms are the update rules: the same step as the rule gives on listed rows.
+"""Two rows a state give the step of all rows: guards pooled.py and `UpdateRule.pools_equal_rewards`.
 
-Guards against a second, diverging copy of a rule: every rule of `update_rules.RULES`, every option
-that the closed form claims to cover, exact and sampled, on several states at once.
+Every rule of `update_rules.RULES` and every option that promises to pool, exact and sampled, on
+several states at once; and the rules that must not be pooled.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 
 from entropy_theory.tabular import logit_step
 from entropy_theory.update_rules import RULES, combine, get
-from simulations import closed_form
+from simulations import pooled
 from simulations.engine import Dynamics, Runs
 from simulations.problems import Bandit
 from simulations.sampling import Samples
@@ -22,7 +22,7 @@ EXACT = {
     "grpo": EXPECTED,
     "grpo, sample deviation": get("grpo", group_size=8, std_ddof=1),
     "grpo, token mean": get("grpo", normalization="token-mean", group_size=4),
-    "grpo, dr": get("grpo", normalization="dr-grpo", group_size=4),
+    "grpo, dr": get("grpo", normalization="dr-grpo", group_size=4, max_length=3),
     "entropy-bonus": get("entropy-bonus", coefficient=0.3, base=EXPECTED),
     "aepo": get("aepo", alpha=0.7, base=EXPECTED),
     "aepo, positives": get("aepo", normalize="positives", base=EXPECTED),
@@ -36,7 +36,6 @@ SAMPLED = {
     "reinforce": get("reinforce"),
     "reinforce group-normalized": get("reinforce", estimator="group-normalized"),
     "grpo": get("grpo"),
-    "grpo, sample deviation": get("grpo", std_ddof=1),
     "entropy-bonus": get("entropy-bonus", coefficient=0.3),
     "aepo": get("aepo", alpha=0.7),
     "aepo, positives": get("aepo", normalize="positives"),
@@ -55,7 +54,7 @@ def a_run(rule, samples=None, temperature=None, runs=9):
 
 
 def assert_same_step(run):
-    assert closed_form.coefficients(run.rule, run.ordinary, run.tempered) is not None
+    assert pooled.coefficients(run.rule, run.ordinary, run.tempered) is not None
     by_rows = logit_step(run.logits, run.token_batch(), run.rule)
     # Both sum a few dozen products of order 1: rounding is some 1e-15.
     np.testing.assert_allclose(run.direction(), by_rows, atol=1e-13, rtol=1e-12)
@@ -82,13 +81,13 @@ def test_tempered_rows_alone(samples):
     assert_same_step(a_run(get("reinforce"), samples, temperature=1.7))
 
 
-def test_options_beyond_the_closed_form_fall_back_to_the_rule():
+def test_rules_that_count_rows_are_given_every_row():
     for rule, samples in (
-        (get("grpo", normalization="dr-grpo", max_length=3), None),
+        (get("grpo", std_ddof=1), Samples(group_size=4)),
         (get("reinforce", estimator="leave-one-out"), Samples(group_size=4)),
     ):
         run = a_run(rule, samples)
-        assert closed_form.coefficients(rule, run.ordinary, run.tempered) is None
+        assert pooled.coefficients(rule, run.ordinary, run.tempered) is None
         expected = logit_step(run.logits, run.token_batch(), rule)
         np.testing.assert_array_equal(run.direction(), expected)
         assert np.abs(expected).max() > 1e-3
