@@ -70,7 +70,7 @@ class TrainConfig:
     max_grad_norm: float = 1.0
     """Gradients are scaled down to this norm; 0 leaves them as they are."""
     micro_batches: int = 1
-    """Parts that a step's rows are worked off in, to save memory."""
+    """Parts that a step's rows are worked off in: more take less memory, and one more forward pass."""
     max_new_tokens: int | None = None
     """Longest completion, in tokens; the task's own limit by default."""
     chat_template: bool = False

