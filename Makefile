@@ -14,12 +14,13 @@ help:  ## this list
 setup: .venv/ready  ## the virtual environment
 
 # The stamp is written last, and taken away before an update: an interrupted set-up starts afresh.
-# Bytecode is compiled when a module is first imported, not for every module that is installed.
+# Only modules that are used are compiled (by importing them), not the many more that come along.
 .venv/ready: pyproject.toml constraints.txt
 	@if [ -e $@ ]; then rm $@; else rm -rf .venv; fi
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[llm,dev]'
+	$(BIN)/python -c 'import llm_bridge.training, simulations.experiments, paper_figures.report'
 	touch $@
 
 reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFILE=smoke|default|full)

@@ -162,7 +162,8 @@ class _Groups:
 
     def mean(self, column: Array) -> Array:
         """Weighted mean of each row's group; the first position stands for the sequence."""
-        weighted = self._sum(self._weight * column[..., :1])
+        first = self._xp.where(self._present, column[..., :1], self._xp.zeros_like(self._weight))
+        weighted = self._sum(self._weight * first)
         total = self._xp.where(self._total > 0, self._total, self._xp.ones_like(self._total))
         return weighted / total
 

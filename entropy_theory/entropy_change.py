@@ -21,7 +21,6 @@ from typing import Any
 from entropy_theory.policy import (
     Array,
     as_float_array,
-    check_temperature,
     entropy,
     log_softmax,
     namespace,
@@ -187,10 +186,11 @@ def sign_change_temperature(logits: Array, correct: Array) -> Array:
     xp = namespace(logits)
     shifted = _finite_shifted(xp, logits)
     excess, _ = _covariance_excess(xp, logits)
-    excess = xp.where(correct, excess, xp.zeros_like(excess))
-    low = xp.full_like(shifted, -math.inf)
-    depth = shifted - xp.max(xp.where(correct, shifted, low), axis=-1, keepdims=True)
-    depth = xp.where(correct, depth, xp.zeros_like(depth))
+    # An action never taken has no part in F, whatever the temperature.
+    counted = correct & xp.isfinite(logits)
+    excess = xp.where(counted, excess, xp.zeros_like(excess))
+    top = xp.max(xp.where(counted, shifted, xp.full_like(shifted, -math.inf)), axis=-1, keepdims=True)
+    depth = xp.where(counted, shifted - top, xp.zeros_like(shifted))
 
     def fall(inverse_temperature: Array) -> Array:
         """Has the sign of -F at this 1/T: positive where entropy falls."""
@@ -198,9 +198,10 @@ def sign_change_temperature(logits: Array, correct: Array) -> Array:
 
     at_infinite = xp.sum(excess, axis=-1)
     at_zero = xp.sum(xp.where(depth == 0, excess, xp.zeros_like(excess)), axis=-1)
-    # log(1/T) between these covers every T that float64 can hold beside a logit gap.
-    lower = xp.full_like(at_zero, -100.0)
-    upper = xp.full_like(at_zero, 100.0)
+    # log(1/T) within this covers every T that matters beside a logit gap, without overflow.
+    limit = min(100.0, math.log(float(xp.finfo(logits.dtype).max)) / 2)
+    lower = xp.full_like(at_zero, -limit)
+    upper = xp.full_like(at_zero, limit)
     for _ in range(70):
         middle = (lower + upper) / 2
         falls = fall(xp.exp(middle)) > 0
@@ -272,7 +273,6 @@ def _centered(xp: Any, probabilities: Array, values: Array) -> Array:
 
 def _covariance_excess(xp: Any, logits: Array) -> tuple[Array, Array]:
     """(c - C, c), each [..., actions]: c_a = Cov_pi(z, delta_a) and its mean C under pi."""
-    check_temperature(1.0)
     probabilities = softmax(logits)
     own = probabilities * _centered(xp, probabilities, _finite_shifted(xp, logits))
     return _centered(xp, probabilities, own), own

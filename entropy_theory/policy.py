@@ -83,7 +83,10 @@ def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
     if logits.ndim == 0 or logits.shape[-1] == 0:
         raise ValueError(f"logits need at least one action on the last axis, got {logits.shape}")
     check_temperature(temperature)
-    top = xp.max(logits, axis=-1, keepdims=True)
+    # One index for the shift and for the term left out below: among ties torch's max spreads its
+    # gradient, which would leave a wrong one at every tie (a uniform start, for one).
+    top_index = xp.argmax(logits, axis=-1, keepdims=True)
+    top = xp.take_along_axis(logits, top_index, axis=-1)
     # NaN and +inf reach the maximum, and a state of -inf alone has -inf for it.
     if not bool(xp.all(xp.isfinite(top))):
         raise ValueError(
@@ -95,12 +98,14 @@ def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
     if not (isinstance(temperature, (int, float)) and temperature == 1.0):
         divisor = xp.asarray(temperature, dtype=logits.dtype)
         divisor = divisor[..., None] if divisor.ndim else divisor
+        # A temperature that underflows in the dtype is its smallest number.
+        divisor = xp.clip(divisor, float(xp.finfo(logits.dtype).smallest_normal))
         # An action never taken stays so at every temperature; -inf / inf would be NaN.
         never = shifted == -math.inf
         shifted = xp.where(never, shifted, xp.where(never, xp.zeros_like(shifted), shifted) / divisor)
     exponentials = xp.exp(shifted)
     # The sum over all but one maximal action: log1p of it keeps digits that log(1 + sum) loses.
-    is_top = _is_first_maximum(xp, logits)
+    is_top = top_index == xp.arange(logits.shape[-1], device=array_api_compat.device(logits))
     rest = xp.sum(xp.where(is_top, xp.zeros_like(exponentials), exponentials), axis=-1,
                   keepdims=True)
     return ShiftedLogits(shifted, exponentials, xp.log1p(rest))
@@ -216,12 +221,6 @@ def covariance(probabilities: Array, x: Array, y: Array) -> Array:
     mean_x = xp.sum(probabilities * x, axis=-1, keepdims=True)
     mean_y = xp.sum(probabilities * y, axis=-1, keepdims=True)
     return xp.sum(probabilities * (x - mean_x) * (y - mean_y), axis=-1)
-
-
-def _is_first_maximum(xp: Any, logits: Array) -> Array:
-    """One-hot mask [..., actions] of the first maximal action."""
-    index = xp.argmax(logits, axis=-1, keepdims=True)
-    return index == xp.arange(logits.shape[-1], device=array_api_compat.device(logits))
 
 
 def _first_bad_state(xp: Any, logits: Array, top: Array) -> str:

@@ -32,7 +32,7 @@ def listing(logits: Array, reward: Array, *, temperature: Array | None = None) -
         group, with ``entropy``, ``sampling_temperature``, ``tempered``, ``state`` and ``action``.
 
     Raises:
-        ValueError: as `policy.shift_logits`; NaN reward.
+        ValueError: as `policy.shift_logits`; logits without a state axis.
     """
     logits = as_float_array(logits)
     xp = namespace(logits)

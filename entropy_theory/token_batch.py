@@ -38,7 +38,8 @@ OPTIONAL_COLUMNS = (
 class TokenBatch:
     """Per-token statistics of one optimizer step (or of any cut of it), [..., sequences, positions].
 
-    Raises ValueError when two columns differ in shape; the message names them.
+    Raises ValueError when two columns differ in shape or the mask is not boolean; the message names
+    them.
     """
 
     log_prob: Array
@@ -85,12 +86,7 @@ class TokenBatch:
         shape = self.log_prob.shape
         if len(shape) < 2:
             raise ValueError(f"columns are [..., sequences, positions], log_prob has shape {shape}")
-        for name, column in self._columns():
-            if column.shape != shape:
-                raise ValueError(
-                    f"column '{name}' has shape {tuple(column.shape)}, "
-                    f"'log_prob' has {tuple(shape)}"
-                )
+        _check_columns(shape, self._columns())
 
     def _columns(self) -> list[tuple[str, Array]]:
         named = [(name, getattr(self, name)) for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS]
@@ -99,8 +95,19 @@ class TokenBatch:
         )
 
     def replace(self, **changes: Any) -> TokenBatch:
-        """A copy with some fields replaced."""
-        return dataclasses.replace(self, **changes)
+        """A copy with some fields replaced; only the new columns are checked."""
+        if "log_prob" in changes or not changes.keys() <= _FIELDS:
+            return dataclasses.replace(self, **changes)
+        copy = object.__new__(TokenBatch)
+        for name in _FIELDS:
+            object.__setattr__(copy, name, changes.get(name, getattr(self, name)))
+        columns = [(name, changes[name]) for name in changes if name in _COLUMNS]
+        new = changes.get("prepared", {})
+        columns += [(name, new[name]) for name in new if name not in self.prepared]
+        _check_columns(
+            self.log_prob.shape, [(name, column) for name, column in columns if column is not None]
+        )
+        return copy
 
     def with_prepared(self, **columns: Array) -> TokenBatch:
         """A copy with columns added to ``prepared``."""
@@ -134,6 +141,20 @@ class TokenBatch:
     def is_ordinary(self) -> Array:
         """Boolean [..., sequences, positions]: masked tokens of the ordinary rows."""
         return self.mask & ~self.is_tempered
+
+
+_FIELDS = frozenset(field.name for field in dataclasses.fields(TokenBatch))
+_COLUMNS = frozenset(REQUIRED_COLUMNS + OPTIONAL_COLUMNS)
+
+
+def _check_columns(shape: Any, columns: list[tuple[str, Array]]) -> None:
+    for name, column in columns:
+        if name == "mask" and column.dtype != namespace(column).bool:
+            raise ValueError(f"column 'mask' must be boolean, got dtype {column.dtype}")
+        if column.shape != shape:
+            raise ValueError(
+                f"column '{name}' has shape {tuple(column.shape)}, 'log_prob' has {tuple(shape)}"
+            )
 
 
 def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -83,7 +84,7 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
     ]
     began = time.monotonic()
     previous = _previous(build)
-    with Progress(runs, lanes) as progress:
+    with _termination_interrupts(), Progress(runs, lanes) as progress:
         try:
             while not all(run.settled for run in runs):
                 _settle(runs)
@@ -98,6 +99,16 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
             _write_summary(profile, build, runs, time.monotonic() - began)
         progress.update()
     return 1 if any(run.status == "failed" for run in runs) else 0
+
+
+@contextlib.contextmanager
+def _termination_interrupts() -> Iterator[None]:
+    """A polite kill is an interrupt: the stages are stopped, what is finished is kept."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _settle(runs: list[Run]) -> None:
@@ -171,10 +182,10 @@ def _previous(build: Path) -> dict[str, Any]:
 
 def _launch(run: Run, build: Path) -> None:
     stage = run.stage
-    if not stage.always:
-        if _read_stamp(stage, build).get("key") != stage.key:
-            _remove_outputs(stage)
-        write_json(_stamp(stage, build), {"key": stage.key, "finished": False})
+    stamp = _read_stamp(stage, build)
+    _end_orphan(stamp, stage)
+    if not stage.always and stamp.get("key") != stage.key:
+        _remove_outputs(stage)
     run.log.parent.mkdir(parents=True, exist_ok=True)
     environment = {
         **os.environ,
@@ -190,6 +201,21 @@ def _launch(run: Run, build: Path) -> None:
             stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
         )
     run.status, run.started = "running", time.monotonic()
+    write_json(
+        _stamp(stage, build), {"key": stage.key, "finished": False, "pid": run.process.pid}
+    )
+
+
+def _end_orphan(stamp: dict[str, Any], stage: Stage) -> None:
+    """End what a job that was killed outright left running, or two would write the same files."""
+    pid = stamp.get("pid")
+    try:
+        running = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
+    except OSError:  # no such process; or no /proc, where nothing can be known
+        return
+    if running.split("\0")[1:-1] == list(stage.arguments):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(int(str(pid)), signal.SIGKILL)
 
 
 def _remove_outputs(stage: Stage) -> None:
@@ -216,8 +242,7 @@ def _collect(run: Run, build: Path) -> bool:
     missing = [str(path) for path in run.stage.outputs if not path.exists()]
     if code == 0 and not missing:
         run.status = "done"
-        if not run.stage.always:
-            write_json(_stamp(run.stage, build), {"key": run.stage.key, "finished": True})
+        write_json(_stamp(run.stage, build), {"key": run.stage.key, "finished": True})
         return True
     why = _last_line(run.log) if code else f"it left no {', '.join(missing)}"
     if run.stage.may_skip:

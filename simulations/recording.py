@@ -44,6 +44,21 @@ class Trajectory:
     forecasts: Forecasts | None = None
     """Of each recorded step but the last, if asked for."""
 
+    def take_runs(self, index: np.ndarray) -> Trajectory:
+        """The trajectory of some of the runs."""
+        by_run = ("final_logits", "tail_entropy", "tail_reward", "tail_spread", "tail_switches")
+        by_record = ("entropy", "reward", "entropy_within_correct", "temperature")
+        taken = {name: getattr(self, name)[index] for name in by_run}
+        taken |= {name: getattr(self, name)[:, index] for name in by_record}
+        if self.logits.size:
+            taken["logits"] = self.logits[:, index]
+        if self.forecasts is not None:
+            names = [field.name for field in dataclasses.fields(Forecasts)]
+            taken["forecasts"] = Forecasts(
+                **{name: getattr(self.forecasts, name)[:, index] for name in names}
+            )
+        return dataclasses.replace(self, **taken)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecasts:

@@ -40,7 +40,7 @@ def claims_in_file(path: str | Path) -> dict[str, Claim]:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script's own sys.exit(0) is no verdict
         raise ValueError(f"{path} cannot be imported ({type(error).__name__}: {error})") from error
     found = _by_id(claims_of(module))
     if not found:

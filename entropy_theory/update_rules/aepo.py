@@ -19,16 +19,17 @@ The paper prints no alpha. The default 1 gives both batches the same total weigh
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
+
+import numpy as np
 
 from entropy_theory.controllers import TemperatureSwitch
 from entropy_theory.policy import Array, namespace
 from entropy_theory.token_batch import TokenBatch, sequence_weight
 from entropy_theory.update_rules.clipped_ratio import length_factor, ratio, unclipped
 from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.rule import UpdateRule, per_run
 
 ABLATIONS = ("none", "untempered", "advantage")
 
@@ -39,8 +40,8 @@ class Aepo(UpdateRule):
 
     name: ClassVar[str] = "aepo"
     requires: ClassVar[tuple[str, ...]] = ("sampling_temperature",)
-    alpha: float = 1.0
-    """Weight of the second batch's REINFORCE term."""
+    alpha: Array = 1.0
+    """Weight of the second batch's REINFORCE term; a number, or one a run."""
     temperature_high: float = 1.2
     temperature_low: float = 0.8
     target: float = 0.5
@@ -63,7 +64,7 @@ class Aepo(UpdateRule):
         ):
             if value not in known:
                 raise ValueError(f"unknown {name} '{value}': use one of {', '.join(known)}")
-        if not (math.isfinite(self.alpha) and self.alpha >= 0):
+        if not np.all(np.isfinite(self.alpha) & (np.asarray(self.alpha) >= 0)):
             raise ValueError(f"alpha must be finite and at least 0, got {self.alpha}")
         self.controller()
 
@@ -90,7 +91,7 @@ class Aepo(UpdateRule):
         if self.normalize == "positives":
             share = self._positive_share(batch)
             gain = gain / xp.where(share > 0, share, xp.ones_like(share))[..., None, None]
-        gain = xp.where(rows, self.alpha * gain, xp.zeros_like(gain))
+        gain = xp.where(rows, per_run(self.alpha, gain) * gain, xp.zeros_like(gain))
         ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
         return batch.with_prepared(**ordinary.prepared, **{"aepo.gain": gain})
 

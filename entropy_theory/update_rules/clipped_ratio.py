@@ -11,12 +11,16 @@ NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")
 
 
 def ratio(batch: TokenBatch) -> Array:
-    """pi / pi_old at the sampled tokens, both at temperature 1; 1 on tokens outside the mask."""
+    """pi / pi_old at the sampled tokens, both at temperature 1; 1 on tokens outside the mask.
+
+    Capped at the root of the largest float, so that an advantage of 0 times it is 0, not NaN.
+    """
     xp = namespace(batch.log_prob)
     counts = batch.mask & xp.isfinite(batch.log_prob) & xp.isfinite(batch.old_log_prob)
     zeros = xp.zeros_like(batch.log_prob)
-    return xp.exp(xp.where(counts, batch.log_prob, zeros) - xp.where(
-        counts, batch.old_log_prob, zeros))
+    log_ratio = xp.where(counts, batch.log_prob, zeros) - xp.where(
+        counts, batch.old_log_prob, zeros)
+    return xp.exp(xp.clip(log_ratio, max=math.log(float(xp.finfo(zeros.dtype).max)) / 2))
 
 
 def unclipped(ratio: Array, advantage: Array, clip_low: float, clip_high: float) -> Array:

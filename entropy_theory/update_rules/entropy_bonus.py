@@ -9,15 +9,16 @@ uniform one: entropy collapses or explodes (AEPO, Figure 3).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from entropy_theory.policy import Array, namespace
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import length_factor
 from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.update_rules.rule import UpdateRule, per_run
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,17 +26,20 @@ class EntropyBonus(UpdateRule):
     """The base rule's scores, and the state term {"entropy": coefficient} on ordinary rows."""
 
     name: ClassVar[str] = "entropy-bonus"
-    coefficient: float = 0.015
-    """lambda; 0.015 is the Entropy-Reg baseline of AEPO's Table 4."""
+    coefficient: Array = 0.015
+    """lambda, a number or one a run; 0.015 is the Entropy-Reg baseline of AEPO's Table 4."""
     base: UpdateRule = field(default_factory=Grpo)
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.coefficient):
+        if not np.all(np.isfinite(self.coefficient)):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
 
     @property
     def pools_equal_rewards(self) -> bool:
         return self.base.pools_equal_rewards
+
+    def controller(self) -> Any | None:
+        return self.base.controller()
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
@@ -48,7 +52,8 @@ class EntropyBonus(UpdateRule):
 
     def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
         terms = dict(self.base.state_terms(batch))
-        bonus = self.coefficient * batch.prepared["entropy-bonus.factor"]
+        factor = batch.prepared["entropy-bonus.factor"]
+        bonus = per_run(self.coefficient, factor) * factor
         terms["entropy"] = terms["entropy"] + bonus if "entropy" in terms else bonus
         return terms
 

@@ -47,6 +47,10 @@ class Grpo(UpdateRule):
         lookup(dict.fromkeys(NORMALIZATIONS), self.normalization, "normalization")
         if self.std_ddof not in (0, 1):
             raise ValueError(f"std_ddof must be 0 or 1, got {self.std_ddof}")
+        for name, value, least in (("group_size", self.group_size, 2),
+                                   ("max_length", self.max_length, 1)):
+            if value is not None and not (isinstance(value, int) and value >= least):
+                raise ValueError(f"{name} must be None or an integer of at least {least}, got {value}")
 
     @property
     def pools_equal_rewards(self) -> bool:

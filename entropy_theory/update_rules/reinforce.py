@@ -13,7 +13,7 @@ from typing import ClassVar
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules.clipped_ratio import length_factor
+from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, length_factor
 from entropy_theory.update_rules.rule import UpdateRule
 from entropy_theory.user_errors import lookup
 
@@ -31,6 +31,7 @@ class Reinforce(UpdateRule):
 
     def __post_init__(self) -> None:
         lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
+        lookup(dict.fromkeys(NORMALIZATIONS), self.normalization, "normalization")
 
     @property
     def pools_equal_rewards(self) -> bool:

@@ -92,10 +92,21 @@ class UpdateRule:
         return batch if f"{self.name}.prepared" in batch.prepared else self.prepare(batch)
 
 
+def per_run(value: Array, like: Array) -> Array:
+    """An option that is a number or one number a run [...], ready to multiply columns like ``like``."""
+    if isinstance(value, (int, float)):
+        return value
+    return namespace(like).asarray(value, dtype=like.dtype)[..., None, None]
+
+
 def _check_values(batch: TokenBatch, names: tuple[str, ...]) -> None:
     xp = namespace(batch.log_prob)
     if not bool(xp.all(xp.any(batch.mask, axis=(-2, -1)))):
         raise ValueError("the mask is False everywhere: the batch has no response token")
+    # A sum is finite only if its terms are: one look at the usual batch, where all is well.
+    total = batch.log_prob + batch.old_log_prob + batch.reward + batch.weight
+    if not names and bool(xp.all(xp.isfinite(total) | ~batch.mask)):
+        return
     for name in ("log_prob", "old_log_prob", "reward", "weight", *names):
         column = getattr(batch, name)
         # An action of probability 0 in an exact listing has log-probability -inf and weight 0.

@@ -34,7 +34,7 @@ class Verdict:
         printed_proof: one of `PRINTED_PROOFS`.
         counterexample: exact data of the simplest certified violation, or None.
         problems: what keeps the evidence from being trusted (surviving mutants, errors, a failed
-            step), one line each; empty for a clean run.
+            step, a check that was not run), one line each; empty for a clean run.
     """
 
     statement: str
@@ -80,6 +80,12 @@ def _problems(
     ]
     named = {e.name for e in evidence if e.method == "mutant"}
     found += [f"mutant '{m.name}' was not run" for m in claim.mutants if m.name not in named]
+    if not named:
+        found.append("no mutant was run")
+    if claim.convergence is not None and all(e.method != "convergence" for e in evidence):
+        found.append("the order of the remainder was not measured")
+    refuting = {e.name for e in evidence if e.target == "negation"}
+    found += [f"negation '{s.name}' was not run" for s in claim.negation if s.name not in refuting]
     if counterexample is not None and _is_proved(claim.statement.proof, evidence, "statement"):
         found.append("a proof and a counterexample at once: one of the checkers is wrong")
     return found
@@ -88,7 +94,7 @@ def _problems(
 def _is_problem(e: Evidence) -> bool:
     if e.outcome == "error":
         return True
-    if e.method in ("mutant", "convergence"):
+    if e.method in ("mutant", "convergence") or e.target == "negation":
         return e.outcome != "pass"
     if e.outcome != "fail" or e.target == "printed proof":
         return False

@@ -17,7 +17,9 @@ target no policy can reach) shows how far that is from each start: ``reach``.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,7 +91,7 @@ PROFILES = {
 
 def work(config: Config) -> int:
     """Engine steps in all."""
-    return (len(config.alphas) + 1) * config.steps + 2 * config.sampled_steps
+    return 2 * config.steps + 2 * config.sampled_steps
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
@@ -102,8 +104,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     grid = Grid(problems, config.n_starts, "target", (*config.targets, never), seed)
     targets = list(config.targets)
     outcomes = []
-    for alpha in config.alphas:
-        run = _run(grid, _aepo(config, alpha, config.group_size), config, seed, progress)
+    for alpha, run in _scan(grid, config, seed, progress):
         outcome = grid.unflatten(_outcome(run, grid, config))
         reach = outcome.tail_entropy.sel(target=never, drop=True)
         outcomes.append(outcome.sel(target=targets).assign(reach=reach))
@@ -127,7 +128,21 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     return dataset
 
 
-def _aepo(config: Config, alpha: float, group_size: int | None) -> UpdateRule:
+def _scan(
+    grid: Grid, config: Config, seed: int, progress: Progress
+) -> Iterator[tuple[float, Trajectory]]:
+    """AEPO on the whole grid at each alpha, all runs at once."""
+    copies = dataclasses.replace(grid, values=grid.values * len(config.alphas))
+    alphas = np.broadcast_to(
+        np.repeat(config.alphas, len(grid.values)), (*grid.shape[:2], len(copies.values))
+    ).ravel()
+    run = _run(copies, _aepo(config, alphas, config.group_size), config, seed, progress)
+    for alpha in config.alphas:
+        part = run.take_runs(np.flatnonzero(alphas == alpha))
+        yield alpha, part
+
+
+def _aepo(config: Config, alpha: float | np.ndarray, group_size: int | None) -> UpdateRule:
     return get(
         "aepo",
         alpha=alpha,

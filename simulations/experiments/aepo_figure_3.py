@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from entropy_theory.update_rules import UpdateRule, get
+from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
 from simulations.grid import Grid
 from simulations.problems import Bandit
@@ -57,7 +57,7 @@ PROFILES = {
 
 def work(config: Config) -> int:
     """Engine steps in all."""
-    return (len(config.coefficients) + 1) * config.steps
+    return 2 * config.steps
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
@@ -65,10 +65,12 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     problems = tuple(Bandit(n_actions=config.n_actions, n_correct=m) for m in config.right_answers)
     base = get("grpo", group_size=config.group_size)
 
-    def run(rule: UpdateRule, axis: str, values: tuple[float, ...]) -> xr.Dataset:
+    def run(name: str, axis: str, values: tuple[float, ...], **options: float) -> xr.Dataset:
         grid = Grid(problems, config.n_starts, axis, values, seed)
+        if axis == "coefficient":
+            options["coefficient"] = grid.run_values
         dynamics = Dynamics(
-            rule=rule,
+            rule=get(name, base=base, **options),
             learning_rate=config.learning_rate,
             steps=config.steps,
             targets=tuple(grid.run_values.tolist()) if axis == "target" else None,
@@ -80,14 +82,8 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         curves = grid.curves(trajectory, ("entropy", "reward", "entropy_within_correct"))
         return curves.merge(grid.unflatten(tail))
 
-    bonus = xr.concat(
-        [
-            run(get("entropy-bonus", coefficient=c, base=base), "coefficient", (c,))
-            for c in config.coefficients
-        ],
-        dim="coefficient",
-    )
-    aepo = run(get("aepo", alpha=config.alpha, base=base), "target", config.targets)
+    bonus = run("entropy-bonus", "coefficient", config.coefficients)
+    aepo = run("aepo", "target", config.targets, alpha=config.alpha)
     dataset = xr.merge(
         [
             bonus.rename({name: f"bonus_{name}" for name in bonus.data_vars}),

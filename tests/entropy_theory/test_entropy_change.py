@@ -209,3 +209,19 @@ def test_bad_input_is_named():
         entropy_change.exact(np.zeros(3), np.array([0.0, np.nan, 0.0]))
     with pytest.raises(ValueError, match="n_actions"):
         entropy_change.remainder_bound(0, np.zeros(3))
+
+
+def test_actions_never_taken_do_not_move_the_sign_change_temperature():
+    """Their share of F is 0 at every temperature, whether they count as correct or not."""
+    full = entropy_change.sign_change_temperature(np.array([0.0, 1.0]), mask(2, 1, 2))
+    masked = entropy_change.sign_change_temperature(np.array([0.0, 1.0, -np.inf]), mask(3, 1, 2, 3))
+    assert full == pytest.approx(1.0, rel=ROUNDING)
+    assert masked == pytest.approx(1.0, rel=ROUNDING)
+
+
+def test_sign_change_temperatures_in_float32():
+    """1/T must not overflow (warnings are errors here)."""
+    logits = np.arange(4, dtype=np.float32)
+    for correct, expected in ((mask(4, 1, 2, 3, 4), 1.0), (mask(4, 4), math.inf), (mask(4, 1), 0.0)):
+        found = entropy_change.sign_change_temperature(logits, correct)
+        assert found == pytest.approx(expected, rel=1e-5)

@@ -157,3 +157,20 @@ def test_temperature_must_be_positive(temperature):
 def test_removed_fraction_must_leave_an_action(fraction):
     with pytest.raises(ValueError, match="removed_fraction"):
         policy.clamped_entropy(np.zeros(3), fraction)
+
+
+@pytest.mark.parametrize("logits", [[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [3.0, 1.0, 3.0]])
+def test_torch_gradients_are_right_at_ties(logits):
+    """Every tabular model starts uniform; torch's max spreads its gradient over ties."""
+    z = torch.tensor(logits, dtype=torch.float64, requires_grad=True)
+    jacobian = torch.autograd.functional.jacobian(policy.log_softmax, z)
+    pi, log_pi = policy.softmax(np.array(logits)), policy.log_softmax(np.array(logits))
+    np.testing.assert_allclose(jacobian, np.eye(3) - pi, atol=8 * FLOAT64, rtol=0)
+    (gradient,) = torch.autograd.grad(policy.entropy(z), z)
+    expected = -pi * (log_pi + policy.entropy(np.array(logits)))
+    np.testing.assert_allclose(gradient, expected, atol=8 * FLOAT64, rtol=0)
+
+
+def test_a_temperature_that_underflows_in_float32_is_greedy():
+    """Dividing by its zero would give 0 / 0 at the most likely action."""
+    np.testing.assert_array_equal(policy.softmax(np.float32([1.0, 2.0]), 1e-50), [0.0, 1.0])

@@ -285,6 +285,9 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
         ("grpo", {"clip_low": -0.1}, "clip_low"),
         ("grpo", {"normalization": "mean"}, "unknown normalization"),
         ("grpo", {"std_ddof": 2}, "std_ddof"),
+        ("grpo", {"group_size": 1}, "group_size"),
+        ("grpo", {"max_length": 0}, "max_length"),
+        ("reinforce", {"normalization": "mean"}, "unknown normalization"),
         ("reinforce", {"estimator": "rlo"}, "unknown advantage estimator"),
         ("aepo", {"alpha": -1.0}, "alpha"),
         ("aepo", {"temperature_high": 0.5}, "above temperature_high"),
@@ -314,6 +317,35 @@ def test_bad_batches_are_named():
         grpo.prepare(batch.replace(mask=batch.mask & False))
     with pytest.raises(ValueError, match="'reward' has shape"):
         batch.replace(reward=batch.reward[:, :2])
+    with pytest.raises(ValueError, match="'mask' must be boolean"):
+        batch.replace(mask=batch.mask.astype(int))
     with pytest.raises(ValueError, match="at least two sequences"):
         lonely = batch.replace(group=np.arange(12)[:, None] * np.ones((12, 5), dtype=int))
         update_rules.get("reinforce", estimator="leave-one-out").prepare(lonely)
+
+
+def test_a_row_that_is_all_padding_does_not_touch_its_group():
+    """Distributed batches are padded with empty rows; 0 x NaN is NaN."""
+    batch = random_batch(15, second_batch=False)
+    mask = batch.mask.copy()
+    mask[3] = False
+    batch = batch.replace(mask=mask, weight=np.where(mask, 1 / mask.sum(), 0.0))
+    poisoned = batch.replace(reward=np.where(mask, batch.reward, np.nan))
+    for name, options in VARIANTS[2:5]:
+        rule = update_rules.get(name, **options)
+        np.testing.assert_array_equal(rule.scores(poisoned), rule.scores(batch))
+
+
+def test_a_ratio_that_overflows_gives_no_nan():
+    """exp(800) is inf, and 0 x inf, clipped or with an advantage of 0, is NaN."""
+    one = np.ones((2, 1))
+    batch = TokenBatch(log_prob=-one * 1e-9, old_log_prob=-800 * one, mask=one > 0, weight=one / 2,
+                       reward=np.array([[1.0], [0.0]]), advantage=one,
+                       sampling_temperature=np.array([[1.0], [1.2]]))
+    assert (update_rules.get("aepo").scores(batch) == 0).all()
+    assert np.isfinite(update_rules.get("aepo").scores(to_torch(batch)).numpy()).all()
+
+
+def test_the_entropy_bonus_keeps_the_second_batch_of_its_base():
+    rule = update_rules.get("entropy-bonus", base="aepo")
+    assert rule.controller() == update_rules.get("aepo").controller()

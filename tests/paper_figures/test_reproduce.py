@@ -156,39 +156,85 @@ def test_the_longest_chain_starts_first(tmp_path: Path, monkeypatch: pytest.Monk
     assert order.read_text().split() == ["fetch", "long", "middling"]
 
 
-def test_an_interrupted_job_stops_its_stages_and_resumes(tmp_path: Path) -> None:
-    """A stage left running, or half a result kept, after Ctrl-C."""
-    driver = tmp_path / "driver.py"
-    driver.write_text(
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from paper_figures import reproduce as runner\n"
-        "from tests.paper_figures.test_reproduce import script\n"
-        "build = Path(sys.argv[1])\n"
-        "slow = 'import time; time.sleep(float(open(\"%s/nap\").read()))' % build\n"
-        "made = [script(build, 'slow', slow), script(build, 'quick')]\n"
-        "runner.stages = lambda profile, folder: made\n"
-        "sys.exit(runner.reproduce('default', build))\n"
-    )
-    build = tmp_path / "build"
-    build.mkdir()
-    (build / "nap").write_text("60")
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-    command = [sys.executable, str(driver), str(build)]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not ((build / "slow.runs").exists() and (build / "quick").exists()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+class Job:
+    """A job of a slow and a quick stage in a process of its own, and the stage's process id."""
+
+    def __init__(self, folder: Path) -> None:
+        self.build = folder / "build"
+        self.build.mkdir()
+        driver = folder / "driver.py"
+        driver.write_text(
+            "import sys\n"
+            "from pathlib import Path\n"
+            "from paper_figures import reproduce as runner\n"
+            "from tests.paper_figures.test_reproduce import script\n"
+            "build = Path(sys.argv[1])\n"
+            "slow = 'import time; time.sleep(float(open(\"%s/nap\").read()))' % build\n"
+            "made = [script(build, 'slow', slow), script(build, 'quick')]\n"
+            "runner.stages = lambda profile, folder: made\n"
+            "sys.exit(runner.reproduce('default', build))\n"
+        )
+        self.command = [sys.executable, str(driver), str(self.build)]
+        self.environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start it with an endless slow stage; return when the quick one is done."""
+        (self.build / "nap").write_text("600")
+        process = subprocess.Popen(self.command, env=self.environment, stderr=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not ((self.build / "slow.runs").exists() and (self.build / "quick").exists()):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        return process
+
+    def slow_pid(self) -> int:
+        return int(json.loads((self.build / "stages" / "slow.json").read_text())["pid"])
+
+    def finish(self) -> int:
+        (self.build / "nap").write_text("0")
+        run = subprocess.run(self.command, env=self.environment, check=False, capture_output=True)
+        return run.returncode
+
+
+def is_running(pid: int) -> bool:
+    try:
+        # A zombie has ended; nobody has asked for its status yet.
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_job_stops_its_stages_and_resumes(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    """A stage left running, or half a result kept, after Ctrl-C or a polite kill."""
+    job = Job(tmp_path)
+    process = job.start()
+    stage = job.slow_pid()
+    process.send_signal(number)
     assert process.wait(timeout=30) != 0
-    assert outcomes(build)["slow"]["reason"] == "interrupted"
-    assert not (build / "slow").exists()
-    (build / "nap").write_text("0")
-    assert subprocess.run(command, env=environment, check=False, capture_output=True).returncode == 0
-    assert times_run(build, "slow") == 2
-    assert (build / "slow").exists()
+    assert not is_running(stage)
+    assert outcomes(job.build)["slow"]["reason"] == "interrupted"
+    assert not (job.build / "slow").exists()
+    assert job.finish() == 0
+    assert times_run(job.build, "slow") == 2
+    assert (job.build / "slow").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+def test_what_a_killed_job_left_running_is_ended_before_it_is_run_again(tmp_path: Path) -> None:
+    """Two processes of one stage that write the same files."""
+    job = Job(tmp_path)
+    process = job.start()
+    stage = job.slow_pid()
+    process.kill()
+    process.wait(timeout=30)
+    assert is_running(stage)
+    assert job.finish() == 0
+    assert not is_running(stage)
+    assert times_run(job.build, "slow") == 2
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -61,6 +61,19 @@ def assert_same_step(run):
     assert np.abs(by_rows).max() > 1e-3, "a comparison of zeros shows nothing"
 
 
+@pytest.mark.parametrize(
+    ("name", "option"), [("aepo", "alpha"), ("entropy-bonus", "coefficient")]
+)
+def test_an_option_with_one_value_a_run_is_each_runs_own(name, option):
+    """Runs of several alphas or coefficients are advanced together, and do not mix."""
+    values = np.linspace(0.1, 2, 9)
+    together = a_run(get(name, base=EXPECTED, **{option: values}))
+    assert_same_step(together)
+    for i, value in enumerate(values):
+        alone = a_run(get(name, base=EXPECTED, **{option: float(value)}))
+        np.testing.assert_array_equal(together.direction()[i], alone.direction()[i])
+
+
 def test_every_rule_is_covered():
     for rules in (EXACT, SAMPLED):
         assert set(RULES) <= {rule.name for rule in rules.values()}

@@ -81,8 +81,9 @@ def test_show():
          "duplicate claim id 'mine.entropy-bound'"),
         ("x = 1", 2, "no claim"),
         ("1 / 0", 2, "ZeroDivisionError"),
+        (TRUE_CLAIM + "raise SystemExit(0)", 2, "SystemExit"),
     ],
-    ids=["true", "false", "vacuous", "nan", "duplicate", "empty", "broken"],
+    ids=["true", "false", "vacuous", "nan", "duplicate", "empty", "broken", "exits"],
 )
 def test_check_a_file(tmp_path, text, status, expected):
     path = tmp_path / "my_claims.py"
