@@ -99,7 +99,8 @@ def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
         divisor = xp.asarray(temperature, dtype=logits.dtype)
         divisor = divisor[..., None] if divisor.ndim else divisor
         # A temperature that underflows in the dtype is its smallest number.
-        divisor = xp.clip(divisor, float(xp.finfo(logits.dtype).smallest_normal))
+        smallest = float(xp.finfo(logits.dtype).smallest_normal)
+        divisor = xp.where(divisor > smallest, divisor, smallest)
         # An action never taken stays so at every temperature; -inf / inf would be NaN.
         never = shifted == -math.inf
         shifted = xp.where(never, shifted, xp.where(never, xp.zeros_like(shifted), shifted) / divisor)

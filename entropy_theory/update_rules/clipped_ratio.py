@@ -20,7 +20,8 @@ def ratio(batch: TokenBatch) -> Array:
     zeros = xp.zeros_like(batch.log_prob)
     log_ratio = xp.where(counts, batch.log_prob, zeros) - xp.where(
         counts, batch.old_log_prob, zeros)
-    return xp.exp(xp.clip(log_ratio, max=math.log(float(xp.finfo(zeros.dtype).max)) / 2))
+    cap = math.log(float(xp.finfo(zeros.dtype).max)) / 2
+    return xp.exp(xp.where(log_ratio < cap, log_ratio, cap))
 
 
 def unclipped(ratio: Array, advantage: Array, clip_low: float, clip_high: float) -> Array:

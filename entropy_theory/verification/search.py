@@ -114,8 +114,8 @@ def search(
         best = -extremes[0][0] if extremes else float("nan")
         doubts = ""
         if attack.flagged or rechecked:
-            doubts = (f"; {attack.flagged} candidates in floats, the worst {rechecked} cleared by "
-                      "balls")
+            doubts = (f"; {attack.flagged} candidates in floats, the worst {rechecked} not confirmed "
+                      f"by balls ({attack.undecided} undecided)")
         return [Evidence(method="search", outcome="pass", **common,
                          detail=f"no violation: {hardness}; worst margin {best:.2e}{doubts}")]
     first, last = simplest or attack.violations[0], attack.violations[-1]
@@ -203,7 +203,7 @@ class _Attack:
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
-        self.cases = self.met = self.flagged = 0
+        self.cases = self.met = self.flagged = self.undecided = 0
         self.violations: list[Violation] = []
 
     def measure(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -220,6 +220,7 @@ class _Attack:
         certificate = certify.check_instance(self.statement, instance, ceiling=512)
         if certificate.status == "violated":
             self.violations.append((instance, certificate))
+        self.undecided += certificate.status == "undecided"
         return certificate.status == "violated"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -65,7 +66,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     problems = tuple(Bandit(n_actions=config.n_actions, n_correct=m) for m in config.right_answers)
     base = get("grpo", group_size=config.group_size)
 
-    def run(name: str, axis: str, values: tuple[float, ...], **options: float) -> xr.Dataset:
+    def run(name: str, axis: str, values: tuple[float, ...], **options: Any) -> xr.Dataset:
         grid = Grid(problems, config.n_starts, axis, values, seed)
         if axis == "coefficient":
             options["coefficient"] = grid.run_values

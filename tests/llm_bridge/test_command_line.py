@@ -124,8 +124,21 @@ def test_a_finished_run_is_not_computed_again(config, monkeypatch, capsys):
 
 def test_another_run_in_the_folder_is_not_touched(config):
     results.write_json(config.output / "run.json", {"status": "running", "options": {}})
+    step_log.StepLog(config.output / "metrics.jsonl").append({"step": 1})
     with pytest.raises(ValueError, match="holds a run with other options"):
         training.train(config)
+    assert len(numbers(config.output)) == 1
+
+
+@pytest.mark.parametrize("mistake", [{"task": "splitt"}, {"samples": 3, "micro_batches": 5}])
+def test_a_mended_command_may_use_the_folder_of_the_failed_one(config, mistake):
+    """A typo that was found after the folder was made does not take the folder."""
+    short = dataclasses.replace(config, steps=1, audit_every=0, save_every=0, save_model=False)
+    with pytest.raises(ValueError, match=r"splitt|does not divide"):
+        training.train(dataclasses.replace(short, **mistake))
+    found = training.train(short)
+    assert (found["status"], found["options"]["samples"]) == ("finished", 4)
+    assert results.read_json(config.output / "run.json")["options"] == found["options"]
 
 
 def test_a_half_written_line_is_dropped(tmp_path):
@@ -153,6 +166,9 @@ def test_rule_options():
         ({"rule_options": ("alpha",)}, "not of the form name=value"),
         ({"rule_options": ("alpha=much",)}, "alpha must be a number, got 'much'"),
         ({"rule_options": ("alpha=-1",)}, "alpha must be finite and at least 0"),
+        ({"rule_options": ("base=3",)}, "unknown update rule '3'"),
+        ({"rule": "grpo", "rule_options": ("normalization=3",)}, "unknown normalization '3'"),
+        ({"rule": "grpo", "rule_options": ("group_size=4",)}, "group_size .*exact expectation"),
         ({"task": "splitt"}, "did you mean split"),
         ({"model": "small-sumz"}, "did you mean small-sums"),
         ({"data": Path("nowhere.jsonl")}, "nowhere.jsonl"),

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 import transformers
 
@@ -101,6 +102,22 @@ def test_damaged_folder_is_named(small, tmp_path):
     """Weights missing beside a good config: one error, not a traceback from the library."""
     small[0].config.save_pretrained(tmp_path)
     small[1].save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match=r"cannot load model .*is the folder complete"):
+        models.load(str(tmp_path))
+
+
+@pytest.mark.parametrize("damage", ["cut short", "a tensor missing"])
+def test_damaged_weights_are_named(small, tmp_path, damage):
+    """transformers starts a missing tensor at random, with no more than a warning."""
+    for part in small:
+        part.save_pretrained(tmp_path)
+    weights = tmp_path / "model.safetensors"
+    if damage == "cut short":
+        weights.write_bytes(weights.read_bytes()[:-100])
+    else:
+        tensors = safetensors.torch.load(weights.read_bytes())
+        del tensors["model.layers.0.self_attn.q_proj.weight"]
+        safetensors.torch.save_file(tensors, weights, metadata={"format": "pt"})
     with pytest.raises(ValueError, match=r"cannot load model .*is the folder complete"):
         models.load(str(tmp_path))
 

@@ -71,7 +71,9 @@ def user_module(tmp_path, monkeypatch):
         "def short(prompts, completions, **columns):\n"
         "    return [1.0]\n"
         "def nan(prompts, completions, **columns):\n"
-        "    return [float('nan') for _ in completions]\n",
+        "    return [float('nan') for _ in completions]\n"
+        "def silent(prompts, completions, **columns):\n"
+        "    pass\n",
         encoding="utf-8",
     )
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -104,7 +106,8 @@ def test_reward_that_raises_is_reported_with_its_prompt():
     [
         ("my_rewards:short", "returned 1 rewards for 2 completions"),
         ("my_rewards:nan", "returned nan for prompt 'a'"),
-        ("my_rewards:lenght", "has no function 'lenght'; it has length, nan, picky, short"),
+        ("my_rewards:silent", "returned None: return a list of one number for each completion"),
+        ("my_rewards:lenght", "has no function 'lenght'; it has length, nan, picky, short, silent"),
         ("no_such_module_here:f", "cannot import module 'no_such_module_here'"),
     ],
 )

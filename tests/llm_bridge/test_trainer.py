@@ -242,6 +242,15 @@ def test_a_checkpoints_own_sampling_settings_are_refused(tmp_path, setting, valu
         tabular_trainer(tmp_path, update_rules.get("grpo"), model=model)
 
 
+@pytest.mark.parametrize("outer", ["entropy-bonus", "aepo"])
+def test_an_expectation_over_groups_is_refused(tmp_path, outer):
+    """On samples, group_size would put another estimator in the place of GRPO's, in silence."""
+    exact = update_rules.get("grpo", group_size=8)
+    for rule in (exact, update_rules.get(outer, base=exact), update_rules.combine(exact, exact)):
+        with pytest.raises(ValueError, match=r"group_size 8 .*exact expectation"):
+            tabular_trainer(tmp_path, rule)
+
+
 def test_a_generation_cut_between_optimizer_steps_is_refused(tmp_path):
     with pytest.raises(ValueError, match="steps_per_generation"):
         tabular_trainer(tmp_path, update_rules.get("grpo"), micro_batches=2,

@@ -57,7 +57,15 @@ def test_float_noise_alone_is_never_a_refutation():
                       if i.logits.dtype == float else 0 * i.logits[..., 0])
     (found,) = search(noisy, planted.POLICIES, EFFORT)
     assert found.outcome == "pass"
-    assert "cleared by balls" in found.detail
+    assert "not confirmed by balls (0 undecided)" in found.detail
+
+
+def test_a_candidate_that_balls_leave_undecided_is_not_called_cleared():
+    """A strict inequality that is an equality at ties: no precision decides an exact zero."""
+    strict = Statement(latex="H < log n", relation=">", margin=planted.AT_MOST_LOG_N.margin)
+    (found,) = search(strict, planted.POLICIES, EFFORT)
+    assert " undecided)" in found.detail
+    assert "(0 undecided)" not in found.detail
 
 
 def test_identities():
