@@ -37,6 +37,7 @@ def group_normalized(batch: TokenBatch, rows: Array, *, ddof: int = 0) -> Array:
     centered = batch.reward - group.mean(batch.reward)
     variance = group.mean(centered * centered)
     if ddof:
+        _check_equal_weights(batch, rows, "a standard deviation over G - 1")
         # In a group of one all rewards are equal, and its advantage is 0 whatever divides it.
         variance = variance * group.size / xp.where(group.size > ddof, group.size - ddof, 1.0)
     deviation = xp.sqrt(variance)
@@ -48,9 +49,10 @@ def group_normalized(batch: TokenBatch, rows: Array, *, ddof: int = 0) -> Array:
 def leave_one_out(batch: TokenBatch, rows: Array) -> Array:
     """R minus the mean of the group's other rewards (RLOO), for equally weighted samples.
 
-    Raises ValueError for a group of a single sequence: there are no others.
+    Raises ValueError for a group of a single sequence (there are no others) and for unequal weights.
     """
     xp = namespace(batch.reward)
+    _check_equal_weights(batch, rows, "leave-one-out")
     group = _Groups(batch, rows)
     if not bool(xp.all(xp.where(rows, group.size > 1, True))):
         raise ValueError("leave-one-out needs at least two sequences of each prompt, found one")
@@ -136,6 +138,20 @@ ESTIMATORS: dict[str, Callable[..., Array]] = {
     "group-normalized": group_normalized,
     "leave-one-out": leave_one_out,
 }
+
+
+def _check_equal_weights(batch: TokenBatch, rows: Array, what: str) -> None:
+    """Counting rows means nothing where a row stands for a probability, as in an exact listing."""
+    xp = namespace(batch.weight)
+    weight = sequence_weight(batch, rows)
+    largest = xp.max(weight, axis=-2)
+    smallest = xp.min(xp.where(weight > 0, weight, xp.full_like(weight, math.inf)), axis=-2)
+    # Weights are 1/N each: they differ by rounding at most.
+    if bool(xp.any(largest > smallest * (1 + 64 * float(xp.finfo(weight.dtype).eps)))):
+        raise ValueError(
+            f"{what} needs equally weighted samples, and these rows have different weights: for an "
+            "exact listing use std_ddof=0, or group_size for the expectation over sampled groups"
+        )
 
 
 class _Groups:

@@ -117,6 +117,10 @@ def coefficient_step(
     """As `logit_step`, from coefficients already multiplied by ``weight``."""
     xp = namespace(logits)
     n_states, n_actions = logits.shape[-2:]
+    for name, size in (("state", n_states), ("action", n_actions)):
+        index = getattr(batch, name)
+        if bool(xp.any((index < 0) | (index >= size))):
+            raise ValueError(f"column '{name}' must be in 0..{size - 1}, the logits' range")
     by_action = _sum_by_index(
         xp, weighted_scores, batch.state * n_actions + batch.action, n_states * n_actions
     )

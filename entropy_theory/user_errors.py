@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -33,6 +34,11 @@ def run_command(main: Callable[[], int | None]) -> None:
     """
     try:
         status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (`| head`) has what it wanted; nothing is left to say, and nowhere to say it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         status = 2

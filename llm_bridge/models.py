@@ -27,6 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import safetensors
 import torch
 import transformers
 
@@ -63,10 +64,16 @@ def load(
     local = os.path.isdir(source)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, local_files_only=local)
-        model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            source, dtype=torch_dtype, local_files_only=local
+        found: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            source, dtype=torch_dtype, local_files_only=local, output_loading_info=True
         )
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        model, info = found
+        if info["missing_keys"]:
+            # transformers would start them at random.
+            raise ValueError(f"its weights lack {', '.join(sorted(info['missing_keys'])[:3])}")
+    except (
+        OSError, ValueError, KeyError, ImportError, RuntimeError, safetensors.SafetensorError
+    ) as error:
         raise ValueError(_cannot_load(name_or_path, local, error)) from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token

@@ -122,7 +122,13 @@ def checked(function: Callable[..., Any], name: str) -> RewardFunction:
                 f"reward function '{name}' raised {type(error).__name__}: {error}; "
                 f"prompt {prompts[row]!r}, completion {completions[row]!r}"
             ) from error
-        rewards = list(rewards)
+        try:
+            rewards = list(rewards)
+        except TypeError:
+            raise ValueError(
+                f"reward function '{name}' returned {rewards!r}: return a list of one number for "
+                "each completion"
+            ) from None
         if len(rewards) != len(completions):
             raise ValueError(
                 f"reward function '{name}' returned {len(rewards)} rewards for "

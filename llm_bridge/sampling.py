@@ -91,7 +91,7 @@ def sample(
     """
     _check(prompts, temperature, num_samples, max_new_tokens, batch_size)
     stop_ids = models.stop_token_ids(tokenizer, stop)
-    _check_room(model, tokenizer, prompts, max_new_tokens)
+    check_room(model, tokenizer, prompts, max_new_tokens)
     config = models.plain_generation(tokenizer, stop_ids)
     config.max_new_tokens = max_new_tokens
     own_config, was_training = model.generation_config, model.training
@@ -338,7 +338,11 @@ def _check(
             raise ValueError(f"{name} must be at least 1, got {value}")
 
 
-def _check_room(model: Any, tokenizer: Any, prompts: list[str], max_new_tokens: int) -> None:
+def check_room(model: Any, tokenizer: Any, prompts: list[str], max_new_tokens: int) -> None:
+    """Raise ValueError for an empty prompt, or one too long for ``max_new_tokens`` more tokens.
+
+    Beyond its last trained position a model answers all the same, or fails deep inside.
+    """
     limit = getattr(model.config, "max_position_embeddings", None)
     longest = max(len(ids) for ids in tokenizer(prompts).input_ids)
     if longest == 0:

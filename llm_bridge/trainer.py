@@ -88,6 +88,7 @@ class EntropyTrainer(GRPOTrainer):
         if args is None:
             raise ValueError("give args: trainer.grpo_config(output_dir, ...) has the right defaults")
         check_config(args)
+        check_rule(rule)
         if not 0 < tempered_fraction <= 1:
             raise ValueError(f"tempered_fraction must be in (0, 1], got {tempered_fraction}")
         super().__init__(model, reward_funcs, args, **kwargs)
@@ -498,6 +499,23 @@ def check_config(args: Any) -> None:
             f"save_steps ({args.save_steps}) must be a multiple of the {reused} optimizer steps "
             "that share one generation: a run resumed between them would not continue exactly"
         )
+
+
+def check_rule(rule: UpdateRule) -> None:
+    """Raise ValueError for a rule, or a rule inside it, that takes an expectation over groups.
+
+    Rows are samples here: the expectation belongs to states listed exactly, and would replace the
+    rule's estimate by another.
+    """
+    size = getattr(rule, "group_size", None)
+    if size is not None:
+        raise ValueError(
+            f"option group_size {size} of update rule '{rule.name}' is for exact expectation: leave "
+            "it out, and set the number of samples of each prompt"
+        )
+    for inner in (*getattr(rule, "rules", ()), getattr(rule, "base", None)):
+        if inner is not None:
+            check_rule(inner)
 
 
 def check_plain_sampling(trainer: EntropyTrainer) -> None:

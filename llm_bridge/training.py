@@ -15,10 +15,14 @@ as an uninterrupted one, and computes a finished run no second time.
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
+import importlib.util
+import math
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +30,7 @@ import transformers
 
 from entropy_theory import results, update_rules
 from entropy_theory.user_errors import lookup
-from llm_bridge import audit, checkpoints, models, tasks
+from llm_bridge import audit, checkpoints, models, sampling, tasks
 from llm_bridge.step_log import StepLog, StepProgress
 from llm_bridge.trainer import EntropyTrainer, grpo_config
 
@@ -129,6 +133,7 @@ def train(config: TrainConfig) -> dict[str, Any]:
     model, tokenizer = models.load(config.model, dtype=config.dtype)
     if config.chat_template:
         task = tasks.with_chat_template(task, tokenizer)
+    sampling.check_room(model, tokenizer, list(dict.fromkeys(task.prompts)), task.max_new_tokens)
     models.sample_plainly(model, tokenizer, task.stop)
     provenance = results.provenance(
         config=config, seed=config.seed, device=_device_name(config), packages=PACKAGES
@@ -149,17 +154,11 @@ def train(config: TrainConfig) -> dict[str, Any]:
         trainer = build_trainer(config, model, tokenizer, task, rule, on_step)
         if config.audit_every:
             trainer.add_callback(_auditor(trainer, config, done, provenance))
-        try:
+        with _full_disk_named(output):
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-        except Exception as error:
-            # torch and safetensors report a full disk each in their own way.
-            if shutil.disk_usage(output).free < 2**20:
-                raise OSError(
-                    f"no space left for {output}: free some or choose another output directory"
-                ) from error
-            raise
     if config.save_model:
-        models.install_folder(output / "model", lambda folder: _save(trainer, tokenizer, folder))
+        with _full_disk_named(output):
+            models.install_folder(output / "model", lambda folder: _save(trainer, tokenizer, folder))
     constant, constant_reward = task.constant_answer()
     found = {
         **found,
@@ -230,10 +229,11 @@ def parse_options(rule: str, options: tuple[str, ...]) -> dict[str, Any]:
         if not equals:
             raise ValueError(f"rule option '{text}' is not of the form name=value, as in alpha=3")
         field = lookup(known, name, f"option of update rule '{rule}':")
-        try:
-            parsed[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            parsed[name] = value
+        parsed[name] = value
+        # Words, and rules by name, stay text even where they look like numbers.
+        if not isinstance(field.default, str) and field.default is not dataclasses.MISSING:
+            with contextlib.suppress(ValueError, SyntaxError):
+                parsed[name] = ast.literal_eval(value)
         number = isinstance(parsed[name], (int, float)) and not isinstance(parsed[name], bool)
         if isinstance(field.default, float) and not number:
             raise ValueError(f"rule option {name} must be a number, got '{value}'")
@@ -272,13 +272,17 @@ def _resolved(config: TrainConfig) -> TrainConfig:
     for label in ("audit_every", "save_every", "max_grad_norm"):
         if getattr(config, label) < 0:
             raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
-    if not (config.learning_rate is not None and config.learning_rate > 0):
-        raise ValueError(f"learning_rate must be above 0, got {config.learning_rate}")
+    if not (config.learning_rate is not None and 0 < config.learning_rate < math.inf):
+        raise ValueError(f"learning_rate must be above 0 and finite, got {config.learning_rate}")
+    if config.dtype == "float16":
+        raise ValueError("float16 weights overflow in training: give dtype float32 or bfloat16")
+    if config.log_to == "trackio" and importlib.util.find_spec("trackio") is None:
+        raise ValueError("log_to trackio needs the package trackio: pip install trackio")
     return config
 
 
 def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
-    """What run.json says of this run; written now if the folder is new.
+    """What run.json says of this run; written now if the folder is new, or has no step logged.
 
     Raises ValueError when the folder holds a run with other options.
     """
@@ -290,15 +294,32 @@ def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
     if path.exists():
         found: dict[str, Any] = results.read_json(path)
         differ = [key for key in options if found["options"].get(key) != options[key]]
-        if differ:
+        # A mistake that is found only after the folder was made must not take the folder.
+        begun = found["status"] == "finished" or StepLog(output / "metrics.jsonl").read()
+        if differ and begun:
             raise ValueError(
                 f"{output} holds a run with other options ({', '.join(differ)}): choose another "
                 "output folder, or delete this one"
             )
-        return found
+        if not differ:
+            return found
     found = {"status": "running", "options": options}
     results.write_json(path, found)
     return found
+
+
+@contextlib.contextmanager
+def _full_disk_named(output: Path) -> Iterator[None]:
+    """Turn what libraries make of a full disk, each in its own way, into one OSError."""
+    try:
+        yield
+    except Exception as error:
+        # safetensors says so and removes what it wrote; torch leaves it, and says something else.
+        if "No space left" in str(error) or shutil.disk_usage(output).free < 2**20:
+            raise OSError(
+                f"no space left for {output}: free some or choose another output directory"
+            ) from error
+        raise
 
 
 def _auditor(

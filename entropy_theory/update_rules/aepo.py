@@ -19,6 +19,7 @@ The paper prints no alpha. The default 1 gives both batches the same total weigh
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -85,7 +86,10 @@ class Aepo(UpdateRule):
         xp = namespace(batch.log_prob)
         rows = batch.is_tempered
         if self.ablation == "advantage":
-            gain = Grpo()._prepare(batch.replace(mask=rows)).prepared["grpo.scaled_advantage"]
+            # The advantage that the ordinary rows get, where the base rule is GRPO itself.
+            grpo = self.base if isinstance(self.base, Grpo) else Grpo()
+            grpo = dataclasses.replace(grpo, normalization="sequence-mean")
+            gain = grpo._prepare(batch.replace(mask=rows)).prepared["grpo.scaled_advantage"]
         else:
             gain = self._positive(batch) * length_factor(batch, rows, "sequence-mean")
         if self.normalize == "positives":

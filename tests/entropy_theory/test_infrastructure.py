@@ -86,3 +86,13 @@ def test_importing_the_theory_loads_no_heavy_library():
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_reader_that_stops_reading_is_no_error():
+    """`list | head -1` closes the pipe early."""
+    command = f"{sys.executable} -m entropy_theory list | head -1"
+    run = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0
+    assert run.stderr == ""

@@ -349,3 +349,22 @@ def test_a_ratio_that_overflows_gives_no_nan():
 def test_the_entropy_bonus_keeps_the_second_batch_of_its_base():
     rule = update_rules.get("entropy-bonus", base="aepo")
     assert rule.controller() == update_rules.get("aepo").controller()
+
+
+def test_the_advantage_ablation_uses_the_advantage_of_its_base():
+    """At T = 1 both batches of an exact listing are the same rows: so are their scores."""
+    logits, reward = np.array([[0.0, 1.0, 2.0, 0.0]]), np.array([[1.0, 0.0, 0.0, 1.0]])
+    base = update_rules.get("grpo", group_size=8)
+    rule = update_rules.get("aepo", ablation="advantage", base=base)
+    scores = rule.scores(tabular.exact_batch(logits, reward, temperature=1.0))
+    np.testing.assert_allclose(scores[4:], scores[:4], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("reinforce", {"estimator": "leave-one-out"}), ("grpo", {"std_ddof": 1})]
+)
+def test_estimators_that_count_rows_refuse_an_exact_listing(name, options):
+    """Rows of a listing carry probabilities: their number is no group size."""
+    batch = tabular.listing(np.array([[0.0, 1.0, 2.0]]), np.array([[1.0, 0.0, 1.0]]))
+    with pytest.raises(ValueError, match="equally weighted"):
+        update_rules.get(name, **options).prepare(batch)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import safetensors
 
 from entropy_theory import results, update_rules
 from llm_bridge import checkpoints, step_log, training
@@ -176,7 +177,10 @@ def test_rule_options():
         ({"samples": 1}, "samples must be at least 2"),
         ({"steps": 0}, "steps must be at least 1"),
         ({"learning_rate": -1.0}, "learning_rate must be above 0"),
+        ({"learning_rate": float("inf")}, "learning_rate must be above 0 and finite, got inf"),
+        ({"dtype": "float16"}, "float16 weights overflow"),
         ({"micro_batches": 3}, "does not divide"),
+        ({"max_new_tokens": 64}, "exceed the model's 64 positions"),
         ({"tempered_fraction": 0.0}, r"tempered_fraction must be in \(0, 1\]"),
     ],
     ids=lambda value: str(next(iter(value.values()))) if isinstance(value, dict) else "",
@@ -190,6 +194,18 @@ def test_an_unwritable_output_is_one_clear_error(config, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"cannot write .*another output directory"):
         training.train(dataclasses.replace(config, output=tmp_path / "file" / "run"))
+
+
+@pytest.mark.parametrize("place", ["_save_checkpoint", "save_model"])
+def test_a_full_disk_is_one_clear_error(config, monkeypatch, place):
+    """As safetensors reports it, whose half-written file is gone again when the error arrives."""
+
+    def save(*_, **__):
+        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(trainer_module.EntropyTrainer, place, save)
+    with pytest.raises(OSError, match=r"no space left for .*another output directory"):
+        training.train(dataclasses.replace(config, steps=2, audit_every=0))
 
 
 def test_data_of_a_users_own(config, tmp_path):
