@@ -9,6 +9,7 @@ from typing import Any
 import tyro
 
 from entropy_theory.claims import all_claims, claims_in_file
+from entropy_theory.results import check_writable
 from entropy_theory.user_errors import lookup, run_command
 from entropy_theory.verification import ledger, report
 from entropy_theory.verification.check import FULL, QUICK
@@ -36,6 +37,8 @@ def verify(
         update_ledger: make the verdicts of this run the accepted ones.
     """
     claims = _chosen(all_claims(), ids)
+    if json is not None:
+        check_writable(json)
     accepted = ledger.read_accepted()
     entries, problems = _check(claims, None, quick, jobs, accepted)
     if json is not None:

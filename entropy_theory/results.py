@@ -100,6 +100,20 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise OSError now, not after minutes of work, if ``path`` cannot be written."""
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            raise IsADirectoryError(None, "it is a directory")
+        tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as error:
+        raise OSError(
+            f"cannot write {target} ({error.strerror or error}): choose another output directory"
+        ) from error
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write ``text`` to ``path``, whole or not at all."""
     with atomic_path(path) as temporary:

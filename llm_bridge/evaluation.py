@@ -186,6 +186,8 @@ class EvaluateConfig:
 
 def evaluate_command(config: EvaluateConfig) -> dict[str, Any]:
     """Evaluate as ``config`` says; returns what `evaluate` does, with the model and provenance."""
+    if config.output is not None:
+        results.check_writable(config.output)
     task = tasks.load(
         config.task, split=config.split, size=config.num_prompts, seed=config.seed,
         reward=config.reward, max_new_tokens=config.max_new_tokens,

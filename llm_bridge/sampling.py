@@ -153,6 +153,8 @@ class SampleConfig:
 
 def sample_command(config: SampleConfig) -> None:
     """Draw completions as ``config`` says; one JSON object a line, with reward and log-probability."""
+    if config.output is not None:
+        results.check_writable(config.output)
     task = tasks.load(
         config.task, split=config.split, size=config.num_prompts, seed=config.seed,
         reward=config.reward, max_new_tokens=config.max_new_tokens,

@@ -502,20 +502,16 @@ def check_config(args: Any) -> None:
 
 
 def check_rule(rule: UpdateRule) -> None:
-    """Raise ValueError for a rule, or a rule inside it, that takes an expectation over groups.
+    """Raise ValueError for a rule that takes an expectation over groups.
 
     Rows are samples here: the expectation belongs to states listed exactly, and would replace the
     rule's estimate by another.
     """
-    size = getattr(rule, "group_size", None)
-    if size is not None:
+    if rule.needs_listing:
         raise ValueError(
-            f"option group_size {size} of update rule '{rule.name}' is for exact expectation: leave "
-            "it out, and set the number of samples of each prompt"
+            f"option group_size of update rule '{rule.name}' (or of its base) is for exact "
+            "expectation: leave it out, and set the number of samples of each prompt"
         )
-    for inner in (*getattr(rule, "rules", ()), getattr(rule, "base", None)):
-        if inner is not None:
-            check_rule(inner)
 
 
 def check_plain_sampling(trainer: EntropyTrainer) -> None:

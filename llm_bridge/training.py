@@ -303,6 +303,11 @@ def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
             )
         if not differ:
             return found
+    elif (output / "checkpoints").exists():
+        raise ValueError(
+            f"{output} holds checkpoints of something else, which a run would replace: choose "
+            "another output folder"
+        )
     found = {"status": "running", "options": options}
     results.write_json(path, found)
     return found

@@ -66,7 +66,7 @@ class Dynamics:
             check_temperature(np.asarray(self.temperature))
         if self.targets is not None and not hasattr(self.rule.controller(), "target"):
             raise ValueError(f"'{self.rule.name}' has no controller that takes targets: leave None")
-        if self.samples is not None and _expected_group_size(self.rule) is not None:
+        if self.samples is not None and self.rule.needs_listing:
             raise ValueError(
                 "group_size of the rule is for exact expectation: leave it None for sampled runs "
                 "and set Samples(group_size=...)"
@@ -242,10 +242,3 @@ def _counts(rows: Rows | None) -> np.ndarray | None:
     if rows is None or rows.group_size is None:
         return None
     return np.rint(rows.share * rows.group_size).astype(int)
-
-
-def _expected_group_size(rule: UpdateRule) -> int | None:
-    """The group size over which ``rule``, or a rule inside it, takes the exact expectation."""
-    inner = getattr(rule, "rules", None) or [part for part in [getattr(rule, "base", None)] if part]
-    sizes = [getattr(rule, "group_size", None), *(_expected_group_size(part) for part in inner)]
-    return next((size for size in sizes if size is not None), None)

@@ -10,7 +10,6 @@ import functools
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 import xarray as xr
 
 import entropy_theory
-from entropy_theory.results import atomic_path, config_key, provenance
+from entropy_theory.results import atomic_path, check_writable, config_key, provenance
 
 PROFILES = ("smoke", "default", "full")
 Progress = Callable[[int], object]
@@ -68,7 +67,7 @@ def result(
     if (found := _read(path)) is not None and found.attrs.get("config_key") == key:
         return found
     config = experiment.profiles[profile]
-    _check_writable(path)
+    check_writable(path)
     dataset = experiment.compute(config, seed, progress)
     dataset.attrs.update(
         title=experiment.title,
@@ -116,17 +115,6 @@ def _read(path: Path) -> xr.Dataset | None:
         return read(path)
     except ValueError:
         return None
-
-
-def _check_writable(path: Path) -> None:
-    """Raise OSError now, not after minutes of work, if ``path`` cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=path.parent).close()
-    except OSError as error:
-        raise OSError(
-            f"cannot write {path} ({error.strerror or error}): choose another output directory"
-        ) from error
 
 
 @functools.cache

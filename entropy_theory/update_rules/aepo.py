@@ -82,6 +82,10 @@ class Aepo(UpdateRule):
     def pools_equal_rewards(self) -> bool:
         return self.base.pools_equal_rewards
 
+    @property
+    def needs_listing(self) -> bool:
+        return self.base.needs_listing
+
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         rows = batch.is_tempered

@@ -29,6 +29,10 @@ class Combined(UpdateRule):
     def pools_equal_rewards(self) -> bool:
         return all(rule.pools_equal_rewards for rule in self.rules)
 
+    @property
+    def needs_listing(self) -> bool:
+        return any(rule.needs_listing for rule in self.rules)
+
     def controller(self) -> Any | None:
         controllers = [rule.controller() for rule in self.rules]
         return next((c for c in controllers if c is not None), None)

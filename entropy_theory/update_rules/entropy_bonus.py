@@ -38,6 +38,10 @@ class EntropyBonus(UpdateRule):
     def pools_equal_rewards(self) -> bool:
         return self.base.pools_equal_rewards
 
+    @property
+    def needs_listing(self) -> bool:
+        return self.base.needs_listing
+
     def controller(self) -> Any | None:
         return self.base.controller()
 

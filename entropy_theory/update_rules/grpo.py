@@ -56,6 +56,10 @@ class Grpo(UpdateRule):
     def pools_equal_rewards(self) -> bool:
         return self.std_ddof == 0 or self.group_size is not None
 
+    @property
+    def needs_listing(self) -> bool:
+        return self.group_size is not None
+
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         scale = xp.zeros_like(batch.log_prob)

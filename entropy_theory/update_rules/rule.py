@@ -43,6 +43,11 @@ class UpdateRule:
         """
         return False
 
+    @property
+    def needs_listing(self) -> bool:
+        """Whether the rule takes an expectation that only a state listed exactly allows."""
+        return False
+
     def prepare(self, batch: TokenBatch) -> TokenBatch:
         """Add, once per optimizer step and on all rows of all ranks, what needs the whole batch.
 

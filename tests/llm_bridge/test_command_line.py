@@ -259,3 +259,13 @@ def test_a_run_from_the_command_line(tmp_path):
                            "coefficient"}
     assert (tmp_path / "run" / "provenance.json").exists()
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]  # nothing half-written
+
+
+def test_a_folder_with_other_checkpoints_is_left_alone(config):
+    """A finished run drops its own checkpoints folder: it must never be a user's."""
+    mine = config.output / "checkpoints" / "precious.pt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("weights")
+    with pytest.raises(ValueError, match="checkpoints of something else"):
+        training.train(config)
+    assert mine.read_text() == "weights"

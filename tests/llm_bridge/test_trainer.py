@@ -247,7 +247,7 @@ def test_an_expectation_over_groups_is_refused(tmp_path, outer):
     """On samples, group_size would put another estimator in the place of GRPO's, in silence."""
     exact = update_rules.get("grpo", group_size=8)
     for rule in (exact, update_rules.get(outer, base=exact), update_rules.combine(exact, exact)):
-        with pytest.raises(ValueError, match=r"group_size 8 .*exact expectation"):
+        with pytest.raises(ValueError, match=r"group_size .*exact expectation"):
             tabular_trainer(tmp_path, rule)
 
 
