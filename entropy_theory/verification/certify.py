@@ -30,11 +30,13 @@ class Certificate:
         status: "violated", "holds", "outside" (a hypothesis fails) or "undecided".
         interval: decimal enclosure of the margin.
         bits: precision at which it was decided.
+        met: the hypotheses are proved to hold.
     """
 
     status: Literal["violated", "holds", "outside", "undecided"]
     interval: str
     bits: int
+    met: bool = False
 
 
 @contextmanager
@@ -97,36 +99,55 @@ def check_instance(
     Raises:
         ValueError: the margin is NaN.
     """
-    bits, interval = FIRST_BITS, ""
+    bits, interval, met = FIRST_BITS, "", False
     while bits <= ceiling:
         with precision(bits):
             try:
-                status, interval = _status(statement, instance)
+                status, interval, met = _status(statement, instance)
             except UndecidedComparisonError:
-                status = "undecided"
+                status, met = "undecided", False
         if status != "undecided":
-            return Certificate(status=status, interval=interval, bits=bits)  # type: ignore[arg-type]
+            return Certificate(
+                status=status, interval=interval, bits=bits, met=met  # type: ignore[arg-type]
+            )
         bits *= 2
-    return Certificate(status="undecided", interval=interval, bits=bits // 2)
+    return Certificate(status="undecided", interval=interval, bits=bits // 2, met=met)
 
 
-def _status(statement: Statement, instance: Instance) -> tuple[str, str]:
+def check_candidate(statement: Statement, instance: Instance) -> Certificate:
+    """`check_instance` for what floats found suspicious, most of it noise that few bits clear.
+
+    A strict statement whose margin still cannot be told from zero is looked at with all the
+    precision there is: what stays undecided then, its hypotheses met, may be an exact equality.
+    """
+    certificate = check_instance(statement, instance, ceiling=512)
+    if may_be_equality(statement, certificate):
+        return check_instance(statement, instance)
+    return certificate
+
+
+def may_be_equality(statement: Statement, certificate: Certificate) -> bool:
+    """Whether a strict statement may fail here by exact equality, which no precision decides."""
+    return statement.relation == ">" and certificate.met and certificate.status == "undecided"
+
+
+def _status(statement: Statement, instance: Instance) -> tuple[str, str, bool]:
     batch = as_balls(instance)
     hypotheses = [holds(condition.value(batch), condition.relation)
                   for condition in statement.conditions]
     if False in hypotheses:
-        return "outside", ""
+        return "outside", "", False
     margins = np.asarray(statement.margin(batch), dtype=object).reshape(-1)
     if any(m.is_nan() for m in margins):
         # At low precision a ball can overflow to NaN without the margin being one.
-        return "undecided", "[nan]"
+        return "undecided", "[nan]", False
     worst = _worst(statement.relation, margins)
     if None in hypotheses:
-        return "undecided", enclosure(worst)
+        return "undecided", enclosure(worst), False
     verdicts = [_conclusion(statement.relation, m) for m in margins]
     if False in verdicts:
-        return "violated", enclosure(worst)
-    return ("undecided" if None in verdicts else "holds"), enclosure(worst)
+        return "violated", enclosure(worst), True
+    return ("undecided" if None in verdicts else "holds"), enclosure(worst), True
 
 
 def _worst(relation: Relation, margins: np.ndarray) -> Any:

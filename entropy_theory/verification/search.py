@@ -116,6 +116,10 @@ def search(
         if attack.flagged or rechecked:
             doubts = (f"; {attack.flagged} candidates in floats, the worst {rechecked} not confirmed "
                       f"by balls ({attack.undecided} undecided)")
+        if attack.equalities:
+            return [Evidence(method="search", outcome="undecided", **common,
+                             detail=f"{attack.equalities} instances may be exact equalities, where "
+                                    f"the strict statement fails: {hardness}{doubts}")]
         return [Evidence(method="search", outcome="pass", **common,
                          detail=f"no violation: {hardness}; worst margin {best:.2e}{doubts}")]
     first, last = simplest or attack.violations[0], attack.violations[-1]
@@ -203,7 +207,7 @@ class _Attack:
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
-        self.cases = self.met = self.flagged = self.undecided = 0
+        self.cases = self.met = self.flagged = self.undecided = self.equalities = 0
         self.violations: list[Violation] = []
 
     def measure(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -217,10 +221,11 @@ class _Attack:
 
     def certify(self, instance: Instance) -> bool:
         """Whether balls prove a violation at this instance; if so it is kept."""
-        certificate = certify.check_instance(self.statement, instance, ceiling=512)
+        certificate = certify.check_candidate(self.statement, instance)
         if certificate.status == "violated":
             self.violations.append((instance, certificate))
         self.undecided += certificate.status == "undecided"
+        self.equalities += certify.may_be_equality(self.statement, certificate)
         return certificate.status == "violated"
 
 

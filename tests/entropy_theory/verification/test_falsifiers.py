@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from entropy_theory.claims import all_claims
 from entropy_theory.verification import Condition, Statement
 from entropy_theory.verification.claim import Convergence
 from entropy_theory.verification.convergence import check_convergence
@@ -60,12 +61,21 @@ def test_float_noise_alone_is_never_a_refutation():
     assert "not confirmed by balls (0 undecided)" in found.detail
 
 
-def test_a_candidate_that_balls_leave_undecided_is_not_called_cleared():
-    """A strict inequality that is an equality at ties: no precision decides an exact zero."""
+def test_a_strict_statement_that_fails_by_equality_only_does_not_pass():
+    """H < log n is false at uniform policies, by an exact zero that no precision decides."""
     strict = Statement(latex="H < log n", relation=">", margin=planted.AT_MOST_LOG_N.margin)
-    (found,) = search(strict, planted.POLICIES, EFFORT)
-    assert " undecided)" in found.detail
-    assert "(0 undecided)" not in found.detail
+    for found in (search(strict, planted.POLICIES, EFFORT)[0],
+                  check_property(strict, planted.POLICIES, 60)[0]):
+        assert found.outcome == "undecided"
+        assert "exact equalities" in found.detail
+
+
+def test_a_dropped_hypothesis_that_costs_only_strictness_is_noticed():
+    """Lemma 4.1 without "the logits are not all equal": both entropies are log n there."""
+    claim = all_claims()["aepo.lemma-4.1"]
+    loose = dataclasses.replace(claim.statement, conditions=())
+    (found,) = search(loose, claim.instances, EFFORT)
+    assert found.outcome == "undecided"
 
 
 def test_identities():
