@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from paper_figures import reproduce as runner
+from paper_figures import stages as stage_module
 from paper_figures.stages import Profile, Stage, stages
 
 PROFILES: tuple[Profile, ...] = ("smoke", "default", "full")
@@ -266,3 +267,16 @@ def test_peak_memory_counts_what_ran_at_the_same_time(tmp_path: Path) -> None:
         made.started, made.seconds, made.peak_megabytes = started, seconds, megabytes
         runs.append(made)
     assert runner.peak_side_by_side(runs) == 130
+
+
+def test_a_stage_is_out_of_date_when_its_source_changes(monkeypatch, tmp_path):
+    """A result of older code must not pass for one of this code."""
+    (stage,) = [s for s in stages("default", tmp_path) if s.name == "simulations"]
+    before = stage.key
+    assert stage.key == before
+    changed = {"simulations": "other source"}
+    original = stage_module.code_digest
+    monkeypatch.setattr(
+        stage_module, "code_digest", lambda folder: changed.get(folder, original(folder))
+    )
+    assert stage.key != before
