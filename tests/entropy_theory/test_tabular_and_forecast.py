@@ -67,6 +67,7 @@ def test_coefficient_forecast_is_the_first_order_change_of_a_tabular_step(rule):
     announced = forecast.mean_entropy_forecast(batch.state, contributions, measure)
     step = tabular.logit_step(logits, batch, rule)
     expected = entropy_change.first_order(logits, step).mean(-1)
+    # Both sum some thirty terms of order 1: rounding is about 1e-15, a wrong term is of order 1e-2.
     np.testing.assert_allclose(announced, expected, atol=1e-13, rtol=0)
 
 
