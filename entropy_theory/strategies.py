@@ -15,10 +15,14 @@ counterexample can be checked by hand::
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
+import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
+
+from entropy_theory.token_tree import TokenTree
 
 
 def weights(n_actions: int, largest: int = 12) -> SearchStrategy[list[int]]:
@@ -28,12 +32,7 @@ def weights(n_actions: int, largest: int = 12) -> SearchStrategy[list[int]]:
 
 def logits(n_actions: int) -> SearchStrategy[list[float]]:
     """Logits: small integers (ties), moderate floats, and saturated policies (gaps up to 60)."""
-    entry = st.one_of(
-        st.integers(-3, 3).map(float),
-        st.floats(-5, 5, allow_subnormal=False),
-        st.floats(-30, 30, allow_subnormal=False),
-    )
-    return st.lists(entry, min_size=n_actions, max_size=n_actions)
+    return st.lists(_logit(), min_size=n_actions, max_size=n_actions)
 
 
 def correct_sets(n_actions: int) -> SearchStrategy[list[bool]]:
@@ -62,6 +61,7 @@ def bandits(
     with_correct: bool = True,
     with_step: bool = False,
     exact: bool | None = None,
+    vectors: Mapping[str, SearchStrategy[float]] | None = None,
     **scalars: SearchStrategy[Any],
 ) -> dict[str, Any]:
     """A softmax policy at one state, with a correct set and named scalars.
@@ -73,6 +73,7 @@ def bandits(
         with_step: include the field ``step``, a logit step.
         exact: True for integer ``weights`` only, False for float ``logits`` only, None for both;
             ``logits`` are there in any case.
+        vectors: a strategy for the entries of each further per-action field.
         **scalars: a strategy for each further field, such as ``temperature=temperatures()``.
 
     Returns:
@@ -91,6 +92,74 @@ def bandits(
     if with_step:
         change = st.one_of(st.integers(-2, 2).map(float), st.floats(-8, 8, allow_subnormal=False))
         bandit["step"] = draw(st.lists(change, min_size=n_actions, max_size=n_actions))
+    for name, entry in (vectors or {}).items():
+        bandit[name] = draw(st.lists(entry, min_size=n_actions, max_size=n_actions))
     for name, strategy in scalars.items():
         bandit[name] = draw(strategy)
     return bandit
+
+
+@st.composite
+def token_trees(
+    draw: DrawFn,
+    *,
+    tokens: tuple[int, int] = (2, 3),
+    horizon: tuple[int, int] = (1, 3),
+    reward: Literal["correct", "graded"] | None = "correct",
+    prompts: tuple[int, int] | None = None,
+    vectors: Mapping[str, SearchStrategy[float]] | None = None,
+    **scalars: SearchStrategy[Any],
+) -> dict[str, Any]:
+    """An autoregressive softmax policy on a complete token tree (`entropy_theory.token_tree`).
+
+    Args:
+        draw: supplied by Hypothesis.
+        tokens: smallest and largest vocabulary.
+        horizon: shortest and longest response.
+        reward: "correct" for a mask over responses (one right response at least), "graded" for
+            rewards in [0, 1], None for neither.
+        prompts: fewest and most prompts, each with a tree of its own on a leading axis.
+        vectors: a strategy for the entries of each further field per (state, token).
+        **scalars: a strategy for each further field, such as a coefficient.
+
+    Returns:
+        A dict with ``logits`` [(prompts,) states, tokens], ``weights`` of the same shape where they
+        are exact, ``correct`` or ``reward`` [(prompts,) responses], and the fields asked for.
+    """
+    tree = TokenTree(draw(st.integers(*tokens)), draw(st.integers(*horizon)))
+    n_prompts = None if prompts is None else draw(st.integers(*prompts))
+    lead = () if n_prompts is None else (n_prompts,)
+
+    def table(entry: SearchStrategy[Any], *shape: int) -> Any:
+        size = math.prod(shape)
+        return np.reshape(draw(st.lists(entry, min_size=size, max_size=size)), shape).tolist()
+
+    shape = (*lead, tree.n_states, tree.n_tokens)
+    case: dict[str, Any] = {}
+    if draw(st.sampled_from((True, False))):
+        case["weights"] = table(st.integers(1, 12), *shape)
+        case["logits"] = np.log(case["weights"]).tolist()
+    else:
+        case["logits"] = table(_logit(), *shape)
+    if reward == "correct":
+        masks = [draw(correct_sets(tree.n_responses)) for _ in range(n_prompts or 1)]
+        case["correct"] = masks[0] if n_prompts is None else masks
+    elif reward == "graded":
+        case["reward"] = table(_graded_reward(), *lead, tree.n_responses)
+    for name, entry in (vectors or {}).items():
+        case[name] = table(entry, *shape)
+    for name, strategy in scalars.items():
+        case[name] = draw(strategy)
+    return case
+
+
+def _logit() -> SearchStrategy[float]:
+    return st.one_of(
+        st.integers(-3, 3).map(float),
+        st.floats(-5, 5, allow_subnormal=False),
+        st.floats(-30, 30, allow_subnormal=False),
+    )
+
+
+def _graded_reward() -> SearchStrategy[float]:
+    return st.one_of(st.sampled_from((0.0, 1.0)), st.floats(0, 1, allow_subnormal=False))

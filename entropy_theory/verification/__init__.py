@@ -7,6 +7,7 @@
     property_based.py   Hypothesis: thousands of instances, shrunk to the simplest violation
     search.py           the adversary: small integers, millions of random cases, local ascent
     certify.py          signs proved in ball arithmetic (Arb); a float violation counts only then
+    experiment.py       what long exact runs and fits show, asserted
     convergence.py      the order of a remainder, measured in high precision
     verdict.py          the verdict, from the evidence alone
     check.py            the list of checks of a claim and what each may cost
@@ -15,9 +16,18 @@
 """
 
 from entropy_theory.verification.claim import Claim, Condition, Mutant, PrintedStep, Statement, Step
-from entropy_theory.verification.instances import Instances, Scalar, bandit_instances
+from entropy_theory.verification.instances import (
+    GRADED_REWARD,
+    Instances,
+    Scalar,
+    Vector,
+    bandit_instances,
+    listed_instances,
+    tree_instances,
+)
 
 __all__ = [
+    "GRADED_REWARD",
     "Claim",
     "Condition",
     "Instances",
@@ -26,5 +36,8 @@ __all__ = [
     "Scalar",
     "Statement",
     "Step",
+    "Vector",
     "bandit_instances",
+    "listed_instances",
+    "tree_instances",
 ]

@@ -111,6 +111,7 @@ def checks(
         plan += _statement_checks(claim.repair, claim.instances, claim.witnesses, profile,
                                   "repair", seed + 1)
     plan += [_step_check(step, "negation", profile) for step in claim.negation]
+    plan += [_step_check(step, "experiment", profile) for step in claim.experiments]
     for printed in claim.printed_proof:
         plan.append(_step_check(printed.as_printed, "printed proof", profile))
         if printed.completed is not None:

@@ -21,9 +21,11 @@ from entropy_theory.user_errors import lookup
 from entropy_theory.verification.instances import Instance, Instances
 
 Relation = Literal[">", ">=", "=="]
-Method = Literal["symbolic", "smt", "property", "search", "certify", "convergence", "mutant"]
+Method = Literal[
+    "symbolic", "smt", "property", "search", "certify", "convergence", "experiment", "mutant"
+]
 Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped"]
-Target = Literal["statement", "repair", "negation", "printed proof", "mutant"]
+Target = Literal["statement", "repair", "negation", "printed proof", "experiment", "mutant"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 
@@ -181,6 +183,7 @@ class Claim:
         convergence: the order of a remainder; its presence makes the claim a first-order one.
         mutants: wrong variants, at least one.
         witnesses: instances known to be telling; always checked, first.
+        experiments: what long runs and fits show (`experiment.experiment`).
     """
 
     id: str
@@ -195,6 +198,7 @@ class Claim:
     convergence: Convergence | None = None
     mutants: tuple[Mutant, ...] = ()
     witnesses: tuple[Instance, ...] = ()
+    experiments: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9-]+\.[a-zA-Z0-9.-]+", self.id):
@@ -230,7 +234,10 @@ def _check_order(claim_id: str, proof: tuple[Step, ...]) -> None:
         seen.add(step.name)
     if proof:
         used = {name for step in proof for name in step.uses}
-        last = [step for step in proof if not step.cross_check][-1]
+        resting = [step for step in proof if not step.cross_check]
+        if not resting:
+            raise ValueError(f"{claim_id}: a proof cannot consist of cross-checks alone")
+        last = resting[-1]
         idle = [s.name for s in proof if s.name not in used and s is not last and not s.cross_check]
         if idle:
             raise ValueError(f"{claim_id}: proof steps {idle} are used by no later step")

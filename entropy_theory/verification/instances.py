@@ -10,19 +10,27 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from hypothesis import strategies as st
 
 from entropy_theory import strategies
+from entropy_theory.token_tree import TokenTree
 
 Instance = dict[str, Any]
 Batch = dict[str, np.ndarray]
+
+MOST_ROWS = 20_000
+"""Instances of one enumerated batch."""
+MOST_VECTORS = 250
+"""Combinations of a vector's grid values that are enumerated for one policy."""
+MOST_TREES = 3000
+"""Combinations of integer weights that are enumerated on one tree."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,22 +71,44 @@ class Scalar:
     grid: tuple[Fraction | int, ...]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vector:
+    """A real number of each action, such as a reward or an advantage.
+
+    Attributes:
+        name: field of the instance.
+        low: smallest value drawn.
+        high: largest value drawn (uniform in between, the grid's values mixed in).
+        grid: exact values for exhaustive search, simplest first.
+    """
+
+    name: str
+    low: float
+    high: float
+    grid: tuple[Fraction | int, ...]
+
+
+GRADED_REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(1, 2)))
+
+
 def bandit_instances(
     *scalars: Scalar,
     actions: tuple[int, int] = (2, 8),
     correct: bool = True,
     step: bool = False,
+    vectors: tuple[Vector, ...] = (),
 ) -> Instances:
     """Softmax policies at one state, with a correct set and any positive scalars.
 
     Fields: ``logits`` [n], ``correct`` [n] if asked for (never empty, may be full), ``step`` [n] if
-    asked for (a logit step), and one field per scalar.
+    asked for (a logit step), one field [n] per vector and one field per scalar.
 
     Args:
         scalars: temperatures, learning rates and the like.
         actions: fewest and most actions.
         correct: whether an instance has a correct set.
         step: whether an instance has an arbitrary logit step.
+        vectors: rewards, advantages and the like.
     """
     low, high = actions
     if not 2 <= low <= high:
@@ -92,33 +122,23 @@ def bandit_instances(
         if step:
             scale = np.exp(generator.uniform(-4, 2.5, (size, 1)))
             batch["step"] = scale * generator.standard_normal((size, n))
-        for scalar in scalars:
-            batch[scalar.name] = np.exp(
-                generator.uniform(math.log(scalar.low), math.log(scalar.high), size)
-            )
-        return batch
+        for vector in vectors:
+            batch[vector.name] = _sample_vector(generator, vector, (size, n))
+        return {**batch, **_sample_scalars(generator, scalars, size)}
 
     def enumerate_small(largest_total: int) -> Iterator[Batch]:
         for total in range(low, largest_total + 1):
             for n in range(low, min(high, total, 5) + 1):
-                rows = [
-                    (weights, mask, change, values)
-                    for weights in _weights_with_total(total, n)
-                    for mask in (_masks(n) if correct else (None,))
-                    for change in (_unit_steps(n) if step else (None,))
-                    for values in itertools.product(*(s.grid for s in scalars))
-                ]
-                if not rows:
-                    continue
-                names = [s.name for s in scalars]
-                batch: Batch = {"weights": np.array([row[0] for row in rows])}
+                columns: dict[str, Iterable[Any]] = {"weights": _weights_with_total(total, n)}
                 if correct:
-                    batch["correct"] = np.array([row[1] for row in rows])
+                    columns["correct"] = _masks(n)
                 if step:
-                    batch["step"] = np.array([row[2] for row in rows], dtype=float)
-                for k, name in enumerate(names):
-                    batch[name] = np.array([float(row[3][k]) for row in rows])
-                yield batch
+                    columns["step"] = _unit_steps(n)
+                for vector in vectors:
+                    columns[vector.name] = _grid_vectors(vector, n)
+                for scalar in scalars:
+                    columns[scalar.name] = map(float, scalar.grid)
+                yield from _product(columns)
 
     fields: dict[str, Any] = {}
     for scalar in scalars:
@@ -128,7 +148,8 @@ def bandit_instances(
     movable = ("logits", *(("step",) if step else ()), *(s.name for s in scalars))
     return Instances(
         strategy=strategies.bandits(
-            actions=actions, with_correct=correct, with_step=step, **fields
+            actions=actions, with_correct=correct, with_step=step,
+            vectors={v.name: _vector_entries(v) for v in vectors}, **fields
         ),
         sample=sample,
         enumerate=enumerate_small,
@@ -136,6 +157,121 @@ def bandit_instances(
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"{low}-{high} actions; Gaussian, tied, saturated, nearly tied and Dirichlet logits",
     )
+
+
+def tree_instances(
+    *scalars: Scalar,
+    tokens: tuple[int, int] = (2, 3),
+    horizon: tuple[int, int] = (1, 3),
+    reward: Literal["correct", "graded"] | None = "correct",
+    prompts: tuple[int, int] | None = None,
+    vectors: tuple[Vector, ...] = (),
+) -> Instances:
+    """Autoregressive policies on complete token trees (`entropy_theory.token_tree`).
+
+    Fields: ``logits`` [states, tokens]; ``correct`` [responses], a mask that is never empty, or
+    ``reward`` [responses] in [0, 1]; one field [states, tokens] per vector, one field per scalar. With
+    ``prompts`` each prompt has a tree of its own, on a leading axis of ``logits``, ``correct``,
+    ``reward`` and vectors.
+
+    Args:
+        scalars: coefficients, learning rates and the like.
+        tokens: smallest and largest vocabulary.
+        horizon: shortest and longest response.
+        reward: 0/1 rewards of responses as a mask, graded ones, or none.
+        prompts: fewest and most prompts.
+        vectors: per (state, token) numbers, such as a logit step.
+    """
+    shapes = [
+        (TokenTree(n_tokens, length), n_prompts)
+        for length in range(horizon[0], horizon[1] + 1)
+        for n_tokens in range(tokens[0], tokens[1] + 1)
+        for n_prompts in (range(prompts[0], prompts[1] + 1) if prompts else (None,))
+    ]
+
+    def lead(n_prompts: int | None) -> tuple[int, ...]:
+        return () if n_prompts is None else (n_prompts,)
+
+    def sample(generator: np.random.Generator, size: int) -> Batch:
+        tree, n_prompts = shapes[int(generator.integers(len(shapes)))]
+        many = size * (n_prompts or 1)
+        flat = sample_logits(generator, many * tree.n_states, tree.n_tokens)
+        shape = (size, *lead(n_prompts))
+        batch: Batch = {"logits": flat.reshape(*shape, tree.n_states, tree.n_tokens)}
+        if reward == "correct":
+            drawn = sample_correct(generator, many, tree.n_responses)
+            batch["correct"] = drawn.reshape(*shape, -1)
+        elif reward == "graded":
+            batch["reward"] = _sample_vector(generator, GRADED_REWARD, (*shape, tree.n_responses))
+        for vector in vectors:
+            batch[vector.name] = _sample_vector(
+                generator, vector, (*shape, tree.n_states, tree.n_tokens))
+        return {**batch, **_sample_scalars(generator, scalars, size)}
+
+    def enumerate_small(largest_total: int) -> Iterator[Batch]:
+        """Weights 1 and 2 (later 3, ...) at each state, on trees with few enough instances."""
+        for largest in range(2, max(2, largest_total // 3) + 1):
+            for tree, n_prompts in shapes:
+                entries = (n_prompts or 1) * tree.n_states
+                rows = list(_state_weights(tree.n_tokens, largest))
+                if len(rows) ** entries > MOST_TREES:
+                    continue
+                shape = (*lead(n_prompts), tree.n_states, tree.n_tokens)
+                columns: dict[str, Iterable[Any]] = {
+                    "weights": (np.reshape(w, shape).tolist()
+                                for w in itertools.product(rows, repeat=entries)
+                                if largest == 2 or largest in itertools.chain(*w))
+                }
+                outcomes = tree.n_responses * (n_prompts or 1)
+                response_shape = (*lead(n_prompts), tree.n_responses)
+                if reward == "correct":
+                    columns["correct"] = _small_masks(outcomes, response_shape)
+                elif reward == "graded":
+                    columns["reward"] = [np.asarray(m, float).tolist()
+                                         for m in _small_masks(outcomes, response_shape)]
+                for vector in vectors:
+                    columns[vector.name] = _unit_vectors(vector, shape)
+                for scalar in scalars:
+                    columns[scalar.name] = map(float, scalar.grid)
+                yield from _product(columns)
+
+    fields: dict[str, Any] = {
+        s.name: st.one_of(st.sampled_from(s.grid), st.floats(s.low, s.high)) for s in scalars
+    }
+    graded = ("reward",) if reward == "graded" else ()
+    return Instances(
+        strategy=strategies.token_trees(
+            tokens=tokens, horizon=horizon, reward=reward, prompts=prompts,
+            vectors={v.name: _vector_entries(v) for v in vectors}, **fields,
+        ),
+        sample=sample,
+        enumerate=enumerate_small,
+        movable=("logits", *(v.name for v in vectors if v.name not in graded),
+                 *(s.name for s in scalars)),
+        ranges={s.name: (s.low, s.high) for s in scalars},
+        families=f"trees of {tokens[0]}-{tokens[1]} tokens, {horizon[0]}-{horizon[1]} long; Gaussian, "
+                 "tied, saturated, nearly tied and Dirichlet logits",
+    )
+
+
+def listed_instances(rows: Sequence[Instance], families: str) -> Instances:
+    """A finite set of exact instances, such as the rows of a printed table, in the given order.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if not rows:
+        raise ValueError("a list of instances must not be empty")
+    rows = [dict(row) for row in rows]
+
+    def sample(generator: np.random.Generator, size: int) -> Batch:
+        return as_batch(rows[int(generator.integers(len(rows)))])
+
+    def enumerate_all(largest_total: int) -> Iterator[Batch]:
+        return (as_batch(row) for row in rows)
+
+    return Instances(strategy=st.sampled_from(rows), sample=sample, enumerate=enumerate_all,
+                     families=families)
 
 
 def sample_logits(generator: np.random.Generator, size: int, n: int) -> np.ndarray:
@@ -198,6 +334,72 @@ def from_json(record: dict[str, Any]) -> Instance:
     return {name: _parse(value) for name, value in record.items()}
 
 
+def _sample_scalars(
+    generator: np.random.Generator, scalars: Sequence[Scalar], size: int
+) -> Batch:
+    return {
+        s.name: np.exp(generator.uniform(math.log(s.low), math.log(s.high), size)) for s in scalars
+    }
+
+
+def _sample_vector(
+    generator: np.random.Generator, vector: Vector, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Uniform values and values of the grid; half of the instances have only grid values."""
+    uniform = generator.uniform(vector.low, vector.high, shape)
+    exact = generator.choice(np.array([float(v) for v in vector.grid]), size=shape)
+    only_exact = generator.random((shape[0], *(1 for _ in shape[1:]))) < 0.5
+    return np.where(only_exact | (generator.random(shape) < 0.2), exact, uniform)
+
+
+def _vector_entries(vector: Vector) -> Any:
+    return st.one_of(
+        st.sampled_from(vector.grid).map(float),
+        st.floats(vector.low, vector.high, allow_subnormal=False),
+    )
+
+
+def _grid_vectors(vector: Vector, n: int) -> list[tuple[float, ...]]:
+    values = [float(v) for v in vector.grid]
+    while len(values) ** n > MOST_VECTORS and len(values) > 2:
+        values.pop()
+    return list(itertools.product(values, repeat=n))
+
+
+def _unit_vectors(vector: Vector, shape: tuple[int, ...]) -> list[Any]:
+    """Vectors with one entry that is not the grid's first value."""
+    found = []
+    for value in vector.grid[1:]:
+        for k in range(math.prod(shape)):
+            flat = np.full(math.prod(shape), float(vector.grid[0]))
+            flat[k] = float(value)
+            found.append(flat.reshape(shape).tolist())
+    return found
+
+
+def _state_weights(n_tokens: int, largest: int) -> Iterator[tuple[int, ...]]:
+    return (w for w in itertools.product(range(1, largest + 1), repeat=n_tokens)
+            if math.gcd(*w) == 1)
+
+
+def _small_masks(n: int, shape: tuple[int, ...]) -> list[Any]:
+    """Masks in which each prompt has a right response; where there are too many, small ones."""
+    groups = shape[0] if len(shape) > 1 else 1
+    each = n // groups
+    one = _masks(each) if each <= 4 else [
+        tuple(k in chosen for k in range(each))
+        for size in (1, 2) for chosen in itertools.combinations(range(each), size)
+    ]
+    return [np.reshape(m, shape).tolist() for m in itertools.product(one, repeat=groups)]
+
+
+def _product(columns: Mapping[str, Iterable[Any]]) -> Iterator[Batch]:
+    """Batches of the rows of a product, at most `MOST_ROWS` each."""
+    rows = itertools.product(*columns.values())
+    while chunk := list(itertools.islice(rows, MOST_ROWS)):
+        yield {name: np.array([row[k] for row in chunk]) for k, name in enumerate(columns)}
+
+
 def _weights_with_total(total: int, n: int, least: int = 1) -> Iterator[tuple[int, ...]]:
     """Nondecreasing positive integers with this sum and no common factor."""
 
@@ -240,7 +442,7 @@ def _exact(value: Any) -> Any:
     if isinstance(value, list):
         return [_exact(v) for v in value]
     if isinstance(value, float) and math.isfinite(value):
-        simple = Fraction(value).limit_denominator(1000)
+        simple = Fraction(value).limit_denominator(100_000)
         if float(simple) == value:
             return simple.numerator if simple.denominator == 1 else simple
     return value

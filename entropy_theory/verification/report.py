@@ -99,6 +99,9 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     if claim.negation:
         heading("Why it is false in general")
         _print_steps(line, claim.negation, "negation", by_name)
+    if claim.experiments:
+        heading("Experiments")
+        _print_steps(line, claim.experiments, "experiment", by_name)
     if claim.printed_proof:
         heading("Printed proof, step by step")
         for printed in claim.printed_proof:
@@ -157,6 +160,10 @@ def _summary(evidence: Sequence[Evidence]) -> str:
         passed = sum(e.outcome == "pass" for e in steps)
         late = sum(e.outcome == "timeout" for e in steps)
         parts.append(f"{passed}/{len(steps)} proof steps" + (f" ({late} timed out)" if late else ""))
+    experiments = [e for e in evidence if e.target == "experiment"]
+    if experiments:
+        passed = sum(e.outcome == "pass" for e in experiments)
+        parts.append(f"{passed}/{len(experiments)} experiments")
     for e in evidence:
         if e.method == "convergence" and e.target == "statement":
             parts.append(f"order: {e.outcome}")

@@ -10,6 +10,7 @@ Write premises with ``<``, ``<=``, ``==`` and combine them with `implies`, `all_
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -90,6 +91,36 @@ def prove(
     return "pass", "no model of the negation (z3)"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lemma(Step):
+    """A proof step decided by `prove`, which later lemmas can take as a premise.
+
+    Attributes:
+        variables: names of its real variables.
+        premises: of the variables.
+        conclusion: of the variables.
+    """
+
+    variables: tuple[str, ...]
+    premises: Callable[[SimpleNamespace], Sequence[Formula]]
+    conclusion: Callable[[SimpleNamespace], Formula]
+
+    def instance(self, **values: Any) -> Formula:
+        """What the lemma says about these values: its premises imply its conclusion.
+
+        Used among the premises of a later lemma, so that what is proved is what is used.
+
+        Raises:
+            ValueError: a variable has no value, or a value no variable.
+        """
+        if set(values) != set(self.variables):
+            raise ValueError(
+                f"lemma '{self.name}' speaks of {sorted(self.variables)}, got {sorted(values)}"
+            )
+        point = SimpleNamespace(**values)
+        return implies(all_of(*self.premises(point)), self.conclusion(point))
+
+
 def lemma(
     name: str,
     statement: str,
@@ -99,15 +130,18 @@ def lemma(
     *,
     uses: Sequence[str] = (),
     axioms: Sequence[str] = (),
-) -> Step:
+) -> Lemma:
     """A proof step decided by `prove`; ``variables`` are names separated by spaces."""
-    return Step(
+    return Lemma(
         name=name,
         statement=statement,
         method="smt",
         check=lambda seconds: prove(variables.split(), premises, conclusion, seconds),
         uses=tuple(uses),
         axioms=tuple(axioms),
+        variables=tuple(variables.split()),
+        premises=premises,
+        conclusion=conclusion,
     )
 
 

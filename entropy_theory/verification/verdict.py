@@ -2,6 +2,7 @@
 
 Statement:
     refuted      a violation proved in ball arithmetic, and no repair that survives
+    empirical    the same, no repair offered, but experiments show in which sense it holds
     repaired     the same, but the repaired statement is proved, or survives every search
     first-order  a remainder of the claimed order, measured, within its bound, never violated
     proved       every step of a proof for all n is machine-checked, and no search finds a violation
@@ -61,7 +62,7 @@ def _statement_verdict(
         return "undecided"
     if counterexample is not None:
         if claim.repair is None:
-            return "refuted"
+            return "empirical" if claim.experiments else "refuted"
         return "repaired" if _survives(evidence, "repair") else "refuted"
     if not _survives(evidence, "statement"):
         return "undecided"
@@ -84,8 +85,9 @@ def _problems(
         found.append("no mutant was run")
     if claim.convergence is not None and all(e.method != "convergence" for e in evidence):
         found.append("the order of the remainder was not measured")
-    refuting = {e.name for e in evidence if e.target == "negation"}
-    found += [f"negation '{s.name}' was not run" for s in claim.negation if s.name not in refuting]
+    for target, steps in (("negation", claim.negation), ("experiment", claim.experiments)):
+        run = {e.name for e in evidence if e.target == target}
+        found += [f"{target} '{s.name}' was not run" for s in steps if s.name not in run]
     if counterexample is not None and _is_proved(claim.statement.proof, evidence, "statement"):
         found.append("a proof and a counterexample at once: one of the checkers is wrong")
     return found
@@ -94,7 +96,7 @@ def _problems(
 def _is_problem(e: Evidence) -> bool:
     if e.outcome == "error":
         return True
-    if e.method in ("mutant", "convergence") or e.target == "negation":
+    if e.method in ("mutant", "convergence") or e.target in ("negation", "experiment"):
         return e.outcome != "pass"
     if e.outcome != "fail" or e.target == "printed proof":
         return False

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
 from entropy_theory import strategies
+from entropy_theory.token_tree import TokenTree
 
 FAST = settings(max_examples=400, derandomize=True, database=None, deadline=None,
                 suppress_health_check=list(HealthCheck))
@@ -69,3 +71,23 @@ def test_rewards_are_in_the_unit_interval(rewards):
 def test_temperatures_must_bracket_one():
     with pytest.raises(ValueError, match="low <= 1 <= high"):
         strategies.temperatures(2, 3)
+
+
+TREES = strategies.token_trees(prompts=(1, 2), vectors={"step": st.floats(-1, 1)})
+
+
+@settings(FAST, max_examples=60)
+@given(TREES)
+def test_trees_fit_together(case):
+    tree = TokenTree.of(np.array(case["logits"]))
+    prompts = np.shape(case["logits"])[0]
+    assert np.shape(case["correct"]) == (prompts, tree.n_responses)
+    assert np.any(case["correct"], axis=-1).all()
+    assert np.shape(case["step"]) == np.shape(case["logits"])
+
+
+def test_trees_shrink_to_a_bandit_with_small_weights():
+    simplest = find(strategies.token_trees(reward="graded"),
+                    lambda t: len(t["logits"]) > 1, settings=FAST)
+    assert simplest["weights"] == [[1, 1]] * 3
+    assert simplest["reward"] == [0.0] * 4

@@ -65,6 +65,16 @@ LADDER = [
     ("undecided", claim(negation=(STEP,)),
      (VIOLATED, TESTED, REJECTED, *about("negation", changed(LEMMA, outcome="timeout")))),
     ("undecided", claim(negation=(STEP,)), (VIOLATED, TESTED, REJECTED)),
+    # An approximate law: exactly false, but experiments measure in which sense it holds.
+    ("empirical", claim(experiments=(STEP,)),
+     (VIOLATED, TESTED, REJECTED, *about("experiment", LEMMA))),
+    ("undecided", claim(experiments=(STEP,)),
+     (VIOLATED, TESTED, REJECTED, *about("experiment", changed(LEMMA, outcome="fail")))),
+    ("undecided", claim(experiments=(STEP,)), (VIOLATED, TESTED, REJECTED)),
+    # A statement that nothing violates needs its experiments too.
+    ("verified", claim(experiments=(STEP,)), (*CLEAN, *about("experiment", LEMMA))),
+    ("undecided", claim(experiments=(STEP,)),
+     (*CLEAN, *about("experiment", changed(LEMMA, outcome="fail")))),
     # The repair is violated as well: the whole claim is in doubt, not "refuted with a repair".
     ("undecided", claim(repair=REPAIRED),
      (VIOLATED, TESTED, REJECTED, *about("repair", VIOLATED, TESTED))),
