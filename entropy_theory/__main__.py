@@ -1,4 +1,4 @@
-"""``python -m entropy_theory verify | list | show | check``: the ledger of claims."""
+"""``python -m entropy_theory verify | list | show | table | check``: the ledger of claims."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import tyro
 
 from entropy_theory.claims import all_claims, claims_in_file
-from entropy_theory.results import check_writable
+from entropy_theory.results import check_writable, write_text
 from entropy_theory.user_errors import lookup, run_command
 from entropy_theory.verification import ledger, report
 from entropy_theory.verification.check import FULL, QUICK
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.runner import Job, run
-from entropy_theory.verification.verdict import derive
+from entropy_theory.verification.verdict import HOLDS, derive
 
 
 def verify(
@@ -59,6 +59,20 @@ def list_claims() -> int:
     return 0
 
 
+def table(*, output: Path | None = None) -> int:
+    """Print the accepted ledger as a Markdown table (docs/ledger.md is made by this).
+
+    Args:
+        output: write it to this file instead.
+    """
+    text = ledger.markdown(all_claims(), ledger.read_accepted())
+    if output is None:
+        print(text, end="")
+    else:
+        write_text(output, text)
+    return 0
+
+
 def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
     """Print a claim's statement, hypotheses, proof and mutants, and check it while doing so.
 
@@ -94,7 +108,7 @@ def check(
         ledger.write(json, entries, config={"quick": quick, "file": file.name})
     if problems:
         raise ValueError(f"{len(problems)} problem(s) in {file}, first: {problems[0]}")
-    return 0 if all(e["verdict"] in ("proved", "verified", "first-order") for e in entries) else 1
+    return 0 if all(e["verdict"] in HOLDS for e in entries) else 1
 
 
 def _check(
@@ -138,7 +152,7 @@ def _chosen(claims: dict[str, Claim], ids: tuple[str, ...]) -> dict[str, Claim]:
 def main() -> int:
     """Command-line entry point."""
     return tyro.extras.subcommand_cli_from_dict(
-        {"verify": verify, "list": list_claims, "show": show, "check": check},
+        {"verify": verify, "list": list_claims, "show": show, "table": table, "check": check},
         prog="python -m entropy_theory",
         description="Machine-checked claims about policy entropy.",
     )

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for softmax policies, correct sets, rewards and temperatures.
+"""Hypothesis strategies for softmax policies, token trees, token batches, rewards, temperatures.
 
 They include what theorems about entropy trip over: ties, saturated policies, two actions, a correct
 set of one action or of all. Everything shrinks towards small integer weights, the form in which a
@@ -22,6 +22,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from entropy_theory.token_batch import TokenBatch, concatenate
 from entropy_theory.token_tree import TokenTree
 
 
@@ -33,6 +34,27 @@ def weights(n_actions: int, largest: int = 12) -> SearchStrategy[list[int]]:
 def logits(n_actions: int) -> SearchStrategy[list[float]]:
     """Logits: small integers (ties), moderate floats, and saturated policies (gaps up to 60)."""
     return st.lists(_logit(), min_size=n_actions, max_size=n_actions)
+
+
+def tied_logits(n_actions: int, levels: int = 2) -> SearchStrategy[list[float]]:
+    """Logits with few distinct values: exact ties, the uniform policy included."""
+    entry = st.integers(0, levels - 1).map(float)
+    return st.lists(entry, min_size=n_actions, max_size=n_actions)
+
+
+def saturated_logits(n_actions: int, gap: float = 20.0) -> SearchStrategy[list[float]]:
+    """Logits whose largest leads the second by ``gap`` to 3 ``gap``: an all but deterministic policy.
+
+    Where formulas for entropy lose their digits and signs of differences drown in rounding.
+    """
+    rest = st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=n_actions - 1,
+                    max_size=n_actions - 1)
+
+    def build(others: list[float], lead: float, place: int) -> list[float]:
+        top = max(others) + lead
+        return [*others[:place], top, *others[place:]]
+
+    return st.builds(build, rest, st.floats(gap, 3 * gap), st.integers(0, n_actions - 1))
 
 
 def correct_sets(n_actions: int) -> SearchStrategy[list[bool]]:
@@ -151,6 +173,69 @@ def token_trees(
     for name, strategy in scalars.items():
         case[name] = draw(strategy)
     return case
+
+
+@st.composite
+def token_batches(
+    draw: DrawFn,
+    *,
+    prompts: tuple[int, int] = (1, 3),
+    group_size: tuple[int, int] = (1, 4),
+    positions: tuple[int, int] = (1, 4),
+    graded: bool = False,
+    off_policy: bool = True,
+    second_batch: bool | None = None,
+) -> TokenBatch:
+    """A sampled batch of ragged responses, as an update rule reads it (float64 numpy).
+
+    Groups whose rewards are all equal, responses of one token and tokens of probability near 0 and 1
+    are included. Shrinks to one prompt with one response of one token.
+
+    Args:
+        draw: supplied by Hypothesis.
+        prompts: fewest and most prompts, each a group.
+        group_size: fewest and most responses to a prompt.
+        positions: fewest and most tokens of the longest response.
+        graded: rewards in [0, 1] instead of 0 and 1.
+        off_policy: log-probabilities may differ from the old ones, enough for clips to bind.
+        second_batch: with tempered rows (True), without (False), or either (None).
+
+    Returns:
+        A `TokenBatch` with entropies, sequence ids and groups; weights are 1/N of each batch.
+    """
+    n_prompts, size = draw(st.integers(*prompts)), draw(st.integers(*group_size))
+    width = draw(st.integers(*positions))
+    has_second = draw(st.booleans()) if second_batch is None else second_batch
+    sequences = n_prompts * size
+    token_reward = _graded_reward() if graded else st.sampled_from((0.0, 1.0))
+
+    def table(entry: SearchStrategy[Any], *shape: int) -> np.ndarray:
+        count = math.prod(shape)
+        return np.reshape(draw(st.lists(entry, min_size=count, max_size=count)), shape)
+
+    def rows(tempered: bool, first: int) -> TokenBatch:
+        shape = (sequences, width)
+        lengths = table(st.integers(1, width), sequences, 1)
+        mask = np.arange(width) < lengths
+        old = -table(st.floats(0, 20, allow_subnormal=False), *shape)
+        ratio = table(st.floats(-0.5, 0.5, allow_subnormal=False), *shape) if off_policy else 0.0
+        ids = np.arange(sequences)[:, None]
+        temperature = draw(temperatures(0.5, 2.0)) if tempered else 1.0
+        return TokenBatch(
+            log_prob=np.minimum(old + ratio, 0.0),
+            old_log_prob=old,
+            reward=np.broadcast_to(table(token_reward, sequences, 1), shape),
+            mask=mask,
+            weight=np.where(mask, 1 / mask.sum(), 0.0),
+            entropy=table(st.floats(0, 5, allow_subnormal=False), *shape),
+            sampling_temperature=np.full(shape, temperature),
+            tempered=np.full(shape, tempered),
+            group=np.broadcast_to(ids // size, shape),
+            sequence=np.broadcast_to(first + ids, shape),
+        )
+
+    ordinary = rows(False, 0)
+    return concatenate([ordinary, rows(True, sequences)]) if has_second else ordinary
 
 
 def _logit() -> SearchStrategy[float]:

@@ -53,22 +53,22 @@ class Profile:
 
 
 QUICK = Profile(
-    search=Effort(largest_total=10, random_cases=40_000, ascents=2, seconds=6.0),
-    mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=2, seconds=3.0),
-    examples=120,
-    mutant_examples=60,
-    orders=12,
+    search=Effort(largest_total=10, random_cases=40_000, ascents=2, seconds=1.0),
+    mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=1, seconds=0.5),
+    examples=60,
+    mutant_examples=40,
+    orders=8,
     step_seconds=20.0,
     check_seconds=90.0,
 )
 FULL = Profile(
-    search=Effort(largest_total=13, random_cases=1_000_000, ascents=16, seconds=60.0),
-    mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=10.0),
-    examples=1000,
-    mutant_examples=200,
-    orders=100,
+    search=Effort(largest_total=13, random_cases=1_000_000, ascents=12, seconds=5.0),
+    mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=1.5),
+    examples=500,
+    mutant_examples=100,
+    orders=50,
     step_seconds=60.0,
-    check_seconds=600.0,
+    check_seconds=300.0,
 )
 
 

@@ -152,6 +152,15 @@ def progress(claims: Mapping[str, Claim]) -> Iterator[Callable[[str, Evidence], 
         yield on_evidence
 
 
+def summarize(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> str:
+    """Verdict, counterexample and problems of one claim, a few lines."""
+    lines = [f"{claim.id}: {verdict.statement} ({_summary(evidence)})"]
+    if verdict.counterexample is not None:
+        lines.append(f"fails at {describe(verdict.counterexample)}, margin "
+                     f"{verdict.counterexample['margin_interval']}")
+    return "\n".join([*lines, *(f"problem: {line}" for line in verdict.problems)])
+
+
 def _summary(evidence: Sequence[Evidence]) -> str:
     """``14/14 proof steps; 60,809 searched, 150 Hypothesis: no violation; 3/3 mutants rejected``."""
     parts = []

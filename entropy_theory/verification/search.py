@@ -140,7 +140,8 @@ def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray
     For an identity the margin is minus the largest absolute residual.
 
     Raises:
-        ValueError: a margin is NaN where the hypotheses hold; the message shows the instance.
+        ValueError: a hypothesis is NaN, or a margin is where the hypotheses hold; the message shows
+            the instance.
     """
     floats = as_floats(batch)
     size = len(next(iter(batch.values())))
@@ -150,6 +151,7 @@ def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray
         for condition in statement.conditions:
             value = np.asarray(condition.value(floats))
             if value.dtype != bool:
+                _refuse_nan(value, meets, batch, f"the hypothesis '{condition.latex}'")
                 value = value > 0 if condition.relation == ">" else value >= 0
             meets &= value
         margins = np.asarray(statement.margin(floats), dtype=float)
@@ -160,10 +162,14 @@ def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray
         )
     margins = margins.reshape(size, -1)
     margins = -np.max(np.abs(margins), axis=1) if statement.relation == "==" else margins.min(axis=1)
-    broken = np.flatnonzero(np.isnan(margins) & meets)
-    if broken.size:
-        raise ValueError(f"the margin is NaN at {describe(to_json(pick(batch, int(broken[0]))))}")
+    _refuse_nan(margins, meets, batch, "the margin")
     return margins, meets
+
+
+def _refuse_nan(values: np.ndarray, where: np.ndarray, batch: Batch, what: str) -> None:
+    broken = np.flatnonzero(np.isnan(values) & where)
+    if broken.size:
+        raise ValueError(f"{what} is NaN at {describe(to_json(pick(batch, int(broken[0]))))}")
 
 
 def record(instance: Instance, certificate: certify.Certificate) -> dict[str, Any]:

@@ -23,6 +23,8 @@ from entropy_theory.verification.claim import Claim, Evidence, Step, Target
 VERDICTS = (
     "proved", "verified", "first-order", "repaired", "refuted", "empirical", "undecided",
 )
+HOLDS = ("proved", "verified", "first-order")
+"""Verdicts that say that the statement is true as written."""
 PRINTED_PROOFS = ("ok", "gap", "wrong", "none", "undecided")
 
 

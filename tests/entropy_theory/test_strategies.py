@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from entropy_theory import strategies
@@ -91,3 +91,40 @@ def test_trees_shrink_to_a_bandit_with_small_weights():
                     lambda t: len(t["logits"]) > 1, settings=FAST)
     assert simplest["weights"] == [[1, 1]] * 3
     assert simplest["reward"] == [0.0] * 4
+
+
+@settings(FAST, max_examples=60)
+@given(strategies.token_batches())
+def test_token_batches_are_what_rules_read(batch):
+    tempered = batch.tempered
+    for rows in (~tempered, tempered):
+        if rows.any():
+            assert batch.weight[rows].sum() == pytest.approx(1)
+    assert batch.mask.any(axis=-1).all()
+    assert (batch.log_prob <= 0).all()
+    assert len(np.unique(batch.sequence)) == batch.mask.shape[0]
+    assert (batch.reward == batch.reward[:, :1]).all()
+
+
+@pytest.mark.parametrize(
+    "trap",
+    [
+        lambda b: len(np.unique(b.group)) > 1,
+        lambda b: b.tempered.any(),
+        lambda b: (~b.mask).any(),
+        lambda b: (np.exp(b.log_prob - b.old_log_prob) > 1.28)[b.mask].any(),
+        lambda b: b.mask.shape[0] > 2 and (b.reward == b.reward[0, 0]).all(),
+    ],
+    ids=["groups", "second batch", "ragged", "clips", "equal rewards"],
+)
+def test_batches_have_what_rules_trip_over(trap):
+    find(strategies.token_batches(), trap, settings=settings(FAST, phases=[Phase.generate]))
+
+
+@settings(FAST, max_examples=60)
+@given(strategies.saturated_logits(4), strategies.tied_logits(4))
+def test_saturated_and_tied(saturated, tied):
+    second, first = sorted(saturated)[-2:]
+    # The lead is added to the largest of the others, which rounds.
+    assert 20 - 1e-13 <= first - second <= 60 + 1e-13
+    assert set(tied) <= {0.0, 1.0}

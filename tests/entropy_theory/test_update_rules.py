@@ -6,8 +6,11 @@ import math
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from entropy_theory import advantages, policy, tabular, update_rules
+from entropy_theory.strategies import token_batches
 from entropy_theory.token_batch import TokenBatch, concatenate
 from tests.tolerances import FLOAT64, SAME_STEP
 
@@ -81,6 +84,22 @@ def test_every_rule_is_immune_to_how_the_batch_is_cut_and_ordered(name, options)
     ]
     # The group means are the same sums in another order, and differ by rounding only.
     np.testing.assert_allclose(np.concatenate(pieces)[np.argsort(order)], whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+@settings(max_examples=25, derandomize=True, database=None, deadline=None)
+@given(batch=token_batches(second_batch=True, prompts=(2, 3), group_size=(2, 3)), cut=st.integers(1, 5))
+def test_any_batch_in_any_cut_gives_the_same_scores(name, options, batch, cut):
+    rule = update_rules.get(name, **options)
+    whole = rule.scores(batch)
+    rows = np.random.default_rng(cut).permutation(batch.mask.shape[-2])
+    shuffled = rule.prepare(batch.take_sequences(rows))
+    pieces = [rule.scores(shuffled.take_sequences(slice(k, k + cut)))
+              for k in range(0, len(rows), cut)]
+    # Group means are sums in another order: a few roundings, relative to the largest score.
+    largest = np.max(np.abs(whole))
+    np.testing.assert_allclose(np.concatenate(pieces)[np.argsort(rows)], whole,
+                               rtol=1e-12, atol=1e-12 * largest)
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
