@@ -60,6 +60,57 @@ def leave_one_out(batch: TokenBatch, rows: Array) -> Array:
     return (batch.reward - group.mean(batch.reward)) * group.size / others
 
 
+def batch_normalized(batch: TokenBatch, rows: Array) -> Array:
+    """(R - mean) / std over all sequences of the batch (REINFORCE++, arXiv 2501.03262, Eq. 8).
+
+    0 where all rewards are equal. REINFORCE++ also puts a KL penalty into the reward: combine with
+    the rule ``reference-kl`` in placement "reward".
+    """
+    return _normalized_over_batch(batch, rows, batch.reward)
+
+
+def group_centered_batch_normalized(batch: TokenBatch, rows: Array) -> Array:
+    """R minus its group's mean, over the batch's standard deviation (REINFORCE++-baseline)."""
+    return _normalized_over_batch(batch, rows, batch.reward - _Groups(batch, rows).mean(batch.reward))
+
+
+def _normalized_over_batch(batch: TokenBatch, rows: Array, values: Array) -> Array:
+    whole = _Groups(batch.replace(group=None), rows)
+    xp = namespace(values)
+    centered = values - whole.mean(values)
+    deviation = xp.sqrt(whole.mean(centered * centered))
+    degenerate = ~(whole.spread(values) > 0) | (deviation == 0)
+    safe = xp.where(degenerate, xp.ones_like(deviation), deviation)
+    return xp.where(degenerate, xp.zeros_like(centered), centered / safe)
+
+
+def without_signal(batch: TokenBatch, rows: Array) -> Array:
+    """Boolean: the rewards of this row's group are all equal (DAPO drops such groups)."""
+    flat = _Groups(batch, rows).spread(batch.reward) == 0
+    return flat & rows
+
+
+def overlong_penalty(batch: TokenBatch, max_length: int, buffer: int) -> Array:
+    """DAPO's soft punishment: 0 up to max_length - buffer tokens, -1 at max_length, linear between.
+
+    Args:
+        max_length: length of a response that was cut off.
+        buffer: tokens over which the penalty grows, 1..max_length.
+
+    Returns:
+        [..., sequences, positions], in [-1, 0].
+
+    Raises:
+        ValueError: a buffer outside 1..max_length.
+    """
+    if not 1 <= buffer <= max_length:
+        raise ValueError(f"buffer must be in 1..{max_length} (max_length), got {buffer}")
+    xp = namespace(batch.reward)
+    ones = xp.ones_like(batch.reward)
+    length = xp.sum(xp.where(batch.mask, ones, 0 * ones), axis=-1, keepdims=True)
+    return ones * xp.clip((max_length - buffer - length) / buffer, -1.0, 0.0)
+
+
 def expected_group_normalized(
     batch: TokenBatch, rows: Array, *, group_size: int, ddof: int = 0
 ) -> Array:
@@ -125,8 +176,7 @@ def group_normalization_gain(
 def equal_reward_groups(batch: TokenBatch, rows: Array) -> Array:
     """Share of sequences, by weight, whose group's rewards are all equal: [...], in [0, 1]."""
     xp = namespace(batch.reward)
-    group = _Groups(batch, rows)
-    degenerate = (group.spread(batch.reward) == 0) & rows
+    degenerate = without_signal(batch, rows)
     weight = sequence_weight(batch, rows)
     flat = xp.max(xp.where(degenerate, weight, xp.zeros_like(weight)), axis=-1, keepdims=True)
     total = xp.sum(weight, axis=(-2, -1))
@@ -137,6 +187,8 @@ ESTIMATORS: dict[str, Callable[..., Array]] = {
     "reward": reward,
     "group-normalized": group_normalized,
     "leave-one-out": leave_one_out,
+    "reinforce++": batch_normalized,
+    "reinforce++-baseline": group_centered_batch_normalized,
 }
 
 

@@ -1,25 +1,63 @@
-"""Closed loops: what turns a measured entropy into the next step's sampling temperature.
+"""Closed loops: what turns a measured entropy into the next step's temperature or coefficient.
 
-A controller reads the true mean token entropy of the ordinary rows (`token_batch.mean_entropy`,
-over all ranks), measured on the policy that is about to be updated, and holds whatever state a
-checkpoint must restore.
+A controller reads a mean over the ordinary rows of all ranks, measured on the policy that is about to
+be updated: the true mean token entropy at temperature 1 (`token_batch.mean_entropy`), or the clamped
+entropy where ``reads`` says so. It holds whatever state a checkpoint must restore.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from entropy_theory.policy import Array, check_temperature, namespace
 
 
 @dataclass(kw_only=True, slots=True)
-class TemperatureSwitch:
+class Controller:
+    """What all controllers share: a state that a checkpoint stores and restores."""
+
+    state: ClassVar[tuple[str, ...]]
+    """Names of the fields that change."""
+    reads: ClassVar[str] = "entropy"
+    """The TokenBatch column whose mean is observed."""
+
+    def observe(self, entropy: Array) -> Array:
+        """The next setting, given the mean entropy of the current policy.
+
+        Args:
+            entropy: scalar or [runs], nats.
+
+        Raises:
+            ValueError: NaN entropy.
+        """
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint stores, JSON-like."""
+        return {name: _plain(getattr(self, name)) for name in self.state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` gave. Raises ValueError for a state of another controller."""
+        if set(state) != set(self.state):
+            raise ValueError(
+                f"not the state of a {type(self).__name__}: {sorted(state)}; resume with the rule "
+                "that wrote the checkpoint"
+            )
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+@dataclass(kw_only=True, slots=True)
+class TemperatureSwitch(Controller):
     """AEPO's two-point controller (AEPO, Eq. 1): T = T_high if H < target, else T_low.
 
     Raises ValueError for temperatures that are not above 0, T_low > T_high, or a target below 0.
     """
 
+    state: ClassVar[tuple[str, ...]] = ("temperature", "entropy")
     target: Array = 0.5
     """Entropy to hold, nats; a scalar or one value a run."""
     temperature_high: float = 1.2
@@ -41,39 +79,123 @@ class TemperatureSwitch:
             raise ValueError(f"the target entropy must be at least 0 nats, got {self.target}")
 
     def observe(self, entropy: Array) -> Array:
-        """The sampling temperature of the second batch, given the entropy of the current policy.
+        """The sampling temperature of the second batch; arguments and errors as `Controller`."""
+        self.entropy = _checked(entropy)
+        self.temperature = self._choose(self.entropy)
+        return self.temperature
 
-        Args:
-            entropy: scalar or [runs], nats.
-
-        Raises:
-            ValueError: NaN entropy.
-        """
+    def _choose(self, entropy: Array) -> Array:
         xp = namespace(entropy)
-        entropy = xp.asarray(entropy)
-        if bool(xp.any(xp.isnan(entropy))):
-            raise ValueError("the measured entropy is NaN: the policy has diverged")
         ones = xp.ones_like(entropy)
-        self.entropy = entropy
-        self.temperature = xp.where(
+        return xp.where(
             entropy < xp.asarray(self.target, dtype=entropy.dtype),
             ones * self.temperature_high,
             ones * self.temperature_low,
         )
-        return self.temperature
 
-    def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint stores, JSON-like."""
-        return {name: _plain(getattr(self, name)) for name in ("temperature", "entropy")}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore what `state_dict` gave. Raises ValueError for a state of another controller."""
-        if set(state) != {"temperature", "entropy"}:
+@dataclass(kw_only=True, slots=True)
+class ProportionalTemperature(TemperatureSwitch):
+    """T = clip(1 + gain (target - H), T_low, T_high), AEPO's later form (SCOPE-RL, gain 1)."""
+
+    gain: float = 1.0
+    """Temperature per nat below the target."""
+
+    def _choose(self, entropy: Array) -> Array:
+        xp = namespace(entropy)
+        target = xp.asarray(self.target, dtype=entropy.dtype)
+        return xp.clip(1 + self.gain * (target - entropy), self.temperature_low,
+                       self.temperature_high)
+
+
+@dataclass(kw_only=True, slots=True)
+class AdaptiveCoefficient(Controller):
+    """AEnt's coefficient (AEnt, Eq. 4.1): it moves while the clamped entropy is outside a band.
+
+    lambda <- clip(lambda - rate [min(H~ - entropy_low, 0) + max(H~ - entropy_high, 0)], low, high),
+    after ``warm_up_steps`` observations.
+
+    Raises ValueError for a band or a box whose ends are the wrong way round, or a rate below 0.
+    """
+
+    state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy", "observations")
+    reads: ClassVar[str] = "clamped_entropy"
+    coefficient: Array = 0.002
+    entropy_low: float = 0.15
+    entropy_high: float = 0.24
+    rate: float = 0.002
+    low: float = 6e-4
+    high: float = 9e-3
+    warm_up_steps: int = 0
+    entropy: Array | None = None
+    """The last clamped entropy observed, nats."""
+    observations: int = 0
+
+    def __post_init__(self) -> None:
+        _check_interval("entropy_low", self.entropy_low, "entropy_high", self.entropy_high)
+        _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
+        if not self.rate >= 0 or self.warm_up_steps < 0:
             raise ValueError(
-                f"not the state of a temperature switch: {sorted(state)}; resume with the rule "
-                "that wrote the checkpoint"
+                "coefficient_step and warm_up_steps must be at least 0, got "
+                f"{self.rate} and {self.warm_up_steps}"
             )
-        self.temperature, self.entropy = state["temperature"], state["entropy"]
+
+    def observe(self, entropy: Array) -> Array:
+        """The next coefficient; arguments and errors as `Controller`."""
+        self.entropy = entropy = _checked(entropy)
+        xp = namespace(entropy)
+        before = xp.asarray(self.coefficient, dtype=entropy.dtype) * xp.ones_like(entropy)
+        self.observations += 1
+        if self.observations > self.warm_up_steps:
+            below = xp.clip(entropy - self.entropy_low, None, 0.0)
+            above = xp.clip(entropy - self.entropy_high, 0.0, None)
+            before = xp.clip(before - self.rate * (below + above), self.low, self.high)
+        self.coefficient = before
+        return before
+
+
+@dataclass(kw_only=True, slots=True)
+class TargetEntropyCoefficient(Controller):
+    """The coefficient goes up by a step while H < target, and down while it is above (Skywork-OR1)."""
+
+    state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy")
+    coefficient: Array = 0.0
+    target: float = 0.2
+    step: float = 5e-3
+    low: float = 0.0
+    high: float = 1.0
+    entropy: Array | None = None
+    """The last entropy observed, nats."""
+
+    def __post_init__(self) -> None:
+        _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
+        if not (self.step >= 0 and self.target >= 0):
+            raise ValueError(
+                "coefficient_step and target must be at least 0, got "
+                f"{self.step} and {self.target}"
+            )
+
+    def observe(self, entropy: Array) -> Array:
+        """The next coefficient; arguments and errors as `Controller`."""
+        self.entropy = entropy = _checked(entropy)
+        xp = namespace(entropy)
+        before = xp.asarray(self.coefficient, dtype=entropy.dtype) * xp.ones_like(entropy)
+        direction = xp.sign(self.target - entropy)
+        self.coefficient = xp.clip(before + self.step * direction, self.low, self.high)
+        return self.coefficient
+
+
+def _check_interval(low_name: str, low: float, high_name: str, high: float) -> None:
+    if not np.all(np.asarray(low) <= np.asarray(high)):
+        raise ValueError(f"{low_name} {low} is above {high_name} {high}: swap them")
+
+
+def _checked(entropy: Array) -> Array:
+    xp = namespace(entropy)
+    entropy = xp.asarray(entropy)
+    if bool(xp.any(xp.isnan(entropy))):
+        raise ValueError("the measured entropy is NaN: the policy has diverged")
+    return entropy
 
 
 def _plain(value: Any) -> Any:

@@ -20,7 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropy_theory.policy import Array, namespace, to_numpy
+from entropy_theory.policy import (
+    Array,
+    clamped_logits,
+    entropy_gradient,
+    namespace,
+    to_numpy,
+)
 from entropy_theory.token_batch import TokenBatch
 
 
@@ -38,14 +44,19 @@ class StateStatistics:
     """sum_a pi_a^2 log pi_a."""
     sum_squared_prob_squared_log_prob: Array
     """sum_a pi_a^2 (log pi_a)^2."""
+    clamped_alignment: Array | None = None
+    """sum_a S_a S~_a, with S~ that of the clamped policy; None where no rule needs it."""
 
 
-def state_statistics(log_probabilities: Array, action: Array) -> StateStatistics:
+def state_statistics(
+    log_probabilities: Array, action: Array, *, removed_fraction: float = 0.0
+) -> StateStatistics:
     """Statistics from full log-probabilities (small vocabularies; a fused head avoids the table).
 
     Args:
         log_probabilities: [..., sequences, positions, actions], normalized, nats; -inf allowed.
         action: integer [..., sequences, positions].
+        removed_fraction: of the clamped entropy, where a rule has that term.
     """
     xp = namespace(log_probabilities)
     probabilities = xp.exp(log_probabilities)
@@ -58,7 +69,19 @@ def state_statistics(log_probabilities: Array, action: Array) -> StateStatistics
         sum_squared_prob=xp.sum(square, axis=-1),
         sum_squared_prob_log_prob=xp.sum(square * log_p, axis=-1),
         sum_squared_prob_squared_log_prob=xp.sum(square * log_p * log_p, axis=-1),
+        clamped_alignment=(
+            clamped_alignment(log_probabilities, removed_fraction) if removed_fraction else None
+        ),
     )
+
+
+def clamped_alignment(logits: Array, removed_fraction: float) -> Array:
+    """sum_a S_a S~_a = <grad H, grad H~>: what a unit of clamped bonus adds to the full entropy.
+
+    Never negative (``extension.clamped-bonus``). Arguments as `policy.clamped_entropy`; [...], nats^2.
+    """
+    clamped = entropy_gradient(clamped_logits(logits, removed_fraction))
+    return namespace(clamped).sum(entropy_gradient(logits) * clamped, axis=-1)
 
 
 def token_contributions(
@@ -69,7 +92,8 @@ def token_contributions(
     Args:
         batch: supplies ``weight`` and ``mask``.
         scores: the rule's scores.
-        state_terms: the rule's state terms; only "entropy" has a forecast here.
+        state_terms: the rule's state terms, "entropy" and "clamped_entropy" (which needs the
+            statistics' ``clamped_alignment``).
         statistics: of the policy before the step.
 
     Returns:
@@ -86,6 +110,9 @@ def token_contributions(
     mean_tilt = s.sum_squared_prob_log_prob + h * s.sum_squared_prob
     total = -scores * (tilt - mean_tilt)
     for name, coefficient in state_terms.items():
+        if name == "clamped_entropy" and s.clamped_alignment is not None:
+            total = total + coefficient * s.clamped_alignment
+            continue
         if name != "entropy":
             raise ValueError(f"no entropy forecast is known for the state term '{name}'")
         squared_tilt = (

@@ -197,10 +197,27 @@ def clamped_entropy(logits: Array, removed_fraction: float) -> Array:
     Raises:
         ValueError: as `kept_actions` and `shift_logits`.
     """
+    return entropy(clamped_logits(logits, removed_fraction))
+
+
+def clamped_logits(logits: Array, removed_fraction: float) -> Array:
+    """The logits with those that `kept_actions` removes at -inf; arguments and errors as there."""
     logits = as_float_array(logits)
     xp = namespace(logits)
     kept = kept_actions(logits, removed_fraction)
-    return entropy(xp.where(kept, logits, xp.full_like(logits, -math.inf)))
+    return xp.where(kept, logits, xp.full_like(logits, -math.inf))
+
+
+def entropy_gradient(logits: Array) -> Array:
+    """dH/dz_a = -pi_a (log pi_a + H): [..., actions], nats; sums to 0, exact zeros at -inf logits.
+
+    Of the clamped entropy, kept actions held fixed: give `clamped_logits`.
+    """
+    log_probabilities = log_softmax(logits)
+    xp = namespace(log_probabilities)
+    probabilities = xp.exp(log_probabilities)
+    finite = xp.where(probabilities > 0, log_probabilities, xp.zeros_like(log_probabilities))
+    return -probabilities * (finite + entropy(logits)[..., None])
 
 
 def covariance(probabilities: Array, x: Array, y: Array) -> Array:

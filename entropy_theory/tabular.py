@@ -13,12 +13,28 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from entropy_theory.policy import Array, as_float_array, entropy, log_softmax, namespace
+from entropy_theory.policy import (
+    Array,
+    as_float_array,
+    clamped_entropy,
+    clamped_logits,
+    entropy,
+    entropy_gradient,
+    log_softmax,
+    namespace,
+)
 from entropy_theory.token_batch import TokenBatch, concatenate
 from entropy_theory.update_rules.rule import UpdateRule
 
 
-def listing(logits: Array, reward: Array, *, temperature: Array | None = None) -> TokenBatch:
+def listing(
+    logits: Array,
+    reward: Array,
+    *,
+    temperature: Array | None = None,
+    reference_logits: Array | None = None,
+    removed_fraction: float = 0.0,
+) -> TokenBatch:
     """Every action of every state as a row, weighted by its probability: exact expectations.
 
     Args:
@@ -26,6 +42,8 @@ def listing(logits: Array, reward: Array, *, temperature: Array | None = None) -
         reward: [..., states, actions] (or broadcastable), the reward of each action.
         temperature: None for ordinary rows. Given (scalar or [...], one value a run), the rows are
             those of a second batch sampled at that temperature.
+        reference_logits: [..., states, actions] of a reference policy, for ``reference_log_prob``.
+        removed_fraction: of the ``clamped_entropy`` (`UpdateRule.removed_fraction`); 0: no column.
 
     Returns:
         A TokenBatch of [..., states * actions, 1], states uniformly weighted, each state its own
@@ -66,6 +84,13 @@ def listing(logits: Array, reward: Array, *, temperature: Array | None = None) -
         mask=column(ones > 0),
         weight=column(xp.exp(sampling_log_prob) / n_states),
         entropy=column(entropy(logits)[..., None]),
+        clamped_entropy=(
+            column(clamped_entropy(logits, removed_fraction)[..., None]) if removed_fraction else None
+        ),
+        reference_log_prob=(
+            None if reference_logits is None
+            else column(log_softmax(xp.asarray(reference_logits, dtype=logits.dtype)))
+        ),
         sampling_log_prob=column(sampling_log_prob),
         sampling_temperature=column(sampling_temperature),
         tempered=column((ones > 0) if temperature is not None else (ones < 0)),
@@ -75,15 +100,17 @@ def listing(logits: Array, reward: Array, *, temperature: Array | None = None) -
     )
 
 
-def exact_batch(logits: Array, reward: Array, *, temperature: Array | None = None) -> TokenBatch:
+def exact_batch(
+    logits: Array, reward: Array, *, temperature: Array | None = None, **columns: Any
+) -> TokenBatch:
     """The exact batch of a rule: ordinary rows, and tempered ones too where a temperature is given.
 
     Args, raises: as `listing`.
     """
-    ordinary = listing(logits, reward)
+    ordinary = listing(logits, reward, **columns)
     if temperature is None:
         return ordinary
-    return concatenate([ordinary, listing(logits, reward, temperature=temperature)])
+    return concatenate([ordinary, listing(logits, reward, temperature=temperature, **columns)])
 
 
 def logit_step(logits: Array, batch: TokenBatch, rule: UpdateRule) -> Array:
@@ -108,11 +135,18 @@ def logit_step(logits: Array, batch: TokenBatch, rule: UpdateRule) -> Array:
     logits = as_float_array(logits)
     weighted = batch.weight * rule.scores(batch)
     terms = {name: batch.weight * term for name, term in rule.state_terms(batch).items()}
-    return coefficient_step(logits, batch, weighted, terms)
+    return coefficient_step(
+        logits, batch, weighted, terms, removed_fraction=rule.removed_fraction
+    )
 
 
 def coefficient_step(
-    logits: Array, batch: TokenBatch, weighted_scores: Array, weighted_terms: dict[str, Array]
+    logits: Array,
+    batch: TokenBatch,
+    weighted_scores: Array,
+    weighted_terms: dict[str, Array],
+    *,
+    removed_fraction: float = 0.0,
 ) -> Array:
     """As `logit_step`, from coefficients already multiplied by ``weight``."""
     xp = namespace(logits)
@@ -125,17 +159,24 @@ def coefficient_step(
         xp, weighted_scores, batch.state * n_actions + batch.action, n_states * n_actions
     )
     by_action = xp.reshape(by_action, logits.shape)
-    log_probabilities = log_softmax(logits)
-    probabilities = xp.exp(log_probabilities)
+    probabilities = xp.exp(log_softmax(logits))
     step = by_action - probabilities * xp.sum(by_action, axis=-1, keepdims=True)
     for name, coefficients in weighted_terms.items():
-        if name != "entropy":
-            raise ValueError(f"no tabular gradient is known for the state term '{name}'")
         by_state = _sum_by_index(xp, coefficients, batch.state, n_states)
-        finite = xp.where(probabilities > 0, log_probabilities, xp.zeros_like(log_probabilities))
-        gradient = -probabilities * (finite + entropy(logits)[..., None])
-        step = step + by_state[..., None] * gradient
+        step = step + by_state[..., None] * state_gradient(name, logits, removed_fraction)
     return step
+
+
+def state_gradient(name: str, logits: Array, removed_fraction: float = 0.0) -> Array:
+    """Gradient with respect to the logits of a state function that rules add: [..., actions].
+
+    Raises ValueError for a state term that has no tabular gradient here.
+    """
+    if name == "entropy":
+        return entropy_gradient(logits)
+    if name == "clamped_entropy":
+        return entropy_gradient(clamped_logits(logits, removed_fraction))
+    raise ValueError(f"no tabular gradient is known for the state term '{name}'")
 
 
 def _sum_by_index(xp: Any, values: Array, index: Array, size: int) -> Array:

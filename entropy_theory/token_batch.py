@@ -27,6 +27,7 @@ OPTIONAL_COLUMNS = (
     "sampling_log_prob",
     "sampling_temperature",
     "tempered",
+    "coefficient",
     "group",
     "sequence",
     "state",
@@ -67,6 +68,8 @@ class TokenBatch:
     tempered: Array | None = None
     """Boolean: the row belongs to the second batch. By default, sampling_temperature != 1; give it
     when the second batch is drawn at temperature 1 (AEPO's ablation, Eq. 2)."""
+    coefficient: Array | None = None
+    """What a controller chose for this step, in place of the coefficient of a rule that adapts it."""
     group: Array | None = None
     """Integer id of the prompt; None if all rows answer one prompt."""
     sequence: Array | None = None
@@ -203,14 +206,23 @@ def mean_entropy(batch: TokenBatch) -> Array:
     Raises:
         ValueError: the batch lacks ``entropy``, or has no ordinary row.
     """
-    batch.require("mean_entropy", "entropy")
+    return mean_over_sequences(batch, "entropy")
+
+
+def mean_over_sequences(batch: TokenBatch, name: str) -> Array:
+    """Mean of a column over the ordinary rows, per sequence and then over sequences: [...].
+
+    Raises ValueError as `mean_entropy`.
+    """
+    batch.require("mean_over_sequences", name)
+    column = getattr(batch, name)
     xp = namespace(batch.log_prob)
     rows = batch.is_ordinary
     if not bool(xp.all(xp.any(rows, axis=(-2, -1)))):
         raise ValueError("no ordinary (temperature 1) token in the batch: check mask and tempered")
-    zeros = xp.zeros_like(batch.entropy)
+    zeros = xp.zeros_like(column)
     length = xp.sum(xp.where(rows, zeros + 1, zeros), axis=-1, keepdims=True)
-    total = xp.sum(xp.where(rows, batch.entropy, zeros), axis=-1, keepdims=True)
+    total = xp.sum(xp.where(rows, column, zeros), axis=-1, keepdims=True)
     per_sequence = total / xp.where(length > 0, length, xp.ones_like(length))
     weight = sequence_weight(batch, rows)
     return (xp.sum(weight * per_sequence, axis=(-2, -1)) / xp.sum(weight, axis=(-2, -1)))

@@ -3,10 +3,11 @@
 A run is one policy; runs differ in their start, right answers, target entropy, temperature or
 learning rate and are advanced together, never one by one. Each step:
 
-1. the entropy of every policy, which the rule's controller turns into the second batch's temperature;
+1. the entropy of every policy, which the rule's controllers turn into the second batch's temperature
+   and the coefficient of a bonus;
 2. the shares of the batch that take each action: probabilities, or counts of sampled responses;
 3. the rule's coefficients on them (two pooled rows a state, or every row);
-4. logits += learning rate x sum_i weight_i (score_i (e_a - pi) + entropy term).
+4. logits += learning rate x sum_i weight_i (score_i (e_a - pi) + gradients of state terms).
 
 Arrays are [runs, states, actions]; where runs outnumber actions they lie with runs contiguous in
 memory, which makes the sums over actions additions of long vectors.
@@ -22,8 +23,8 @@ from typing import Literal
 
 import numpy as np
 
-from entropy_theory.policy import check_temperature, shift_logits
-from entropy_theory.tabular import logit_step
+from entropy_theory.policy import check_temperature, clamped_entropy, shift_logits
+from entropy_theory.tabular import logit_step, state_gradient
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from simulations.pooled import Rows, coefficients
@@ -154,6 +155,8 @@ class Runs:
         if self.controller is not None and dynamics.targets is not None:
             targets = self._per_run(dynamics.targets, "targets")
             self.controller = dataclasses.replace(self.controller, target=targets)
+        self.coefficient_controller = dynamics.rule.coefficient_controller()
+        self.coefficient: np.ndarray | None = None
         # Rows at temperature 1 are there unless every row is sampled at a given temperature.
         self.has_ordinary = dynamics.temperature is None
         self.temperature: np.ndarray | None = None
@@ -177,6 +180,11 @@ class Runs:
         self.entropy = (policy.log_normalizer - self.mean_shifted)[..., 0]
         if self.controller is not None:
             self.temperature = self.controller.observe(self.entropy.mean(axis=-1))
+        if self.coefficient_controller is not None:
+            seen = self.entropy
+            if self.coefficient_controller.reads == "clamped_entropy":
+                seen = clamped_entropy(self.logits, self.rule.removed_fraction)
+            self.coefficient = self.coefficient_controller.observe(seen.mean(axis=-1))
 
     def draw(self) -> None:
         """The rows of this step's batch, summed by action: ``ordinary`` and ``tempered``."""
@@ -208,7 +216,7 @@ class Runs:
 
     def direction(self) -> np.ndarray:
         """The step of all logits per unit learning rate: [runs, states, actions]."""
-        known = coefficients(self.rule, self.ordinary, self.tempered)
+        known = coefficients(self.rule, self.ordinary, self.tempered, self.coefficient)
         if known is None:
             return logit_step(self.logits, self.token_batch(), self.rule)
         kinds = [rows for rows in (self.ordinary, self.tempered) if rows is not None]
@@ -220,15 +228,18 @@ class Runs:
             total += part
         mean = sum(rows.right * score.right + rows.wrong * score.wrong for rows, score in scored)
         total -= self.probabilities * mean
-        if known.entropy is not None:
-            # grad_z H = -pi (log pi + H), and log pi + H = shifted - E[shifted].
-            total -= known.entropy * self.probabilities * (self.shifted - self.mean_shifted)
+        for name, term in known.terms.items():
+            if name == "entropy":
+                # grad_z H = -pi (log pi + H), and log pi + H = shifted - E[shifted].
+                total -= term * self.probabilities * (self.shifted - self.mean_shifted)
+            else:
+                total += term * state_gradient(name, self.logits, self.rule.removed_fraction)
         return total if self.n_states == 1 else total / self.n_states
 
     def token_batch(self) -> TokenBatch:
         """This step's batch as rows, as the update rules read it."""
         sampled = self.samples is not None
-        return token_batch(
+        batch = token_batch(
             self.logits,
             self.reward,
             ordinary=self.has_ordinary,
@@ -236,6 +247,10 @@ class Runs:
             counts=_counts(self.ordinary) if sampled else None,
             tempered_counts=_counts(self.tempered) if sampled else None,
         )
+        if self.coefficient is None:
+            return batch
+        column = np.broadcast_to(self.coefficient[:, None, None], batch.mask.shape)
+        return batch.replace(coefficient=column)
 
 
 def _counts(rows: Rows | None) -> np.ndarray | None:

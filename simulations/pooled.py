@@ -45,12 +45,15 @@ class Coefficients:
     """What a rule gives the rows of a batch, those of each kind in the order asked."""
 
     scores: tuple[Score, ...]
-    entropy: np.ndarray | None
-    """[runs, states, 1]: coefficient of the gradient of entropy, if the rule has that term."""
+    terms: dict[str, np.ndarray]
+    """[runs, states, 1] each: coefficients of the gradients of state functions, by name."""
 
 
 def coefficients(
-    rule: UpdateRule, ordinary: Rows | None, tempered: Rows | None
+    rule: UpdateRule,
+    ordinary: Rows | None,
+    tempered: Rows | None,
+    coefficient: np.ndarray | None = None,
 ) -> Coefficients | None:
     """The rule's coefficients on these rows, or None where it needs every row.
 
@@ -58,27 +61,30 @@ def coefficients(
         rule: the update rule.
         ordinary: rows at temperature 1; None if the batch has none.
         tempered: rows of the second batch; None if the batch has none.
+        coefficient: [runs], what the rule's controller chose; None if it has none.
     """
     if not rule.pools_equal_rewards:
         return None
     kinds = [(rows, is_tempered) for rows, is_tempered in ((ordinary, False), (tempered, True))
              if rows is not None]
-    batch = rule.prepare(_two_rows_a_state(kinds))
+    batch = _two_rows_a_state(kinds)
+    if coefficient is not None:
+        column = np.broadcast_to(coefficient[:, None, None], batch.mask.shape)
+        batch = batch.replace(coefficient=column)
+    batch = rule.prepare(batch)
     scores = rule.scores(batch)
-    terms = rule.state_terms(batch)
-    if not set(terms) <= {"entropy"}:
-        return None
     n_runs, n_states, _ = kinds[0][0].right.shape
     by_kind = scores.reshape(n_runs, len(kinds), n_states, 2)
-    entropy = None
-    if terms:
-        weighted = (batch.weight * terms["entropy"]).reshape(n_runs, len(kinds), n_states, 2)
-        entropy = n_states * weighted.sum(axis=(1, 3))[..., None]
+    terms = {
+        name: n_states * (batch.weight * term).reshape(n_runs, len(kinds), n_states, 2)
+        .sum(axis=(1, 3))[..., None]
+        for name, term in rule.state_terms(batch).items()
+    }
     return Coefficients(
         scores=tuple(
             Score(right=by_kind[:, i, :, :1], wrong=by_kind[:, i, :, 1:]) for i in range(len(kinds))
         ),
-        entropy=entropy,
+        terms=terms,
     )
 
 

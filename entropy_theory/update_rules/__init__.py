@@ -9,16 +9,28 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from entropy_theory.update_rules.aent import Aent
 from entropy_theory.update_rules.aepo import Aepo
+from entropy_theory.update_rules.clip_cov import ClipCov
+from entropy_theory.update_rules.clip_higher import ClipHigher
 from entropy_theory.update_rules.combine import Combined
+from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.gspo import Gspo
+from entropy_theory.update_rules.kl_cov import KlCov
+from entropy_theory.update_rules.natural_gradient import NaturalGradient
+from entropy_theory.update_rules.reference_kl import ReferenceKl
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import UpdateRule
 from entropy_theory.user_errors import lookup
 
 RULES: dict[str, type[UpdateRule]] = {
-    rule.name: rule for rule in (Reinforce, Grpo, Aepo, EntropyBonus)
+    rule.name: rule
+    for rule in (
+        Reinforce, Grpo, Gspo, ClipHigher, NaturalGradient, EntropyBonus, EntropyAdvantage,
+        ReferenceKl, ClipCov, KlCov, Aepo, Aent,
+    )
 }
 
 __all__ = ["RULES", "UpdateRule", "combine", "get"]

@@ -15,13 +15,22 @@ def ratio(batch: TokenBatch) -> Array:
 
     Capped at the root of the largest float, so that an advantage of 0 times it is 0, not NaN.
     """
+    return capped_exp(log_ratio(batch))
+
+
+def log_ratio(batch: TokenBatch) -> Array:
+    """log pi - log pi_old at the sampled tokens, nats; 0 outside the mask and where one is -inf."""
     xp = namespace(batch.log_prob)
     counts = batch.mask & xp.isfinite(batch.log_prob) & xp.isfinite(batch.old_log_prob)
     zeros = xp.zeros_like(batch.log_prob)
-    log_ratio = xp.where(counts, batch.log_prob, zeros) - xp.where(
-        counts, batch.old_log_prob, zeros)
-    cap = math.log(float(xp.finfo(zeros.dtype).max)) / 2
-    return xp.exp(xp.where(log_ratio < cap, log_ratio, cap))
+    return xp.where(counts, batch.log_prob, zeros) - xp.where(counts, batch.old_log_prob, zeros)
+
+
+def capped_exp(values: Array) -> Array:
+    """exp, at most the root of the largest float."""
+    xp = namespace(values)
+    cap = math.log(float(xp.finfo(values.dtype).max)) / 2
+    return xp.exp(xp.where(values < cap, values, cap))
 
 
 def unclipped(ratio: Array, advantage: Array, clip_low: float, clip_high: float) -> Array:

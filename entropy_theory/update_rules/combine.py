@@ -25,6 +25,21 @@ class Combined(UpdateRule):
                 "at most one of the combined rules may choose the second batch's temperature"
             )
 
+        adapting = sum(rule.coefficient_controller() is not None for rule in self.rules)
+        if adapting > 1:
+            raise ValueError("at most one of the combined rules may adapt its coefficient")
+        fractions = {r.removed_fraction for r in self.rules if r.removed_fraction}
+        if len(fractions) > 1:
+            raise ValueError(f"the combined rules clamp differently: {sorted(fractions)}")
+
+    @property
+    def removed_fraction(self) -> float:
+        return max(rule.removed_fraction for rule in self.rules)
+
+    @property
+    def prepares_every_step(self) -> bool:
+        return any(rule.prepares_every_step for rule in self.rules)
+
     @property
     def pools_equal_rewards(self) -> bool:
         return all(rule.pools_equal_rewards for rule in self.rules)
@@ -36,6 +51,14 @@ class Combined(UpdateRule):
     def controller(self) -> Any | None:
         controllers = [rule.controller() for rule in self.rules]
         return next((c for c in controllers if c is not None), None)
+
+    def coefficient_controller(self) -> Any | None:
+        controllers = [rule.coefficient_controller() for rule in self.rules]
+        return next((c for c in controllers if c is not None), None)
+
+    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+        found = [w for r in self.rules for w in r.warnings(on_policy=on_policy, tokens=tokens)]
+        return tuple(dict.fromkeys(found))
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         # Each rule's columns under its place in the sum, so that two rules of one name keep apart.

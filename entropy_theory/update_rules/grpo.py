@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
-from entropy_theory.token_batch import TokenBatch
+from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules.clipped_ratio import (
     NORMALIZATIONS,
     check_clip,
@@ -35,25 +35,49 @@ class Grpo(UpdateRule):
     """"sequence-mean" (printed), "token-mean" (DAPO, verl) or "dr-grpo"."""
     std_ddof: int = 0
     """0: standard deviation over G (population); 1: over G - 1 (verl, TRL)."""
+    estimator: str = "group-normalized"
+    """Of the advantage: one of `advantages.ESTIMATORS` ("leave-one-out" is RLOO)."""
+    dual_clip: float | None = None
+    """c > 1: with a negative advantage, no gradient above ratio c either (verl: 3)."""
+    dynamic_sampling: bool = False
+    """DAPO: groups whose rewards are all equal are left out of the means, instead of diluting them.
+    (DAPO then samples more prompts to fill the batch; that is the trainer's part.)"""
+    overlong_buffer: int | None = None
+    """DAPO: the reward falls linearly by up to 1 over the last so many tokens before ``max_length``."""
     group_size: int | None = None
     """Only for states listed exactly: take the expectation over groups of this size, by exact
     enumeration (binary rewards). None: the statistics of the rows as they are, which for a listing
     is the limit of an infinite group."""
     max_length: int | None = None
-    """L_max of "dr-grpo"; None: the longest sequence in the batch."""
+    """L_max of "dr-grpo" (None: the longest sequence in the batch) and of ``overlong_buffer``."""
 
     def __post_init__(self) -> None:
         check_clip(self.clip_low, self.clip_high)
         lookup(dict.fromkeys(NORMALIZATIONS), self.normalization, "normalization")
+        lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
         if self.std_ddof not in (0, 1):
             raise ValueError(f"std_ddof must be 0 or 1, got {self.std_ddof}")
+        if self.dual_clip is not None and not self.dual_clip > 1:
+            raise ValueError(f"dual_clip must be None or above 1, got {self.dual_clip}")
+        if self.overlong_buffer is not None and self.max_length is None:
+            raise ValueError("overlong_buffer needs max_length, the length at which the penalty is 1")
+        if self.group_size is not None and (
+            self.dynamic_sampling or self.estimator != "group-normalized"
+        ):
+            raise ValueError(
+                "group_size is the exact expectation of the group-normalized advantage: leave out "
+                "dynamic_sampling and estimator"
+            )
         for name, value, least in (("group_size", self.group_size, 2),
-                                   ("max_length", self.max_length, 1)):
+                                   ("max_length", self.max_length, 1),
+                                   ("overlong_buffer", self.overlong_buffer, 1)):
             if value is not None and not (isinstance(value, int) and value >= least):
                 raise ValueError(f"{name} must be None or an integer of at least {least}, got {value}")
 
     @property
     def pools_equal_rewards(self) -> bool:
+        if self.estimator == "leave-one-out":
+            return False
         return self.std_ddof == 0 or self.group_size is not None
 
     @property
@@ -67,24 +91,55 @@ class Grpo(UpdateRule):
             if not bool(xp.any(rows)):
                 continue
             advantage = self._advantage(batch, rows)
-            factor = length_factor(batch, rows, self.normalization, self.max_length)
-            scale = xp.where(rows, advantage * factor, scale)
+            counted = rows
+            if self.dynamic_sampling:
+                counted = rows & ~advantages.without_signal(self._shaped(batch), rows)
+            factor = length_factor(batch, counted, self.normalization, self.max_length)
+            if self.dynamic_sampling:
+                factor = factor * _mass_ratio(batch, rows, counted)
+            scale = xp.where(counted, advantage * factor, scale)
         return batch.with_prepared(**{"grpo.scaled_advantage": scale})
 
     def _advantage(self, batch: TokenBatch, rows: Array) -> Array:
         if batch.advantage is not None:
             return batch.advantage
-        if self.group_size is None:
+        batch = self._shaped(batch)
+        if self.estimator == "group-normalized" and self.group_size is None:
             return advantages.group_normalized(batch, rows, ddof=self.std_ddof)
+        if self.group_size is None:
+            return advantages.ESTIMATORS[self.estimator](batch, rows)
         return advantages.expected_group_normalized(
             batch, rows, group_size=self.group_size, ddof=self.std_ddof
         )
 
+    def _shaped(self, batch: TokenBatch) -> TokenBatch:
+        if self.overlong_buffer is None or self.max_length is None:
+            return batch
+        penalty = advantages.overlong_penalty(batch, self.max_length, self.overlong_buffer)
+        return batch.replace(reward=batch.reward + penalty)
+
+    def advantages(self, batch: TokenBatch) -> Array:
+        xp = namespace(batch.log_prob)
+        found = xp.zeros_like(batch.log_prob)
+        for rows in (batch.is_ordinary, batch.is_tempered):
+            if bool(xp.any(rows)):
+                found = xp.where(rows, self._advantage(batch, rows), found)
+        return found
+
+    def _ratio(self, batch: TokenBatch) -> Array:
+        return ratio(batch)
+
+    def _is_unclipped(self, r: Array, advantage: Array) -> Array:
+        bound = unclipped(r, advantage, self.clip_low, self.clip_high)
+        if self.dual_clip is None:
+            return bound
+        return bound & ~((advantage < 0) & (r > self.dual_clip))
+
     def _scores(self, batch: TokenBatch) -> Array:
         xp = namespace(batch.log_prob)
         scale = batch.prepared["grpo.scaled_advantage"]
-        r = ratio(batch)
-        return xp.where(unclipped(r, scale, self.clip_low, self.clip_high), r * scale, 0 * r)
+        r = self._ratio(batch)
+        return xp.where(self._is_unclipped(r, scale), r * scale, 0 * r)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
         """``clipped_fraction`` of tokens; ``groups_without_signal``: share with equal rewards."""
@@ -92,8 +147,8 @@ class Grpo(UpdateRule):
         xp = namespace(batch.log_prob)
         rows = batch.is_ordinary
         count = xp.zeros_like(batch.log_prob) + 1
-        clipped = rows & ~unclipped(
-            ratio(batch), batch.prepared["grpo.scaled_advantage"], self.clip_low, self.clip_high
+        clipped = rows & ~self._is_unclipped(
+            self._ratio(batch), batch.prepared["grpo.scaled_advantage"]
         )
         tokens = xp.sum(xp.where(rows, count, 0 * count), axis=(-2, -1))
         found = xp.sum(xp.where(clipped, count, 0 * count), axis=(-2, -1))
@@ -101,3 +156,10 @@ class Grpo(UpdateRule):
             "clipped_fraction": found / xp.where(tokens > 0, tokens, xp.ones_like(tokens)),
             "groups_without_signal": advantages.equal_reward_groups(batch, rows),
         }
+
+
+def _mass_ratio(batch: TokenBatch, rows: Array, counted: Array) -> Array:
+    """Total weight of ``rows`` over that of ``counted``, [..., 1, 1]; 0 where nothing counts."""
+    xp = namespace(batch.weight)
+    total, part = masked_sum(batch.weight, rows), masked_sum(batch.weight, counted)
+    return xp.where(part > 0, total / xp.where(part > 0, part, xp.ones_like(part)), 0 * total)

@@ -24,7 +24,7 @@ class Reinforce(UpdateRule):
 
     name: ClassVar[str] = "reinforce"
     estimator: str = "reward"
-    """"reward" (no baseline, the papers' REINFORCE), "group-normalized" or "leave-one-out"; a batch
+    """"reward" (no baseline, the papers' REINFORCE) or another of `advantages.ESTIMATORS`; a batch
     that brings its own ``advantage`` column uses that."""
     normalization: str = "sequence-mean"
     """"sequence-mean", "token-mean" or "dr-grpo"."""
@@ -43,12 +43,22 @@ class Reinforce(UpdateRule):
         for rows in (batch.is_ordinary, batch.is_tempered):
             if not bool(xp.any(rows)):
                 continue
-            advantage = batch.advantage
-            if advantage is None:
-                advantage = advantages.ESTIMATORS[self.estimator](batch, rows)
             factor = length_factor(batch, rows, self.normalization)
-            score = xp.where(rows, advantage * factor, score)
+            score = xp.where(rows, self._advantage(batch, rows) * factor, score)
         return batch.with_prepared(**{"reinforce.score": score})
+
+    def _advantage(self, batch: TokenBatch, rows: Array) -> Array:
+        if batch.advantage is not None:
+            return batch.advantage
+        return advantages.ESTIMATORS[self.estimator](batch, rows)
+
+    def advantages(self, batch: TokenBatch) -> Array:
+        xp = namespace(batch.log_prob)
+        found = xp.zeros_like(batch.log_prob)
+        for rows in (batch.is_ordinary, batch.is_tempered):
+            if bool(xp.any(rows)):
+                found = xp.where(rows, self._advantage(batch, rows), found)
+        return found
 
     def _scores(self, batch: TokenBatch) -> Array:
         return batch.prepared["reinforce.score"]

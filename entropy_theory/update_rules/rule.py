@@ -48,6 +48,19 @@ class UpdateRule:
         """Whether the rule takes an expectation that only a state listed exactly allows."""
         return False
 
+    @property
+    def prepares_every_step(self) -> bool:
+        """Whether `prepare` must see the log-probabilities of the policy being trained.
+
+        False: preparing once for all optimizer steps on the same samples is enough.
+        """
+        return False
+
+    @property
+    def removed_fraction(self) -> float:
+        """Share of the actions that the clamped entropy of the rule's state term leaves out."""
+        return 0.0
+
     def prepare(self, batch: TokenBatch) -> TokenBatch:
         """Add, once per optimizer step and on all rows of all ranks, what needs the whole batch.
 
@@ -84,6 +97,27 @@ class UpdateRule:
         """A new closed loop that chooses the second batch's temperature; None: no second batch."""
         return None
 
+    def coefficient_controller(self) -> Any | None:
+        """A new closed loop that chooses the next step's ``coefficient``; None: it is a constant."""
+        return None
+
+    def advantages(self, batch: TokenBatch) -> Array:
+        """What the rule takes for each token's advantage, before ratio and length normalization.
+
+        Raises:
+            ValueError: the rule has no advantage.
+        """
+        raise ValueError(f"update rule '{self.name}' has no advantage for another rule to build on")
+
+    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+        """What would make the rule do nothing without saying so, with the remedy; none by default.
+
+        Args:
+            on_policy: each batch of samples is used for one optimizer step.
+            tokens: response tokens of a step, if known.
+        """
+        return ()
+
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         return batch
 
@@ -102,6 +136,12 @@ def per_run(value: Array, like: Array) -> Array:
     if isinstance(value, (int, float)):
         return value
     return namespace(like).asarray(value, dtype=like.dtype)[..., None, None]
+
+
+def check_share(name: str, value: float) -> None:
+    """Raise ValueError unless the option is a number in [0, 1]."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be in [0, 1], got {value}")
 
 
 def _check_values(batch: TokenBatch, names: tuple[str, ...]) -> None:

@@ -44,6 +44,7 @@ class Instances:
         movable: float fields that local ascent may change.
         ranges: (low, high) of the fields that are positive numbers; they move in log space.
         families: what the sampler draws from, in words.
+        finite: ``enumerate`` lists all of it, so that nothing is sampled.
     """
 
     strategy: Any
@@ -52,6 +53,7 @@ class Instances:
     movable: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     families: str = ""
+    finite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -271,7 +273,7 @@ def listed_instances(rows: Sequence[Instance], families: str) -> Instances:
         return (as_batch(row) for row in rows)
 
     return Instances(strategy=st.sampled_from(rows), sample=sample, enumerate=enumerate_all,
-                     families=families)
+                     families=families, finite=True)
 
 
 def sample_logits(generator: np.random.Generator, size: int, n: int) -> np.ndarray:

@@ -84,7 +84,8 @@ def search(
         attack.cases += 1
         attack.certify(witness)
     simplest, reached = _enumerate(attack, instances, effort, deadline)
-    random_cases = 0 if first_only and attack.violations else effort.random_cases
+    random_cases = 0 if instances.finite or (first_only and attack.violations) else (
+        effort.random_cases)
     starts, drawn = _sample(attack, instances, random_cases, effort, seed, deadline)
     climbed = [
         _ascend(statement, instances, severity, instance)
@@ -106,12 +107,13 @@ def search(
     if attack.met == 0:
         return [Evidence(method="search", outcome="error", **common,
                          detail=f"vacuous: none of {attack.cases} instances meets the hypotheses")]
-    hardness = (
+    hardness = f"{instances.families}, one by one" if instances.finite else (
         f"all integer weights of total <= {reached}, {drawn} random ({instances.families}), "
-        f"{len(climbed)} local ascents; {attack.met} met the hypotheses"
+        f"{len(climbed)} local ascents"
     )
+    hardness += f"; {attack.met} met the hypotheses"
     if not attack.violations:
-        best = -extremes[0][0] if extremes else float("nan")
+        worst_margin = f"; worst margin {-extremes[0][0]:.2e}" if extremes else ""
         doubts = ""
         if attack.flagged or rechecked:
             doubts = (f"; {attack.flagged} candidates in floats, the worst {rechecked} not confirmed "
@@ -121,7 +123,7 @@ def search(
                              detail=f"{attack.equalities} instances may be exact equalities, where "
                                     f"the strict statement fails: {hardness}{doubts}")]
         return [Evidence(method="search", outcome="pass", **common,
-                         detail=f"no violation: {hardness}; worst margin {best:.2e}{doubts}")]
+                         detail=f"no violation: {hardness}{worst_margin}{doubts}")]
     first, last = simplest or attack.violations[0], attack.violations[-1]
     simple, worst = record(*first), record(*last)
     return [

@@ -31,6 +31,13 @@ EXACT = {
     "aepo on reinforce": get("aepo", base="reinforce"),
     "aepo on a bonus": get("aepo", base=get("entropy-bonus", base=EXPECTED)),
     "combined": combine(get("reinforce"), get("entropy-bonus", base=EXPECTED), get("aepo")),
+    "gspo": get("gspo"),
+    "clip-higher": get("clip-higher", dynamic_sampling=True),
+    "grpo, batch normalized": get("grpo", estimator="reinforce++-baseline"),
+    "aent": get("aent", coefficient=0.3, adaptive=False, base=EXPECTED),
+    "aent, adaptive": get("aent", coefficient=0.3, base=EXPECTED, warm_up_steps=0,
+                          coefficient_low=0.1, coefficient_high=0.5, coefficient_step=0.1),
+    "entropy-bonus, adaptive": get("entropy-bonus", coefficient=0.3, target=0.8, base=EXPECTED),
 }
 SAMPLED = {
     "reinforce": get("reinforce"),
@@ -41,7 +48,12 @@ SAMPLED = {
     "aepo, positives": get("aepo", normalize="positives"),
     "aepo, advantage": get("aepo", ablation="advantage"),
     "combined": combine(get("reinforce"), get("aepo")),
+    "gspo": get("gspo"),
+    "clip-higher": get("clip-higher", dynamic_sampling=True),
+    "aent": get("aent", coefficient=0.3, adaptive=False),
 }
+# They see tokens' probabilities, or every action: each row for itself.
+BY_ROWS = {"natural-gradient", "entropy-advantage", "reference-kl", "clip-cov", "kl-cov"}
 PROBLEM = Bandit(n_actions=7, n_correct=2, accuracies=(0.02, None, 0.6, 0.97))
 
 
@@ -54,7 +66,7 @@ def a_run(rule, samples=None, temperature=None, runs=9):
 
 
 def assert_same_step(run):
-    assert pooled.coefficients(run.rule, run.ordinary, run.tempered) is not None
+    assert pooled.coefficients(run.rule, run.ordinary, run.tempered, run.coefficient) is not None
     by_rows = logit_step(run.logits, run.token_batch(), run.rule)
     # Both sum a few dozen products of order 1: rounding is some 1e-15.
     np.testing.assert_allclose(run.direction(), by_rows, atol=1e-13, rtol=1e-12)
@@ -76,7 +88,9 @@ def test_an_option_with_one_value_a_run_is_each_runs_own(name, option):
 
 def test_every_rule_is_covered():
     for rules in (EXACT, SAMPLED):
-        assert set(RULES) <= {rule.name for rule in rules.values()}
+        assert set(RULES) == {rule.name for rule in rules.values()} - {"combined"} | BY_ROWS
+    for name in BY_ROWS:
+        assert not get(name).pools_equal_rewards
 
 
 @pytest.mark.parametrize("name", EXACT)

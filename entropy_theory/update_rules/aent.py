@@ -1,0 +1,76 @@
+"""AEnt: a base rule plus an adaptive coefficient times the gradient of the clamped entropy (section 4).
+
+    J = J_base + lambda E (1/|o|) sum_t H~(pi(. | s_t)),
+    H~ = entropy of the policy renormalized to its (1 - p) V largest logits,
+    lambda <- clip( lambda - beta [ min(H~ - low, 0) + max(H~ - high, 0) ] )            (Eq. 4.1)
+
+H~ is the batch mean of the clamped entropy. To first order the bonus never lowers the full entropy
+(``extension.clamped-bonus``). As in the authors' code the bonus is averaged over tokens like the
+policy-gradient loss, the mask of kept actions carries no gradient, and lambda starts to move after
+``warm_up_steps``.
+
+What differs from the code: the clamped entropy that steers lambda is that of the sampling policy over
+all ordinary rows, where the code averages over the update's micro-batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from entropy_theory.controllers import AdaptiveCoefficient
+from entropy_theory.policy import Array
+from entropy_theory.update_rules.entropy_bonus import EntropyBonus
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Aent(EntropyBonus):
+    """The base rule's scores, and the state term {"clamped_entropy": coefficient} on ordinary rows.
+
+    Defaults are those of the paper's MATH run (Qwen2.5-Math-1.5B).
+    """
+
+    name: ClassVar[str] = "aent"
+    term: ClassVar[str] = "clamped_entropy"
+    coefficient: Array = 0.002
+    clamped_fraction: float = 0.33
+    """p: share of the vocabulary, by count, that the clamped entropy leaves out."""
+    normalization: str = "token-mean"
+    adaptive: bool = True
+    """False: the coefficient is a constant."""
+    entropy_low: float = 0.15
+    """Below this clamped entropy the coefficient rises, nats."""
+    entropy_high: float = 0.24
+    """Above this clamped entropy it falls, nats."""
+    coefficient_step: float = 0.002
+    """beta: change of the coefficient per nat outside the band."""
+    coefficient_low: float = 6e-4
+    coefficient_high: float = 9e-3
+    warm_up_steps: int = 30
+    """Steps before the coefficient starts to move (two epochs in the paper's run)."""
+
+    def __post_init__(self) -> None:
+        EntropyBonus.__post_init__(self)
+        if not 0 <= self.clamped_fraction < 1:
+            raise ValueError(f"clamped_fraction must be in [0, 1), got {self.clamped_fraction}")
+        if self.target is not None:
+            raise ValueError("'aent' steers by entropy_low and entropy_high: leave target None")
+
+    @property
+    def removed_fraction(self) -> float:
+        return self.clamped_fraction
+
+    def _own_controller(self) -> Any | None:
+        if not self.adaptive:
+            return None
+        return AdaptiveCoefficient(
+            coefficient=self.coefficient, entropy_low=self.entropy_low,
+            entropy_high=self.entropy_high, rate=self.coefficient_step,
+            low=self.coefficient_low, high=self.coefficient_high, warm_up_steps=self.warm_up_steps,
+        )
+
+    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+        found = EntropyBonus.warnings(self, on_policy=on_policy, tokens=tokens)
+        if self.clamped_fraction == 0:
+            found += ("'aent' with clamped_fraction 0 removes nothing: it is an entropy bonus",)
+        return found

@@ -1,0 +1,115 @@
+"""Clip-Cov: no gradient on a random few of the tokens with a large covariance (Cui et al., Eqs. 10-12).
+
+    Cov(y_i) = (log pi(y_i) - mean log pi)(A(y_i) - mean A)
+    I ~ Uniform{i : lower <= Cov(y_i) <= upper},  |I| = floor(ratio N);  score 0 on I.
+
+What differs from the authors' code (verl, `clip_cov`), and why:
+
+- means, candidates and the quota are those of the whole step; there, of each micro-batch on each
+  rank, so that the number of tokens picked grows with the number of micro-batches;
+- the quota may be 0, as printed; the code takes at least one (``at_least_one``);
+- tokens that PPO's clip has already silenced are no candidates, as in the code; the paper writes no
+  PPO clip. The authors' scripts widen it to [0, 2] (``base=grpo(clip_low=1, clip_high=1)``).
+
+The covariance is taken over tokens of different states, a heuristic transfer of Theorem 2, which is
+about one state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch, masked_sum
+from entropy_theory.update_rules import selection
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import check_share
+from entropy_theory.user_errors import lookup
+
+LOG_PROBS = ("old", "current")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClipCov(Modifier):
+    """The base rule's score, 0 on the selected tokens."""
+
+    name: ClassVar[str] = "clip-cov"
+    ratio: float = 2e-4
+    """Share of the step's tokens that is selected."""
+    lower: float = 1.0
+    """omega_low, nats times advantage."""
+    upper: float = 5.0
+    """omega_high."""
+    cov_log_prob: str = "old"
+    """"old": log-probabilities of the policy that sampled; "current": of the policy being trained
+    (the code's), which needs `prepare` at every optimizer step."""
+    at_least_one: bool = False
+    """Select one token even where ratio x N is below 1 (the code)."""
+
+    def __post_init__(self) -> None:
+        Modifier.__post_init__(self)
+        check_share("ratio", self.ratio)
+        lookup(dict.fromkeys(LOG_PROBS), self.cov_log_prob, "cov_log_prob")
+        if not self.lower <= self.upper:
+            raise ValueError(f"lower {self.lower} must not exceed upper {self.upper}")
+
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return False
+
+    @property
+    def prepares_every_step(self) -> bool:
+        return self.cov_log_prob == "current" or self.base.prepares_every_step
+
+    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+        return (*self.base.warnings(on_policy=on_policy, tokens=tokens),
+                *quota_warnings(self.name, self.ratio, self.at_least_one, tokens))
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        batch = self.base.prepare(batch)
+        log_prob = batch.old_log_prob if self.cov_log_prob == "old" else batch.log_prob
+        covariance = selection.token_covariance(batch, log_prob, self.base.advantages(batch))
+        candidates = (
+            batch.is_ordinary & (covariance >= self.lower) & (covariance <= self.upper)
+            & (self.base.scores(batch) != 0)
+        )
+        count = selection.quota(batch, self.ratio, self.at_least_one)
+        chosen = selection.largest(batch, -selection.keyed_uniform(batch), candidates, count)
+        return batch.with_prepared(**{"clip-cov.selected": chosen, "clip-cov.candidate": candidates})
+
+    def _scores(self, batch: TokenBatch) -> Array:
+        scores = self.base.scores(batch)
+        xp = namespace(scores)
+        return xp.where(batch.prepared["clip-cov.selected"], xp.zeros_like(scores), scores)
+
+    def metrics(self, batch: TokenBatch) -> dict[str, Array]:
+        """The base rule's; shares of tokens: ``selected_fraction``, ``candidate_fraction``."""
+        batch = self._prepared(batch)
+        return {
+            **self.base.metrics(batch),
+            "selected_fraction": fraction(batch, batch.prepared["clip-cov.selected"]),
+            "candidate_fraction": fraction(batch, batch.prepared["clip-cov.candidate"]),
+        }
+
+
+def fraction(batch: TokenBatch, chosen: Array) -> Array:
+    """Share of the ordinary tokens that is in ``chosen``: [...]."""
+    xp = namespace(batch.weight)
+    ones = xp.ones_like(batch.weight)
+    rows = batch.is_ordinary
+    tokens = masked_sum(ones, rows)
+    found = masked_sum(ones, rows & chosen) / xp.where(tokens > 0, tokens, xp.ones_like(tokens))
+    return found[..., 0, 0]
+
+
+def quota_warnings(
+    name: str, share: float, at_least_one: bool, tokens: int | None
+) -> tuple[str, ...]:
+    """A warning where a step has too few tokens for the quota to reach one."""
+    if tokens is None or at_least_one or share * tokens >= 1 - 1e-9 or share == 0:
+        return ()
+    return (
+        f"'{name}' selects floor({share:g} x {tokens}) = 0 tokens of a step and so does nothing: "
+        f"raise ratio above {1 / tokens:.1g}, or set at_least_one",
+    )

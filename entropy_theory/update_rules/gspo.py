@@ -1,0 +1,37 @@
+"""GSPO: one ratio a sequence (Zheng et al., arXiv 2507.18071, Eqs. 5-7).
+
+    J = E (1/G) sum_i min( s_i A_i, clip(s_i, 1 - eps_low, 1 + eps_high) A_i ),
+    s_i = (pi(o_i) / pi_old(o_i))^(1/|o_i|) = exp( mean_t log r_it ).
+
+grad s_i = s_i (1/|o_i|) sum_t grad log pi(o_it): each token's score is s_i A_i times the same length
+factor as in sequence-mean GRPO, so on-policy the two are one rule. Clips bind for whole sequences and
+are narrow, because s_i is a geometric mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.clipped_ratio import capped_exp, log_ratio
+from entropy_theory.update_rules.grpo import Grpo
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gspo(Grpo):
+    """score = sequence ratio x advantage x length factor where the sequence is not clipped."""
+
+    name: ClassVar[str] = "gspo"
+    clip_low: float = 3e-4
+    clip_high: float = 4e-4
+
+    def _ratio(self, batch: TokenBatch) -> Array:
+        change = log_ratio(batch)
+        xp = namespace(change)
+        length = xp.sum(xp.where(batch.mask, xp.ones_like(change), 0 * change), axis=-1,
+                        keepdims=True)
+        mean = xp.sum(change, axis=-1, keepdims=True) / xp.where(
+            length > 0, length, xp.ones_like(length))
+        return xp.ones_like(change) * capped_exp(mean)

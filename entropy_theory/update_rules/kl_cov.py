@@ -1,0 +1,108 @@
+"""KL-Cov: a KL penalty on the tokens with the largest covariance (Cui et al., Eqs. 10, 13, 14).
+
+    I = {i : rank of Cov(y_i) <= ratio N};  objective r A, minus coefficient x D_KL(pi_old || pi) on I.
+
+On sampled tokens the penalty is one of
+
+- "absolute", the authors' code (verl, `kl_cov`) and the default: |log pi - log pi_old|;
+- "k2": (log pi - log pi_old)^2 / 2, whose gradient is unbiased for the KL's to first order;
+- "k3": r - 1 - log r with r = pi/pi_old (Schulman's estimator), whose expected gradient under pi_old
+  is the KL's exactly.
+
+All have no gradient at r = 1: **strictly on-policy KL-Cov is the base rule**. It acts from the second
+optimizer step on the same samples (`warnings` says so).
+
+Differences from the code: selection over the whole step, not in each micro-batch; the quota may be 0
+as printed (``at_least_one``). As in the code the default base has no PPO clip.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules import selection
+from entropy_theory.update_rules.clip_cov import LOG_PROBS, fraction, quota_warnings
+from entropy_theory.update_rules.clipped_ratio import log_ratio
+from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import UpdateRule, check_share
+from entropy_theory.user_errors import lookup
+
+PENALTIES = ("absolute", "k2", "k3")
+
+
+def unclipped_grpo() -> Grpo:
+    """r A without a clip, averaged over tokens."""
+    return Grpo(clip_low=math.inf, clip_high=math.inf, normalization="token-mean")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KlCov(Modifier):
+    """The base rule's score, minus the penalty's slope on the selected tokens."""
+
+    name: ClassVar[str] = "kl-cov"
+    ratio: float = 2e-3
+    """Share of the step's tokens that is selected (the paper's 7B value; 2e-4 at 32B)."""
+    coefficient: float = 1.0
+    """beta; 1 in the paper and the authors' scripts, 0.1 in verl's configuration."""
+    penalty: str = "absolute"
+    """"absolute", "k2" or "k3"."""
+    cov_log_prob: str = "old"
+    """"old" or "current", as in Clip-Cov."""
+    at_least_one: bool = False
+    """Select one token even where ratio x N is below 1 (the code)."""
+    base: UpdateRule = field(default_factory=unclipped_grpo)
+
+    def __post_init__(self) -> None:
+        Modifier.__post_init__(self)
+        check_share("ratio", self.ratio)
+        lookup(dict.fromkeys(PENALTIES), self.penalty, "penalty")
+        lookup(dict.fromkeys(LOG_PROBS), self.cov_log_prob, "cov_log_prob")
+        if not math.isfinite(self.coefficient):
+            raise ValueError(f"coefficient must be finite, got {self.coefficient}")
+
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return False
+
+    @property
+    def prepares_every_step(self) -> bool:
+        return self.cov_log_prob == "current" or self.base.prepares_every_step
+
+    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+        inert = (
+            "'kl-cov' has no gradient where every step is on-policy, because its penalty is flat at "
+            "ratio 1: take several optimizer steps on each batch (num_iterations above 1, or "
+            "steps_per_generation above gradient_accumulation_steps), or use 'clip-cov'",
+        ) if on_policy else ()
+        return (*self.base.warnings(on_policy=on_policy, tokens=tokens), *inert,
+                *quota_warnings(self.name, self.ratio, self.at_least_one, tokens))
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        batch = self.base.prepare(batch)
+        log_prob = batch.old_log_prob if self.cov_log_prob == "old" else batch.log_prob
+        covariance = selection.token_covariance(batch, log_prob, self.base.advantages(batch))
+        count = selection.quota(batch, self.ratio, self.at_least_one)
+        chosen = selection.largest(batch, covariance, batch.is_ordinary, count)
+        return batch.with_prepared(**{"kl-cov.selected": chosen})
+
+    def _scores(self, batch: TokenBatch) -> Array:
+        scores = self.base.scores(batch)
+        xp = namespace(scores)
+        change = log_ratio(batch)
+        if self.penalty == "absolute":
+            slope = xp.sign(change)
+        else:
+            slope = change if self.penalty == "k2" else xp.expm1(change)
+        penalized = scores - self.coefficient * slope
+        return xp.where(batch.prepared["kl-cov.selected"], penalized, scores)
+
+    def metrics(self, batch: TokenBatch) -> dict[str, Array]:
+        """The base rule's, and ``selected_fraction`` of the tokens."""
+        batch = self._prepared(batch)
+        return {**self.base.metrics(batch),
+                "selected_fraction": fraction(batch, batch.prepared["kl-cov.selected"])}

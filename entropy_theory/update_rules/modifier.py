@@ -1,0 +1,63 @@
+"""What rules that modify another rule share: everything they do not change is the base rule's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from entropy_theory.policy import Array
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.rule import UpdateRule
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Modifier(UpdateRule):
+    """A rule with a base rule, to which all is passed on that a subclass leaves alone."""
+
+    base: UpdateRule = field(default_factory=Grpo)
+    """The rule that is modified."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, UpdateRule):
+            raise ValueError(f"base of '{self.name}' must be an update rule, got {self.base!r}")
+
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return self.base.pools_equal_rewards
+
+    @property
+    def needs_listing(self) -> bool:
+        return self.base.needs_listing
+
+    @property
+    def prepares_every_step(self) -> bool:
+        return self.base.prepares_every_step
+
+    @property
+    def removed_fraction(self) -> float:
+        return self.base.removed_fraction
+
+    def controller(self) -> Any | None:
+        return self.base.controller()
+
+    def coefficient_controller(self) -> Any | None:
+        return self.base.coefficient_controller()
+
+    def advantages(self, batch: TokenBatch) -> Array:
+        return self.base.advantages(batch)
+
+    def metrics(self, batch: TokenBatch) -> dict[str, Array]:
+        return self.base.metrics(batch)
+
+    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+        return self.base.warnings(on_policy=on_policy, tokens=tokens)
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        return self.base.prepare(batch)
+
+    def _scores(self, batch: TokenBatch) -> Array:
+        return self.base.scores(batch)
+
+    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+        return dict(self.base.state_terms(batch))

@@ -1,0 +1,72 @@
+"""Natural policy gradient of a tabular policy: dz = eta (A - mean A) (Cui et al., Theorem 2).
+
+The inverse Fisher matrix of one softmax turns the gradient pi (A - E A) into A itself, up to a constant
+that the softmax does not see. As per-token scores this is (A_a - mean_b A_b) / pi_a on a state whose
+actions are all listed, so that weight x score sums to A_a - mean_b A_b. On samples it does not exist:
+actions that were not drawn move too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from entropy_theory import advantages
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.user_errors import lookup
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NaturalGradient(UpdateRule):
+    """score = (A_a - mean over actions) / pi_a, on exact listings only."""
+
+    name: ClassVar[str] = "natural-gradient"
+    requires: ClassVar[tuple[str, ...]] = ("state", "action")
+    estimator: str = "reward"
+    """"reward" (any baseline drops out) or another of `advantages.ESTIMATORS`."""
+
+    def __post_init__(self) -> None:
+        lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
+
+    @property
+    def needs_listing(self) -> bool:
+        return True
+
+    def advantages(self, batch: TokenBatch) -> Array:
+        if batch.advantage is not None:
+            return batch.advantage
+        return advantages.ESTIMATORS[self.estimator](batch, batch.is_ordinary)
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        xp = namespace(batch.log_prob)
+        rows = batch.is_ordinary
+        states = batch.state == xp.unique_values(batch.state)  # [..., rows, states]
+        member = xp.astype(states & rows, batch.weight.dtype)
+        probability = xp.exp(batch.log_prob)
+        mass = xp.sum(member * probability, axis=-2, keepdims=True)
+        share = xp.sum(member * batch.weight, axis=-2, keepdims=True)
+        listed = xp.sum(member * mass, axis=-1, keepdims=True)
+        expected = probability * xp.sum(member * share, axis=-1, keepdims=True)
+        tolerance = 1e-6
+        is_listing = (abs(listed - 1) < tolerance) & (abs(batch.weight - expected) < tolerance)
+        if batch.mask.shape[-1] != 1 or not bool(xp.all(is_listing | ~rows)):
+            raise ValueError(
+                "'natural-gradient' needs every action of each state listed exactly, with its "
+                "probability as weight (tabular.listing): on samples it is undefined, use 'reinforce' "
+                "or 'grpo'"
+            )
+        advantage = self.advantages(batch)
+        actions = xp.sum(member, axis=-2, keepdims=True)
+        mean = xp.sum(member * advantage, axis=-2, keepdims=True) / xp.where(
+            actions > 0, actions, xp.ones_like(actions))
+        centered = advantage - xp.sum(member * mean, axis=-1, keepdims=True)
+        # Below the smallest float an action's weight is 0 and nothing can move it.
+        smallest = float(xp.finfo(probability.dtype).tiny)
+        safe = xp.where(probability > smallest, probability, xp.ones_like(probability))
+        score = xp.where(rows & (probability > smallest), centered / safe, 0 * centered)
+        return batch.with_prepared(**{"natural-gradient.score": score})
+
+    def _scores(self, batch: TokenBatch) -> Array:
+        return batch.prepared["natural-gradient.score"]

@@ -1,0 +1,106 @@
+"""Reference KL: a base rule minus coefficient x KL(pi || pi_ref) (Cui et al., section 4.1; PPO, GRPO).
+
+Estimators of the KL at a sampled token, with d = log pi - log pi_ref (Schulman's names):
+
+    k1 = d,    k2 = d^2 / 2,    k3 = exp(-d) - 1 + d.
+
+In placement "loss" the estimator is differentiated. Its expected gradient on samples of pi is
+
+- k2: grad KL(pi || pi_ref), exactly;
+- k3: grad KL(pi_ref || pi), the other direction (the usual GRPO penalty);
+- k1: zero, since E[grad log pi] = 0: noise and no penalty. Refused.
+
+In placement "reward" the sequence's sum of k1 under the sampling policy is taken off its reward before
+advantages are estimated, which is unbiased for the penalized objective; k2 and k3 there are not
+estimates of the same gradient and are refused too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import per_run
+from entropy_theory.user_errors import lookup
+
+ESTIMATORS = ("k1", "k2", "k3")
+PLACEMENTS = ("loss", "reward")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReferenceKl(Modifier):
+    """The base rule's score minus coefficient x the estimator's slope, or the base on R - KL."""
+
+    name: ClassVar[str] = "reference-kl"
+    requires: ClassVar[tuple[str, ...]] = ("reference_log_prob",)
+    coefficient: Array = 0.01
+    """A number or one a run; Cui et al., Figure 10: .001 to .1."""
+    estimator: str = "k2"
+    """"k1" (placement "reward" only), "k2" or "k3" (placement "loss" only)."""
+    placement: str = "loss"
+    """"loss" or "reward"."""
+
+    def __post_init__(self) -> None:
+        Modifier.__post_init__(self)
+        lookup(dict.fromkeys(ESTIMATORS), self.estimator, "estimator")
+        lookup(dict.fromkeys(PLACEMENTS), self.placement, "placement")
+        if not np.all(np.isfinite(self.coefficient)):
+            raise ValueError(f"coefficient must be finite, got {self.coefficient}")
+        if self.placement == "loss" and self.estimator == "k1":
+            raise ValueError(
+                "estimator 'k1' in placement 'loss' has an expected gradient of zero and penalizes "
+                "nothing: use 'k2' (or 'k3'), or placement 'reward'"
+            )
+        if self.placement == "reward" and self.estimator != "k1":
+            raise ValueError(
+                f"estimator '{self.estimator}' in placement 'reward' does not estimate the gradient "
+                "of a KL: use 'k1', or placement 'loss'"
+            )
+
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return False
+
+    def advantages(self, batch: TokenBatch) -> Array:
+        return self.base.advantages(self._penalized(batch))
+
+    def _penalized(self, batch: TokenBatch) -> TokenBatch:
+        """The batch with coefficient x sum_t k1 taken off each sequence's reward."""
+        if self.placement != "reward":
+            return batch
+        batch.require(self.name, "reference_log_prob")
+        xp = namespace(batch.log_prob)
+        surplus = _difference(batch, batch.old_log_prob)
+        kl = xp.sum(surplus, axis=-1, keepdims=True)
+        return batch.replace(reward=batch.reward - per_run(self.coefficient, kl) * kl)
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        prepared = self.base.prepare(self._penalized(batch)).prepared
+        rows = batch.is_ordinary
+        factor = length_factor(batch, rows, getattr(self.base, "normalization", "sequence-mean"))
+        xp = namespace(factor)
+        factor = xp.where(rows, factor, xp.zeros_like(factor))
+        return batch.with_prepared(**prepared, **{"reference-kl.factor": factor})
+
+    def _scores(self, batch: TokenBatch) -> Array:
+        scores = self.base.scores(batch)
+        if self.placement == "reward":
+            return scores
+        difference = _difference(batch, batch.log_prob)
+        slope = difference if self.estimator == "k2" else 1 - capped_exp(-difference)
+        factor = batch.prepared["reference-kl.factor"]
+        return scores - per_run(self.coefficient, factor) * factor * slope
+
+
+def _difference(batch: TokenBatch, log_prob: Array) -> Array:
+    """log pi - log pi_ref on response tokens, 0 elsewhere and where pi is 0."""
+    xp = namespace(log_prob)
+    counts = batch.mask & xp.isfinite(log_prob)
+    zeros = xp.zeros_like(log_prob)
+    return xp.where(counts, log_prob, zeros) - xp.where(counts, batch.reference_log_prob, zeros)

@@ -1,0 +1,93 @@
+"""Which tokens a covariance rule picks: the same ones for any order, cut or distribution of the rows.
+
+Statistics and ranks are taken over all ordinary rows of the step; ties go to the smaller (sequence,
+position); randomness is a hash of (seed, step, sequence, position), not a generator's next number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import array_api_compat
+
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch, masked_sum
+
+# Odd 64-bit constants of splitmix64 (Steele, Lea, Flood 2014), as signed integers.
+_STEPS = tuple(c - 2**64 for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+def token_covariance(batch: TokenBatch, log_prob: Array, advantage: Array) -> Array:
+    """(log pi - mean log pi)(A - mean A) of each token: [..., sequences, positions], nats.
+
+    Means are over the ordinary rows, by ``weight`` (Cui et al., Eq. 10; there 1/N). The weighted mean
+    of the result is the covariance itself.
+    """
+    xp = namespace(batch.weight)
+    rows = batch.is_ordinary
+    # An action of probability 0 in an exact listing has log-probability -inf and weight 0.
+    log_prob = xp.where(rows & xp.isfinite(log_prob), log_prob, xp.zeros_like(log_prob))
+    advantage = xp.where(rows, advantage, xp.zeros_like(log_prob))
+    mass = masked_sum(batch.weight, rows)
+    mass = xp.where(mass > 0, mass, xp.ones_like(mass))
+    centered_log_prob = log_prob - masked_sum(batch.weight * log_prob, rows) / mass
+    centered_advantage = advantage - masked_sum(batch.weight * advantage, rows) / mass
+    return xp.where(rows, centered_log_prob * centered_advantage, xp.zeros_like(log_prob))
+
+
+def quota(batch: TokenBatch, share: float, at_least_one: bool) -> Array:
+    """floor(share x number of ordinary tokens), [..., 1, 1]; at least 1 where asked for."""
+    xp = namespace(batch.weight)
+    count = masked_sum(xp.ones_like(batch.weight), batch.is_ordinary)
+    allowed = xp.floor(share * count + 1e-9)
+    return xp.where(allowed < 1, xp.ones_like(allowed), allowed) if at_least_one else allowed
+
+
+def largest(batch: TokenBatch, values: Array, candidates: Array, count: Array) -> Array:
+    """Mask of the ``count`` [..., 1, 1] candidates with the largest values."""
+    xp = namespace(values)
+    shape = values.shape
+    flat = (*shape[:-2], shape[-2] * shape[-1])
+    key = xp.reshape(xp.where(candidates, -values, xp.full_like(values, math.inf)), flat)
+    # Two stable sorts: by identity, then by value, so that ties go to the smaller identity.
+    by_identity = xp.argsort(xp.reshape(identity(batch), flat), axis=-1, stable=True)
+    by_value = xp.argsort(xp.take_along_axis(key, by_identity, axis=-1), axis=-1, stable=True)
+    order = xp.take_along_axis(by_identity, by_value, axis=-1)
+    rank = xp.reshape(xp.argsort(order, axis=-1, stable=True), shape)
+    return candidates & (xp.astype(rank, values.dtype) < count)
+
+
+def identity(batch: TokenBatch) -> Array:
+    """(sequence, position) of each token as one integer; without ids, the row's place counts."""
+    xp = namespace(batch.mask)
+    device = array_api_compat.device(batch.mask)
+    rows, width = batch.mask.shape[-2:]
+    sequence: Any = batch.sequence
+    if sequence is None:
+        sequence = xp.broadcast_to(xp.arange(rows, device=device)[:, None], batch.mask.shape)
+    return xp.astype(sequence, xp.int64) * 2**20 + xp.arange(width, device=device)
+
+
+def keyed_uniform(batch: TokenBatch) -> Array:
+    """A number in [0, 1) for each token, a function of (seed, step, sequence, position) alone."""
+    xp = namespace(batch.mask)
+    state = identity(batch)
+    for key in (batch.seed, batch.step):
+        state = _mix(state + _wrap((key + 1) * (_STEPS[0] % 2**64)))
+    return xp.astype(_shift(state, 11), batch.log_prob.dtype) * 2.0**-53
+
+
+def _mix(state: Array) -> Array:
+    state = (state ^ _shift(state, 30)) * _STEPS[1]
+    state = (state ^ _shift(state, 27)) * _STEPS[2]
+    return state ^ _shift(state, 31)
+
+
+def _shift(state: Array, bits: int) -> Array:
+    """Logical shift to the right of signed 64-bit integers."""
+    return (state >> bits) & (2 ** (64 - bits) - 1)
+
+
+def _wrap(number: int) -> int:
+    return (number + 2**63) % 2**64 - 2**63
