@@ -201,7 +201,7 @@ def token_batches(
         second_batch: with tempered rows (True), without (False), or either (None).
 
     Returns:
-        A `TokenBatch` with entropies, sequence ids and groups; weights are 1/N of each batch.
+        A `TokenBatch` with entropies, a reference policy, sequence ids and groups; weights are 1/N of each batch.
     """
     n_prompts, size = draw(st.integers(*prompts)), draw(st.integers(*group_size))
     width = draw(st.integers(*positions))
@@ -219,6 +219,7 @@ def token_batches(
         mask = np.arange(width) < lengths
         old = -table(st.floats(0, 20, allow_subnormal=False), *shape)
         ratio = table(st.floats(-0.5, 0.5, allow_subnormal=False), *shape) if off_policy else 0.0
+        reference = np.minimum(old + table(st.floats(-1, 1, allow_subnormal=False), *shape), 0.0)
         ids = np.arange(sequences)[:, None]
         temperature = draw(temperatures(0.5, 2.0)) if tempered else 1.0
         return TokenBatch(
@@ -228,6 +229,7 @@ def token_batches(
             mask=mask,
             weight=np.where(mask, 1 / mask.sum(), 0.0),
             entropy=table(st.floats(0, 5, allow_subnormal=False), *shape),
+            reference_log_prob=reference,
             sampling_temperature=np.full(shape, temperature),
             tempered=np.full(shape, tempered),
             group=np.broadcast_to(ids // size, shape),

@@ -22,8 +22,8 @@ above 1. Where alpha stays below kappa |F(1)| / F(T_high) entropy keeps falling.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,14 +32,15 @@ from entropy_theory.policy import Array, namespace
 from entropy_theory.token_batch import TokenBatch, sequence_weight
 from entropy_theory.update_rules.clipped_ratio import length_factor, ratio, unclipped
 from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.rule import UpdateRule, per_run
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import per_run
 
 ABLATIONS = ("none", "untempered", "advantage")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Aepo(UpdateRule):
-    """The base rule's score on ordinary rows; alpha x ratio x R, clipped, on tempered rows."""
+class Aepo(Modifier):
+    """The base rule on ordinary rows; alpha x ratio x R, clipped, on tempered rows."""
 
     name: ClassVar[str] = "aepo"
     requires: ClassVar[tuple[str, ...]] = ("sampling_temperature",)
@@ -57,10 +58,9 @@ class Aepo(UpdateRule):
     group-normalized advantage replaces R on tempered rows (Table 3, Eq. 3)."""
     positive_reward: float = 1.0
     """R = 1 where the reward is at least this."""
-    base: UpdateRule = field(default_factory=Grpo)
-    """The rule on ordinary rows."""
 
     def __post_init__(self) -> None:
+        Modifier.__post_init__(self)
         for name, value, known in (
             ("normalize", self.normalize, ("samples", "positives")),
             ("ablation", self.ablation, ABLATIONS),
@@ -80,13 +80,13 @@ class Aepo(UpdateRule):
             temperature_low=1.0 if untempered else self.temperature_low,
         )
 
-    @property
-    def pools_equal_rewards(self) -> bool:
-        return self.base.pools_equal_rewards
-
-    @property
-    def needs_listing(self) -> bool:
-        return self.base.needs_listing
+    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+        inert: tuple[str, ...] = ()
+        if np.all(np.asarray(self.alpha) == 0):
+            inert = ("'aepo' with alpha 0 samples a second batch and ignores it: raise alpha",)
+        if self.temperature_high <= 1 and self.ablation != "untempered":
+            inert += ("'aepo' with temperature_high at most 1 cannot raise entropy: raise it",)
+        return (*self.base.warnings(on_policy=on_policy, tokens=tokens), *inert)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
@@ -105,15 +105,18 @@ class Aepo(UpdateRule):
         ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
         return batch.with_prepared(**ordinary.prepared, **{"aepo.gain": gain})
 
+    def advantages(self, batch: TokenBatch) -> Array:
+        """The base rule's on ordinary rows, R on tempered ones."""
+        xp = namespace(batch.log_prob)
+        ordinary = self.base.advantages(batch.replace(mask=batch.is_ordinary))
+        return xp.where(batch.is_tempered, self._positive(batch), ordinary)
+
     def _scores(self, batch: TokenBatch) -> Array:
         xp = namespace(batch.log_prob)
         gain, r = batch.prepared["aepo.gain"], ratio(batch)
         low, high = getattr(self.base, "clip_low", 0.2), getattr(self.base, "clip_high", 0.2)
         tempered = xp.where(unclipped(r, gain, low, high), r * gain, 0 * r)
         return xp.where(batch.is_tempered, tempered, self.base.scores(batch))
-
-    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
-        return self.base.state_terms(batch)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
         """The base rule's, and ``tempered_positive_share``: at 0 the AEPO term is absent."""

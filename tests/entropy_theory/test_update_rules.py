@@ -25,6 +25,22 @@ VARIANTS = [
     ("aepo", {"ablation": "advantage"}),
     ("aepo", {"ablation": "untempered", "base": "grpo"}),
     ("entropy-bonus", {"coefficient": 0.2}),
+    ("grpo", {"estimator": "leave-one-out", "dual_clip": 1.2}),
+    ("grpo", {"dynamic_sampling": True, "overlong_buffer": 2, "max_length": 5}),
+    ("grpo", {"estimator": "reinforce++"}),
+    ("grpo", {"estimator": "reinforce++-baseline", "dynamic_sampling": True}),
+    ("gspo", {"clip_low": 0.1, "clip_high": 0.1}),
+    ("clip-higher", {"normalization": "token-mean"}),
+    ("entropy-advantage", {}),
+    ("reference-kl", {}),
+    ("reference-kl", {"estimator": "k3", "coefficient": 0.1, "base": "reinforce"}),
+    ("reference-kl", {"estimator": "k1", "placement": "reward"}),
+    ("clip-cov", {"ratio": 0.1, "lower": 0.05}),
+    ("clip-cov", {"ratio": 0.2, "lower": -5, "cov_log_prob": "current", "base": "aepo"}),
+    ("kl-cov", {"ratio": 0.1}),
+    ("kl-cov", {"ratio": 0.2, "penalty": "k3", "base": "entropy-advantage"}),
+    ("aent", {}),
+    ("aent", {"adaptive": False, "base": "clip-higher", "clamped_fraction": 0.2}),
 ]
 
 
@@ -39,6 +55,7 @@ def random_batch(seed=0, prompts=3, group_size=4, positions=5, second_batch=True
         old = -rng.exponential(size=mask.shape)
         reward = rng.integers(0, 2, size=(sequences, 1)) * np.ones(mask.shape)
         group = np.repeat(np.arange(prompts), group_size)[:, None] * np.ones(mask.shape, dtype=int)
+        sequence = np.arange(sequences)[:, None] + sequences * tempered + np.zeros(mask.shape, int)
         return TokenBatch(
             log_prob=old + 0.3 * rng.normal(size=mask.shape),
             old_log_prob=old,
@@ -49,6 +66,8 @@ def random_batch(seed=0, prompts=3, group_size=4, positions=5, second_batch=True
             sampling_temperature=np.full(mask.shape, 1.2 if tempered else 1.0),
             tempered=np.full(mask.shape, tempered),
             group=group.astype(int),
+            sequence=sequence,
+            reference_log_prob=old + 0.2 * rng.normal(size=mask.shape),
         )
 
     return concatenate([rows(False), rows(True)]) if second_batch else rows(False)
@@ -106,9 +125,9 @@ def test_any_batch_in_any_cut_gives_the_same_scores(name, options, batch, cut):
 def test_every_rule_leaves_padding_alone(name, options):
     rule = update_rules.get(name, **options)
     batch = random_batch(3)
+    columns = ("log_prob", "old_log_prob", "entropy", "reference_log_prob")
     poisoned = batch.replace(
-        log_prob=np.where(batch.mask, batch.log_prob, np.nan),
-        entropy=np.where(batch.mask, batch.entropy, np.nan),
+        **{c: np.where(batch.mask, getattr(batch, c), np.nan) for c in columns}
     )
     scores = rule.scores(poisoned)
     assert (scores[~batch.mask] == 0).all()
@@ -318,6 +337,25 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
         ("aepo", {"target": -0.1}, "target entropy"),
         ("aepo", {"base": "gropo"}, "did you mean grpo"),
         ("entropy-bonus", {"coefficient": math.nan}, "coefficient"),
+        ("grpo", {"dual_clip": 1.0}, "dual_clip"),
+        ("grpo", {"overlong_buffer": 2}, "needs max_length"),
+        ("grpo", {"group_size": 4, "dynamic_sampling": True}, "exact expectation"),
+        ("grpo", {"estimator": "rlo"}, "unknown advantage estimator"),
+        ("entropy-advantage", {"kappa": 1.0}, "kappa must be above 1"),
+        ("entropy-advantage", {"beta": -1.0}, "beta"),
+        ("reference-kl", {"estimator": "k1"}, "penalizes nothing"),
+        ("reference-kl", {"placement": "reward"}, "does not estimate"),
+        ("reference-kl", {"estimator": "k4"}, "unknown estimator"),
+        ("clip-cov", {"ratio": 2.0}, "ratio must be in"),
+        ("clip-cov", {"lower": 3.0, "upper": 1.0}, "must not exceed"),
+        ("clip-cov", {"cov_log_prob": "new"}, "unknown cov_log_prob"),
+        ("kl-cov", {"penalty": "k1"}, "unknown penalty"),
+        ("kl-cov", {"coefficient": math.inf}, "coefficient must be finite"),
+        ("aent", {"clamped_fraction": 1.0}, "clamped_fraction"),
+        ("aent", {"entropy_low": 0.5}, "above entropy_high"),
+        ("aent", {"coefficient_low": 0.1}, "above coefficient_high"),
+        ("entropy-bonus", {"target": 0.3, "coefficient_step": -1}, "coefficient_step"),
+        ("clip-cov", {"base": 3}, "must be an update rule"),
     ],
 )
 def test_bad_options_are_named(name, options, message):
@@ -352,7 +390,7 @@ def test_a_row_that_is_all_padding_does_not_touch_its_group():
     mask[3] = False
     batch = batch.replace(mask=mask, weight=np.where(mask, 1 / mask.sum(), 0.0))
     poisoned = batch.replace(reward=np.where(mask, batch.reward, np.nan))
-    for name, options in VARIANTS[2:5]:
+    for name, options in VARIANTS[2:5] + VARIANTS[10:14]:
         rule = update_rules.get(name, **options)
         np.testing.assert_array_equal(rule.scores(poisoned), rule.scores(batch))
 
@@ -389,3 +427,24 @@ def test_estimators_that_count_rows_refuse_an_exact_listing(name, options):
     batch = tabular.listing(np.array([[0.0, 1.0, 2.0]]), np.array([[1.0, 0.0, 1.0]]))
     with pytest.raises(ValueError, match="equally weighted"):
         update_rules.get(name, **options).prepare(batch)
+
+
+def test_a_rule_that_needs_every_action_refuses_samples():
+    rule = update_rules.get("natural-gradient")
+    logits, reward = np.log([[1.0, 2.0, 5.0]]), np.array([[1.0, 0.0, 0.5]])
+    listed = tabular.exact_batch(logits, reward)
+    # A gradient preconditioned by the inverse Fisher matrix: A minus its mean over actions.
+    np.testing.assert_allclose(tabular.logit_step(logits, listed, rule),
+                               reward - reward.mean(), atol=8 * FLOAT64)
+    for rows in (np.array([0, 1, 1, 2]), np.array([0, 2])):
+        with pytest.raises(ValueError, match="every action of each state"):
+            rule.prepare(listed.take_sequences(rows))
+    with pytest.raises(ValueError, match="'state'"):
+        rule.prepare(random_batch(second_batch=False))
+
+
+def test_natural_gradient_survives_actions_of_no_probability():
+    logits, reward = np.array([[0.0, -800.0, -1.0]]), np.array([[0.0, 1.0, 1.0]])
+    step = tabular.logit_step(logits, tabular.exact_batch(logits, reward),
+                              update_rules.get("natural-gradient"))
+    assert np.isfinite(step).all()

@@ -1,0 +1,183 @@
+"""Guards selection.py, Clip-Cov and KL-Cov: which tokens are picked, and what is done to them."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from entropy_theory import update_rules
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules import selection
+from tests.entropy_theory.test_update_rules import random_batch, to_torch
+from tests.tolerances import FLOAT64
+
+WIDE = {"clip_low": np.inf, "clip_high": np.inf, "normalization": "token-mean"}
+
+
+def tokens(log_prob, advantage, *, drift=0.0, seed=0, step=0):
+    """One row of ordinary tokens a sequence."""
+    column = np.asarray(log_prob, dtype=float)[:, None]
+    n = len(column)
+    return TokenBatch(
+        log_prob=column + drift, old_log_prob=column, reward=0 * column,
+        advantage=np.asarray(advantage, dtype=float)[:, None], mask=np.ones((n, 1), dtype=bool),
+        weight=np.full((n, 1), 1 / n), sequence=np.arange(n)[:, None], seed=seed, step=step,
+    )
+
+
+def test_covariance_is_eq_10_and_its_mean_is_the_covariance():
+    rng = np.random.default_rng(0)
+    log_prob, advantage = -rng.exponential(size=50), rng.normal(size=50)
+    batch = tokens(log_prob, advantage)
+    found = selection.token_covariance(batch, batch.old_log_prob, batch.advantage)[:, 0]
+    expected = (log_prob - log_prob.mean()) * (advantage - advantage.mean())
+    np.testing.assert_allclose(found, expected, atol=8 * FLOAT64)
+    assert found.mean() == pytest.approx(np.cov(log_prob, advantage, bias=True)[0, 1])
+
+
+def test_weights_are_the_expectation():
+    """An exact listing and the sample it stands for have the same covariances."""
+    log_prob, advantage = np.log([0.25, 0.75]), np.array([1.0, -1.0])
+    listed = tokens(log_prob, advantage).replace(weight=np.array([[0.25], [0.75]]))
+    sampled = tokens(log_prob[[0, 1, 1, 1]], advantage[[0, 1, 1, 1]])
+    one, many = (selection.token_covariance(b, b.old_log_prob, b.advantage)[:, 0]
+                 for b in (listed, sampled))
+    np.testing.assert_allclose(one, many[:2], rtol=1e-14)
+
+
+def test_clip_cov_silences_floor_of_the_quota_and_only_the_band():
+    rng = np.random.default_rng(1)
+    batch = tokens(-3 * rng.exponential(size=1000), rng.normal(size=1000))
+    rule = update_rules.get("clip-cov", ratio=0.0159, lower=1, upper=5, base=update_rules.get(
+        "grpo", **WIDE))
+    base = rule.base.scores(batch)
+    scores = rule.scores(batch)
+    silenced = (scores == 0) & (base != 0)
+    assert silenced.sum() == 15
+    covariance = selection.token_covariance(batch, batch.old_log_prob, batch.advantage)
+    assert ((covariance[silenced] >= 1) & (covariance[silenced] <= 5)).all()
+    assert rule.metrics(batch)["selected_fraction"] == pytest.approx(0.015)
+    np.testing.assert_array_equal(scores[~silenced], base[~silenced])
+
+
+def test_clip_cov_takes_the_whole_band_where_it_is_smaller_than_the_quota():
+    batch = tokens([0.0, -4.0, -2.0, -2.0], [1.0, -1.0, 0.0, 0.0])
+    rule = update_rules.get("clip-cov", ratio=0.9, lower=1, upper=5)
+    np.testing.assert_array_equal(rule.scores(batch)[:, 0] == 0, [True, True, True, True])
+    assert rule.metrics(batch)["selected_fraction"] == 0.5
+
+
+def test_clip_cov_picks_uniformly_and_by_key():
+    """Over steps each candidate is picked equally often; the same key gives the same pick."""
+    batch = tokens([0.0, -4.0] * 20, [1.0, -1.0] * 20)
+    rule = update_rules.get("clip-cov", ratio=0.25, lower=1, upper=5)
+    picks = np.stack([
+        rule.prepare(dataclasses.replace(batch, step=step)).prepared["clip-cov.selected"][:, 0]
+        for step in range(400)
+    ])
+    assert (picks.sum(axis=1) == 10).all()
+    # Binomial(400, 1/4): standard deviation 8.7; five of them for 40 tokens.
+    assert np.abs(picks.sum(axis=0) - 100).max() < 43
+    again = rule.prepare(dataclasses.replace(batch, step=7)).prepared["clip-cov.selected"][:, 0]
+    np.testing.assert_array_equal(again, picks[7])
+    other = rule.prepare(dataclasses.replace(batch, step=7, seed=1)).prepared["clip-cov.selected"]
+    assert (other[:, 0] != picks[7]).any()
+
+
+def test_keyed_numbers_are_uniform_and_the_same_on_torch():
+    batch = tokens(np.zeros(20_000), np.zeros(20_000), seed=3, step=5)
+    numbers = selection.keyed_uniform(batch)
+    # 20 bins of 1000: chi-square with 19 degrees of freedom is below 55 but for 2e-5.
+    counts = np.histogram(numbers, bins=20, range=(0, 1))[0]
+    assert ((counts - 1000) ** 2 / 1000).sum() < 55
+    assert numbers.min() >= 0
+    assert numbers.max() < 1
+    np.testing.assert_array_equal(selection.keyed_uniform(to_torch(batch)).numpy(), numbers)
+    # Fixed for good: a change would change every run that is resumed.
+    assert numbers[0, 0] == pytest.approx(0.9935192997011463)
+
+
+def test_kl_cov_penalizes_the_largest_and_breaks_ties_by_identity():
+    batch = tokens([0.0, -4.0, 0.0, -4.0, -2.0], [1.0, -1.0, 1.0, -1.0, 0.0], drift=0.1)
+    rule = update_rules.get("kl-cov", ratio=0.6)
+    order = np.array([4, 3, 1, 2, 0])
+    for rows in (np.arange(5), order):
+        cut = batch.take_sequences(rows)
+        chosen = rule.prepare(cut).prepared["kl-cov.selected"][:, 0]
+        assert sorted(rows[chosen]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("penalty", "slope"),
+    [("absolute", np.sign), ("k2", lambda d: d), ("k3", np.expm1)],
+)
+def test_kl_cov_slope_is_the_derivative_of_its_penalty(penalty, slope):
+    drift = np.array([[0.3], [-0.2], [0.0], [0.5]])
+    batch = tokens([0.0, -4.0, -1.0, -2.0], [1.0, -1.0, 1.0, 0.0], drift=drift)
+    rule = update_rules.get("kl-cov", ratio=1.0, coefficient=0.7, penalty=penalty)
+    expected = np.exp(drift) * batch.advantage - 0.7 * slope(drift)
+    np.testing.assert_allclose(rule.scores(batch), expected, rtol=1e-13)
+
+
+def test_kl_cov_on_policy_is_its_base_and_says_so():
+    batch = random_batch(21, second_batch=False)
+    batch = batch.replace(log_prob=batch.old_log_prob)
+    for penalty in ("absolute", "k2", "k3"):
+        rule = update_rules.get("kl-cov", ratio=0.5, penalty=penalty)
+        np.testing.assert_array_equal(rule.scores(batch), rule.base.scores(batch))
+    assert any("no gradient" in w for w in rule.warnings(on_policy=True))
+    assert not rule.warnings(on_policy=False)
+
+
+def test_a_quota_below_one_token_is_said():
+    rule = update_rules.get("clip-cov")
+    assert "= 0 tokens" in rule.warnings(on_policy=False, tokens=4000)[0]
+    assert not rule.warnings(on_policy=False, tokens=5000)
+    assert not update_rules.get("clip-cov", at_least_one=True).warnings(
+        on_policy=False, tokens=10)
+
+
+def test_the_reference_code_picks_more_tokens_the_more_micro_batches():
+    """Why selection is over the whole step: one per micro-batch, however small the ratio."""
+    rng = np.random.default_rng(2)
+    batch = tokens(-3 * rng.exponential(size=800), rng.normal(size=800), drift=0.01)
+    rule = update_rules.get("kl-cov", ratio=2e-4, at_least_one=True)
+    whole = rule.prepare(batch).prepared["kl-cov.selected"].sum()
+    each = sum(
+        rule.prepare(batch.take_sequences(slice(k, k + 100))).prepared["kl-cov.selected"].sum()
+        for k in range(0, 800, 100)
+    )
+    assert (whole, each) == (1, 8)
+
+
+def test_current_log_probs_are_read_where_asked_for():
+    batch = random_batch(22, second_batch=False)
+    old, current = (update_rules.get("kl-cov", ratio=0.3, cov_log_prob=c)
+                    for c in ("old", "current"))
+    assert current.prepares_every_step
+    assert not old.prepares_every_step
+    moved = current.prepare(batch).prepared["kl-cov.selected"]
+    as_old = old.prepare(batch.replace(old_log_prob=batch.log_prob)).prepared["kl-cov.selected"]
+    np.testing.assert_array_equal(moved, as_old)
+
+
+def test_two_runs_have_quotas_of_their_own():
+    one, two = random_batch(23, second_batch=False), random_batch(24, second_batch=False)
+    stacked = one.replace(**{k: np.stack([dict(one._columns())[k], dict(two._columns())[k]])
+                             for k, _ in one._columns()})
+    rule = update_rules.get("kl-cov", ratio=0.25)
+    both = rule.prepare(stacked).prepared["kl-cov.selected"]
+    for k, batch in enumerate((one, two)):
+        np.testing.assert_array_equal(both[k], rule.prepare(batch).prepared["kl-cov.selected"])
+
+
+def test_selection_is_the_same_on_torch():
+    batch = random_batch(25)
+    for name in ("clip-cov", "kl-cov"):
+        rule = update_rules.get(name, ratio=0.3, **({"lower": -9} if name == "clip-cov" else {}))
+        ours = rule.prepare(batch).prepared[f"{name}.selected"]
+        theirs = rule.prepare(to_torch(batch)).prepared[f"{name}.selected"]
+        assert isinstance(theirs, torch.Tensor)
+        np.testing.assert_array_equal(ours, theirs.numpy())
+        assert ours.any()

@@ -1,0 +1,207 @@
+"""Guards performance_law.py: R = -a e^H + b, its errors, its rivals and its refusals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from entropy_theory import performance_law as pl
+from tests.tolerances import ROUNDING
+
+ENTROPY = np.array([1.4, 1.1, 0.9, 0.52, 0.3, 0.11, 0.04])
+NOISE = np.array([0.3, -0.1, -0.25, 0.2, 0.05, -0.3, 0.1]) * 0.02
+
+
+def planted(a=0.2, b=0.9, noise=0.0):
+    return b - a * np.exp(ENTROPY) + noise * NOISE
+
+
+@given(st.floats(0.01, 1), st.floats(-1, 2))
+@settings(max_examples=60, deadline=None)
+def test_planted_coefficients_are_recovered(a, b):
+    law = pl.fit(ENTROPY, planted(a, b))
+    assert law.a == pytest.approx(a, abs=1e-13)
+    assert law.b == pytest.approx(b, abs=1e-13)
+    assert law.ceiling == pytest.approx(b - a, abs=1e-13)
+    assert law.rmse < 1e-14
+    np.testing.assert_allclose(law.predict(ENTROPY), planted(a, b), atol=1e-13)
+
+
+def test_errors_agree_with_the_normal_equations():
+    """An oracle that shares no formula with the closed form: numpy's lstsq and X^T X."""
+    performance = planted(noise=1)
+    design = np.stack([-np.exp(ENTROPY), np.ones(7)], axis=1)
+    solution, squares, *_ = np.linalg.lstsq(design, performance)
+    covariance = np.linalg.inv(design.T @ design) * squares[0] / 5
+    at_zero = np.array([-1.0, 1.0])
+    law = pl.fit(ENTROPY, performance)
+    assert (law.a, law.b) == pytest.approx(tuple(solution), rel=1e-12)
+    assert (law.a_error, law.b_error) == pytest.approx(np.sqrt(np.diag(covariance)), rel=1e-10)
+    assert law.ceiling_error == pytest.approx(math.sqrt(at_zero @ covariance @ at_zero), rel=1e-10)
+    assert law.rmse == pytest.approx(math.sqrt(squares[0] / 7), rel=1e-12)
+    assert law.r_squared == pytest.approx(np.corrcoef(-np.exp(ENTROPY), performance)[0, 1] ** 2)
+
+
+@pytest.mark.parametrize("of_mean", [False, True])
+def test_intervals_cover_as_often_as_they_say(of_mean):
+    """Scatter left out of the prediction interval, or N for N - 2, moves the coverage by points."""
+    generator = np.random.default_rng(3)
+    runs, level, truth = 3000, 0.8, 0.9 - 0.2 * math.exp(0.2)
+    scatter = 0.03 * generator.standard_normal((runs, 8))
+    observed = truth + (0 if of_mean else 0.03 * generator.standard_normal(runs))
+    hits = 0
+    for k in range(runs):
+        low, high = pl.fit(ENTROPY, planted() + scatter[k, :7]).interval(0.2, level, of_mean=of_mean)
+        hits += bool(low <= np.broadcast_to(observed, runs)[k] <= high)
+    assert hits / runs == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / runs))
+
+
+def test_order_scale_and_offset_of_performance():
+    """The law commutes with what a user may do to the numbers: percent for shares, another order."""
+    law = pl.fit(ENTROPY, planted(noise=1))
+    percent = pl.fit(ENTROPY, 100 * planted(noise=1) + 5)
+    assert (percent.a, percent.b - 5) == pytest.approx((100 * law.a, 100 * law.b))
+    assert percent.ceiling_error == pytest.approx(100 * law.ceiling_error)
+    order = np.random.default_rng(0).permutation(7)
+    mixed = pl.fit(ENTROPY[order], planted(noise=1)[order])
+    assert (mixed.a, mixed.b, mixed.rmse) == pytest.approx((law.a, law.b, law.rmse))
+    assert pl.fit(list(ENTROPY), list(planted())).a == pl.fit(ENTROPY, planted()).a
+
+
+def test_a_shift_of_entropy_scales_a_alone():
+    """H -> H + t turns a into a e^-t and leaves b: entropy per token and per sentence disagree on a."""
+    law, shifted = pl.fit(ENTROPY, planted(noise=1)), pl.fit(ENTROPY + 0.7, planted(noise=1))
+    assert (shifted.a, shifted.b) == pytest.approx((law.a * math.exp(-0.7), law.b))
+
+
+def test_collapsed_entropies_keep_their_digits():
+    """e^H - 1 for H near 1e-9: an e^H rounded first leaves seven digits, and no slope at all below."""
+    entropy = np.array([1e-9, 2e-9, 5e-9, 8e-9])
+    law = pl.fit(entropy, 0.7 - 1e6 * np.expm1(entropy))
+    assert law.a == pytest.approx(1e6, rel=1e-11)
+    assert law.ceiling == pytest.approx(0.7, rel=1e-12)
+
+
+def test_the_largest_entropies_allowed_do_not_overflow():
+    law = pl.fit([299.0, 299.5, 300.0], [0.3, 0.2, 0.1])
+    assert np.isfinite([law.a, law.b, law.a_error, law.ceiling_error, law.rmse]).all()
+    assert all(np.isfinite(r.rmse) for r in pl.rivals([299.0, 299.5, 300.0], [0.3, 0.2, 0.1]))
+
+
+def test_autocorrelation_tells_a_smooth_run_from_scatter():
+    entropy = np.linspace(0.05, 1.5, 60)
+    smooth = pl.fit(entropy, 0.9 - 0.3 * entropy)
+    assert smooth.autocorrelation > 0.9
+    scatter = np.random.default_rng(1).standard_normal(60)
+    assert abs(pl.fit(entropy, 0.9 - 0.2 * np.exp(entropy) + scatter).autocorrelation) < 0.4
+
+
+@pytest.mark.parametrize(
+    ("name", "curve"),
+    [
+        ("exponential", lambda h: 0.9 - 0.1 * np.exp(h)),
+        ("linear", lambda h: 0.9 - 0.3 * h),
+        ("power", lambda h: 0.9 - 0.3 * np.sqrt(h)),
+        ("one right answer", lambda h: pl.one_right_answer_performance(h, 30)),
+    ],
+)
+def test_the_true_form_wins(name, curve):
+    entropy = np.linspace(0.02, 2.0, 40)
+    noise = 1e-3 * np.random.default_rng(5).standard_normal(40)
+    ranked = pl.rivals(entropy, curve(entropy) + noise)
+    assert ranked[0].name == name
+    assert ranked[0].rmse < 2e-3
+    assert len(ranked) == 4
+    assert [r.aicc for r in ranked] == sorted(r.aicc for r in ranked)
+    law = pl.fit(entropy, curve(entropy) + noise)
+    exponential = next(r for r in ranked if r.name == "exponential")
+    assert (exponential.parameters["a"], exponential.ceiling) == pytest.approx((law.a, law.ceiling))
+
+
+def test_too_few_points_for_a_rival_rank_it_last():
+    """Three parameters and a scatter from five points: the correction has no denominator."""
+    ranked = pl.rivals(ENTROPY[:5], planted()[:5])
+    assert ranked[-1].name == "power"
+    assert ranked[-1].aicc == math.inf
+
+
+def test_exact_curve_of_one_right_answer():
+    """Against entropies of written-out policies, and back."""
+    for n, right in [(2, 0.9), (5, 0.3), (50, 0.99), (4, 0.25)]:
+        policy = np.array([right] + [(1 - right) / (n - 1)] * (n - 1))
+        expected = special.entr(policy).sum()
+        assert pl.one_right_answer_entropy(right, n) == pytest.approx(expected, rel=ROUNDING)
+        back = pl.one_right_answer_performance(expected, n)
+        # Where R = 1/n the entropy is stationary: half the digits are lost.
+        assert back == pytest.approx(right, rel=1e-7)
+    np.testing.assert_array_equal(pl.one_right_answer_entropy([0.0, 1.0], 2), [0.0, 0.0])
+
+
+@given(st.integers(2, 8), st.data())
+@settings(max_examples=200, deadline=None)
+def test_entropy_range_holds_every_policy(n, data):
+    weights = np.array(data.draw(st.lists(st.integers(1, 30), min_size=n, max_size=n)), dtype=float)
+    m = data.draw(st.integers(1, n))
+    policy = weights / weights.sum()
+    right = policy[:m].sum() if m < n else 1.0
+    low, high = pl.entropy_range(right, n, m)
+    entropy = special.entr(policy).sum()
+    assert low - 1e-12 <= entropy <= high + 1e-12
+
+
+def test_entropy_range_is_attained():
+    """Its ends: one right and one wrong answer; uniform over both kinds. m = 1 ends on the curve."""
+    low, high = pl.entropy_range(0.7, 5, 2)
+    ends = special.entr([0.7, 0.3]).sum(), special.entr([0.35, 0.35, 0.1, 0.1, 0.1]).sum()
+    assert (low, high) == pytest.approx(ends)
+    assert pl.entropy_range(0.7, 5, 1)[1] == pytest.approx(pl.one_right_answer_entropy(0.7, 5))
+    assert pl.entropy_range(1.0, 5, 5) == pytest.approx((0.0, math.log(5)))
+
+
+@pytest.mark.parametrize(
+    ("entropy", "performance", "message"),
+    [
+        ([1.0, 0.5], [0.1, 0.2], "at least 3 points, got 2"),
+        ([1.0, 0.5, 0.2], [0.1, 0.2], r"two lists of one length, got shapes \(3,\) and \(2,\)"),
+        ([[1.0, 0.5, 0.2]], [[0.1, 0.2, 0.3]], "two lists of one length"),
+        ([1.0, math.nan, 0.2], [0.1, 0.2, 0.3], "entropy must be from 0 to 300 nats, got nan"),
+        ([1.0, math.inf, 0.2], [0.1, 0.2, 0.3], "entropy must be from 0 to 300 nats, got inf"),
+        ([1.0, -0.1, 0.2], [0.1, 0.2, 0.3], "entropy must be from 0 to 300 nats, got -0.1"),
+        ([1.0, 900.0, 0.2], [0.1, 0.2, 0.3], "log the mean entropy per token"),
+        ([1.0, 0.5, 0.2], [0.1, math.nan, 0.3], "performance must be finite, got nan at point 1"),
+        ([0.5, 0.5, 0.5], [0.1, 0.2, 0.3], "entropy is constant at 0.5"),
+        ([0.0, 0.0, 0.0], [0.1, 0.2, 0.3], "entropy is constant at 0"),
+    ],
+)
+@pytest.mark.parametrize("function", [pl.fit, pl.rivals])
+def test_bad_data_is_refused_in_one_sentence(function, entropy, performance, message):
+    with pytest.raises(ValueError, match=message):
+        function(entropy, performance)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pl.fit(ENTROPY, planted()).predict([0.1, -1.0]), "from 0 to 300 nats, got -1.0"),
+        (lambda: pl.fit(ENTROPY, planted()).interval(0.1, 1.0), "level must be between 0 and 1"),
+        (lambda: pl.one_right_answer_entropy(1.2, 5), "must be a probability"),
+        (lambda: pl.one_right_answer_entropy(0.5, 1), "n_actions must be above 1"),
+        (lambda: pl.one_right_answer_performance(1.0, 2), "at most log"),
+        (lambda: pl.entropy_range(0.5, 5, 6), "n_correct must be from 1 to n_actions"),
+        (lambda: pl.entropy_range(0.5, 5, 5), "performance must be 1 where every action is correct"),
+    ],
+)
+def test_bad_arguments_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_constant_performance_is_a_law_without_slope():
+    law = pl.fit(ENTROPY, np.full(7, 0.4))
+    assert (law.a, law.ceiling, law.rmse) == pytest.approx((0.0, 0.4, 0.0), abs=1e-15)
+    assert math.isnan(law.r_squared)

@@ -1,0 +1,217 @@
+"""Guards the rules that modify others, against their formulas written out."""
+
+import numpy as np
+import pytest
+
+from entropy_theory import advantages, forecast, policy, tabular, update_rules
+from tests.entropy_theory.test_update_rules import random_batch
+from tests.tolerances import SAME_STEP
+
+
+def on_policy(seed):
+    batch = random_batch(seed, second_batch=False)
+    return batch.replace(log_prob=batch.old_log_prob)
+
+
+def test_gspo_is_sequence_mean_grpo_on_policy_and_one_ratio_a_sequence_off_it():
+    batch = on_policy(30)
+    np.testing.assert_allclose(update_rules.get("gspo").scores(batch),
+                               update_rules.get("grpo").scores(batch), rtol=1e-14)
+    batch = random_batch(30, second_batch=False)
+    rule = update_rules.get("gspo", clip_low=0.1, clip_high=0.1)
+    length = batch.mask.sum(-1, keepdims=True)
+    change = np.where(batch.mask, batch.log_prob - batch.old_log_prob, 0).sum(-1, keepdims=True)
+    s = np.exp(change / length)
+    a = advantages.group_normalized(batch, batch.mask)
+    clipped = ((a > 0) & (s > 1.1)) | ((a < 0) & (s < 0.9))
+    expected = np.where(clipped, 0, s * a * batch.mask.sum() / (12 * length)) * batch.mask
+    np.testing.assert_allclose(rule.scores(batch), expected, rtol=1e-12)
+    assert clipped.any()
+
+
+def test_clip_higher_lets_rare_tokens_rise_further():
+    one = np.ones((1, 1))
+    batch = random_batch(31, second_batch=False).take_sequences(slice(0, 1))
+    batch = batch.replace(**{k: v[:, :1] for k, v in batch._columns()})
+    batch = batch.replace(log_prob=one * np.log(1.25), old_log_prob=0 * one, advantage=one,
+                          mask=one > 0, weight=one)
+    assert update_rules.get("grpo").scores(batch) == 0
+    assert update_rules.get("clip-higher").scores(batch) == pytest.approx(1.25)
+
+
+def test_dual_clip_stops_a_bad_token_that_became_likely():
+    one = np.ones((1, 1))
+    batch = random_batch(32, second_batch=False).take_sequences(slice(0, 1))
+    batch = batch.replace(**{k: v[:, :1] for k, v in batch._columns()})
+    for ratio, expected in ((2.9, -2.9), (3.1, 0.0)):
+        cut = batch.replace(log_prob=one * np.log(ratio), old_log_prob=0 * one, advantage=-one,
+                            mask=one > 0, weight=one)
+        assert update_rules.get("grpo", dual_clip=3.0).scores(cut) == pytest.approx(expected)
+
+
+def test_dynamic_sampling_is_grpo_on_the_groups_with_signal_alone():
+    batch = random_batch(33, second_batch=False)
+    reward = np.array([1, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1.0])[:, None] * np.ones((12, 5))
+    batch = batch.replace(reward=reward)
+    for normalization in ("sequence-mean", "token-mean"):
+        rule = update_rules.get("grpo", dynamic_sampling=True, normalization=normalization)
+        live = batch.take_sequences(np.r_[0:4, 8:12])
+        live = live.replace(weight=live.weight / live.weight[live.mask].sum())
+        alone = update_rules.get("grpo", normalization=normalization).scores(live) * live.weight
+        scores = rule.scores(batch) * batch.weight
+        np.testing.assert_allclose(scores[np.r_[0:4, 8:12]], alone, rtol=1e-12)
+        assert (scores[4:8] == 0).all()
+    nothing = batch.replace(reward=np.ones_like(reward))
+    assert (rule.scores(nothing) == 0).all()
+    assert rule.metrics(nothing)["groups_without_signal"] == 1
+
+
+def test_overlong_penalty_is_linear_over_the_buffer():
+    batch = random_batch(34, second_batch=False)
+    mask = np.arange(5) < np.array([1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5])[:, None]
+    found = advantages.overlong_penalty(batch.replace(mask=mask), 5, 3)[:, 0]
+    np.testing.assert_allclose(found[:5], [0, 0, -1 / 3, -2 / 3, -1])
+    with pytest.raises(ValueError, match=r"1\.\.5"):
+        advantages.overlong_penalty(batch, 5, 6)
+
+
+def test_reinforce_plus_plus_by_hand():
+    batch = random_batch(35, second_batch=False)
+    r = batch.reward[:, :1]
+    weight = batch.weight.max(-1, keepdims=True)
+    weight = weight / weight.sum()
+    mean = (weight * r).sum()
+    std = np.sqrt((weight * (r - mean) ** 2).sum())
+    found = advantages.batch_normalized(batch, batch.mask)[:, :1]
+    np.testing.assert_allclose(found, (r - mean) / std, rtol=1e-12)
+    flat = batch.replace(reward=np.ones_like(batch.reward))
+    assert (advantages.batch_normalized(flat, batch.mask) == 0).all()
+    centered = r - r.reshape(3, 4).mean(1).repeat(4)[:, None]
+    found = advantages.group_centered_batch_normalized(batch, batch.mask)[:, :1]
+    np.testing.assert_allclose(found, centered / np.sqrt((centered**2).mean()), rtol=1e-12)
+
+
+def test_entropy_advantage_is_capped_and_never_reverses_a_sign():
+    batch = random_batch(36, second_batch=False)
+    rule = update_rules.get("entropy-advantage", beta=0.4, kappa=2.0)
+    plain = rule.base.advantages(batch)
+    shaped = rule.advantages(batch)
+    expected = plain + np.minimum(0.4 * batch.entropy, np.abs(plain) / 2)
+    np.testing.assert_allclose(shaped[batch.mask], expected[batch.mask], rtol=1e-14)
+    assert (np.sign(shaped[batch.mask]) == np.sign(plain[batch.mask])).all()
+    given = rule.base.scores(batch.replace(advantage=shaped))
+    np.testing.assert_array_equal(rule.scores(batch), given)
+
+
+def kl(p, q):
+    return (p * np.log(p / q)).sum(-1)
+
+
+@pytest.mark.parametrize("estimator", ["k2", "k3"])
+def test_reference_kl_in_the_loss_is_the_gradient_of_a_kl(estimator):
+    """k2: of KL(pi || ref); k3: of KL(ref || pi). In exact expectation, against finite differences."""
+    rng = np.random.default_rng(37)
+    logits, reference = rng.normal(size=(2, 3, 5))
+    reward = np.zeros((3, 5))
+    rule = update_rules.get("reference-kl", coefficient=1.0, estimator=estimator, base="reinforce")
+    batch = tabular.exact_batch(logits, reward, reference_logits=reference)
+    step = tabular.logit_step(logits, batch, rule)
+
+    def divergence(z):
+        p, q = policy.softmax(z), policy.softmax(reference)
+        return (kl(p, q) if estimator == "k2" else kl(q, p)).mean()
+
+    slope = np.empty_like(logits)
+    h = 1e-6
+    for index in np.ndindex(*logits.shape):
+        up, down = logits.copy(), logits.copy()
+        up[index] += h
+        down[index] -= h
+        slope[index] = (divergence(up) - divergence(down)) / (2 * h)
+    # Central differences: rounding of 1e-16 / h and h^2.
+    np.testing.assert_allclose(step, -slope, atol=1e-9)
+
+
+def test_reference_kl_in_the_reward_is_the_gradient_of_the_penalized_objective():
+    rng = np.random.default_rng(38)
+    logits, reference = rng.normal(size=(2, 1, 4))
+    reward = rng.random((1, 4))
+    rule = update_rules.get("reference-kl", coefficient=0.3, estimator="k1", placement="reward",
+                            base="reinforce")
+    batch = tabular.exact_batch(logits, reward, reference_logits=reference)
+    p, q = policy.softmax(logits), policy.softmax(reference)
+    gain = reward - 0.3 * np.log(p / q)
+    expected = p * (gain - (p * gain).sum(-1, keepdims=True))
+    np.testing.assert_allclose(tabular.logit_step(logits, batch, rule), expected, atol=SAME_STEP)
+
+
+def test_k1_in_the_loss_would_penalize_nothing():
+    """Why it is refused: its expected step is zero."""
+    rng = np.random.default_rng(39)
+    logits = rng.normal(size=(1, 4))
+    batch = tabular.exact_batch(logits, np.ones((1, 4)))
+    step = tabular.logit_step(logits, batch, update_rules.get("reinforce"))
+    np.testing.assert_allclose(step, 0, atol=SAME_STEP)
+
+
+def test_aent_adds_the_gradient_of_the_clamped_entropy():
+    rng = np.random.default_rng(40)
+    logits = 2 * rng.normal(size=(2, 6))
+    reward = (rng.random((2, 6)) < 0.5).astype(float)
+    rule = update_rules.get("aent", coefficient=0.7, clamped_fraction=0.4, adaptive=False)
+    batch = tabular.exact_batch(logits, reward, removed_fraction=rule.removed_fraction)
+    bonus = tabular.logit_step(logits, batch, rule) - tabular.logit_step(logits, batch, rule.base)
+    slope, h = np.empty_like(logits), 1e-6
+    for index in np.ndindex(*logits.shape):
+        up, down = logits.copy(), logits.copy()
+        up[index] += h
+        down[index] -= h
+        change = policy.clamped_entropy(up, 0.4) - policy.clamped_entropy(down, 0.4)
+        slope[index] = change.mean() / (2 * h)
+    np.testing.assert_allclose(bonus, 0.7 * slope, atol=1e-9)
+    # and the full entropy never falls by it, to first order
+    alignment = forecast.clamped_alignment(logits, 0.4)
+    assert (alignment > 0).all()
+
+
+def test_a_controlled_coefficient_replaces_the_rules_own():
+    batch = random_batch(41, second_batch=False)
+    rule = update_rules.get("aent", coefficient=0.002)
+    column = np.full(batch.mask.shape, 0.5)
+    own = rule.state_terms(batch)["clamped_entropy"]
+    controlled = rule.state_terms(batch.replace(coefficient=column))["clamped_entropy"]
+    np.testing.assert_allclose(controlled, own * 250, rtol=1e-12)
+    constant = update_rules.get("aent", coefficient=0.002, adaptive=False)
+    fixed = constant.state_terms(batch.replace(coefficient=column))["clamped_entropy"]
+    np.testing.assert_array_equal(fixed, own)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda get, combine: combine(get("aent"), get("entropy-bonus", target=0.2)),
+        lambda get, combine: get("aent", base=get("entropy-bonus", target=0.2)
+                                 ).coefficient_controller(),
+        lambda get, combine: combine(get("aent"), get("aent", clamped_fraction=0.1)),
+    ],
+)
+def test_two_closed_loops_on_one_coefficient_are_refused(build):
+    with pytest.raises(ValueError, match="at most one|clamp differently"):
+        build(update_rules.get, update_rules.combine)
+
+
+def test_what_would_do_nothing_is_said():
+    get = update_rules.get
+    quiet = {"on_policy": True, "tokens": 10_000}
+    for rule, said in (
+        (get("entropy-bonus", coefficient=0.0), "does nothing"),
+        (get("aepo", alpha=0.0), "ignores it"),
+        (get("aepo", temperature_high=1.0), "cannot raise entropy"),
+        (get("aent", clamped_fraction=0.0), "removes nothing"),
+        (get("clip-cov", base=get("entropy-bonus", coefficient=0.0)), "does nothing"),
+        (update_rules.combine(get("grpo"), get("kl-cov")), "no gradient"),
+    ):
+        assert any(said in warning for warning in rule.warnings(**quiet)), said
+    for name in update_rules.RULES:
+        if name != "kl-cov":
+            assert not get(name).warnings(**quiet), name
