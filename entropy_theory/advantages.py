@@ -84,6 +84,11 @@ def _normalized_over_batch(batch: TokenBatch, rows: Array, values: Array) -> Arr
     return xp.where(degenerate, xp.zeros_like(centered), centered / safe)
 
 
+def group_mean(batch: TokenBatch, rows: Array, column: Array) -> Array:
+    """Mean of a sequence-level column over each row's prompt, by weight: broadcasts to the rows."""
+    return _Groups(batch, rows).mean(column)
+
+
 def without_signal(batch: TokenBatch, rows: Array) -> Array:
     """Boolean: the rewards of this row's group are all equal (DAPO drops such groups)."""
     flat = _Groups(batch, rows).spread(batch.reward) == 0

@@ -201,7 +201,8 @@ def token_batches(
         second_batch: with tempered rows (True), without (False), or either (None).
 
     Returns:
-        A `TokenBatch` with entropies, a reference policy, sequence ids and groups; weights are 1/N of each batch.
+        A `TokenBatch` with entropies, a reference policy, sequence ids and groups; weights are 1/N
+        of each batch.
     """
     n_prompts, size = draw(st.integers(*prompts)), draw(st.integers(*group_size))
     width = draw(st.integers(*positions))

@@ -7,7 +7,7 @@
 What differs from the authors' code, and why:
 
 - the tempered rows are *added* with weight alpha, as printed; the code overwrites GRPO rows, so that
-  its alpha is implicit in a row count;
+  its alpha is implicit in a row count (``form="code"`` does the same);
 - R is the binary reward, as printed; the code keeps rows whose group-normalized advantage exceeds
   0.05, which drops prompts that are always answered right;
 - no importance correction for pi^T, in both: the gradient at temperature 1 of samples drawn at T is
@@ -22,14 +22,17 @@ above 1. Where alpha stays below kappa |F(1)| / F(T_high) entropy keeps falling.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from entropy_theory.controllers import TemperatureSwitch
+from entropy_theory import advantages
+from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
 from entropy_theory.policy import Array, namespace
-from entropy_theory.token_batch import TokenBatch, sequence_weight
+from entropy_theory.targets import Target
+from entropy_theory.token_batch import TokenBatch, masked_sum, sequence_weight
+from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.clipped_ratio import length_factor, ratio, unclipped
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
@@ -58,23 +61,44 @@ class Aepo(Modifier):
     group-normalized advantage replaces R on tempered rows (Table 3, Eq. 3)."""
     positive_reward: float = 1.0
     """R = 1 where the reward is at least this."""
+    control: str = "switch"
+    """"switch": T is temperature_high or temperature_low (Eq. 1); "proportional": 1 + target - H
+    between the two, of the paper's later version."""
+    towards: Target = field(default_factory=Target)
+    """The transformed policy whose right answers are reinforced (`entropy_theory.targets`)."""
+    form: str = "paper"
+    """"paper": the second batch is added, times alpha (Eq. 1); "code": its right answers overwrite
+    rows of the first, as in the authors' code (`_replaced`); alpha is then not used."""
+    replaced_rows: int = 60
+    """"code" only: at most so many rows are overwritten, half as many when entropy is lowered."""
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
         for name, value, known in (
             ("normalize", self.normalize, ("samples", "positives")),
             ("ablation", self.ablation, ABLATIONS),
+            ("control", self.control, ("switch", "proportional")),
+            ("form", self.form, ("paper", "code")),
         ):
             if value not in known:
                 raise ValueError(f"unknown {name} '{value}': use one of {', '.join(known)}")
         if not np.all(np.isfinite(self.alpha) & (np.asarray(self.alpha) >= 0)):
             raise ValueError(f"alpha must be finite and at least 0, got {self.alpha}")
+        if self.replaced_rows < 2:
+            raise ValueError(f"replaced_rows must be at least 2, got {self.replaced_rows}")
+        if self.form == "code" and self.ablation == "advantage":
+            raise ValueError("ablation 'advantage' belongs to form 'paper'")
         self.controller()
 
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return self.base.pools_equal_rewards and self.form == "paper"
+
     def controller(self) -> TemperatureSwitch:
-        """The temperature switch of Eq. 1 (both temperatures 1 under ablation "untempered")."""
+        """The loop of Eq. 1 (both temperatures 1 under ablation "untempered")."""
         untempered = self.ablation == "untempered"
-        return TemperatureSwitch(
+        loop = TemperatureSwitch if self.control == "switch" else ProportionalTemperature
+        return loop(
             target=self.target,
             temperature_high=1.0 if untempered else self.temperature_high,
             temperature_low=1.0 if untempered else self.temperature_low,
@@ -89,6 +113,8 @@ class Aepo(Modifier):
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens), *inert)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        if self.form == "code":
+            return self._replaced(batch)
         xp = namespace(batch.log_prob)
         rows = batch.is_tempered
         if self.ablation == "advantage":
@@ -97,13 +123,46 @@ class Aepo(Modifier):
             grpo = dataclasses.replace(grpo, normalization="sequence-mean")
             gain = grpo._prepare(batch.replace(mask=rows)).prepared["grpo.scaled_advantage"]
         else:
-            gain = self._positive(batch) * length_factor(batch, rows, "sequence-mean")
+            positive = self._positive(batch)
+            positive = positive * self.towards.weights(batch, rows, positive)
+            gain = positive * length_factor(batch, rows, "sequence-mean")
         if self.normalize == "positives":
             share = self._positive_share(batch)
             gain = gain / xp.where(share > 0, share, xp.ones_like(share))[..., None, None]
         gain = xp.where(rows, per_run(self.alpha, gain) * gain, xp.zeros_like(gain))
         ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
         return batch.with_prepared(**ordinary.prepared, **{"aepo.gain": gain})
+
+    def _replaced(self, batch: TokenBatch) -> TokenBatch:
+        """The authors' code: right answers of mixed groups overwrite the first rows, then one mean.
+
+        Of the second batch it keeps rows whose group-normalized advantage is above 0.05 (so none of
+        a prompt that is always answered right), the first ``replaced_rows`` of them, half as many
+        when entropy is lowered (T < 1), with advantage 1. As many rows of the first batch are
+        dropped, the first ones, and what is left is averaged over its tokens.
+        """
+        xp = namespace(batch.log_prob)
+        ones = xp.ones_like(batch.log_prob)
+        advantage = advantages.group_normalized(batch, batch.is_tempered)
+        first_token = selection.first_tokens(batch)
+        eligible = first_token & batch.is_tempered & (advantage > 0.05)
+        temperature: Any = batch.sampling_temperature
+        lowers = xp.any(batch.is_tempered & (temperature < 1), axis=(-2, -1), keepdims=True)
+        limit = xp.where(lowers, 0 * ones[..., :1, :1] + self.replaced_rows // 2,
+                         0 * ones[..., :1, :1] + self.replaced_rows)
+        kept = selection.largest(batch, -selection.rank(batch), eligible, limit)
+        count = masked_sum(ones, kept)
+        dropped = selection.largest(
+            batch, -selection.rank(batch), first_token & batch.is_ordinary, count)
+        kept, dropped = (xp.any(m, axis=-1, keepdims=True) & batch.mask for m in (kept, dropped))
+        left = batch.is_ordinary & ~dropped
+        tokens = masked_sum(ones, left | kept)
+        tokens = xp.where(tokens > 0, tokens, xp.ones_like(tokens))
+        gain = xp.where(kept, masked_sum(ones, batch.is_tempered) / tokens * ones, 0 * ones)
+        share = xp.where(left, masked_sum(ones, batch.is_ordinary) / tokens * ones, 0 * ones)
+        ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
+        return batch.with_prepared(
+            **ordinary.prepared, **{"aepo.gain": gain, "aepo.share": share})
 
     def advantages(self, batch: TokenBatch) -> Array:
         """The base rule's on ordinary rows, R on tempered ones."""
@@ -116,7 +175,10 @@ class Aepo(Modifier):
         gain, r = batch.prepared["aepo.gain"], ratio(batch)
         low, high = getattr(self.base, "clip_low", 0.2), getattr(self.base, "clip_high", 0.2)
         tempered = xp.where(unclipped(r, gain, low, high), r * gain, 0 * r)
-        return xp.where(batch.is_tempered, tempered, self.base.scores(batch))
+        ordinary = self.base.scores(batch)
+        if self.form == "code":
+            ordinary = batch.prepared["aepo.share"] * ordinary
+        return xp.where(batch.is_tempered, tempered, ordinary)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
         """The base rule's, and ``tempered_positive_share``: at 0 the AEPO term is absent."""

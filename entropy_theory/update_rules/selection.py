@@ -69,6 +69,21 @@ def identity(batch: TokenBatch) -> Array:
     return xp.astype(sequence, xp.int64) * 2**20 + xp.arange(width, device=device)
 
 
+def rank(batch: TokenBatch) -> Array:
+    """Position of each token in the order of `identity`, as a float column."""
+    xp = namespace(batch.log_prob)
+    shape = batch.log_prob.shape
+    order = xp.argsort(xp.reshape(identity(batch), (*shape[:-2], -1)), axis=-1, stable=True)
+    return xp.astype(xp.reshape(xp.argsort(order, axis=-1, stable=True), shape), batch.log_prob.dtype)
+
+
+def first_tokens(batch: TokenBatch) -> Array:
+    """Mask of the first response token of each sequence, which stands for it."""
+    xp = namespace(batch.mask)
+    counted = xp.cumulative_sum(xp.astype(batch.mask, xp.int64), axis=-1)
+    return batch.mask & (counted == 1)
+
+
 def keyed_uniform(batch: TokenBatch) -> Array:
     """A number in [0, 1) for each token, a function of (seed, step, sequence, position) alone."""
     xp = namespace(batch.mask)

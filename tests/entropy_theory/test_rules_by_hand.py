@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from entropy_theory import advantages, forecast, policy, tabular, update_rules
+from entropy_theory.targets import Nucleus, ShorterResponses, Target
 from tests.entropy_theory.test_update_rules import random_batch
 from tests.tolerances import SAME_STEP
 
@@ -196,7 +197,7 @@ def test_a_controlled_coefficient_replaces_the_rules_own():
     ],
 )
 def test_two_closed_loops_on_one_coefficient_are_refused(build):
-    with pytest.raises(ValueError, match="at most one|clamp differently"):
+    with pytest.raises(ValueError, match=r"at most one|clamp differently"):
         build(update_rules.get, update_rules.combine)
 
 
@@ -215,3 +216,58 @@ def test_what_would_do_nothing_is_said():
     for name in update_rules.RULES:
         if name != "kl-cov":
             assert not get(name).warnings(**quiet), name
+
+
+def test_aepo_in_the_codes_form_overwrites_the_first_rows():
+    """Group 0 of the second batch is all right and gives none; of the rest the first two are kept."""
+    get = update_rules.get
+    batch = random_batch(50)
+    second = np.array([1, 1, 1, 1, 0, 1, 0, 1, 1, 0, 0, 0.0])
+    reward = np.concatenate([batch.reward[:12, 0], second])[:, None] * np.ones((24, 5))
+    batch = batch.replace(reward=reward, log_prob=batch.old_log_prob)
+    base = get("grpo", normalization="token-mean")
+    rule = get("aepo", form="code", replaced_rows=2, base=base)
+    kept = [17, 19]
+    left = np.zeros(24, dtype=bool)
+    left[2:12] = left[kept] = True
+    tokens = batch.mask[left].sum()
+    step = rule.scores(batch) * batch.weight
+    expected = np.zeros((24, 5))
+    expected[2:12] = base.scores(batch.take_sequences(slice(0, 12)))[2:] / tokens
+    expected[kept] = 1 / tokens
+    np.testing.assert_allclose(step, expected * batch.mask, atol=1e-15)
+    cooled = batch.replace(sampling_temperature=np.where(batch.tempered, 0.8, 1.0))
+    lowered = rule.scores(cooled)
+    np.testing.assert_array_equal(lowered[12:].any(axis=1).nonzero()[0] + 12, [17])
+
+
+def test_shorter_target_reweights_right_answers_within_their_prompt():
+    batch = random_batch(51)
+    reward = np.concatenate([batch.reward[:12, 0], [1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0]])
+    batch = batch.replace(reward=reward[:, None] * np.ones((24, 5)), log_prob=batch.old_log_prob)
+    plain = update_rules.get("aepo").scores(batch)[12:, 0]
+    shorter = update_rules.get("aepo", towards=ShorterResponses(per_token=0.7)).scores(batch)[12:, 0]
+    length = batch.mask[12:].sum(-1)
+    right = [0, 1, 3]
+    tilt = np.exp(-0.7 * length[right])
+    np.testing.assert_allclose(shorter[right] / plain[right], 3 * tilt / tilt.sum(), rtol=1e-12)
+    # a prompt with one right answer keeps it, and one without stays without
+    assert shorter[9] == pytest.approx(plain[9])
+    assert (shorter[4:8] == 0).all()
+
+
+def test_every_target_leaves_a_prompts_weight_alone():
+    batch = random_batch(52)
+    positive = (batch.reward >= 1).astype(float)
+    for target in (Target(), Nucleus(), ShorterResponses(per_token=-3.0),
+                   ShorterResponses(per_token=500.0)):
+        weight = target.weights(batch, batch.tempered, positive)
+        for group in range(3):
+            rows = batch.tempered[:, 0] & (batch.group[:, 0] == group) & (positive[:, 0] > 0)
+            if rows.any() and not isinstance(target, ShorterResponses):
+                assert (weight[rows] == 1).all()
+            elif rows.any() and weight[rows].any():
+                assert weight[rows, 0].mean() == pytest.approx(1)
+    for bad in (lambda: Nucleus(top_p=0.0), lambda: ShorterResponses(per_token=np.nan)):
+        with pytest.raises(ValueError, match=r"top_p|per_token"):
+            bad()

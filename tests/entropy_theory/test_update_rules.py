@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from entropy_theory import advantages, policy, tabular, update_rules
 from entropy_theory.strategies import token_batches
+from entropy_theory.targets import ShorterResponses
 from entropy_theory.token_batch import TokenBatch, concatenate
 from tests.tolerances import FLOAT64, SAME_STEP
 
@@ -24,6 +25,8 @@ VARIANTS = [
     ("aepo", {"alpha": 0.3, "normalize": "positives"}),
     ("aepo", {"ablation": "advantage"}),
     ("aepo", {"ablation": "untempered", "base": "grpo"}),
+    ("aepo", {"form": "code", "replaced_rows": 4}),
+    ("aepo", {"towards": ShorterResponses(per_token=0.7), "control": "proportional"}),
     ("entropy-bonus", {"coefficient": 0.2}),
     ("grpo", {"estimator": "leave-one-out", "dual_clip": 1.2}),
     ("grpo", {"dynamic_sampling": True, "overlong_buffer": 2, "max_length": 5}),
@@ -335,6 +338,10 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
         ("aepo", {"normalize": "rows"}, "unknown normalize"),
         ("aepo", {"ablation": "no"}, "unknown ablation"),
         ("aepo", {"target": -0.1}, "target entropy"),
+        ("aepo", {"control": "pid"}, "unknown control"),
+        ("aepo", {"form": "cod"}, "unknown form"),
+        ("aepo", {"form": "code", "ablation": "advantage"}, "belongs to form"),
+        ("aepo", {"replaced_rows": 1}, "replaced_rows"),
         ("aepo", {"base": "gropo"}, "did you mean grpo"),
         ("entropy-bonus", {"coefficient": math.nan}, "coefficient"),
         ("grpo", {"dual_clip": 1.0}, "dual_clip"),
@@ -390,7 +397,7 @@ def test_a_row_that_is_all_padding_does_not_touch_its_group():
     mask[3] = False
     batch = batch.replace(mask=mask, weight=np.where(mask, 1 / mask.sum(), 0.0))
     poisoned = batch.replace(reward=np.where(mask, batch.reward, np.nan))
-    for name, options in VARIANTS[2:5] + VARIANTS[10:14]:
+    for name, options in VARIANTS[2:5] + VARIANTS[12:16]:
         rule = update_rules.get(name, **options)
         np.testing.assert_array_equal(rule.scores(poisoned), rule.scores(batch))
 

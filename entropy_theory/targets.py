@@ -1,0 +1,89 @@
+"""Targets: which transformed policy pi* the positive samples of AEPO's second batch come from.
+
+AEPO's term is REINFORCE on right answers drawn from pi^T. Its discussion generalizes: any policy pi*
+made from pi can take the place of pi^T, and the term then pulls pi towards pi*( . | right). A target
+says how pi* is sampled (a temperature that a controller chooses, further generation options such as
+top-p) and, where it cannot be sampled directly, how samples are reweighted: with a *log tilt* l(o),
+
+    pi*(o | right)  is proportional to  pi_sampled(o | right) exp(l(o)),
+
+each prompt's weights normalized over its right samples, so that no prompt gains or loses weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from entropy_theory import advantages
+from entropy_theory.policy import Array, namespace
+from entropy_theory.token_batch import TokenBatch
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """The plain target: right answers as they are sampled. Subclass it for another pi*."""
+
+    def generation_options(self) -> Mapping[str, Any]:
+        """Options of the sampler for the second batch, beside the temperature (Hugging Face names)."""
+        return {}
+
+    def log_tilt(self, batch: TokenBatch) -> Array | None:
+        """l(o) of each response, repeated over its tokens [..., sequences, positions]; None: 0."""
+        return None
+
+    def weights(self, batch: TokenBatch, rows: Array, positive: Array) -> Array:
+        """What R is multiplied by: mean 1 over each prompt's right samples, [..., sequences, positions].
+
+        Args:
+            batch: all rows.
+            rows: the second batch's.
+            positive: 1 for right samples, 0 for others.
+        """
+        xp = namespace(positive)
+        tilt = self.log_tilt(batch)
+        if tilt is None:
+            return xp.ones_like(positive)
+        # Shifted by the largest of the step, so that no weight overflows.
+        counted = rows & (positive > 0)
+        largest = xp.max(xp.where(counted, tilt, xp.full_like(tilt, -math.inf)), axis=(-2, -1),
+                         keepdims=True)
+        shift = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+        weight = positive * xp.exp(xp.where(counted, tilt - shift, xp.zeros_like(tilt)))
+        right = advantages.group_mean(batch, rows, positive)
+        mean = advantages.group_mean(batch, rows, weight)
+        return weight * right / xp.where(mean > 0, mean, xp.ones_like(mean))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShorterResponses(Target):
+    """Prefers short ones among the right answers: pi*(o) proportional to pi(o) exp(-per_token |o|)."""
+
+    per_token: float = 0.01
+    """Nats by which each further token lowers log pi*; below 0 it prefers long ones."""
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.per_token):
+            raise ValueError(f"per_token must be finite, got {self.per_token}")
+
+    def log_tilt(self, batch: TokenBatch) -> Array:
+        xp = namespace(batch.log_prob)
+        ones = xp.ones_like(batch.log_prob)
+        length = xp.sum(xp.where(batch.mask, ones, 0 * ones), axis=-1, keepdims=True)
+        return -self.per_token * length * ones
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Nucleus(Target):
+    """Right answers of the nucleus-sampled policy (top-p), at the controller's temperature."""
+
+    top_p: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
+
+    def generation_options(self) -> Mapping[str, Any]:
+        return {"top_p": self.top_p}
