@@ -24,6 +24,7 @@ from entropy_theory.policy import (
     namespace,
 )
 from entropy_theory.token_batch import TokenBatch, concatenate
+from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules.rule import UpdateRule
 
 
@@ -111,6 +112,72 @@ def exact_batch(
     if temperature is None:
         return ordinary
     return concatenate([ordinary, listing(logits, reward, temperature=temperature, **columns)])
+
+
+def response_batch(
+    logits: Array,
+    reward: Array,
+    *,
+    temperature: float | None = None,
+    reference_logits: Array | None = None,
+    removed_fraction: float = 0.0,
+) -> TokenBatch:
+    """Every response of a token tree as a row, weighted by its probability: exact expectations.
+
+    Args:
+        logits: [..., states, tokens] of a complete tree (`token_tree.TokenTree`).
+        reward: [..., responses].
+        temperature: None for ordinary rows, else those of a second batch sampled at it.
+        reference_logits: as `listing`.
+        removed_fraction: as `listing`.
+
+    Returns:
+        A TokenBatch [..., responses, horizon] of one prompt; a token's weight is the probability of
+        its response over the horizon.
+
+    Raises:
+        ValueError: as `TokenTree.of` and `policy.shift_logits`.
+    """
+    logits = as_float_array(logits)
+    xp = namespace(logits)
+    tree = TokenTree.of(logits)
+    pairs = np.array([tree.path(k) for k in range(tree.n_responses)])
+    state, action = (xp.asarray(pairs[..., k], device=array_api_compat.device(logits))
+                     for k in (0, 1))
+    shape = (*logits.shape[:-2], *state.shape)
+
+    def of_tokens(table: Array) -> Array:
+        return table[..., state, action]
+
+    def of_states(values: Array) -> Array:
+        return values[..., state]
+
+    log_prob = log_softmax(logits)
+    tempered = temperature is not None
+    sampling = log_softmax(logits, temperature) if tempered else log_prob
+    taken = of_tokens(sampling)
+    chance = xp.exp(xp.sum(taken, axis=-1, keepdims=True)) / tree.horizon
+    ones = xp.ones_like(taken)
+    return TokenBatch(
+        log_prob=of_tokens(log_prob),
+        old_log_prob=of_tokens(log_prob),
+        reward=xp.asarray(reward, dtype=logits.dtype)[..., None] * ones,
+        mask=ones > 0,
+        weight=chance * ones,
+        entropy=of_states(entropy(logits)),
+        clamped_entropy=(
+            of_states(clamped_entropy(logits, removed_fraction)) if removed_fraction else None
+        ),
+        reference_log_prob=(
+            None if reference_logits is None
+            else of_tokens(log_softmax(xp.asarray(reference_logits, dtype=logits.dtype)))
+        ),
+        sampling_log_prob=taken,
+        sampling_temperature=ones * (temperature if temperature is not None else 1.0),
+        tempered=(ones > 0) if tempered else (ones < 0),
+        state=xp.broadcast_to(state, shape),
+        action=xp.broadcast_to(action, shape),
+    )
 
 
 def logit_step(logits: Array, batch: TokenBatch, rule: UpdateRule) -> Array:

@@ -7,8 +7,17 @@ import pytest
 import torch
 
 from entropy_theory import entropy_change, forecast, policy, tabular, token_batch, update_rules
+from entropy_theory.token_tree import TokenTree
 from tests.tolerances import FLOAT64, SAME_STEP
 
+# One of each rule, with options under which it does something on a handful of tokens.
+ACTIVE = {
+    "reinforce": {}, "grpo": {}, "gspo": {}, "clip-higher": {}, "natural-gradient": {},
+    "entropy-bonus": {"coefficient": 0.3}, "entropy-advantage": {},
+    "reference-kl": {"coefficient": 0.2}, "clip-cov": {"ratio": 0.2, "lower": 0.05},
+    "kl-cov": {"ratio": 0.2}, "aepo": {"alpha": 0.7},
+    "aent": {"coefficient": 0.3, "clamped_fraction": 0.4, "adaptive": False},
+}
 RULES = [
     update_rules.get("reinforce"),
     update_rules.get("grpo"),
@@ -148,3 +157,62 @@ def test_an_action_out_of_range_is_no_action_of_the_next_state(backend):
     wrong = batch.replace(action=batch.action + (batch.state == 0) * 3)
     with pytest.raises(ValueError, match=r"'action' must be in 0\.\.2"):
         tabular.logit_step(logits, wrong, update_rules.get("reinforce"))
+
+
+def test_every_rule_is_active_above():
+    assert set(ACTIVE) == set(update_rules.RULES)
+
+
+@pytest.mark.parametrize("world", ["bandits", "tree"])
+@pytest.mark.parametrize("name", ACTIVE)
+def test_every_rules_forecast_is_the_measured_change_to_first_order(name, world):
+    """Halving the learning rate quarters the error of forecast (i): order 2."""
+    rule = update_rules.get(name, **ACTIVE[name])
+    rng = np.random.default_rng(5)
+    second = 1.2 if rule.controller() is not None else None
+    if world == "tree":
+        if rule.needs_listing:
+            pytest.skip("defined on states whose actions are all listed")
+        logits = rng.normal(size=(13, 3))
+        reward = (rng.random(27) < 0.3).astype(float)
+        make = tabular.response_batch
+    else:
+        logits = rng.normal(size=(4, 5))
+        reward = (rng.random((4, 5)) < 0.4).astype(float)
+        make = tabular.listing
+    columns = {"reference_logits": rng.normal(size=logits.shape),
+               "removed_fraction": rule.removed_fraction}
+    batch = make(logits, reward, **columns)
+    if second:
+        batch = token_batch.concatenate(
+            [batch, make(logits, reward, temperature=second, **columns)])
+    batch = rule.prepare(batch)
+    statistics = forecast.state_statistics(
+        policy.log_softmax(logits)[batch.state], batch.action,
+        removed_fraction=rule.removed_fraction)
+    tokens = forecast.token_contributions(
+        batch, rule.scores(batch), rule.state_terms(batch), statistics)
+    announced = np.bincount(batch.state.ravel(), tokens.ravel(), minlength=len(logits))
+    step = tabular.logit_step(logits, batch, rule)
+    assert np.abs(step).max() > 1e-3
+    errors = [np.abs(entropy_change.exact(logits, eta * step) - eta * announced).max()
+              for eta in (2e-3, 1e-3)]
+    # The next term of the expansion moves the ratio by about eta times a ratio of coefficients.
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.05)
+
+
+def test_responses_of_a_tree_are_listed_with_their_probabilities():
+    """REINFORCE's exact step on the listing is the gradient of the value, per token of the horizon."""
+    rng = np.random.default_rng(6)
+    logits, reward = rng.normal(size=(2, 7, 2)), rng.random((2, 8))
+    batch = tabular.response_batch(logits, reward)
+    assert batch.weight.sum(axis=(-2, -1)) == pytest.approx(1)
+    tree = TokenTree.of(logits)
+    expected = tree.expectation_gradient(policy.softmax(logits), tree.edge_reward(reward)) / 3
+    step = tabular.logit_step(logits, batch, update_rules.get("reinforce"))
+    np.testing.assert_allclose(step, expected, atol=SAME_STEP)
+    hot = tabular.response_batch(logits, reward, temperature=2.0)
+    chances = tree.response_probabilities(policy.softmax(logits, 2.0))
+    np.testing.assert_allclose(hot.weight.sum(-1), chances, rtol=1e-13)
+    on_torch = tabular.response_batch(torch.tensor(logits), torch.tensor(reward))
+    np.testing.assert_allclose(on_torch.weight.numpy(), batch.weight, rtol=1e-13)
