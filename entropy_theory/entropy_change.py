@@ -89,10 +89,10 @@ def second_order(logits: Array, step: Array) -> Array:
 
 
 def remainder_bound(n_actions: int, step: Array) -> Array:
-    """Upper bound on abs(exact - first_order): (1/4)(1 + log n) ||step||_2^2, for every policy.
+    """Upper bound on abs(exact - first_order): (5/16 + (1/10) log n) ||step||_2^2, for every policy.
 
-    Machine-checked for every n by claim ``aepo.theorem-4.3a``. No constant free of n exists: two
-    actions of probability 1/4, the rest uniform, reach a remainder that grows with log n.
+    Machine-checked for every n by claim ``extension.remainder-constant``. No constant free of n
+    exists: two actions of probability 1/4, the rest uniform, reach a remainder that grows with log n.
 
     Args:
         n_actions: number of actions, at least 1.
@@ -107,7 +107,7 @@ def remainder_bound(n_actions: int, step: Array) -> Array:
     if n_actions < 1:
         raise ValueError(f"n_actions must be at least 1, got {n_actions}")
     step = as_float_array(step)
-    return 0.25 * (1 + math.log(n_actions)) * namespace(step).sum(step * step, axis=-1)
+    return (5 / 16 + math.log(n_actions) / 10) * namespace(step).sum(step * step, axis=-1)
 
 
 def tempered_reinforce_step(

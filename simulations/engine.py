@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from entropy_theory.policy import check_temperature, clamped_entropy, shift_logits
+from entropy_theory.policy import check_temperature, clamped_entropy, log_softmax, shift_logits
 from entropy_theory.tabular import logit_step, state_gradient
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
@@ -49,6 +49,9 @@ class Dynamics:
     """Target entropy of each run, nats, in place of the rule's single one."""
     samples: Samples | None = None
     """None: exact expectation."""
+    steps_per_batch: int = 1
+    """Optimizer steps on the same samples, off-policy from the second on (PPO's epochs): ratios move,
+    clips bind, and controllers wait for the next batch."""
     record_every: int = 20
     """Steps between records; the first and the last policy are always recorded."""
     tail: int = 0
@@ -56,7 +59,8 @@ class Dynamics:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("steps", 1), ("record_every", 1), ("tail", 0)):
+        for name, least in (("steps", 1), ("steps_per_batch", 1), ("record_every", 1),
+                            ("tail", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
         if not np.all(np.isfinite(self.learning_rate)):
@@ -108,7 +112,8 @@ def simulate(
     tail = min(dynamics.tail or max(dynamics.steps // 6, 1), dynamics.steps)
     reported = 0
     for step in range(dynamics.steps):
-        runs.draw()
+        if step % dynamics.steps_per_batch == 0:
+            runs.draw()
         recorded = step % dynamics.record_every == 0
         in_tail = step >= dynamics.steps - tail
         if recorded:
@@ -125,7 +130,7 @@ def simulate(
             recorder.forecast(change)
         runs.logits += change
         before = runs.temperature
-        runs.observe()
+        runs.observe(controls=(step + 1) % dynamics.steps_per_batch == 0)
         if in_tail and before is not None:
             recorder.tail_switches += runs.temperature != before
         if progress is not None and (step + 1) % 100 == 0:
@@ -144,6 +149,11 @@ class Runs:
         self.n_runs, self.n_states, n_actions = logits.shape
         order: Literal["F", "C"] = "F" if self.n_runs >= n_actions else "C"
         self.logits = np.array(logits, order=order)
+        # The starting policy is the reference of rules that have one.
+        self.reference = logits if "reference_log_prob" in dynamics.rule.required_columns else None
+        self.reuses = dynamics.steps_per_batch > 1
+        self.seed, self.batches = dynamics.seed, 0
+        self.batch: TokenBatch | None = None
         self.reward = np.array(np.broadcast_to(reward, logits.shape), order=order)
         self.correct = self.reward > 0
         self.incorrect = 1 - self.reward
@@ -170,14 +180,16 @@ class Runs:
             raise ValueError(f"{name} has {array.size} values for {self.n_runs} runs")
         return np.broadcast_to(array, (self.n_runs,)).copy()
 
-    def observe(self) -> None:
-        """Evaluate the current policies and let the controller choose the temperature."""
+    def observe(self, controls: bool = True) -> None:
+        """Evaluate the current policies and, with ``controls``, let the controllers choose."""
         policy = shift_logits(self.logits)
         self.shifted = policy.shifted
         self.probabilities = policy.exponentials
         self.probabilities /= np.exp(policy.log_normalizer)
         self.mean_shifted = sum_over_actions(self.probabilities, self.shifted)
         self.entropy = (policy.log_normalizer - self.mean_shifted)[..., 0]
+        if not controls:
+            return
         if self.controller is not None:
             self.temperature = self.controller.observe(self.entropy.mean(axis=-1))
         if self.coefficient_controller is not None:
@@ -189,6 +201,8 @@ class Runs:
     def draw(self) -> None:
         """The rows of this step's batch, summed by action: ``ordinary`` and ``tempered``."""
         samples = self.samples
+        self.batch = None
+        self.batches += 1
         self.ordinary = self.tempered = None
         if self.has_ordinary:
             size = samples.group_size if samples else None
@@ -198,6 +212,8 @@ class Runs:
             np.exp(tempered, out=tempered)
             tempered /= tempered.sum(axis=-1, keepdims=True)
             self.tempered = self._rows(tempered, samples.tempered if samples else None)
+        if self.reuses:
+            self.batch = self.rule.prepare(self.token_batch())
 
     def _rows(self, probabilities: np.ndarray, size: int | None) -> Rows:
         if size is None:
@@ -216,9 +232,11 @@ class Runs:
 
     def direction(self) -> np.ndarray:
         """The step of all logits per unit learning rate: [runs, states, actions]."""
+        if self.reuses:
+            return logit_step(self.logits, self.rows(), self.rule)
         known = coefficients(self.rule, self.ordinary, self.tempered, self.coefficient)
         if known is None:
-            return logit_step(self.logits, self.token_batch(), self.rule)
+            return logit_step(self.logits, self.rows(), self.rule)
         kinds = [rows for rows in (self.ordinary, self.tempered) if rows is not None]
         scored = list(zip(kinds, known.scores, strict=True))
         total, *more = (
@@ -236,6 +254,18 @@ class Runs:
                 total += term * state_gradient(name, self.logits, self.rule.removed_fraction)
         return total if self.n_states == 1 else total / self.n_states
 
+    def rows(self) -> TokenBatch:
+        """This step's prepared rows, their log-probabilities those of the current policy."""
+        if self.batch is None:
+            return self.rule.prepare(self.token_batch())
+        flat = log_softmax(self.logits).reshape(self.n_runs, -1)
+        index = self.batch.state * self.logits.shape[-1] + self.batch.action
+        log_prob = np.take_along_axis(flat, index[..., 0], axis=1)[..., None]
+        batch = self.batch.replace(log_prob=log_prob)
+        if self.rule.prepares_every_step:
+            batch = self.rule.prepare(batch.replace(prepared={}))
+        return batch
+
     def token_batch(self) -> TokenBatch:
         """This step's batch as rows, as the update rules read it."""
         sampled = self.samples is not None
@@ -246,7 +276,9 @@ class Runs:
             temperature=self.temperature,
             counts=_counts(self.ordinary) if sampled else None,
             tempered_counts=_counts(self.tempered) if sampled else None,
-        )
+            reference_logits=self.reference,
+            removed_fraction=self.rule.removed_fraction,
+        ).replace(step=self.batches, seed=self.seed)
         if self.coefficient is None:
             return batch
         column = np.broadcast_to(self.coefficient[:, None, None], batch.mask.shape)

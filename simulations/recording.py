@@ -124,14 +124,16 @@ class Recorder:
         if self.forecasts is None:
             return
         runs = self.runs
-        rows = runs.rule.prepare(runs.token_batch())
+        rows = runs.rows()
         log_probabilities = log_softmax(runs.logits)
         at_rows = log_probabilities[np.arange(runs.n_runs)[:, None, None], rows.state]
         contributions = forecast.token_contributions(
             rows,
             runs.rule.scores(rows),
             runs.rule.state_terms(rows),
-            forecast.state_statistics(at_rows, rows.action),
+            forecast.state_statistics(
+                at_rows, rows.action, removed_fraction=runs.rule.removed_fraction
+            ),
         )
         measured_rows = rows.is_ordinary if runs.has_ordinary else rows.is_tempered
         from_coefficients = forecast.mean_entropy_forecast(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from entropy_theory.policy import entropy, log_softmax
+from entropy_theory.policy import clamped_entropy, entropy, log_softmax
 from entropy_theory.tabular import exact_batch, listing
 from entropy_theory.token_batch import TokenBatch, concatenate
 
@@ -41,6 +42,8 @@ def token_batch(
     temperature: np.ndarray | None,
     counts: np.ndarray | None = None,
     tempered_counts: np.ndarray | None = None,
+    reference_logits: np.ndarray | None = None,
+    removed_fraction: float = 0.0,
 ) -> TokenBatch:
     """The batch of one step as rows, exact where no counts are given.
 
@@ -51,21 +54,32 @@ def token_batch(
         temperature: [runs], of the second batch; None for no second batch.
         counts: how often the ordinary rows took each action; None lists all actions.
         tempered_counts: the same of the second batch.
+        reference_logits: of the reference policy, where a rule reads it.
+        removed_fraction: of the clamped entropy, where a rule has that term.
     """
+    columns: dict[str, Any] = {
+        "reference_logits": reference_logits, "removed_fraction": removed_fraction,
+    }
     if counts is None and tempered_counts is None:
         if ordinary:
-            return exact_batch(logits, reward, temperature=temperature)
-        return listing(logits, reward, temperature=temperature)
+            return exact_batch(logits, reward, temperature=temperature, **columns)
+        return listing(logits, reward, temperature=temperature, **columns)
     parts = []
     if counts is not None:
-        parts.append(_sampled_rows(logits, reward, counts, None))
+        parts.append(_sampled_rows(logits, reward, counts, None, **columns))
     if tempered_counts is not None:
-        parts.append(_sampled_rows(logits, reward, tempered_counts, temperature))
+        parts.append(_sampled_rows(logits, reward, tempered_counts, temperature, **columns))
     return concatenate(parts)
 
 
 def _sampled_rows(
-    logits: np.ndarray, reward: np.ndarray, counts: np.ndarray, temperature: np.ndarray | None
+    logits: np.ndarray,
+    reward: np.ndarray,
+    counts: np.ndarray,
+    temperature: np.ndarray | None,
+    *,
+    reference_logits: np.ndarray | None,
+    removed_fraction: float,
 ) -> TokenBatch:
     """One row a draw, [runs, states * samples, 1], equally weighted."""
     n_runs, n_states, n_actions = logits.shape
@@ -90,6 +104,12 @@ def _sampled_rows(
         mask=np.ones(rows, dtype=bool),
         weight=np.full(rows, 1 / (n_states * samples)),
         entropy=pick(entropy(logits)[..., None]),
+        clamped_entropy=(
+            pick(clamped_entropy(logits, removed_fraction)[..., None]) if removed_fraction else None
+        ),
+        reference_log_prob=(
+            None if reference_logits is None else pick(log_softmax(reference_logits))
+        ),
         sampling_log_prob=pick(log_softmax(logits, per_run[:, None])),
         sampling_temperature=np.broadcast_to(per_run[:, None, None], rows).copy(),
         tempered=np.full(rows, tempered),

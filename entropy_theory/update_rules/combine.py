@@ -37,6 +37,10 @@ class Combined(UpdateRule):
         return max(rule.removed_fraction for rule in self.rules)
 
     @property
+    def required_columns(self) -> frozenset[str]:
+        return frozenset().union(*(rule.required_columns for rule in self.rules))
+
+    @property
     def prepares_every_step(self) -> bool:
         return any(rule.prepares_every_step for rule in self.rules)
 

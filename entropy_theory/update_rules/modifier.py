@@ -31,6 +31,10 @@ class Modifier(UpdateRule):
         return self.base.needs_listing
 
     @property
+    def required_columns(self) -> frozenset[str]:
+        return frozenset(self.requires) | self.base.required_columns
+
+    @property
     def prepares_every_step(self) -> bool:
         return self.base.prepares_every_step
 

@@ -49,6 +49,11 @@ class UpdateRule:
         return False
 
     @property
+    def required_columns(self) -> frozenset[str]:
+        """Optional columns that this rule and the rules it is made of read."""
+        return frozenset(self.requires)
+
+    @property
     def prepares_every_step(self) -> bool:
         """Whether `prepare` must see the log-probabilities of the policy being trained.
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from entropy_theory import policy, tabular
 from entropy_theory.policy import entropy
 from entropy_theory.tabular import exact_batch, logit_step
 from entropy_theory.update_rules import get
@@ -356,3 +357,75 @@ def test_mismatched_runs_and_masks_are_refused():
         simulate(start, np.zeros((1, 1, 20), dtype=bool), Dynamics(rule=AEPO, steps=1))
     with pytest.raises(ValueError, match="group_size must be at least 1, got 0"):
         Samples(group_size=0)
+
+
+def one_run(rule, *, steps, steps_per_batch=1, samples=None, runs=4, **options):
+    problem = Bandit(n_actions=6, n_correct=2, accuracies=(0.2, 0.6))
+    dynamics = Dynamics(rule=rule, steps=steps, steps_per_batch=steps_per_batch, samples=samples,
+                        record_every=steps, seed=3, **options)
+    return simulate(problem.starts(runs, seed=1), problem.correct, dynamics)
+
+
+def test_steps_on_one_batch_keep_its_samples_and_move_its_ratios():
+    """Two steps on one exact batch, by hand: importance ratios against the policy that sampled."""
+    problem = Bandit(n_actions=6, n_correct=2, accuracies=(0.2, 0.6))
+    rule = get("grpo", clip_low=0.01, clip_high=0.01)
+    start = problem.starts(4, seed=1)
+    reward = np.broadcast_to(problem.correct.astype(float), start.shape)
+    batch = rule.prepare(tabular.exact_batch(start, reward))
+    logits = start + 0.5 * tabular.logit_step(start, batch, rule)
+    runs = np.arange(4)[:, None, None]
+    moved = policy.log_softmax(logits)[runs, batch.state, batch.action]
+    logits = logits + 0.5 * tabular.logit_step(logits, batch.replace(log_prob=moved), rule)
+    found = one_run(rule, steps=2, steps_per_batch=2)
+    np.testing.assert_allclose(found.final_logits, logits, atol=1e-13)
+    on_policy = one_run(rule, steps=2)
+    assert np.abs(on_policy.final_logits - logits).max() > 1e-2
+
+
+def test_kl_cov_acts_off_policy_only():
+    kl_cov, base = get("kl-cov", ratio=0.2), get("kl-cov").base
+    samples = Samples(group_size=8)
+    on = [one_run(rule, steps=8, samples=samples).final_logits for rule in (kl_cov, base)]
+    # Summed over pooled rows and over all rows.
+    np.testing.assert_allclose(*on, atol=1e-13)
+    off = [one_run(rule, steps=8, steps_per_batch=4, samples=samples).final_logits
+           for rule in (kl_cov, base)]
+    assert np.abs(off[0] - off[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("steps_per_batch", [1, 3])
+def test_a_reference_kl_keeps_the_policy_near_its_start(steps_per_batch):
+    weak, strong = (
+        one_run(get("reference-kl", coefficient=c, base="reinforce"), steps=300,
+                steps_per_batch=steps_per_batch)
+        for c in (0.0, 1.0)
+    )
+    problem = Bandit(n_actions=6, n_correct=2, accuracies=(0.2, 0.6))
+    start = policy.log_softmax(problem.starts(4, seed=1))
+
+    def divergence(run):
+        now = policy.log_softmax(run.final_logits)
+        return (np.exp(now) * (now - start)).sum(-1)
+
+    assert (divergence(strong) < divergence(weak)).all()
+    # At the optimum of reward - KL(pi || pi_ref), a right answer's odds grow by exactly e.
+    odds = policy.softmax(strong.final_logits)[..., :2] / np.exp(start)[..., :2]
+    assert odds.max() < np.e
+
+
+def test_aents_coefficient_is_in_the_loop():
+    options = {"adaptive": True, "warm_up_steps": 0, "coefficient": 0.02, "entropy_low": 0.5,
+               "entropy_high": 0.6, "coefficient_low": 0.0, "coefficient_high": 1.0,
+               "coefficient_step": 0.05, "clamped_fraction": 0.34}
+    adaptive = one_run(get("aent", **options), steps=2000)
+    constant = one_run(get("aent", **{**options, "adaptive": False}), steps=2000)
+    assert constant.tail_entropy.max() < 0.3
+    assert adaptive.tail_entropy.min() > constant.tail_entropy.max()
+
+
+def test_selection_has_a_key_of_its_own_in_every_batch():
+    """Clip-Cov picks other tokens in the next batch, and the same ones in the same run again."""
+    rule = get("clip-cov", ratio=0.3, lower=-9, upper=9, base=get("grpo", group_size=None))
+    first, again = (one_run(rule, steps=5, samples=Samples(group_size=8)) for _ in range(2))
+    np.testing.assert_array_equal(first.final_logits, again.final_logits)
