@@ -1,0 +1,44 @@
+"""Guards experiment rules_at_equal_reward: the interpolation, and what it finds."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from simulations.experiments import rules_at_equal_reward as experiment
+
+
+def test_entropy_is_read_where_the_reward_is_first_reached():
+    run = SimpleNamespace(
+        reward=np.array([[0.2, 0.7, 0.1], [0.4, 0.8, 0.2], [0.8, 0.5, 0.3], [0.6, 0.9, 0.3]]),
+        entropy=np.array([[2.0, 1.0, 2.0], [1.6, 0.9, 2.0], [0.8, 0.9, 2.0], [0.7, 0.5, 2.0]]),
+    )
+    found = experiment.entropy_at(run, (0.5, 0.8))
+    # A quarter of the way from 1.6 to 0.8; started above; never reached.
+    np.testing.assert_allclose(found, [[1.4, 0.8], [np.nan, 0.9], [np.nan, np.nan]])
+
+
+def test_covariance_rules_save_little_at_equal_reward_and_a_bonus_more():
+    """Clip-Cov has more entropy at the same step because it is slower."""
+    config = dataclasses.replace(
+        experiment.PROFILES["default"], families=("five right answers, hard",), n_starts=6,
+        steps=240, rewards=(0.9,),
+    )
+    dataset = experiment.compute(config, 0, lambda steps: None).isel(family=0)
+    at_reward = dataset.entropy_beyond_grpo.isel(reward_level=0)
+    error = dataset.standard_error.isel(reward_level=0)
+    final = dataset.entropy.mean("start").isel(step=-1)
+    reward = dataset.reward.mean("start").isel(step=-1)
+    assert reward.sel(rule="Clip-Cov") < reward.sel(rule="GRPO")
+    assert final.sel(rule="Clip-Cov") > final.sel(rule="GRPO")
+    for rule in ("Clip-Cov", "KL-Cov"):
+        assert abs(at_reward.sel(rule=rule)) < 0.15
+    bonus = at_reward.sel(rule="entropy bonus")
+    assert bonus > 3 * error.sel(rule="entropy bonus")
+    assert bonus > at_reward.sel(rule="Clip-Cov")
+
+
+@pytest.mark.parametrize("profile", experiment.PROFILES)
+def test_families_of_every_profile_exist(profile):
+    assert set(experiment.PROFILES[profile].families) <= set(experiment.FAMILIES)
