@@ -46,13 +46,21 @@ PRINTED_PROOFS = {
 CHECKS = "Evidence (fail speaks against the statement as printed)"
 MUTANTS = "Wrong variants of the statement (pass: the same checks reject it)"
 # The ledger opens the detail of a proof step with what is proved: "repair, step 'NAME': ...".
-STEP = re.compile(r"(?:(?P<what>repair|negation|printed proof), )?step '(?P<name>.*?)': (?P<detail>.*)",
+STEP = re.compile(r"(?:(?P<what>repair|negation|experiment|printed proof), )?step '(?P<name>.*?)': (?P<detail>.*)",
                   re.DOTALL)
 STEPS = {
     "": "Proof, for any number of actions",
     "repair": "Proof of the repaired statement",
     "negation": "Disproof beyond the counterexample",
+    "experiment": "Experiments: what long exact runs and fits show",
     "printed proof": "The printed proof: does each step follow from what is printed?",
+}
+SOURCES = {
+    "entropy-mechanism": "The Entropy Mechanism of RL for Reasoning Language Models (Cui et al.)",
+    "aepo": "Arbitrary Entropy Policy Optimization (AEPO)",
+    "aent": "On Entropy Control in LLM-RL Algorithms (AEnt)",
+    "later-work": "Later work",
+    "extension": "Extensions, ours",
 }
 EVIDENCE_GROUPS = (*STEPS.values(), CHECKS, MUTANTS)
 
@@ -114,8 +122,13 @@ def _ledger(results: Path, formulas: Formulas) -> dict[str, Any] | None:
         return None
     claims = [_claim(claim, formulas) for claim in found["claims"]]
     counts = Counter(claim["verdict"] for claim in claims)
+    prefixes = dict.fromkeys(claim["id"].split(".")[0] for claim in claims)
     return {
         "claims": claims,
+        "sources": [
+            (SOURCES.get(prefix, prefix), [c for c in claims if c["id"].split(".")[0] == prefix])
+            for prefix in sorted(prefixes, key=lambda p: [*SOURCES, p].index(p))
+        ],
         "counts": [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]],
         "cases": sum(claim["cases"] for claim in claims),
         "provenance": found.get("provenance", {}),
@@ -159,7 +172,7 @@ def _step_statements(claim_id: str) -> dict[str, str]:
     claim = all_claims().get(claim_id)
     if claim is None:
         return {}
-    steps = [*claim.statement.proof, *claim.negation]
+    steps = [*claim.statement.proof, *claim.negation, *claim.experiments]
     steps += claim.repair.proof if claim.repair is not None else ()
     for printed in claim.printed_proof:
         steps.append(printed.as_printed)
