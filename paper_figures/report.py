@@ -46,7 +46,8 @@ PRINTED_PROOFS = {
 CHECKS = "Evidence (fail speaks against the statement as printed)"
 MUTANTS = "Wrong variants of the statement (pass: the same checks reject it)"
 # The ledger opens the detail of a proof step with what is proved: "repair, step 'NAME': ...".
-STEP = re.compile(r"(?:(?P<what>repair|negation|experiment|printed proof), )?step '(?P<name>.*?)': (?P<detail>.*)",
+STEP = re.compile(r"(?:(?P<what>repair|negation|experiment|printed proof), )?"
+                  r"step '(?P<name>.*?)': (?P<detail>.*)",
                   re.DOTALL)
 STEPS = {
     "": "Proof, for any number of actions",

@@ -36,7 +36,7 @@ class Profile:
     Attributes:
         search: effort on the statement and its repair.
         mutant_search: effort on each mutant.
-        examples: Hypothesis examples on the statement; a third of it on the repair.
+        examples: Hypothesis examples on the statement; a third of it, at least 20, on the repair.
         mutant_examples: Hypothesis examples on each mutant.
         orders: instances at which an order of convergence is measured.
         step_seconds: limit for one proof step (z3 reports its own time-out first).
@@ -53,10 +53,10 @@ class Profile:
 
 
 QUICK = Profile(
-    search=Effort(largest_total=10, random_cases=40_000, ascents=2, seconds=1.0),
-    mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=1, seconds=0.5),
-    examples=60,
-    mutant_examples=40,
+    search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6),
+    mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=1, seconds=0.3),
+    examples=30,
+    mutant_examples=30,
     orders=8,
     step_seconds=20.0,
     check_seconds=90.0,
@@ -155,7 +155,7 @@ def _statement_checks(
     target: Target,
     seed: int,
 ) -> list[Check]:
-    examples = profile.examples if target == "statement" else profile.examples // 3
+    examples = profile.examples if target == "statement" else max(profile.examples // 3, 20)
     return [
         *(_step_check(step, target, profile) for step in statement.proof),
         Check(method="search", target=target, name="", limit=profile.check_seconds,

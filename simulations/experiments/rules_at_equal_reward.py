@@ -7,8 +7,8 @@ together: do covariance control, tempering and a bonus add up?
 
 What is seen: Clip-Cov has more entropy than GRPO at the same step, and within a few hundredths of a
 nat the same entropy at the same reward: it slows learning down. KL-Cov stays within a tenth of a nat of
-GRPO, on either side. An entropy bonus keeps more where several answers are right. Gains do not add up: a rule on top of another ends near the one
-that changes more.
+GRPO, on either side. An entropy bonus keeps more where several answers are right. Gains do not add
+up: a rule on top of another ends near the one that changes more.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     LOW_TEMPERATURE,
     MEAN_VALUE,
     SUM_OF_SIGNS,
+    mean_falls,
     monotone_form,
     rate,
     scaled_slope,
@@ -38,7 +39,6 @@ from entropy_theory.verification import (
     bandit_instances,
     certify,
     smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import variant
@@ -52,21 +52,7 @@ def _rate_above_one(i: Any) -> Any:
 # ---------------------------------------------------------------- high half
 
 
-def _mean_slope() -> Any:
-    """d/db E_b z = Var_b z."""
-    m = symbolic.Moments("z")
-    return m.derivative(m.expect(m["z"]), m["z"], {}) - m.covariance(m["z"], m["z"])
-
-
-def _variance_as_pairs() -> Any:
-    import sympy
-
-    m = symbolic.Moments("z")
-    one, two = sympy.symbols("z1 z2")
-    return m.covariance(m["z"], m["z"]) - m.expect_pairs((one - two) ** 2, {"z": one}, {"z": two}) / 2
-
-
-def _fall_with_one_answer(inverse_temperature: Any) -> Any:
+def fall_with_one_answer(inverse_temperature: Any) -> Any:
     """-F(T) for pi = (1, 2)/3 and A* = {2}; z = (0, log 2)."""
     from flint import arb
 
@@ -90,17 +76,7 @@ _high_repaired = Statement(
     proof=(
         *threshold_lemmas(),
         *slope_formula(),
-        symbolic.identity("mean falls with T", "dE_b z/db = Var_b(z), b = 1/T", _mean_slope,
-                          uses=("softmax rule",)),
-        symbolic.identity("variance as pairs", "Var(z) = (1/2) sum_ij p_i p_j (z_i - z_j)^2",
-                          _variance_as_pairs),
-        smt.lemma(
-            "E_T z <= zb <= z+", "for T >= 1, as 2 Var is a sum of nonnegative pairs",
-            "zT zb zp drop",
-            lambda v: [v.drop >= 0, v.zT == v.zb - v.drop, v.zb <= v.zp],
-            lambda v: v.zT <= v.zp,
-            uses=("mean falls with T", "variance as pairs"), axioms=(SUM_OF_SIGNS, MEAN_VALUE),
-        ),
+        *mean_falls(),
         smt.lemma(
             "slope is positive where F < 0",
             "for T >= 1 and F(T) < 0: T^2 F'(T) = S + (z+ - E_T z)|F(T)|, and it is positive",
@@ -145,7 +121,7 @@ corollary_4_4_high = Claim(
             "absolute reading",
             "it is not that high temperature raises entropy: F(T) < 0 for every T >= 1 (all 1/T in "
             "[0, 1]) at weights (1, 2), A* = {2}",
-            _fall_with_one_answer, [(0.0, 1.0)],
+            fall_with_one_answer, [(0.0, 1.0)],
         ),
     ),
     mutants=(

@@ -17,6 +17,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.claim import Condition, Step
 from entropy_theory.verification.instances import Scalar
+from entropy_theory.verification.smt import Lemma
 
 Array = Any
 
@@ -78,23 +79,75 @@ ENTROPY_FALLS = Condition(
 )
 
 
-def covariance_is_nonnegative() -> tuple[Step, ...]:
-    """Chebyshev's sum inequality for z and pi: C >= 0, for any n."""
+PAIRS = (
+    "Cov(x, y) = (1/2) sum_ij p_i p_j (x_i - x_j)(y_i - y_j), for any x and y; so for C = Cov_pi(z, pi)"
+)
 
-    def pairs() -> Any:
-        m = symbolic.Moments("z P")
+
+def covariance_as_pairs(statement: str = PAIRS) -> Step:
+    """The identity behind Chebyshev's sum inequality, for any p, x, y and n, in words of the caller."""
+
+    def residual() -> Any:
         import sympy
 
-        z1, z2, p1, p2 = sympy.symbols("z1 z2 P1 P2")
-        double = m.expect_pairs((z1 - z2) * (p1 - p2), {"z": z1, "P": p1}, {"z": z2, "P": p2})
-        return m.covariance(m["z"], m["P"]) - double / 2
+        m = symbolic.Moments("x y")
+        x1, x2, y1, y2 = sympy.symbols("x1 x2 y1 y2")
+        double = m.expect_pairs((x1 - x2) * (y1 - y2), {"x": x1, "y": y1}, {"x": x2, "y": y2})
+        return m.covariance(m["x"], m["y"]) - double / 2
+
+    return symbolic.identity("covariance as pairs", statement, residual)
+
+
+def mean_falls() -> tuple[Step, Step, Lemma]:
+    """E_T z <= zb <= z+ for T >= 1, from dE_b z/db = Var_b(z); rests on the step "softmax rule"."""
+
+    def slope() -> Any:
+        m = symbolic.Moments("z")
+        return m.derivative(m.expect(m["z"]), m["z"], {}) - m.covariance(m["z"], m["z"])
+
+    def pairs() -> Any:
+        import sympy
+
+        m = symbolic.Moments("z")
+        one, two = sympy.symbols("z1 z2")
+        double = m.expect_pairs((one - two) ** 2, {"z": one}, {"z": two})
+        return m.covariance(m["z"], m["z"]) - double / 2
 
     return (
-        symbolic.identity(
-            "covariance as pairs",
-            "C = Cov_pi(z, pi) = (1/2) sum_ij pi_i pi_j (z_i - z_j)(pi_i - pi_j)",
-            pairs,
+        symbolic.identity("mean falls with T", "dE_b z/db = Var_b(z), b = 1/T", slope,
+                          uses=("softmax rule",)),
+        symbolic.identity("variance as pairs", "Var(z) = (1/2) sum_ij p_i p_j (z_i - z_j)^2", pairs),
+        smt.lemma(
+            "E_T z <= zb <= z+", "for T >= 1, as 2 Var is a sum of nonnegative pairs", "zT zb zp drop",
+            lambda v: [v.drop >= 0, v.zT == v.zb - v.drop, v.zb <= v.zp],
+            lambda v: v.zT <= v.zp,
+            uses=("mean falls with T", "variance as pairs"), axioms=(SUM_OF_SIGNS, MEAN_VALUE),
         ),
+    )
+
+
+def rate_of_step() -> Step:
+    """-Cov_pi(z, d) = F(T) for the expected step d = 1_{A*} pi^T - P_T pi."""
+
+    def residual() -> Any:
+        import sympy
+
+        # Under pi, with values z, P = pi_a, Q = pi^T_a, A = 1_{A*}; C = Cov(z, P).
+        m = symbolic.Moments("z P Q", indicators="A")
+        z, P, Q, A, mass = m["z"], m["P"], m["Q"], m["A"], sympy.Symbol("P_T")
+        along = -m.covariance(z, A * Q - mass * P)
+        return along + m.expect(A * Q * (z - m.expect(z))) - mass * m.covariance(z, P)
+
+    return symbolic.identity(
+        "rate of a step", "-Cov(z, 1_{A*} pi^T - P_T pi) = F(T)", residual,
+        axioms=("sum_{A*} pi^T_a f_a pi_a = E_pi[1_{A*} pi^T f]",),
+    )
+
+
+def covariance_is_nonnegative() -> tuple[Step, ...]:
+    """Chebyshev's sum inequality for z and pi: C >= 0, for any n."""
+    return (
+        covariance_as_pairs(),
         smt.lemma(
             "pair sign",
             "each term (z_i - z_j)(pi_i - pi_j) pi_i pi_j is nonnegative",

@@ -135,5 +135,5 @@ def test_every_claim_has_a_file_named_after_it():
         source, name = claim_id.split(".", 1)
         if source != "aepo":
             continue
-        stem = name.replace("-high", "").replace("-low", "").rstrip("ab")
+        stem = name.removesuffix("-high").removesuffix("-low").rstrip("ab")
         assert stem.replace("-", "_").replace(".", "_") in files, claim_id

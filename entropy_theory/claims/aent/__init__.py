@@ -1,0 +1,1 @@
+"""AEnt (On Entropy Control in LLM-RL Algorithms, arXiv 2509.03493)."""

@@ -1,0 +1,309 @@
+r"""AEnt, Section 4.2, Eq. 4.1: the adaptive coefficient confines the clamped entropy to its band.
+
+One state, n kept tokens, rewards r in {0, 1}, natural-gradient steps z <- z + eta (r - lambda log pi),
+that is z <- (1 - eta lambda) z + eta r, and after each one
+
+    lambda <- Proj_[lambda_min, lambda_max] (lambda + beta f(H)),   f(H) = (low - H)_+ - (H - high)_+.
+
+"The algorithm will try to confine" H to [low, high]. Read as if it succeeded: from any start the
+entropy ends there (10 % slack). False: it tends to h(lambda), the entropy of softmax(r/lambda), which
+the box may keep out of the band; and a large beta overshoots from one end of the box to the other for
+ever.
+
+Repaired, in continuous time from z = x r (x >= 0, tokens of one kind alike): x' = g(x) u, u = 1 - lambda
+x, with g = 1 for the natural and g = n p (1 - p)/(m (n - m)) for the vanilla gradient. This is a damped
+oscillator: with E = u^2/2 + beta int f(H(x)) x/g dx,
+
+    dE/dt = -lambda g u^2 <= 0   if  h(lambda_min) <= high  and  low <= h(lambda_max),
+
+also while the box holds lambda; so (LaSalle) H ends in the band, whatever beta. Box and band must fit:
+with the paper's box up to 0.009 and unit rewards no solved state of one right token holds entropy 0.15.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aent.token_mdp import returns
+from entropy_theory.claims.aepo.tempered_reinforce import MEAN_VALUE
+from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import Step, variant
+from entropy_theory.verification.experiment import experiment
+
+STEPS = 16
+STEP_SIZE = 0.5
+
+SCALARS = (
+    Scalar(name="low", low=0.02, high=1.0, grid=(Fraction(1, 4),)),
+    Scalar(name="high", low=0.1, high=2.0, grid=(Fraction(1, 2),)),
+    Scalar(name="least", low=0.02, high=1.0, grid=(Fraction(1, 16),)),
+    Scalar(name="most", low=0.05, high=3.0, grid=(Fraction(1, 8), 2)),
+    Scalar(name="gain", low=0.01, high=10.0, grid=(Fraction(1, 8), 8)),
+    Scalar(name="sharpness", low=0.01, high=50.0, grid=(2,)),
+)
+
+
+def force(i: Any, entropy: Any) -> Any:
+    """f(H): above zero below the band, below zero above it."""
+    zero = 0 * entropy
+    return ar.maximum(i.low - entropy, zero) - ar.maximum(entropy - i.high, zero)
+
+
+def sharpened_entropy(i: Any, sharpness: Any) -> Any:
+    """H of softmax(x r)."""
+    return ar.entropy(ar.per_action(sharpness) * returns(i.correct, i.logits))
+
+
+def after_run(i: Any) -> Any:
+    """Logits after the exact run; the coefficient starts at the lower end of its box."""
+    logits, coefficient = i.logits, i.least
+    for _ in range(STEPS):
+        shrunk = (1 - STEP_SIZE * ar.per_action(coefficient)) * logits
+        logits = shrunk + STEP_SIZE * returns(i.correct, logits)
+        moved = coefficient + i.gain * force(i, ar.entropy(logits))
+        coefficient = ar.minimum(ar.maximum(moved, i.least), i.most)
+    return logits
+
+
+def _in_band(i: Any) -> Any:
+    entropy = ar.entropy(after_run(i))
+    return ar.minimum(entropy - 9 * i.low / 10, 11 * i.high / 10 - entropy)
+
+
+def _vanilla(i: Any) -> Any:
+    """g(x) of the vanilla gradient: n p (1 - p)/(m (n - m))."""
+    reward = returns(i.correct, i.logits)
+    right = ar.total(ar.softmax(ar.per_action(i.sharpness) * reward), i.correct)
+    m, n = ar.total(reward, i.correct), ar.total(0 * reward + ar.constant(1, like=reward))
+    return n * right * (1 - right) / (m * (n - m))
+
+
+def _dissipation(i: Any) -> Any:
+    """-dE/dt where the box holds lambda at its upper or lower end (inside it is lambda g u^2)."""
+    pull, zero = force(i, sharpened_entropy(i, i.sharpness)), 0 * i.sharpness
+    found = []
+    for end, held in ((i.most, ar.maximum(pull, zero)), (i.least, ar.minimum(pull, zero))):
+        u = 1 - end * i.sharpness
+        found += [end * g * u * u - i.gain * held * i.sharpness * u for g in (1, _vanilla(i))]
+    return np.stack(found, axis=-1)
+
+
+def _vanilla_speed() -> Any:
+    """x' = pi_r A_r - pi_w A_w with p A_r + (1 - p) A_w = 0 and A_r - A_w = u = 1 - lambda x."""
+    import sympy
+
+    p, n, m, u = sympy.symbols("p n m u", positive=True)
+    right, wrong = (1 - p) * u, -p * u
+    speed = p / m * right - (1 - p) / (n - m) * wrong
+    g = n * p * (1 - p) / (m * (n - m))
+    return [p * right + (1 - p) * wrong, right - wrong - u, sympy.together(speed - g * u)]
+
+
+def _natural_speed() -> Any:
+    """z' = r - lambda z, with z = x r: x' = 1 - lambda x."""
+    import sympy
+
+    x, lam, r = sympy.symbols("x lambda r")
+    return (r - lam * x * r) - r * (1 - lam * x)
+
+
+def _entropy_slope() -> Any:
+    """z = x r along dz/dx = r: dH/dx = -Cov(z, r) = -x Var(r)."""
+    import sympy
+
+    m, x = symbolic.Moments("L r"), sympy.Symbol("x")
+    slope = m.derivative(-m.expect(m["L"]), m["r"], {m["L"]: m["r"] - m.expect(m["r"])})
+    at_line = -m.covariance(x * m["r"], m["r"]) + x * m.covariance(m["r"], m["r"])
+    return [slope + m.covariance(m["L"], m["r"]), at_line]
+
+
+def _energy() -> Any:
+    """E = u^2/2 + beta Phi(x), Phi' = f x/g, u = 1 - lambda x, x' = g u, lambda' = s."""
+    import sympy
+
+    x, lam, g, f, beta, s = sympy.symbols("x lambda g f beta s")
+    u = 1 - lam * x
+    rate_of_x = g * u
+    rate = u * (-s * x - lam * rate_of_x) + beta * (f * x / g) * rate_of_x
+    free = rate.subs(s, beta * f) + lam * g * u**2
+    held = rate.subs(s, 0) + lam * g * u**2 - beta * f * x * u
+    return [free, held]
+
+
+_MONOTONE = "H falls with x: H(x) < H(y) only for x > y"
+
+
+def proof() -> tuple[Step, ...]:
+    """The energy of the oscillator never rises, whether lambda is free or held by its box."""
+    return (
+        symbolic.softmax_rule(),
+        symbolic.identity("speed, natural", "x' = u = 1 - lambda x: g = 1", _natural_speed),
+        symbolic.identity("speed, vanilla", "A_right = (1 - p) u, A_wrong = -p u, so x' = g u with "
+                          "g = n p (1 - p)/(m (n - m))", _vanilla_speed,
+                          axioms=("A_right - A_wrong = 1 - lambda x, E_pi[A_lambda] = 0",)),
+        symbolic.identity("entropy along x", "dH/dx = -x Var(r) <= 0", _entropy_slope,
+                          uses=("softmax rule",)),
+        symbolic.identity(
+            "energy", "dE/dt = -lambda g u^2 while lambda' = beta f, and -lambda g u^2 + beta f x u "
+            "while the box holds lambda", _energy, uses=("speed, natural", "speed, vanilla"),
+        ),
+        smt.lemma(
+            "held above", "lambda = lambda_max and f > 0: H(x) < low <= h(lambda_max) = "
+            "H(1/lambda_max), so x > 1/lambda_max and u < 0",
+            "x end u H low at_end f beta",
+            lambda v: [v.end > 0, v.x > 0, v.u == 1 - v.end * v.x, v.f > 0, v.beta > 0, v.low > v.H,
+                       v.at_end >= v.low, smt.implies(v.at_end > v.H, v.end * v.x > 1)],
+            lambda v: v.beta * v.f * v.x * v.u < 0,
+            uses=("entropy along x",), axioms=(_MONOTONE, MEAN_VALUE),
+        ),
+        smt.lemma(
+            "held below", "lambda = lambda_min and f < 0: H(x) > high >= h(lambda_min), so u > 0",
+            "x end u H high at_end f beta",
+            lambda v: [v.end > 0, v.x > 0, v.u == 1 - v.end * v.x, v.f < 0, v.beta > 0, v.high < v.H,
+                       v.at_end <= v.high, smt.implies(v.at_end < v.H, v.end * v.x < 1)],
+            lambda v: v.beta * v.f * v.x * v.u < 0,
+            uses=("entropy along x",), axioms=(_MONOTONE, MEAN_VALUE),
+        ),
+        smt.lemma(
+            "assembly",
+            "dE/dt <= -lambda g u^2; it vanishes for good only where u = 0 and f = 0 (where the box "
+            "holds lambda with f != 0, u != 0): H ends in the band",
+            "rate lam g u extra f",
+            lambda v: [v.lam > 0, v.g > 0, v.rate == -v.lam * v.g * v.u**2 + v.extra, v.extra <= 0,
+                       smt.implies(v.u == 0, v.extra == 0)],
+            lambda v: smt.all_of(v.rate <= -v.lam * v.g * v.u**2, smt.implies(v.u != 0, v.rate < 0)),
+            uses=("energy", "held above", "held below"),
+            axioms=("LaSalle's invariance principle (projected system); x, lambda stay in a compact set",
+                    "u = 0 for good keeps x and lambda = 1/x constant, so lambda' = beta f = 0"),
+        ),
+    )
+
+
+_ORDERED = (
+    Condition(latex="low < high", value=lambda i: i.high - i.low),
+    Condition(latex="the box is not empty", value=lambda i: i.most - i.least),
+    SOME_WRONG,
+)
+_UPPER = Condition(latex=r"$low \le h(\lambda_{max})$",
+                   value=lambda i: sharpened_entropy(i, 1 / i.most) - i.low)
+_LOWER = Condition(latex=r"$h(\lambda_{min}) \le high$",
+                   value=lambda i: i.high - sharpened_entropy(i, 1 / i.least))
+
+_printed = Statement(
+    latex=rf"Eq. 4.1 confines the (clamped) entropy to $[low, high]$: after {STEPS} exact steps it is "
+          "there, give or take 10 %.",
+    margin=_in_band,
+    conditions=_ORDERED,
+)
+_repaired = Statement(
+    latex=r"If $low \le h(\lambda_{max})$ and $h(\lambda_{min}) \le high$, $h(\lambda)$ the entropy of "
+          r"softmax$(r/\lambda)$, then in continuous time from $z = xr$ the energy $\frac12(1 - \lambda "
+          r"x)^2 + \beta\int f(H)\,x/g\,dx$ never rises; so (LaSalle) the entropy ends in "
+          r"$[low, high]$.",
+    margin=_dissipation,
+    conditions=(*_ORDERED, _UPPER, _LOWER),
+    proof=proof(),
+)
+
+
+def _box_out_of_reach() -> tuple[bool, str]:
+    """Setting (a) of the paper: a third of 151,936 tokens removed, box up to 0.009, low = 0.15."""
+    from flint import arb
+
+    kept = 151936 - 151936 * 33 // 100
+    share = 1 / (1 + (1 / arb("0.009")).exp() / (kept - 1))
+    entropy = -share * share.log() - (1 - share) * (-share).log1p() + share * arb(kept - 1).log()
+    return bool(entropy < arb("0.15") / 10**30), f"h(0.009) = {entropy.str(3, radius=False)}, low = 0.15"
+
+
+def _run(gain: float, vanilla: bool, steps: int, start: float = 25.0, size: float = 0.02) -> Any:
+    """(x, lambda, H) of 1 right token in 10, band [0.4, 0.8], box [0.05, 1], small time steps."""
+    x, coefficient, path = start, 0.05, []
+    for _ in range(steps):
+        weight = np.exp(-x)
+        p = 1 / (1 + 9 * weight)
+        entropy = -np.log(p) + 9 * weight * p * x
+        g = 10 / 9 * p * (1 - p) if vanilla else 1.0
+        pull = max(0.4 - entropy, 0.0) - max(entropy - 0.8, 0.0)
+        x += size * g * (1 - coefficient * x)
+        coefficient = min(max(coefficient + size * gain * pull, 0.05), 1.0)
+        path.append(entropy)
+    return np.array(path)
+
+
+def _ends_in_band() -> tuple[bool, str]:
+    slow, fast = _run(0.5, False, 20_000)[-1000:], _run(0.5, True, 20_000, start=6.0)[-1000:]
+    shown = all(run.min() > 0.38 and run.max() < 0.82 for run in (slow, fast))
+    return shown, f"natural {slow[-1]:.4f}, vanilla {fast[-1]:.4f} (band 0.4 to 0.8)"
+
+
+def _overshoots() -> tuple[bool, str]:
+    """One time unit a step: every step of lambda crosses the box."""
+    late = _run(50.0, False, 4000, size=0.9)[-1000:]
+    outside = np.mean((late < 0.36) | (late > 0.88))
+    return bool(outside > 0.5), f"{100 * outside:.0f} % of the last 1000 steps outside by over 10 %"
+
+
+def _collapsed() -> tuple[bool, str]:
+    """A collapsed policy moves at the speed g ~ e^-x: the vanilla bonus cannot bring it back soon."""
+    late = _run(0.5, True, 20_000, start=25.0)
+    return bool(late.max() < 1e-6), f"largest entropy in 20,000 steps {late.max():.1e}"
+
+
+adaptive_coefficient = Claim(
+    id="aent.adaptive-coefficient",
+    source="AEnt, Section 4.2, Eq. 4.1",
+    title="The adaptive coefficient confines the clamped entropy to its band",
+    statement=_printed,
+    instances=bandit_instances(*SCALARS, actions=(2, 6)),
+    repair=_repaired,
+    repair_note="low <= h(lambda_max), h(lambda_min) <= high; continuous time, start on the line z = x r",
+    witnesses=(
+        # The box ends at 1/8, where softmax(8 r) has entropy 0.003.
+        {"weights": [1, 1], "correct": [True, False], "low": Fraction(1, 4), "high": Fraction(1, 2),
+         "least": Fraction(1, 16), "most": Fraction(1, 8), "gain": Fraction(1, 8), "sharpness": 2},
+    ),
+    negation=(
+        smt.lemma(
+            "the box holds entropy down",
+            "x >= 1/lambda_max is never left (eta lambda <= 1): H <= h(lambda_max) < low for ever",
+            "x lam most eta next",
+            lambda v: [v.lam > 0, v.lam <= v.most, v.eta > 0, v.eta * v.most <= 1,
+                       v.most * v.x >= 1, v.next == (1 - v.eta * v.lam) * v.x + v.eta],
+            lambda v: v.most * v.next >= 1,
+        ),
+    ),
+    experiments=(
+        experiment("ends in the band", "1 right token of 10, box [0.05, 1], beta = 1/2: the natural "
+                   "gradient from x = 25 and the vanilla one from x = 6 end within 0.02 of [0.4, 0.8]",
+                   _ends_in_band),
+        experiment("overshoots", "the natural gradient with beta = 50 and time steps of 0.9: outside "
+                   "the band by over 10 % most of the time", _overshoots),
+        experiment("collapsed", "the vanilla gradient from x = 25: entropy stays below "
+                   "1e-6 for 20,000 steps of 0.02, although the condition holds", _collapsed),
+        experiment("box of the paper", "one right token, two thirds of 151,936 kept: h(lambda_max) is "
+                   "30 orders of magnitude below the lower limit", _box_out_of_reach),
+    ),
+    mutants=(
+        Mutant(name="without low <= h(lambda_max)", statement=variant(
+            _repaired, conditions=(*_ORDERED, _LOWER))),
+        Mutant(name="without h(lambda_min) <= high", statement=variant(
+            _repaired, conditions=(*_ORDERED, _UPPER))),
+        Mutant(name=f"box and band fit, so {STEPS} steps are enough", statement=variant(
+            _printed, conditions=_repaired.conditions)),
+    ),
+)

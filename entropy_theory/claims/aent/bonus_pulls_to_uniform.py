@@ -1,0 +1,184 @@
+r"""AEnt, Section 4.1: the entropy bonus pulls every probability towards 1/n.
+
+"Maximizing the entropy pulls the policy towards [uniform], increasing the likelihood of low-probability
+actions while decreasing those of the high-probability ones." Read: one state, n tokens, gradient flow
+on H (a bonus step dz = eta lambda grad H, eta -> 0): each pi_a moves towards 1/n. With
+
+    S_a = pi_a (log pi_a + H),  Sb = E_pi S >= 0:     dz_a = -S_a,   d log pi_a = -(S_a - Sb),
+
+a token gains exactly when S_a < Sb. Hence (exact)
+- tokens with pi_a <= e^{-H} gain, in particular all below 1/n, since e^{-H} >= 1/n;
+- the likeliest token loses, and entropy rises at the rate ||S||^2;
+- tokens between 1/n and the crossing S_a = Sb gain too, moving away from 1/n: false as printed.
+The lift of a rare token's logit, pi_a (-log pi_a - H), falls with pi_a below e^{-1-H}: the rarest token
+is lifted least. (A natural-gradient bonus multiplies every log-ratio by 1 - eta lambda instead.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aent.token_mdp import likeliest, nonnegative_divergence
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    SUM_OF_SIGNS,
+    covariance_is_nonnegative,
+    excess,
+    own_covariance,
+)
+from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, smt, symbolic
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def gains(logits: Any) -> Any:
+    """d log pi_a under the flow: Sb - S_a, since S_a = Cov_pi(z, delta_a)."""
+    return -excess(logits)
+
+
+def _above_uniform(logits: Any) -> Any:
+    """pi_a - 1/n, summed over pairs."""
+    probabilities = ar.softmax(logits)
+    return ar.centered(0 * logits + ar.constant(1, like=logits), probabilities) / logits.shape[-1]
+
+
+def _towards_uniform(i: Any) -> Any:
+    return -_above_uniform(i.logits) * gains(i.logits)
+
+
+def _above_typical(logits: Any) -> Any:
+    """log pi_a + H: above zero where pi_a > e^{-H}."""
+    return ar.centered(ar.softmax(logits), logits)
+
+
+def _rule(i: Any) -> Any:
+    """Each token is above e^{-H} or gains, is below 1/n only if it gains, and the likeliest loses."""
+    gain = gains(i.logits)
+    return np.concatenate([
+        ar.maximum(_above_typical(i.logits), gain),
+        ar.maximum(_above_uniform(i.logits), gain),
+        np.take_along_axis(-gain, likeliest(i.logits), axis=-1),
+    ], axis=-1)
+
+
+def _lift(i: Any) -> Any:
+    """A rarer token's logit is lifted at least as much as a more frequent one's."""
+    lift = -own_covariance(i.logits)
+    order = i.logits[..., :, None] - i.logits[..., None, :]
+    return (ar.maximum(order, lift[..., :, None] - lift[..., None, :])).reshape(len(i.logits), -1)
+
+
+def _flow() -> Any:
+    """x = grad H = -S: d log pi = x - E x = -(S - E S), and dH/dt = -Cov(L, x) = E[pi (L + H)^2]."""
+    m = symbolic.Moments("L P")
+    own = m["P"] * (m["L"] - m.expect(m["L"]))
+    moved = (-own) - m.expect(-own)
+    entropy_rate = -m.covariance(m["L"], -own) - m.expect(m["P"] * (m["L"] - m.expect(m["L"])) ** 2)
+    return [moved + own - m.expect(own), entropy_rate]
+
+
+def _gradient() -> Any:
+    m = symbolic.Moments("L x")
+    slope = m.derivative(-m.expect(m["L"]), m["x"], {m["L"]: m["x"] - m.expect(m["x"])})
+    return slope + m.expect(m["x"] * (m["L"] - m.expect(m["L"])))
+
+
+def _lift_slope() -> Any:
+    import sympy
+
+    p, h = sympy.symbols("p H", positive=True)
+    return sympy.diff(-p * (sympy.log(p) + h), p) + (sympy.log(p) + 1 + h)
+
+
+_FLOW = (
+    symbolic.softmax_rule(),
+    symbolic.identity("gradient of entropy", "dH/dz_a = -S_a = -pi_a (log pi_a + H)", _gradient,
+                      uses=("softmax rule",)),
+    symbolic.identity("flow", "d log pi_a = E S - S_a, and entropy rises at the rate "
+                      "E[pi (log pi + H)^2] = sum S_a^2", _flow, uses=("gradient of entropy",)),
+)
+
+_printed = Statement(
+    latex=r"Under the gradient flow of $\mathcal H$ every probability moves towards uniform: "
+          r"$(1/n - \pi_a)\,\dot\pi_a \ge 0$.",
+    margin=_towards_uniform,
+)
+_repaired = Statement(
+    latex=r"$\frac{d}{dt}\log\pi_a = \mathbb E_\pi S - S_a$, $S_a = \pi_a(\log\pi_a + \mathcal H)$: "
+          r"every token with $\pi_a \le e^{-\mathcal H}$, and so every one below $1/n$, gains, and the "
+          "likeliest loses.",
+    margin=_rule,
+    proof=(
+        *_FLOW,
+        *covariance_is_nonnegative(),
+        smt.lemma(
+            "rare tokens gain", "log pi_a + H <= 0 gives S_a <= 0 <= Cov(z, pi) = E S",
+            "p level S mean",
+            lambda v: [v.p > 0, v.p * v.level == v.S, v.level <= 0, v.mean >= 0],
+            lambda v: v.mean - v.S >= 0,
+            uses=("flow", "C is nonnegative"), axioms=("z = log pi + a constant",),
+        ),
+        nonnegative_divergence(),
+        smt.lemma(
+            "below uniform", "H <= log n, so pi_a <= 1/n gives log pi_a + H <= 0",
+            "log_p log_n H kl",
+            lambda v: [v.kl >= 0, v.log_n - v.H == v.kl, v.log_p <= -v.log_n],
+            lambda v: v.log_p + v.H <= 0,
+            uses=("divergence",), axioms=("log n - H = KL(pi || uniform)", "log is increasing"),
+        ),
+        smt.lemma(
+            "the likeliest loses",
+            "log pi_max >= E log pi = -H: S_max >= S_a for every token, hence S_max >= E S",
+            "p q level_p level_q S_p S_q",
+            lambda v: [v.q > 0, v.p >= v.q, v.level_p >= v.level_q, v.level_p >= 0,
+                       v.S_p == v.p * v.level_p, v.S_q == v.q * v.level_q],
+            lambda v: v.S_p >= v.S_q,
+            uses=("flow",), axioms=("the largest value is at least the mean", "log is increasing"),
+        ),
+        smt.lemma(
+            "assembly", "a token at most e^{-H} or at most 1/n gains, the likeliest loses",
+            "level above gain S_max mean",
+            lambda v: [smt.implies(v.above <= 0, v.level <= 0), smt.implies(v.level <= 0, v.gain >= 0),
+                       v.S_max >= v.mean],
+            lambda v: smt.all_of(smt.any_of(v.level > 0, v.gain >= 0),
+                                 smt.any_of(v.above > 0, v.gain >= 0), v.mean - v.S_max <= 0),
+            uses=("rare tokens gain", "below uniform", "the likeliest loses"),
+            axioms=(SUM_OF_SIGNS,),
+        ),
+    ),
+)
+
+bonus_pulls_to_uniform = Claim(
+    id="aent.bonus-pulls-to-uniform",
+    source="AEnt, Section 4.1",
+    title="The entropy bonus pulls each probability towards 1/n",
+    statement=_printed,
+    instances=bandit_instances(correct=False),
+    repair=_repaired,
+    repair_note="tokens up to e^{-H} >= 1/n gain, the likeliest loses; in between S_a < E S decides",
+    negation=(
+        *_FLOW,
+        *covariance_is_nonnegative(),
+        symbolic.identity("lift", "the logit's lift -p (log p + H) has the slope -(log p + 1 + H) in p",
+                          _lift_slope),
+        smt.lemma(
+            "away from 1/n",
+            "a token with 1/n < pi_a < e^{-H}, such as 3/10 in (1, 1, 3, 5)/10, gains: S_a < 0 <= E S; "
+            "and below e^{-1-H} the lift increases with p: a rarer token is lifted less",
+            "p uniform level S mean gain lift",
+            lambda v: [v.uniform > 0, v.p > v.uniform, v.level < 0, v.p * v.level == v.S, v.mean >= 0,
+                       v.gain == v.mean - v.S, v.lift == -(v.level + 1)],
+            lambda v: smt.all_of((v.uniform - v.p) * v.gain < 0,
+                                 smt.implies(v.level < -1, v.lift > 0)),
+            uses=("flow", "C is nonnegative", "lift"), axioms=("z = log pi + a constant",),
+        ),
+    ),
+    mutants=(
+        Mutant(name="a token gains exactly up to e^{-H}", statement=variant(
+            _printed, margin=lambda i: -_above_typical(i.logits) * gains(i.logits))),
+        Mutant(name="rarer tokens are lifted more", statement=variant(_printed, margin=_lift)),
+        Mutant(name="every token above e^{-H} loses", statement=variant(
+            _repaired, margin=lambda i: ar.maximum(-_above_typical(i.logits), -gains(i.logits)))),
+    ),
+)

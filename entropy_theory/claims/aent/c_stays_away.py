@@ -1,0 +1,322 @@
+r"""AEnt, after Proposition 1: "C(q) can be controlled (bounded away from 0)".
+
+C(q), the probability of the likeliest right response, divides the bound of Proposition 1 (II). The text
+says that a strong initial model or enough exploration can keep it away from zero, and gives no bound. The
+simplest that a start alone could give, for one-token responses and exact policy gradient dz_a = eta pi_a
+(R_a - V): C never falls below its value at the start, for any policy, returns in [0, 1] and eta > 0.
+(That C > 0 is kept in some weaker sense is not refuted.)
+
+False: a nearly right answer can push the right one down, as at pi = (1, 1, 3)/5, R = (0, 1, 9/10),
+eta = 4, or pi = (1, 1, 4)/6, eta = 1. With R = (1, 1 - delta, 0) the fall is the deeper, the smaller
+delta (experiment), although C recovers in the end (Mei et al. 2020, Lemma 5, for small eta; not proved
+here).
+
+True for returns 0 and 1, one token, every eta: C and p = pi(A*) never fall, so C_k >= max(C_0, p_0/m).
+Needed: one token (with two, C falls at a binary tree), exact gradients (sampled natural gradient with
+graded returns commits to a worse answer with positive probability, and then C -> 0), and a start: no
+bound is uniform over starts, as C grows at most by the factor e^eta a step.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aent.stationarity import is_right
+from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, SUM_OF_SIGNS
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    Step,
+    Vector,
+    bandit_instances,
+    listed_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.certify import precision
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.experiment import experiment
+
+Array = Any
+
+# ---------------------------------------------------------------- numbers
+
+
+def gradient_step(i: Any) -> Array:
+    """eta pi_a (R_a - V)."""
+    policy = ar.softmax(i.logits)
+    return ar.per_action(i.learning_rate) * policy * ar.centered(policy, i.reward)
+
+
+def growth(i: Any, step: Array | None = None) -> Array:
+    """E[1 - e^{d_a - d*}], d* the growth of the likeliest right logit: has the sign of C' - C."""
+    step = gradient_step(i) if step is None else step
+    right = is_right(i.reward)
+    if ar.is_exact(i.logits):
+        best = ar.largest(i.logits + step, right) - ar.largest(i.logits, right)
+    else:
+        # Among right answers the likeliest has the largest step and stays the likeliest.
+        top = np.argmax(np.where(right, i.logits, -np.inf), axis=-1)
+        best = np.take_along_axis(step, top[..., None], axis=-1)[..., 0]
+    return -ar.mean(ar.softmax(i.logits), np.expm1(step - best[..., None]))
+
+
+def _parts(i: Any) -> Array:
+    """C' - C, p' - p (both times a positive number), and m C - p."""
+    policy, step, right = ar.softmax(i.logits), gradient_step(i), is_right(i.reward)
+    moved = policy * np.expm1(step)
+    p, q = ar.total(policy, right), ar.total(policy, ~right)
+    top = ar.largest(policy, right)
+    return np.stack([
+        growth(i, step),
+        ar.total(moved, right) * q - p * ar.total(moved, ~right),
+        ar.total(top[..., None] - policy, right),
+    ], axis=-1)
+
+
+def _every_right_growth(i: Any) -> Array:
+    """The least of E[e^{d_a} - e^d] over right answers a: has the sign of pi'_a - pi_a."""
+    policy, step = ar.softmax(i.logits), gradient_step(i)
+    moved = np.expm1(step)
+    return ar.smallest(moved - ar.mean(policy, moved)[..., None], is_right(i.reward))
+
+
+def _tree_growth(i: Any) -> Array:
+    """C' - C on a token tree."""
+    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    slope = tree.expectation_gradient(policy, tree.edge_reward(i.reward))
+    moved = ar.softmax(i.logits + i.learning_rate[..., None, None] * slope)
+    right = is_right(i.reward)
+    before, after = (ar.largest(tree.response_probabilities(p), right) for p in (policy, moved))
+    return after - before
+
+
+# ---------------------------------------------------------------- proof
+
+
+def _slope() -> Any:
+    # A marks one answer: dV/dz_a = pi_a (R_a - V).
+    m = symbolic.Moments("R", indicators="A")
+    r, a = m["R"], m["A"]
+    return m.derivative(m.expect(r), a, {}) - m.expect(a * (r - m.expect(r)))
+
+
+LARGEST = smt.lemma(
+    "largest step", "returns 0 and 1, V = p: the likeliest right answer has the largest step; right "
+    "steps are at least 0, wrong ones at most 0", "eta p pa ps r da ds",
+    lambda v: [v.eta > 0, v.p >= 0, v.p <= 1, v.pa >= 0, v.ps >= 0, smt.any_of(v.r == 0, v.r == 1),
+               smt.implies(v.r == 1, v.pa <= v.ps),
+               v.da == v.eta * v.pa * (v.r - v.p), v.ds == v.eta * v.ps * (1 - v.p)],
+    lambda v: smt.all_of(v.da <= v.ds, smt.implies(v.r == 1, v.da >= 0),
+                         smt.implies(v.r == 0, v.da <= 0)),
+    uses=("gradient",),
+)
+LIKELIEST = smt.lemma(
+    "likeliest right answer", "C' Z = C e^{d*} with Z = E e^d <= e^{d*}: C' >= C", "C after Z top",
+    lambda v: [v.C >= 0, v.Z > 0, v.top >= v.Z, v.after * v.Z == v.C * v.top],
+    lambda v: v.after >= v.C,
+    uses=("largest step",), axioms=("exp is increasing", SUM_OF_SIGNS),
+)
+MASS = smt.lemma(
+    "right mass", "p' = S/(S + W) with S = sum_{A*} pi e^d >= p and W <= 1 - p: p' >= p",
+    "p after S W",
+    lambda v: [v.p > 0, v.p <= 1, v.p <= v.S, v.W >= 0, 1 - v.p >= v.W,
+               v.after * (v.S + v.W) == v.S],
+    lambda v: v.after >= v.p,
+    uses=("largest step",), axioms=("exp is increasing and e^0 = 1", SUM_OF_SIGNS),
+)
+MEAN = smt.lemma(
+    "largest and mean", "m C >= p: C >= pi_a for each of the m right answers, one added at a time",
+    "C sum count pa", lambda v: [v.pa <= v.C, v.count * v.C >= v.sum],
+    lambda v: (v.count + 1) * v.C >= v.sum + v.pa,
+    axioms=("induction over the right answers",),
+)
+
+
+def binary_steps() -> tuple[Step, ...]:
+    """One exact step with returns 0 and 1 lowers neither C nor p, and C >= p/m."""
+    return (
+        symbolic.softmax_rule(),
+        symbolic.identity("gradient", "dV/dz_a = pi_a (R_a - V)", _slope, uses=("softmax rule",)),
+        LARGEST, LIKELIEST, MASS, MEAN,
+        smt.lemma(
+            "assembly", "C_k >= C_{k-1} >= C_0 and m C_k >= p_k >= p_{k-1} >= p_0",
+            "C0 Cb Ck p0 pb pk m",
+            lambda v: [v.m >= 1, v.Cb >= v.C0, v.Ck >= v.Cb, v.pb >= v.p0, v.pk >= v.pb,
+                       v.m * v.Ck >= v.pk],
+            lambda v: smt.all_of(v.Ck >= v.C0, v.m * v.Ck >= v.p0),
+            uses=("likeliest right answer", "right mass", "largest and mean"),
+            axioms=("induction over the steps",),
+        ),
+    )
+
+
+def not_uniform_steps() -> tuple[Step, ...]:
+    """C_k <= C_0 e^{k eta}: no positive bound holds for all starts."""
+    return (
+        smt.lemma(
+            "steps are short", "returns in [0, 1]: d_a - d_b <= eta (pi_a + pi_b) <= eta",
+            "eta pa pb ra rb V da db",
+            lambda v: [v.eta > 0, v.pa >= 0, v.pb >= 0, v.pa + v.pb <= 1, v.ra >= 0, v.ra <= 1,
+                       v.rb >= 0, v.rb <= 1, v.V >= 0, v.V <= 1,
+                       v.da == v.eta * v.pa * (v.ra - v.V), v.db == v.eta * v.pb * (v.rb - v.V)],
+            lambda v: v.da - v.db <= v.eta,
+        ),
+        smt.lemma(
+            "not uniform over starts",
+            "C' Z = C e^{d_a}, Z >= e^{min d} >= e^{d_a - eta}: C' <= e^eta C, so from "
+            "C_0 = c e^{-k eta} C is at most c for k steps: for every c > 0 some start stays below it",
+            "C after Z ea grow",
+            lambda v: [v.C >= 0, v.ea > 0, v.grow >= 1, v.Z * v.grow >= v.ea, v.Z > 0,
+                       v.after * v.Z == v.C * v.ea],
+            lambda v: v.after <= v.grow * v.C,
+            uses=("steps are short",), axioms=("exp is increasing", SUM_OF_SIGNS),
+        ),
+    )
+
+
+def commitment_steps() -> tuple[Step, ...]:
+    """Sampled natural gradient, z_b += eta R_b/pi_b for the drawn b, can lose the right answer."""
+    return (
+        smt.lemma(
+            "odds fall", "while b with R_b = r > 0 is drawn, its logit grows by eta r/pi_b >= eta r, so "
+            "the odds x = (1 - pi_b)/pi_b fall to at most x s, s = e^{-eta r} < 1",
+            "eta r pb delta", lambda v: [v.eta > 0, v.r > 0, v.pb > 0, v.pb <= 1,
+                                         v.delta * v.pb == v.eta * v.r],
+            lambda v: v.delta >= v.eta * v.r, axioms=("exp is increasing",),
+        ),
+        smt.lemma(
+            "geometric sum", "x_0 + x_1 + ... + x_k <= x_0/(1 - s), as x_{k+1} <= s x_k",
+            "sum x next s limit first",
+            lambda v: [v.s > 0, v.s < 1, v.x >= 0, v.next >= 0, v.next <= v.s * v.x, v.first >= 0,
+                       v.limit * (1 - v.s) == v.first, v.sum * (1 - v.s) + v.s * v.x <= v.first],
+            # What is carried along: (1 - s) sum_k + s x_k <= x_0.
+            lambda v: smt.all_of((v.sum + v.next) * (1 - v.s) + v.s * v.next <= v.first,
+                                 v.sum <= v.limit),
+            uses=("odds fall",), axioms=("induction over the steps",),
+        ),
+        smt.lemma(
+            "commitment",
+            "b is drawn for ever with probability prod 1/(1 + x_k) >= e^{-x_0/(1 - s)} > 0; "
+            "then pi_b -> 1 and C <= 1 - pi_b -> 0",
+            "product draw x bound e",
+            # bound = e^{-(x_0 + ... + x_{k-1})}, e = e^{-x_k}; one more factor is 1/(1 + x_k).
+            lambda v: [v.x >= 0, v.bound > 0, v.product >= v.bound, v.draw * (1 + v.x) == 1,
+                       v.e > 0, v.e * (1 + v.x) <= 1],
+            lambda v: smt.all_of(v.product * v.draw >= v.bound * v.e, v.bound * v.e > 0),
+            uses=("geometric sum",), axioms=("e^x >= 1 + x", "induction over the steps"),
+        ),
+        smt.lemma(
+            "C comes as near to zero as one likes",
+            "from a start C_0 = c e^{-k eta} the k-th C is at most c; and on the event of commitment "
+            "C <= 1 - pi_b <= x_k",
+            "C0 Ck grow c pb x Cs",
+            lambda v: [v.grow >= 1, v.Ck <= v.grow * v.C0, v.C0 * v.grow == v.c,
+                       v.x >= 0, v.pb * (1 + v.x) == 1, v.Cs <= 1 - v.pb],
+            lambda v: smt.all_of(v.Ck <= v.c, v.Cs <= v.x),
+            uses=("not uniform over starts", "commitment"),
+        ),
+    )
+
+
+# ---------------------------------------------------------------- long runs
+
+
+def _lowest(delta: Fraction, steps: int) -> Any:
+    """The least C over a run from pi = (1, 2, 5)/8, R = (1, 1 - delta, 0), eta = 4, divided by C_0."""
+    from flint import arb
+
+    logits = np.array([[arb(w).log() for w in (1, 2, 5)]], dtype=object)
+    reward = np.array([[arb(1), 1 - arb(delta.numerator) / delta.denominator, arb(0)]], dtype=object)
+    lowest = arb(1)
+    for _ in range(steps):
+        policy = ar.softmax(logits)
+        lowest = lowest.min(8 * policy[0, 0])
+        logits = logits + 4 * policy * (reward - ar.mean(policy, reward)[:, None])
+    return lowest
+
+
+def _fall() -> tuple[bool, str]:
+    # Radii grow by a few bits a step.
+    with precision(4096):
+        found = [_lowest(d, k) for d, k in ((Fraction(1, 100), 120), (Fraction(3, 1000), 1100))]
+    shown = bool(found[0] < 0.52) and bool(found[1] < 0.19)
+    return shown, "lowest C/C_0: " + ", ".join(f"{float(x.mid()):.4f}" for x in found)
+
+
+def _commitment() -> tuple[bool, str]:
+    from flint import arb
+
+    shown, numbers = True, []
+    for group in (1, 8):
+        # Two answers, pi = (1/2, 1/2), R = (1, 1/2), eta = 1; all draws of a batch are the worse one.
+        odds, product = arb(1), arb(1)
+        for _ in range(60):
+            worse = 1 / (1 + odds)
+            product, odds = product * worse**group, odds * (-1 / (2 * worse)).exp()
+        # What is left of the product: at least e^{-G x/(1 - s)}, s = e^{-1/2}.
+        product *= (-group * odds / (1 - (-arb(1) / 2).exp())).exp()
+        limit = (-group / (1 - (-arb(1) / 2).exp())).exp()
+        shown = shown and bool(product > limit) and bool(limit > 0)
+        numbers.append(f"G = {group}: probability at least {product.str(4, radius=False)}")
+    return shown, ", ".join(numbers)
+
+
+# ---------------------------------------------------------------- claim
+
+_NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)))
+BINARY = Condition(latex="returns are 0 or 1",
+                   value=lambda i: np.asarray((i.reward == 0) | (i.reward == 1), dtype=bool).all(-1))
+
+_statement = Statement(
+    latex=r"$C(q)$ is bounded away from 0 by the initial model, read as: an exact policy gradient step "
+          r"never lowers $C(q) = \max_{y \in \mathcal A^*} \pi(y)$, so $C_k \ge C_0$.",
+    margin=growth,
+)
+_repaired = Statement(
+    latex=r"For one-token responses with returns 0 and 1, exact policy gradient lowers neither $C$ nor "
+          r"$p = \pi(\mathcal A^*)$, whatever $\eta$; so $C_k \ge \max(C_0, p_0/m)$.",
+    margin=_parts,
+    conditions=(BINARY,),
+    proof=binary_steps(),
+)
+AT_UNIT_RATE = {"weights": [1, 1, 4], "reward": [0, 1, Fraction(9, 10)], "learning_rate": 1}
+# Two tokens, returns 0 and 1: C = (3/5)(9/10), and p rises by the other first token.
+TWO_TOKENS = {"weights": [[2, 3], [1, 1], [9, 1]], "reward": [1, 1, 1, 0], "learning_rate": 1}
+
+c_stays_away = Claim(
+    id="aent.c-stays-away-from-zero",
+    source="AEnt, Section 3, after Proposition 1",
+    title="The likeliest right response does not become unlikely",
+    statement=_statement,
+    instances=bandit_instances(LEARNING_RATE, correct=False, vectors=(_NEARLY_RIGHT,), actions=(2, 4)),
+    witnesses=(AT_UNIT_RATE,),
+    repair=_repaired,
+    repair_note="one-token responses, returns 0 and 1, exact gradients; from a given start",
+    negation=(*not_uniform_steps(), *commitment_steps()),
+    experiments=(
+        experiment("deep falls", "R = (1, 1 - delta, 0) from (1, 2, 5)/8 at eta = 4: C falls "
+                   "below 0.52 C_0 for delta = 0.01 and below 0.19 C_0 for 0.003 (certified)", _fall),
+        experiment("commitment of sampled natural gradient", "pi = (1/2, 1/2), R = (1, 1/2), eta = 1: "
+                   "the worse answer is drawn for ever with this probability, G draws a step "
+                   "(certified); then C -> 0", _commitment),
+    ),
+    mutants=(
+        Mutant(name="every right answer becomes likelier", statement=variant(
+            _repaired, margin=_every_right_growth)),
+        Mutant(name="C grows by a tenth a step", statement=variant(
+            _repaired, margin=lambda i: growth(i) - 1 / 10)),
+        Mutant(name="C is at least p", statement=variant(
+            _repaired, margin=lambda i: ar.largest(ar.softmax(i.logits), is_right(i.reward))
+            - ar.total(ar.softmax(i.logits), is_right(i.reward)) + 1e-9)),
+        Mutant(name="responses of two tokens", statement=variant(_statement, margin=_tree_growth),
+               instances=listed_instances([TWO_TOKENS], "a binary tree with three right responses")),
+    ),
+)

@@ -1,0 +1,161 @@
+r"""AEnt, after Proposition 2: regularization improves the bound's "dependence on eps" to eps^2.
+
+For one prompt, and in terms of the norm eps of the respective gradient,
+
+    B1(eps) = sqrt(h) eps / C                               (Proposition 1 (II)),
+    B2(eps) = eps^2 / (2 lambda C_lambda) + lambda L,  L = h log|A| - log|A*|   (Proposition 2).
+
+The text says that the dependence on eps improves, and that the bias is the price. The question is what
+is left once it is paid. Read as B2(eps) <= B1(eps), that the bound improves: false. As eps -> 0, B1 -> 0
+and B2 -> lambda L > 0. With c = sqrt(h)/C, k = 1/(2 lambda C_lambda) the exact crossover is
+
+    B2 <= B1   iff   (2 k eps - c)^2 <= c^2 - 4 k lambda L,
+
+an interval of eps that is empty unless h C_lambda >= 2 L C^2 (lambda enters through P* only). So:
+
+  * one token, at most half of the answers right: B2 > B1 for every policy, every eps and every lambda;
+  * one right response of any length: wherever B2 says anything (B2 < 1, the largest gap), B1 says
+    more. Repaired statement: B2 >= min(1, B1).
+
+An improvement is possible where right answers are dense: two of three, pi uniform, lambda = 1/2 and
+eps = 1/6 give B2 = 0.453 < B1 = 0.5. (Without the bias, B2 is the smaller one for eps up to c/k =
+2 lambda C_lambda sqrt(h)/C. The constants C and C_lambda are the largest that the proofs allow; a
+smaller C_lambda only makes B2 worse.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aent.crossover import negation_steps, one_right_steps
+from entropy_theory.claims.aent.lemma_6 import by_state
+from entropy_theory.claims.aent.stationarity import entropy_bias, largest_right_probability
+from entropy_theory.claims.aent.token_mdp import COEFFICIENT, returns, trees
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    listed_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import Batch, Instance, Instances
+
+Array = Any
+
+# ---------------------------------------------------------------- numbers
+
+
+def _parts(i: Any) -> tuple[Array, Array, Array, Array]:
+    """(C, 2 lambda C_lambda, lambda L, sqrt(h)), one number per instance."""
+    logits, reward = i.logits[:, None], returns(i.correct, i.logits)[:, None]
+    lifted = SimpleNamespace(logits=logits, reward=reward, coefficient=i.coefficient)
+    horizon = ar.constant(TokenTree.of(i.logits).horizon, like=i.logits)
+    return (
+        largest_right_probability(logits, reward)[:, 0],
+        2 * i.coefficient * by_state(lifted)[:, 0],
+        entropy_bias(logits, reward, i.coefficient)[:, 0],
+        np.sqrt(horizon),
+    )
+
+
+def improvement(i: Any) -> Array:
+    """B1 - B2, times 2 lambda C_lambda C > 0."""
+    c, scale, bias, root = _parts(i)
+    return scale * root * i.epsilon - c * (i.epsilon**2 + scale * bias)
+
+
+def _void_or_worse(i: Any) -> Array:
+    """The larger of B2 - 1 and B2 - B1, each times a positive number."""
+    _, scale, bias, _ = _parts(i)
+    return ar.maximum(i.epsilon**2 + scale * (bias - 1), -improvement(i))
+
+
+# ---------------------------------------------------------------- instances
+
+EPSILON = Scalar(name="epsilon", low=1e-3, high=4.0,
+                 grid=(Fraction(1, 2), Fraction(1, 10), Fraction(1, 6)))
+
+
+def _instances() -> Instances:
+    """Token trees; where the first response is right, it is the only one in half of the cases."""
+    drawn = trees(COEFFICIENT, EPSILON)
+
+    def alone(correct: Array) -> Array:
+        first = np.asarray(correct)[..., :1]
+        only = np.zeros(np.shape(correct), dtype=bool)
+        only[..., 0] = True
+        return np.where(first, only, correct)
+
+    def sample(generator: np.random.Generator, size: int) -> Batch:
+        batch = drawn.sample(generator, size)
+        return {**batch, "correct": alone(batch["correct"])}
+
+    def one(case: Instance) -> Instance:
+        return {**case, "correct": alone(case["correct"]).tolist()}
+
+    return dataclasses.replace(drawn, sample=sample, strategy=drawn.strategy.map(one))
+
+
+ONE_RIGHT = Condition(latex="a single right response",
+                      value=lambda i: np.sum(i.correct, axis=-1) == 1)
+
+# ---------------------------------------------------------------- claim
+
+_statement = Statement(
+    latex=r"Entropy regularization improves the bound's dependence from $\epsilon$ to $\epsilon^2$: "
+          r"$\epsilon^2/(2\lambda C_\lambda) + \lambda h\log\frac{|\mathcal A|}{|\mathcal A^*|^{1/h}} "
+          r"\le \sqrt h\,\epsilon/C$.",
+    margin=improvement,
+)
+_repaired = Statement(
+    latex=r"The regularized bound is smaller exactly where $(2k\epsilon - c)^2 \le c^2 - 4k\lambda L$; "
+          r"with a single right response (returns 0 and 1) it is never smaller than "
+          r"$\min(1, \sqrt h\,\epsilon/C)$, whatever $\epsilon$ and $\lambda$.",
+    margin=_void_or_worse,
+    conditions=(ONE_RIGHT,),
+    proof=one_right_steps(),
+)
+
+# Two of three answers right: B2 = 0.453, B1 = 0.5.
+DENSE = {"weights": [[1, 1, 1]], "correct": [True, True, False], "coefficient": Fraction(1, 2),
+         "epsilon": Fraction(1, 6)}
+# One right response of nine: B2 < B1, both far above 1.
+LARGE = {"weights": [[1, 1, 1]] * 4, "correct": [True] + [False] * 8, "coefficient": 2,
+         "epsilon": Fraction(4, 5)}
+
+epsilon_squared = Claim(
+    id="aent.epsilon-squared",
+    source="AEnt, Section 3, after Proposition 2",
+    title="Entropy regularization improves the bound from epsilon to epsilon squared",
+    statement=_statement,
+    instances=_instances(),
+    witnesses=(
+        {"weights": [[1, 1]], "correct": [True, False], "coefficient": 1, "epsilon": Fraction(1, 2)},
+        DENSE, LARGE,
+    ),
+    repair=_repaired,
+    repair_note="the exact crossover; for one right response the regularized bound is never the "
+                "useful one",
+    negation=negation_steps(),
+    mutants=(
+        Mutant(name="several right responses allowed",
+               statement=variant(_repaired, conditions=()),
+               instances=listed_instances([DENSE], "two of three answers right")),
+        Mutant(name="B2 > B1 always, void or not",
+               statement=variant(_repaired, margin=lambda i: -improvement(i)),
+               instances=listed_instances([LARGE], "one right response of nine")),
+        Mutant(name="an improvement at least for eps below 1/10",
+               statement=variant(_statement, conditions=(
+                   Condition(latex="eps < 1/10", value=lambda i: ar.constant(
+                       1, like=i.epsilon) - 10 * i.epsilon),))),
+    ),
+)

@@ -1,0 +1,99 @@
+r"""AEnt, Lemma 2: baselines add nothing to a policy gradient.
+
+For any functions b_t of the state, E[ sum_t grad log pi(a_t|s_t) b_t(s_t) ] = 0. Exact: given s_t the
+score has mean zero. On a tree the depth of a state is its time, so b_t(s_t) is one number per state.
+
+Used in Lemma 3 with b = V_lambda. A baseline that depends on the token does not drop out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aent.token_mdp import (
+    INDUCTION,
+    ExplicitTree,
+    sum_through,
+    trees,
+    written_out,
+)
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import Vector
+
+# One number per (state, token); a baseline uses the entry of the first token only.
+NUMBERS = Vector(name="baseline", low=-2.0, high=2.0, grid=(0, 1, -1))
+
+
+def _weighted_score(i: Any, by_token: bool = False) -> Any:
+    """E[sum_t b(s_t) grad log pi(a_t|s_t)] [..., states, tokens], summed over the responses."""
+    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    through = sum_through(tree, tree.response_probabilities(policy))
+    weighted = through * (i.baseline if by_token else i.baseline[..., :1])
+    scores = weighted - np.sum(weighted, axis=-1)[..., None] * policy
+    return scores.reshape(len(i.logits), -1)
+
+
+def _one_state() -> Any:
+    m = symbolic.Moments("x Y")
+    import sympy
+
+    b = sympy.Symbol("b")
+    score = m["x"] - m.expect(m["x"])
+    # The state's own term, and the later states' terms Y, whose expectation the induction makes 0.
+    return m.expect(b * score + m["Y"]) - m.expect(m["Y"])
+
+
+def _whole_tree(t: ExplicitTree) -> Any:
+    # The symbols L serve as baselines: the first token's, one per state.
+    drift = t.direction - np.sum(t.policy * t.direction, axis=-1)[:, None]
+    along = t.tree.sum_along(drift * t.log_policy[:, :1])
+    yield np.sum(t.tree.response_probabilities(t.policy) * along)
+
+
+_statement = Statement(
+    latex=r"$\mathbb E_\pi\big[\sum_t\nabla\log\pi_\theta(a_t|s_t)\,b_t(s_t)\big] = 0$ for any "
+          r"functions $b_t$ of the state.",
+    margin=_weighted_score,
+    relation="==",
+    proof=(
+        symbolic.identity(
+            "one state",
+            "E[b (x - E x) + Y] = E[Y]: the baseline's term at a state is zero, whatever b; with the "
+            "later terms zero by induction the whole sum is",
+            _one_state,
+            axioms=(INDUCTION, "tower property"),
+        ),
+        written_out("baseline, written out", "the same sum over all responses", _whole_tree),
+    ),
+)
+
+lemma_2 = Claim(
+    id="aent.lemma-2",
+    source="AEnt, Lemma 2 (A.8)",
+    title="Baselines add nothing to the policy gradient",
+    statement=_statement,
+    instances=trees(reward=None, vectors=(NUMBERS,), ascend=False),
+    printed_proof=(
+        PrintedStep(as_printed=symbolic.identity(
+            "printed: A.6 at every step", "E[b(s) grad log pi(a|s) | s] = 0", _one_state)),
+    ),
+    mutants=(
+        Mutant(name="a baseline that depends on the token", statement=variant(
+            _statement, margin=lambda i: _weighted_score(i, by_token=True))),
+        Mutant(name="the probability itself instead of its logarithm", statement=variant(
+            _statement, margin=lambda i: _gradient_of_probability(i))),
+    ),
+)
+
+
+def _gradient_of_probability(i: Any) -> Any:
+    """E[sum_t b(s_t) grad pi(a_t|s_t)], entry by entry."""
+    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    visits = tree.visitation(policy)[..., None]
+    mean = np.sum(policy * policy, axis=-1)[..., None]
+    return (visits * i.baseline[..., :1] * policy * (policy - mean)).reshape(len(i.logits), -1)

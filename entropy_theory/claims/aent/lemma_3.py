@@ -1,0 +1,133 @@
+r"""AEnt, Lemma 3: the gradient of the entropy-regularized value.
+
+With |D| prompts drawn uniformly, d_q(s) the probability of passing through s given prompt q, and
+A_lambda(s, a) = Q_lambda(s, a) - lambda log pi(a|s) - V_lambda(s),
+
+    dV_lambda(D)/dtheta(s, a) = (1/|D|) d_q(s) pi(a|s) A_lambda(s, a).                           (A.16)
+
+Exact. It is reconstructed with -lambda log pi inside A_lambda (as in Mei et al.): without it, that is
+with A = Q_lambda - V_lambda, the formula is wrong, and each state's advantages do not even average to
+zero. The printed formula sums over time steps; on a tree a state has one time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aent.token_mdp import (
+    COEFFICIENT,
+    gradient,
+    gradient_steps,
+    regularized_values,
+    response_gradient,
+    spread,
+    trees,
+)
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def direct(i: Any) -> Any:
+    """d/dtheta of the prompts' mean of sum_y pi(y) (R(y) - lambda log pi(y)), over the responses.
+
+    The derivative of -lambda log pi(y) adds -lambda to each response's weight.
+    """
+    scale = spread(i.coefficient, i.reward)
+    log_response = TokenTree.of(i.logits).sum_along(ar.log_softmax(i.logits))
+    weight = i.reward - scale * (log_response + 1)
+    return response_gradient(i.logits, weight) / i.logits.shape[1]
+
+
+def by_advantage(i: Any) -> Any:
+    """(A.16)."""
+    return gradient(i.logits, i.reward, i.coefficient) / i.logits.shape[1]
+
+
+def _residual(i: Any, formula: Any = by_advantage) -> Any:
+    return (direct(i) - formula(i)).reshape(len(i.logits), -1)
+
+
+def _unregularized_advantage(i: Any) -> Any:
+    """(A.16) with A = Q_lambda - V_lambda, the entropy of the present token left out."""
+    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    values, with_bonus = regularized_values(i.logits, i.reward, i.coefficient)
+    action_values = with_bonus + spread(i.coefficient, i.logits) * ar.log_softmax(i.logits)
+    advantage = action_values - values[..., None]
+    return tree.visitation(policy)[..., None] * policy * advantage / i.logits.shape[1]
+
+
+def _prompt_mean() -> Any:
+    """A state belongs to one prompt q: only V_lambda(q) depends on its logits."""
+    import sympy
+
+    others, rate, many, t = sympy.symbols("V_rest dV_q D t", positive=True)
+    own = sympy.Function("V_q")(t)
+    return sympy.diff((own + others) / many, t).subs(sympy.diff(own, t), rate) - rate / many
+
+
+def _score_form() -> Any:
+    """(A.12) to (A.14): E[score (Q - lambda log pi)] = E[score A_lambda], score = x - E x."""
+    m = symbolic.Moments("L x Q")
+    import sympy
+
+    lam, v = sympy.symbols("lambda V_lambda")
+    score = m["x"] - m.expect(m["x"])
+    inside = m["Q"] - lam * m["L"]
+    return m.expect(score * inside) - m.expect(score * (inside - v))
+
+
+def _element_form() -> Any:
+    """(A.16): E[(x - E x) A_lambda] = E[x A_lambda], because E[A_lambda] = 0."""
+    m = symbolic.Moments("L x Q")
+    import sympy
+
+    lam = sympy.Symbol("lambda")
+    inside = m["Q"] - lam * m["L"]
+    advantage = inside - m.expect(inside)
+    return m.expect((m["x"] - m.expect(m["x"])) * advantage) - m.expect(m["x"] * advantage)
+
+
+_statement = Statement(
+    latex=r"$\partial V_\lambda^{\pi}(\mathcal D)/\partial\theta_{s,a} = \sum_t P^\pi_t(s)\,\pi(a|s)\,"
+          r"A_\lambda^{\pi,t}(s,a)$, $A_\lambda = Q_\lambda - \lambda\log\pi - V_\lambda$.",
+    margin=_residual,
+    relation="==",
+    proof=(
+        *gradient_steps(),
+        symbolic.identity(
+            "prompts", "d/dt of the mean over D prompts = (1/D) dV_lambda(q)/dt: P_t(s) = d_q(s)/D",
+            _prompt_mean, uses=("all levels",),
+            axioms=("a state contains its prompt: it lies below one prompt only",),
+        ),
+    ),
+)
+
+lemma_3 = Claim(
+    id="aent.lemma-3",
+    source="AEnt, Lemma 3 (A.10, A.16)",
+    title="Entropy-regularized softmax policy gradient",
+    statement=_statement,
+    instances=trees(COEFFICIENT, reward="graded", prompts=2, ascend=False),
+    printed_proof=(
+        PrintedStep(as_printed=symbolic.identity(
+            "printed: A.12 to A.14", "V_lambda(s) as a baseline gives the advantage form",
+            _score_form)),
+        PrintedStep(as_printed=symbolic.identity(
+            "printed: A.16", "element by element: E[(x - E x) A] = E[x A], as E[A] = 0",
+            _element_form)),
+    ),
+    mutants=(
+        Mutant(name="A = Q - V without -lambda log pi", statement=variant(
+            _statement, margin=lambda i: _residual(i, _unregularized_advantage))),
+        Mutant(name="the prompts' 1/|D| is dropped", statement=variant(
+            _statement,
+            margin=lambda i: _residual(i, lambda j: gradient(j.logits, j.reward, j.coefficient)))),
+        Mutant(name="the sign of the entropy's part", statement=variant(
+            _statement, margin=lambda i: _residual(i, lambda j: gradient(
+                j.logits, j.reward, -np.asarray(j.coefficient)) / j.logits.shape[1]))),
+    ),
+)

@@ -1,0 +1,211 @@
+r"""AEnt, Proposition 1 (I): policy entropy is an upper bound of the policy gradient.
+
+For every tabular softmax policy on token trees, with the expected return V and the response entropy H
+averaged over the data set (any norm; the l1 norm is the largest):
+
+    ||grad V(D)|| <= 2 H(pi).
+
+True, with half the constant in every norm, if the return of a response (the sum of its rewards) lies in
+[0, 1]: per state H(s) >= sum_a pi_a (1 - pi_a), and the gradient's entry d(s) pi_a (Q_a - V) is at
+most d(s) pi_a (1 - pi_a). The printed proof goes by the softmax Jacobian, whose absolute entries sum
+to 2 sum_a pi_a (1 - pi_a). Its displays are reconstructed from the text between them.
+
+Four hypotheses are part of it; mutants and an experiment show each is needed: returns in [0, 1] (not
+each reward: else times the length), H the sum of the token entropies and not their mean, logits as
+parameters (features of norm G multiply the gradient by up to G), the plain gradient (GRPO's division
+by the standard deviation of a group of G answers: the constant grows with G). The best constants are
+in ``extension.gradient-entropy-l1``, ``-l2``, ``-linf``. The converse fails: where every response is
+right, the gradient is 0 and H may be log n.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aent.token_mdp import entropy, gradient_steps, trees
+from entropy_theory.claims.aepo.expansion import LOG_BOUND
+from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
+from entropy_theory.claims.extensions.gradient_entropy_bounds import value_gradient
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import (
+    Claim,
+    Mutant,
+    PrintedStep,
+    Statement,
+    listed_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.experiment import experiment
+
+BOUNDED = "the return of a response lies in [0, 1], so every Q does (up to the reward so far)"
+
+
+def _norm(i: Any) -> Any:
+    """||grad V(D)||_1."""
+    gradient = np.abs(value_gradient(i.logits, i.reward))
+    return np.sum(gradient, axis=(-3, -2, -1)) / i.logits.shape[-3]
+
+
+def _entropy(i: Any) -> Any:
+    return np.sum(entropy(i.logits), axis=-1) / i.logits.shape[-3]
+
+
+def _room(i: Any, gradient: int = 1, entropy_share: int = 1) -> Any:
+    return 2 * _entropy(i) - entropy_share * gradient * _norm(i)
+
+
+def _first_token(i: Any) -> Any:
+    """2 H of the first token only."""
+    return 2 * np.sum(ar.entropy(i.logits[..., 0, :]), axis=-1) / i.logits.shape[-3]
+
+
+def _jacobian() -> Any:
+    # A marks the action b: d pi_b / dz_a = pi_b (1{a = b} - pi_a); the rows add up to zero.
+    m = symbolic.Moments("Q", indicators="A")
+    q, a = m["Q"], m["A"]
+    return m.derivative(m.expect(q), a, {}) - (m.expect(a * q) - m.expect(a) * m.expect(q))
+
+
+def _column_sum() -> Any:
+    # |d pi_a/dz_a| = p - p^2 and, over b != a, the sum of |d pi_b/dz_a| = p pi_b; p = E[A].
+    m = symbolic.Moments("", indicators="A")
+    a = m["A"]
+    p = m.expect(a)
+    return (p - p**2) + p * m.expect(1 - a) - 2 * p * (1 - p)
+
+
+_entry = smt.lemma(
+    "entry", "|pi_a (Q_a - V)| <= pi_a (1 - pi_a), as V = pi_a Q_a + (1 - pi_a) B, B the mean of the "
+    "other Q", "p Q B V",
+    lambda v: [v.p >= 0, v.p <= 1, v.Q >= 0, v.Q <= 1, v.B >= 0, v.B <= 1,
+               v.p * v.Q + (1 - v.p) * v.B == v.V],
+    lambda v: smt.all_of(v.p * (v.Q - v.V) <= v.p * (1 - v.p), v.p * (v.V - v.Q) <= v.p * (1 - v.p)),
+    uses=("all levels",), axioms=(BOUNDED,),
+)
+_token = smt.lemma(
+    "token entropy", "-pi_a log pi_a >= pi_a (1 - pi_a)", "p log_p",
+    lambda v: [v.p >= 0, v.log_p <= v.p - 1],
+    lambda v: -v.p * v.log_p >= v.p * (1 - v.p),
+    axioms=(LOG_BOUND,),
+)
+_state = smt.lemma(
+    "one token", "d(s)|pi_a (Q_a - V)| <= -d(s) pi_a log pi_a", "d p Q B V log_p size",
+    lambda v: [
+        v.d >= 0, v.p >= 0, v.p <= 1, v.Q >= 0, v.Q <= 1, v.B >= 0, v.B <= 1,
+        v.p * v.Q + (1 - v.p) * v.B == v.V, v.log_p <= v.p - 1,
+        smt.any_of(v.size == v.p * (v.Q - v.V), v.size == v.p * (v.V - v.Q)),
+        _entry.instance(p=v.p, Q=v.Q, B=v.B, V=v.V), _token.instance(p=v.p, log_p=v.log_p),
+    ],
+    lambda v: v.d * v.size <= -v.d * v.p * v.log_p,
+    uses=("entry", "token entropy"),
+)
+
+_statement = Statement(
+    latex=r"For returns in $[0, 1]$ and a softmax policy on logits: "
+          r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_1 \le 2\,\mathcal H(\pi)$, hence in every "
+          r"$\ell_p$ norm.",
+    margin=_room,
+    proof=(
+        *gradient_steps(),
+        _entry, _token, _state,
+        smt.lemma(
+            "assembly", "summed over tokens, states (weight d(s)) and prompts (weight 1/|D|): "
+            "||grad V||_1 <= H <= 2 H", "N H",
+            lambda v: [v.N <= v.H, v.N >= 0], lambda v: v.N <= 2 * v.H,
+            uses=("one token",), axioms=(SUM_OF_SIGNS, "every l_p norm is at most the l1 norm"),
+        ),
+    ),
+)
+
+_printed = (
+    PrintedStep(as_printed=smt.lemma(
+        "printed: A.20", "-log x >= 1 - x gives H(s) >= sum_a pi_a (1 - pi_a), term by term",
+        "p log_p", lambda v: [v.p >= 0, -v.log_p >= 1 - v.p],
+        lambda v: -v.p * v.log_p >= v.p * (1 - v.p))),
+    PrintedStep(as_printed=symbolic.identity(
+        "printed: A.21", "d/dz_a sum_b pi_b Q_b = sum_b (diag(pi) - pi pi^T)_ab Q_b", _jacobian)),
+    PrintedStep(as_printed=symbolic.identity(
+        "printed: A.22", "the absolute entries of a column add up to 2 pi_a (1 - pi_a)",
+        _column_sum)),
+    PrintedStep(as_printed=smt.lemma(
+        "printed: A.24", "|sum_b J_ab Q_b| <= 2 pi_a (1 - pi_a) <= 2 (-pi_a log pi_a), given |Q| <= 1",
+        "size column h p",
+        lambda v: [v.p >= 0, v.p <= 1, v.size <= v.column * 1, v.column == 2 * v.p * (1 - v.p),
+                   v.h >= v.p * (1 - v.p)],
+        lambda v: v.size <= 2 * v.h)),
+)
+
+# ---------------------------------------------------------------- hypotheses that are needed
+
+# The first token decides (probabilities 1/2), the others are nearly deterministic.
+_SURE = [1000, 1]
+_DECIDES = [[[1, 1], *([_SURE] * 6)]]
+_FIRST = [1, 1, 1, 1, 0, 0, 0, 0]
+# Per-step rewards: 1 for every token of a response that starts with the first one.
+_EACH_STEP = {"weights": _DECIDES, "reward": [[3 * r for r in _FIRST]]}
+_TERMINAL = {"weights": _DECIDES, "reward": [_FIRST]}
+_LATE = {"weights": [[_SURE, [1, 1], [1, 1]]], "reward": [[1, 0, 1, 0]]}
+_BANDIT = {"weights": [[[1, 1]]], "reward": [[1, 0]]}
+
+
+def grpo_norm(probability: Any, group: int) -> Any:
+    """||E[GRPO gradient]||_1 = 2 E sqrt(k/G (1 - k/G)), k ~ Binomial(G, p), of one token with n = 2."""
+    from flint import arb
+
+    deviation = arb(0)
+    for k in range(1, group):
+        share = arb(k) / group
+        weight = math.comb(group, k) * probability**k * (1 - probability) ** (group - k)
+        deviation += weight * (share * (1 - share)).sqrt()
+    return 2 * deviation
+
+
+def _grpo() -> tuple[bool, str]:
+    from flint import arb
+
+    ratios = {}
+    for group, p in ((8, Fraction(1, 10)), (64, Fraction(1, 60)), (1024, Fraction(1, 1000))):
+        x = arb(p.numerator) / p.denominator
+        binary = -x * x.log() - (1 - x) * (1 - x).log()
+        ratios[group] = grpo_norm(x, group) / binary
+    shown = ratios[8] < 2 and ratios[64] > 2 and ratios[1024] > 6
+    return shown, ", ".join(f"G = {g}: {float(r.mid()):.3f}" for g, r in ratios.items())
+
+
+proposition_1i = Claim(
+    id="aent.proposition-1i",
+    source="AEnt, Proposition 1 (I)",
+    title="Policy entropy bounds the policy gradient",
+    statement=_statement,
+    instances=trees(reward="graded", prompts=2),
+    printed_proof=_printed,
+    experiments=(
+        experiment("GRPO-normalized gradient",
+                   "for two answers, ||gradient||_1 / H of GRPO's expected gradient is below 2 for "
+                   "G = 8, above it for 64, above 6 for 1024 (certified, at one p each)", _grpo),
+    ),
+    mutants=(
+        Mutant(name="2 replaced by 0.7 (below 1/(2 log 2))",
+               statement=variant(_statement, margin=lambda i: 7 * _entropy(i) - 10 * _norm(i))),
+        Mutant(name="each reward in [0, 1], not the return",
+               statement=variant(_statement),
+               instances=listed_instances([_EACH_STEP], "per-step rewards, three tokens")),
+        Mutant(name="mean entropy per token",
+               statement=variant(_statement, margin=lambda i: _room(
+                   i, entropy_share=TokenTree.of(i.logits).horizon)),
+               instances=listed_instances([_TERMINAL], "three tokens, the first one decides")),
+        Mutant(name="features of norm 4 instead of logits",
+               statement=variant(_statement, margin=lambda i: _room(i, gradient=4)),
+               instances=listed_instances([_BANDIT], "one token, two answers")),
+        Mutant(name="entropy of the first token only",
+               statement=variant(_statement, margin=lambda i: _first_token(i) - _norm(i)),
+               instances=listed_instances([_LATE], "two tokens, the last one decides")),
+    ),
+)

@@ -1,0 +1,140 @@
+r"""AEnt, Proposition 1 (II): an almost stationary policy is almost optimal where C(q) is not small.
+
+For a tabular softmax policy on token trees, h tokens a response, data set D, and any returns:
+
+    ||grad V(D)||_2 <= eps   implies   V*(q) - V(q) <= |D| sqrt(h) eps / C(q),
+
+C(q) the probability of the likeliest right response. True. Its advantages A_t telescope to the gap,
+the gradient has the entries g_t = P_t A_t / |D| with P_t >= C(q), and Cauchy-Schwarz over h tokens
+gives sqrt(h). Advantages along a right response can be negative, so absolute values are needed.
+
+The text at hand lacks the displays: the printed steps are reconstructed from the words between them, and
+it does not show whether the paper keeps |D| and sqrt(h) in C(q). Both are needed. Without sqrt(h) it
+fails for two tokens and h = 3, with weights (4, 1), (4, 1), (5, 1) along the one right response, and for
+three tokens and h = 2, with (6, 1, 1) twice; one less anywhere and it holds there. For two tokens and
+h = 2 it is true without, by ``extension.sharpened-stationarity``, which has sqrt(h (n - 1)/n).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entropy_theory.claims.aent.stationarity import (
+    CAUCHY_SCHWARZ,
+    STEP,
+    Constant,
+    gap,
+    is_right,
+    largest_right_probability,
+    path_steps,
+    square_of_gradient,
+)
+from entropy_theory.claims.aent.token_mdp import trees
+from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import (
+    Claim,
+    Mutant,
+    PrintedStep,
+    Statement,
+    listed_instances,
+    smt,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def room(
+    i: Any, constant: Constant = largest_right_probability, factor: int | None = None, share: int = 1
+) -> Any:
+    """factor eps^2 - share (C(q) gap(q))^2 for each prompt, eps the norm itself; factor: |D|^2 h."""
+    if factor is None:
+        factor = i.logits.shape[-3] ** 2 * TokenTree.of(i.logits).horizon
+    product = constant(i.logits, i.reward) * gap(i.logits, i.reward)
+    return factor * square_of_gradient(i.logits, i.reward)[..., None] - share * product * product
+
+
+def _mass_of_right_responses(logits: Any, reward: Any) -> Any:
+    responses = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
+    return ar.total(responses, is_right(reward))
+
+
+# The one right response is the first; weights (4, 1), (4, 1), (5, 1) at its three states.
+NO_ROOT = {
+    "weights": [[[4, 1], [4, 1], [1, 1], [5, 1], [1, 1], [1, 1], [1, 1]]],
+    "reward": [[1, 0, 0, 0, 0, 0, 0, 0]],
+}
+NO_ROOT_THREE_TOKENS = {
+    "weights": [[[6, 1, 1], [6, 1, 1], [1, 1, 1], [1, 1, 1]]], "reward": [[1] + [0] * 8],
+}
+_THREE_OF_FIVE = {"weights": [[[1, 1, 1, 1, 1]]], "reward": [[1, 1, 1, 0, 0]]}
+
+_last = smt.lemma(
+    "assembly", "C gap = sum_t C A_t <= |D| sum_t |g_t| =: |D| S, S^2 <= h sum_t g_t^2 <= h eps^2",
+    "C gap D S N h W eps",
+    lambda v: [v.C >= 0, v.gap >= 0, v.D >= 1, v.S >= 0, v.h >= 1, v.W >= 0, v.eps >= 0,
+               v.C * v.gap <= v.D * v.S, v.eps * v.eps >= v.N,
+               2 * (v.N * v.h - v.S * v.S) == v.W * v.h * v.h,
+               CAUCHY_SCHWARZ.instance(k=v.h, S=v.S, N=v.N, W=v.W)],
+    lambda v: (v.C * v.gap) * (v.C * v.gap) <= v.D * v.D * v.h * v.eps * v.eps,
+    uses=("telescope", "one token", "Cauchy-Schwarz"), axioms=(SUM_OF_SIGNS,),
+)
+
+_statement = Statement(
+    latex=r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q \in "
+          r"\mathcal D$, $V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt h\,\epsilon / C(q)$ with "
+          r"$C(q) = \max_{y \in \mathcal A^*(q)} \pi(y|q)$.",
+    margin=room,
+    proof=(*path_steps(), _last),
+)
+
+_printed = (
+    PrintedStep(as_printed=smt.lemma(
+        "printed: A.26", "h entries of the gradient, Cauchy-Schwarz: sqrt(h) eps >= sum |g_t|",
+        "k S N W eps", lambda v: [
+            v.k >= 1, v.W >= 0, v.S >= 0, v.eps >= 0, v.eps * v.eps >= v.N,
+            2 * (v.N * v.k - v.S * v.S) == v.W * v.k * v.k],
+        lambda v: v.k * v.eps * v.eps >= v.S * v.S)),
+    PrintedStep(as_printed=smt.lemma(
+        "printed: A.27", "deterministic transitions: the state s_t is reached with probability "
+        "rho(q) = 1/|D| times that of the tokens so far, so |D| g_t = P_t A_t, P_t = d(s_t) pi(a_t|s_t)",
+        "P A g D reached d p",
+        lambda v: [v.D >= 1, v.reached * v.D == v.d, v.d * v.p == v.P,
+                   v.g == v.reached * v.p * v.A],
+        lambda v: v.D * v.g == v.P * v.A)),
+    PrintedStep(as_printed=smt.lemma(
+        "printed: A.28", "each prefix is at least as likely as the response: C |A_t| <= |D| |g_t|",
+        "C P later A g size D", STEP.premises, STEP.conclusion)),
+    PrintedStep(as_printed=smt.lemma(
+        "printed: A.30", "sum_t |A_t| >= sum_t A_t = V* - V, the response being optimal",
+        "total absolute gap C bound",
+        lambda v: [v.C >= 0, v.absolute >= v.total, v.total == v.gap, v.C * v.absolute <= v.bound],
+        lambda v: v.C * v.gap <= v.bound)),
+)
+
+proposition_1ii = Claim(
+    id="aent.proposition-1ii",
+    source="AEnt, Proposition 1 (II)",
+    title="A small policy gradient bounds the suboptimality, where the right response is not rare",
+    statement=_statement,
+    instances=trees(reward="graded", prompts=2),
+    witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS),
+    printed_proof=_printed,
+    mutants=(
+        Mutant(name="without sqrt(h)",
+               statement=variant(_statement, margin=lambda i: room(
+                   i, factor=i.logits.shape[-3] ** 2)),
+               instances=listed_instances([NO_ROOT, NO_ROOT_THREE_TOKENS],
+                                          "one right response, likely at each token")),
+        Mutant(name="without |D|",
+               statement=variant(_statement, margin=lambda i: room(
+                   i, factor=TokenTree.of(i.logits).horizon))),
+        Mutant(name="C(q) the probability of all right responses together",
+               statement=variant(_statement, margin=lambda i: room(
+                   i, constant=_mass_of_right_responses)),
+               instances=listed_instances([_THREE_OF_FIVE], "five tokens, three of them right")),
+        Mutant(name="C(q) = 1: a small gradient alone is enough",
+               statement=variant(_statement, margin=lambda i: room(
+                   i, constant=lambda logits, reward: 0 * gap(logits, reward) + 1))),
+    ),
+)

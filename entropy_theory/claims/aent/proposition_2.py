@@ -1,0 +1,232 @@
+r"""AEnt, Proposition 2: an almost stationary regularized policy is almost optimal, up to a bias.
+
+For a tabular softmax policy on token trees, h tokens a response, data set D, lambda > 0, any returns:
+
+    ||grad V_lambda(D)||_2 <= eps  implies
+    V*(q) - V(q) <= eps^2 / (2 lambda C_lambda(q)) + lambda h log(|A| / |A*(q)|^{1/h}).
+
+True with C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s) of Lemma 6, and so with the
+smaller constants there; the paper's is not readable, and any can be put in (the printed steps, too, are
+reconstructed from the words between the displays). It is Lemma 5 plus Lemma 6, and true with 4 lambda for
+2 lambda (``extension.soft-gap``).
+
+What it is worth: the bias is asymptotically best possible (Lemma 5's experiment), but for most policies
+the bound exceeds the largest possible gap, 1, whatever lambda: C_lambda is at most the square of the
+least likely prefix. With 151,936 tokens and 1,000 of them a response, the bias alone exceeds 1 for
+lambda >= 8.4e-5, whatever eps. (These lambda multiply a sum of token entropies. AEnt's code takes
+their mean, so its 0.002 is 2e-6 here.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aent.lemma_5 import lemma_5
+from entropy_theory.claims.aent.lemma_6 import (
+    INSTANCES,
+    Constant,
+    by_state,
+    soft_gap_steps,
+)
+from entropy_theory.claims.aent.stationarity import (
+    entropy_bias,
+    gap,
+    square_of_soft_gradient,
+)
+from entropy_theory.claims.aent.token_mdp import gradient_steps, spread
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import (
+    Claim,
+    Mutant,
+    PrintedStep,
+    Statement,
+    Step,
+    listed_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.experiment import experiment
+
+# ---------------------------------------------------------------- numbers
+
+
+def room(i: Any, constant: Constant = by_state, bias_share: int = 1, power: int = 2) -> Any:
+    """eps^power - 2 lambda C_lambda (gap - bias) for each prompt, eps the norm itself (in the square)."""
+    bias = bias_share * entropy_bias(i.logits, i.reward, i.coefficient)
+    excess = gap(i.logits, i.reward) - bias
+    square = square_of_soft_gradient(i.logits, i.reward, i.coefficient)[..., None]
+    scale = 2 * spread(i.coefficient, excess) * constant(i)
+    return (square if power == 2 else square * square) - scale * excess
+
+
+def bound(i: Any, constant: Constant = by_state) -> Any:
+    """The right side of the proposition, at eps = ||grad V_lambda(D)||."""
+    square = square_of_soft_gradient(i.logits, i.reward, i.coefficient)[..., None]
+    c_lambda = constant(i)
+    first = square / (2 * spread(i.coefficient, c_lambda) * c_lambda)
+    return first + entropy_bias(i.logits, i.reward, i.coefficient)
+
+
+def random_policies(many: int, n_tokens: int, horizon: int, scale: float, seed: int) -> Any:
+    """Gaussian logits with one right response, as a float batch without a coefficient."""
+    generator, tree = np.random.default_rng(seed), TokenTree(n_tokens, horizon)
+    reward = np.zeros((many, 1, tree.n_responses))
+    reward[np.arange(many), 0, generator.integers(tree.n_responses, size=many)] = 1
+    logits = scale * generator.standard_normal((many, 1, tree.n_states, n_tokens))
+    return SimpleNamespace(logits=logits, reward=reward)
+
+
+# ---------------------------------------------------------------- proof
+
+
+def _gradient_steps() -> tuple[Step, ...]:
+    """Lemma 3, its steps renamed: "one level" is a step of Lemma 6 too."""
+    return tuple(
+        dataclasses.replace(step, name=f"gradient: {step.name}",
+                            uses=tuple(f"gradient: {name}" for name in step.uses))
+        for step in gradient_steps()
+    )
+
+
+def soft_stationarity_steps() -> tuple[Step, ...]:
+    """Lemma 3, Lemma 6 (with 4 lambda) and Lemma 5, each step once."""
+    steps = {
+        step.name: step
+        for step in (*_gradient_steps(), *soft_gap_steps(), *lemma_5.statement.proof)
+        if step.name != "the other constants"
+    }
+    return tuple(steps.values())
+
+
+_last = smt.lemma(
+    "assembly",
+    "gap <= soft gap + bias and 4 lambda C (soft gap) <= ||grad V_lambda||^2 <= eps^2, hence "
+    "2 lambda C (gap - bias) <= eps^2",
+    "gap soft_gap bias lam C N eps",
+    lambda v: [v.lam > 0, v.C > 0, v.gap <= v.soft_gap + v.bias,
+               4 * v.lam * v.C * v.soft_gap <= v.N, v.eps >= 0, v.N >= 0, v.eps * v.eps >= v.N],
+    lambda v: 2 * v.lam * v.C * (v.gap - v.bias) <= v.eps * v.eps,
+    uses=("gradient: all levels", "sum over states", "bias"),
+    axioms=("V_lambda(D) is the mean over prompts, so a block of its gradient is |D|^{-1} g_s",),
+)
+
+_statement = Statement(
+    latex=r"$\lVert\nabla V_\lambda^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q$, "
+          r"$V^{*}(q) - V^{\pi}(q) \le \epsilon^2/(2\lambda C_\lambda(q)) + "
+          r"\lambda h\log\frac{|\mathcal A|}{|\mathcal A^*(q)|^{1/h}}$, $C_\lambda(q) = "
+          r"|\mathcal D|^{-2}\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$.",
+    margin=room,
+    proof=(*soft_stationarity_steps(), _last),
+)
+
+# ---------------------------------------------------------------- the printed proof
+
+
+def _centering() -> Any:
+    import sympy
+
+    # Under the uniform distribution: the mean square from c is least at the mean.
+    m, c = symbolic.Moments("z"), sympy.Symbol("c")
+    z = m["z"]
+    return m.expect((z - c) ** 2) - m.covariance(z, z) - (m.expect(z) - c) ** 2
+
+
+_printed = (
+    PrintedStep(as_printed=smt.lemma(
+        "printed: A.43", "Mei et al., Lemma 27: lambda KL <= ||zeta - c||_inf^2/(2 lambda), as the "
+        "range is at most 2 ||zeta - c||_inf and lambda KL at most range^2/(8 lambda)",
+        "gain width lam top",
+        lambda v: [v.lam > 0, v.width >= 0, 8 * v.lam * v.gain <= v.width * v.width,
+                   v.width <= 2 * v.top],
+        lambda v: 2 * v.lam * v.gain <= v.top * v.top)),
+    PrintedStep(as_printed=symbolic.identity(
+        "printed: A.44", "sum (zeta - c)^2 is least at the mean; so (Mei et al., Lemma 23) "
+        "||pi (zeta - E zeta)||_2 >= min pi ||zeta - E zeta||_2 >= min pi ||zeta - mean||_2",
+        _centering)),
+    PrintedStep(as_printed=smt.lemma(
+        "printed: A.48",
+        "with C P* <= (P min pi/|D|)^2 at every s: 2 lambda C P* lambda KL <= ||block||^2",
+        "lam C star gain norm2 c block",
+        lambda v: [v.lam > 0, v.C >= 0, v.star >= 0, v.norm2 >= 0, v.C * v.star <= v.c,
+                   2 * v.lam * v.gain <= v.norm2, v.block >= v.c * v.norm2],
+        lambda v: 2 * v.lam * v.C * v.star * v.gain <= v.block)),
+    PrintedStep(as_printed=smt.lemma(
+        "printed: A.38 and A.49", "Lemma 5 and Lemma 6 together", "gap soft_gap bias lam C eps2",
+        lambda v: [v.lam > 0, v.C > 0, v.gap <= v.soft_gap + v.bias,
+                   2 * v.lam * v.C * v.soft_gap <= v.eps2],
+        lambda v: 2 * v.lam * v.C * (v.gap - v.bias) <= v.eps2)),
+)
+
+# ---------------------------------------------------------------- what it is worth
+
+COEFFICIENTS = np.geomspace(0.01, 10, 25)
+
+
+def _void() -> tuple[bool, str]:
+    """Share of policies at which the bound is at least 1 for each of 25 coefficients."""
+    found = []
+    for n_tokens, horizon, scale in ((2, 1, 0.5), (2, 2, 0.5), (2, 3, 0.5), (3, 2, 0.5), (3, 2, 1.0)):
+        batch = random_policies(1000, n_tokens, horizon, scale, seed=horizon)
+        void = np.ones(1000, dtype=bool)
+        for coefficient in COEFFICIENTS:
+            batch.coefficient = np.full(1000, coefficient)
+            void &= bound(batch)[:, 0] >= 1
+        found.append((n_tokens, horizon, scale, float(np.mean(void))))
+    shown = all(share > 0.95 for n, h, _, share in found if n**h >= 4)
+    return shown, "; ".join(f"|A| = {n}, h = {h}, logits of size {s:g}: {share:.3f}"
+                            for n, h, s, share in found)
+
+
+def _language_model() -> tuple[bool, str]:
+    from flint import arb
+
+    log_responses = 1000 * arb(151936).log()
+    large, code = arb("8.4e-5") * log_responses, arb("2e-6") * log_responses
+    return bool(large > 1) and bool(code < 0.1), (
+        f"bias {float(large.mid()):.4f} at lambda = 8.4e-5, {float(code.mid()):.4f} at 2e-6")
+
+
+# lambda = 1 and logits equal to the returns: exactly stationary, eps = 0.
+STATIONARY = {"logits": [[[1, 0]]], "reward": [[1, 0]], "coefficient": 1}
+# The same for lambda = 1/2 and one right answer out of eight.
+_EIGHT = {"logits": [[[2, 0, 0, 0, 0, 0, 0, 0]]], "reward": [[1, 0, 0, 0, 0, 0, 0, 0]],
+          "coefficient": 0.5}
+
+proposition_2 = Claim(
+    id="aent.proposition-2",
+    source="AEnt, Proposition 2",
+    title="A small regularized gradient bounds the suboptimality, up to the entropy bias",
+    statement=_statement,
+    instances=INSTANCES,
+    witnesses=(STATIONARY, _EIGHT),
+    printed_proof=_printed,
+    experiments=(
+        lemma_5.experiments[0],
+        experiment("void for every coefficient",
+                   "of 1000 random policies with one right response, two tokens long or more, over 95 "
+                   "in 100 have a bound of at least 1 for each of 25 lambda from 0.01 to 10, at eps = "
+                   "the norm of the gradient", _void),
+        experiment("bias of a language model", "|A| = 151,936, h = 1000, |A*| = 1: lambda h log|A| "
+                   "exceeds 1 at lambda = 8.4e-5, and is below 0.1 at 2e-6 (certified)",
+                   _language_model),
+    ),
+    mutants=(
+        Mutant(name="without the bias",
+               statement=variant(_statement, margin=lambda i: room(i, bias_share=0)),
+               instances=listed_instances([STATIONARY], "two answers, exactly stationary")),
+        Mutant(name="eps^4 in place of eps^2",
+               statement=variant(_statement, margin=lambda i: room(i, power=4)),
+               instances=listed_instances(
+                   [{"weights": [[[1, 1]]], "reward": [[1, 0]], "coefficient": Fraction(3, 10)}],
+                   "two answers, the uniform policy")),
+        Mutant(name="C_lambda = 1: a small gradient alone is enough",
+               statement=variant(_statement, margin=lambda i: room(i, constant=lambda j: (
+                   1 + 0 * by_state(j))))),
+    ),
+)

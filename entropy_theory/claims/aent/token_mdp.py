@@ -1,0 +1,310 @@
+r"""What AEnt's statements share: the entropy-regularized token MDP on a complete tree.
+
+A response y is h tokens, transitions append a token (deterministic), the policy is tabular softmax.
+With the return R(y) of a response (rewards on the way only shift values along a path),
+
+    V_lambda = E[R] + lambda H,   H = -E log pi(y) = sum over states d(s) H(pi(.|s)),
+    A_lambda(s, a) = Q_lambda(s, a) - lambda log pi(a|s) - V_lambda(s),
+    dV_lambda/dtheta(s, a) = d(s) pi(a|s) A_lambda(s, a),
+    max over policies of V_lambda = lambda log sum_y e^{R(y)/lambda} (backward log-sum-exp).
+
+Everything is written for floats and balls alike; a leading axis is a batch, a second one prompts.
+Proofs for every depth are inductions over the levels: the step from the children of a state to the
+state itself is machine-checked, with the children's quantities as functions W, Y of the token.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification import smt, symbolic
+from entropy_theory.verification.claim import Outcome, Step
+from entropy_theory.verification.instances import Instances, Scalar, Vector, tree_instances
+
+Array = Any
+
+COEFFICIENT = Scalar(
+    name="coefficient", low=0.02, high=10.0, grid=(1, Fraction(1, 4))
+)
+INDUCTION = "induction over the levels of the tree, from the last token to the root"
+
+
+
+def trees(
+    *scalars: Scalar,
+    reward: Literal["correct", "graded"] | None = "correct",
+    prompts: int | None = None,
+    vectors: tuple[Vector, ...] = (),
+    ascend: bool = True,
+) -> Instances:
+    """Token trees at three sizes, as there are very many: each way of looking has its own.
+
+    Hypothesis draws up to 3 tokens, 3 long; the random search up to 3 tokens, 2 long; all small integer
+    weights are tried on one prompt's binary trees, 2 long. Without ``ascend`` (identities) no local
+    ascent is made.
+    """
+
+    def up_to(tokens: int, horizon: int, most_prompts: int | None) -> Instances:
+        return tree_instances(
+            *scalars, tokens=(2, tokens), horizon=(1, horizon), reward=reward, vectors=vectors,
+            prompts=None if most_prompts is None else (1, most_prompts))
+
+    searched = up_to(3, 2, prompts)
+    return dataclasses.replace(
+        searched, strategy=up_to(3, 3, prompts).strategy,
+        enumerate=up_to(2, 2, prompts and 1).enumerate,
+        movable=searched.movable if ascend else ())
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def spread(scalar: Array, like: Array) -> Array:
+    """A scalar per instance, shaped to broadcast over all further axes of ``like``."""
+    scalar = np.asarray(scalar)
+    return scalar.reshape(scalar.shape + (1,) * (np.ndim(like) - scalar.ndim))
+
+
+def midpoints(values: Array) -> np.ndarray:
+    """Floats, or the midpoints of balls: for ranking and counting only."""
+    if not ar.is_exact(values):
+        return np.asarray(values, dtype=float)
+    return np.vectorize(lambda ball: float(ball.mid()), otypes=[float])(values)
+
+
+def likeliest(logits: Array) -> np.ndarray:
+    """Index [..., 1] of the likeliest token, the first one among ties."""
+    return np.argmax(midpoints(logits), axis=-1)[..., None]
+
+
+def returns(correct: Array, like: Array) -> Array:
+    """The 0/1 returns of a mask of right responses, in the arithmetic of ``like``."""
+    one = ar.constant(1, like=like)
+    return np.where(correct, one, 0 * one)
+
+
+def regularized_edge(logits: Array, reward: Array, coefficient: Array) -> Array:
+    """r - lambda log pi on each (state, token), the return put on the last token."""
+    tree, log_policy = TokenTree.of(logits), ar.log_softmax(logits)
+    return tree.edge_reward(reward) - spread(coefficient, logits) * log_policy
+
+
+def regularized_values(logits: Array, reward: Array, coefficient: Array) -> tuple[Array, Array]:
+    """(V_lambda [..., states], Q_lambda - lambda log pi [..., states, tokens])."""
+    edge = regularized_edge(logits, reward, coefficient)
+    return TokenTree.of(logits).values(ar.softmax(logits), edge)
+
+
+def value(logits: Array, reward: Array) -> Array:
+    """V: the expected return."""
+    probabilities = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
+    return np.sum(probabilities * reward, axis=-1)
+
+
+def entropy(logits: Array) -> Array:
+    """H: the entropy of the response, which is the sum of the token entropies on the way."""
+    tree = TokenTree.of(logits)
+    visits = tree.visitation(ar.softmax(logits))
+    return np.sum(visits * ar.entropy(logits), axis=-1)
+
+
+def gradient(logits: Array, reward: Array, coefficient: Array) -> Array:
+    """dV_lambda/dlogits [..., states, tokens]: d(s) pi(a|s) A_lambda(s, a) (Lemma 3)."""
+    edge = regularized_edge(logits, reward, coefficient)
+    return TokenTree.of(logits).expectation_gradient(ar.softmax(logits), edge)
+
+
+def policy_gradient(logits: Array, reward: Array) -> Array:
+    """dV/dlogits: `gradient` at lambda = 0."""
+    tree = TokenTree.of(logits)
+    return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
+
+
+def response_gradient(logits: Array, weight: Array) -> Array:
+    """sum_y pi(y) weight(y) d log pi(y)/dlogits: REINFORCE, written out over the responses.
+
+    An independent route to the gradients above: no values, no visitation.
+    """
+    tree, policy = TokenTree.of(logits), ar.softmax(logits)
+    through = sum_through(tree, tree.response_probabilities(policy) * weight)
+    return through - np.sum(through, axis=-1)[..., None] * policy
+
+
+def sum_through(tree: TokenTree, of_response: Array) -> Array:
+    """[..., states, tokens]: the sum of ``of_response`` over the responses through each edge."""
+    lead = of_response.shape[:-1]
+    sums = [
+        np.sum(of_response.reshape(*lead, -1, tree.n_tokens, tree.n_tokens**after), axis=-1)
+        for after in reversed(range(tree.horizon))
+    ]
+    return np.concatenate(sums, axis=-2)
+
+
+def optimal_value(reward: Array) -> Array:
+    """V*: the largest return."""
+    return ar.largest(reward)
+
+
+def log_sum_exp(x: Array) -> Array:
+    """log sum exp over the last axis, safe in floats."""
+    top = x[..., :1] if ar.is_exact(x) else np.max(x, axis=-1, keepdims=True)
+    return np.log(np.sum(np.exp(x - top), axis=-1)) + top[..., 0]
+
+
+def soft_values(tree: TokenTree, reward: Array, coefficient: Array) -> tuple[Array, Array]:
+    """(V*_lambda [..., states], Q*_lambda [..., states, tokens]) by backward log-sum-exp.
+
+    The soft-optimal policy is softmax(Q*_lambda / lambda) at each state.
+    """
+    values: list[Array] = []
+    action_values: list[Array] = []
+    for level in reversed(tree.levels):
+        shape = (*reward.shape[:-1], level.stop - level.start, tree.n_tokens)
+        action_values.append((values[-1] if values else reward).reshape(shape))
+        scale = spread(coefficient, action_values[-1])
+        values.append(scale[..., 0] * log_sum_exp(action_values[-1] / scale))
+    return np.concatenate(values[::-1], axis=-1), np.concatenate(action_values[::-1], axis=-2)
+
+
+def norm_squared(values: Array, axes: int = 2) -> Array:
+    """Sum of squares over the last ``axes`` axes."""
+    squares = values * values
+    for _ in range(axes):
+        squares = np.sum(squares, axis=-1)
+    return squares
+
+
+# ---------------------------------------------------------------- symbols
+
+
+class ExplicitTree:
+    """A token tree in polynomial symbols: a second, written-out check of identities by depth.
+
+    The last token's probability is one minus the others, log pi is a free symbol L, and along
+    dtheta/dt = x: dpi = pi (x - E x), dL = x - E x. `TokenTree` itself runs on these symbols.
+
+    Attributes:
+        tree; policy, log_policy, direction [states, tokens]; reward [responses]; coefficient.
+    """
+
+    def __init__(self, n_tokens: int, horizon: int) -> None:
+        from sympy import QQ
+        from sympy.polys.rings import ring
+
+        self.tree = TokenTree(n_tokens, horizon)
+        states, edges = self.tree.n_states, self.tree.n_states * n_tokens
+        free = states * (n_tokens - 1)
+        names = [f"{letter}{k}" for letter, many in
+                 (("p", free), ("L", edges), ("x", edges), ("r", self.tree.n_responses))
+                 for k in range(many)]
+        symbols = iter(ring([*names, "lam"], QQ)[1:])
+
+        def take(*shape: int) -> Array:
+            found = np.empty(shape, dtype=object)
+            for index in np.ndindex(*shape):
+                found[index] = next(symbols)
+            return found
+
+        self._free = take(states, n_tokens - 1)
+        rest = 1 - np.sum(self._free, axis=-1, keepdims=True)
+        self.policy = np.concatenate([self._free, rest], axis=-1)
+        self.log_policy, self.direction = take(states, n_tokens), take(states, n_tokens)
+        self.reward = take(self.tree.n_responses)
+        self.coefficient = next(symbols)
+
+    def along(self, f: Any) -> Any:
+        """df/dt when dtheta/dt = x."""
+        drift = self.direction - np.sum(self.policy * self.direction, axis=-1)[:, None]
+        moving = [*zip(self._free.flat, (self.policy * drift)[:, :-1].flat, strict=True),
+                  *zip(self.log_policy.flat, drift.flat, strict=True)]
+        return sum((f.diff(symbol) * rate for symbol, rate in moving), 0 * self.coefficient)
+
+
+def written_out(
+    name: str,
+    statement: str,
+    residuals: Callable[[ExplicitTree], Iterable[Any]],
+    shapes: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 2), (2, 3)),
+) -> Step:
+    """A cross-check: the identity on whole trees (tokens, horizon) in symbols."""
+
+    def check(seconds: float) -> tuple[Outcome, str]:
+        for n_tokens, horizon in shapes:
+            found = list(residuals(ExplicitTree(n_tokens, horizon)))
+            if not found or any(r != 0 for r in found):
+                return "fail", f"{n_tokens} tokens, horizon {horizon}: left minus right is not zero"
+        return "pass", f"zero on whole trees of (tokens, horizon) {', '.join(map(str, shapes))}"
+
+    return Step(name=name, statement=statement, method="symbolic", check=check, cross_check=True)
+
+
+# ---------------------------------------------------------------- shared proof steps
+
+
+def gradient_steps() -> tuple[Step, ...]:
+    """dV_lambda/dtheta(s, a) = d(s) pi(a|s) A_lambda(s, a) on trees of any depth and width."""
+
+    def one_step() -> Any:
+        import sympy
+
+        # At a state: log pi = L, reward e of the token, value W of the child, which moves at rate Y.
+        m, lam = symbolic.Moments("L x W Y e"), sympy.Symbol("lambda")
+        log_p, x, child, rate, e = (m[name] for name in "LxWYe")
+        here = m.expect(e - lam * log_p + child)
+        moved = m.derivative(here, x, {log_p: x - m.expect(x), child: rate})
+        return moved - (m.expect(x * (e - lam * log_p + child)) - m.expect(x) * here
+                        + m.expect(rate))
+
+    def unrolled() -> Any:
+        import sympy
+
+        # The hypothesis for the children: a later state s adds d_a(s) G to the rate of child a.
+        m, lam, part = symbolic.Moments("L x W d e"), sympy.Symbol("lambda"), sympy.Symbol("G")
+        log_p, x, child, visits, e = (m[name] for name in "LxWde")
+        edge = e - lam * log_p + child
+        moved = m.derivative(
+            m.expect(edge), x, {log_p: x - m.expect(x), child: visits * part})
+        own = m.expect(x * (edge - m.expect(edge)))
+        return moved - (own + m.expect(visits) * part)
+
+    def whole(t: ExplicitTree) -> Any:
+        edge = t.tree.edge_reward(t.reward) - t.log_policy * t.coefficient
+        root = t.tree.values(t.policy, edge)[0][0]
+        slope = np.sum(t.direction * t.tree.expectation_gradient(t.policy, edge))
+        yield t.along(root) - slope
+
+    return (
+        symbolic.softmax_rule(),
+        symbolic.identity(
+            "one level",
+            "when dtheta(s, .)/dt = x and the children's values W move at rate Y: "
+            "dV_lambda(s)/dt = E[x A_lambda(s, .)] + E[Y], A_lambda = e - lambda log pi + W - V_lambda",
+            one_step, uses=("softmax rule",),
+        ),
+        symbolic.identity(
+            "all levels",
+            "if a later state s adds d_a(s) G to the rate of child a, it adds d(s) G to that of the "
+            "state, d(s) = E[d_a(s)]: dV_lambda/dt = sum_s d(s) E_s[x_s A_lambda(s, .)]",
+            unrolled, uses=("one level",), axioms=(INDUCTION,),
+        ),
+        written_out("gradient, written out", "the same on whole trees, all logits moving", whole),
+    )
+
+
+def nonnegative_divergence() -> Step:
+    """sum_a p_a log(p_a/q_a) >= 0, term by term from e^y >= 1 + y at y = log(q_a/p_a)."""
+    return smt.lemma(
+        "divergence", "p log(p/q) >= p - q for each token; summed over tokens, KL(p || q) >= 0",
+        "p q log_ratio",
+        # log_ratio = log(q/p), and q/p = e^{log_ratio}.
+        lambda v: [v.p > 0, v.q > 0, v.q >= v.p * (1 + v.log_ratio)],
+        lambda v: -v.p * v.log_ratio >= v.p - v.q,
+        axioms=("e^y >= 1 + y", "probabilities sum to 1"),
+    )

@@ -1,0 +1,148 @@
+r"""AEPO, Section 6.1, ablation (2): with samples at T = 1 entropy "monotonically decreases".
+
+One state, exact expected steps, GRPO of any weight kappa >= 0. At T = 1 AEPO's extra term is 1_{A*}
+pi - p pi = pi (1_{A*} - p) = grad p: the very direction of GRPO. So ablation (2) is GRPO with a
+larger step, and nothing in it can control entropy.
+
+As printed, false: where a wrong answer is the likeliest, entropy rises first (weights (1, 2), A* =
+{1}).
+
+Repaired, for every start and step size: the entropy H(q) of the policy on the right answers never
+rises, and H_k -> log k, k the number of tied likeliest right answers: 0, a full collapse, unless
+there is an exact tie.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.ablations import (
+    conditional_entropy_fall,
+    draws_apart,
+    plain_step,
+    rewards_only,
+    right_pairs,
+)
+from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE, LEARNING_RATE
+from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, gap
+from entropy_theory.claims.extensions.long_runs import constant, entropies, switch
+from entropy_theory.verification import (
+    Claim,
+    Mutant,
+    Scalar,
+    Statement,
+    Step,
+    bandit_instances,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.experiment import experiment
+
+STEPS = 4
+GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,))
+
+
+def _step(logits: Any, i: Any) -> Any:
+    """eta (kappa + 1) grad p."""
+    return ar.per_action(i.learning_rate * (i.grpo_weight + 1)) * plain_step(logits, i.correct)
+
+
+def _entropy_falls(i: Any) -> Any:
+    return -ar.entropy_change(i.logits, _step(i.logits, i))
+
+
+def _right_answers_draw_apart(i: Any) -> Any:
+    """Falls of H(q), pairs of right answers, and growth of Phi, along a short run."""
+    logits, found = i.logits, []
+    for _ in range(STEPS):
+        step = _step(logits, i)
+        found += [conditional_entropy_fall(logits, i.correct, step),
+                  right_pairs(logits, i.correct, step)]
+        logits = logits + step
+    found.append(gap(logits, i.correct) - gap(i.logits, i.correct))
+    return np.stack(found, axis=-1)
+
+
+def _with_temperature(i: Any) -> Any:
+    """The same with AEPO's term at another temperature."""
+    step = (ar.per_action(i.grpo_weight) * plain_step(i.logits, i.correct)
+            + rewards_only(i.logits, i.correct, i.temperature))
+    return conditional_entropy_fall(i.logits, i.correct, ar.per_action(i.learning_rate) * step)
+
+
+def moves() -> Step:
+    """On A*: dz_a = eta (kappa + alpha)(1 - p) pi_a."""
+
+    def residual() -> Any:
+        import sympy
+
+        kappa, alpha, p, pi = sympy.symbols("kappa alpha p pi_a")
+        reinforce = pi - p * pi
+        return [alpha * reinforce + kappa * pi * (1 - p) - (kappa + alpha) * (1 - p) * pi,
+                (0 - p * pi) - pi * (0 - p)]
+
+    return symbolic.identity(
+        "REINFORCE at T = 1 is GRPO's direction",
+        "1_{A*} pi - p pi = pi (1_{A*} - p) = grad p on right and wrong answers; so dz_a = (x + y) "
+        "pi_a on A*, x = eta kappa (1 - p), y = eta alpha (1 - p), and wrong logits fall", residual)
+
+
+def _collapses() -> tuple[bool, str]:
+    start, right = np.log([4.0, 3.0, 2.0, 1.0]), (1, 1, 0, 0)
+    run: dict[str, Any] = {"learning_rate": 1.0, "steps": 400}
+    ablated = entropies(start, right, constant(1.0), grpo=True, **run)
+    full = entropies(start, right, switch(0.35), grpo=True, **run)
+    tied = entropies(np.log([2.0, 2.0, 1.0]), (1, 1, 0), constant(1.0), grpo=True, **run)
+    rises = entropies(np.log([1.0, 2.0]), (1, 0), constant(1.0), grpo=True, **run)
+    shown = (ablated[-1] < 0.3 and ablated[-1] < ablated[len(ablated) // 2]
+             and abs(full[-1] - 0.35) < 0.03 and abs(tied[-1] - np.log(2)) < 0.02
+             and rises[1] > rises[0])
+    return shown, (f"GRPO + REINFORCE at T = 1 from (4,3,2,1), A* = {{1,2}}: {ablated[200]:.4f} "
+                   f"after 200 steps, {ablated[400]:.4f} after 400; AEPO's switch at 0.35 from "
+                   f"there: {full[400]:.4f}; tied (2,2,1): {tied[400]:.4f}; from (1,2), A* = "
+                   f"{{1}}: {rises[0]:.4f} rises to {rises[1]:.4f}")
+
+
+_statement = Statement(
+    latex=r"With REINFORCE samples at $T = 1$ the policy entropy decreases at every step.",
+    margin=_entropy_falls,
+    conditions=(SOME_WRONG,),
+)
+
+_repaired = Statement(
+    latex=r"With samples at $T = 1$ the entropy $H(q_k)$ on the right answers never rises, for any "
+          r"$\eta, \kappa$; and, these constant, $H_k \to \log k$, $k$ the number of likeliest right "
+          r"answers at the start.",
+    margin=_right_answers_draw_apart,
+    conditions=(SOME_WRONG,),
+    proof=draws_apart(moves()),
+)
+
+ablation_2 = Claim(
+    id="aepo.ablation-2",
+    source="AEPO, Section 6.1 and Eq. (2) (Table 3)",
+    title="Without temperature the entropy decreases monotonically",
+    statement=_statement,
+    instances=bandit_instances(LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
+    witnesses=({"weights": [1, 2], "correct": [True, False], "learning_rate": 1, "grpo_weight": 1},),
+    repair=_repaired,
+    repair_note="for the entropy on the right answers; in the limit for all of it, up to ties",
+    experiments=(experiment(
+        "collapse at T = 1",
+        "400 exact steps: T = 1 keeps collapsing where the switch holds its target; a tie stays; a "
+        "wrong favorite lets entropy rise", _collapses),),
+    mutants=(
+        Mutant(name="the same with tempered rewards",
+               statement=variant(_repaired, margin=_with_temperature),
+               instances=bandit_instances(LEARNING_RATE, GRPO_WEIGHT, HIGH_TEMPERATURE, actions=(2, 6))),
+        Mutant(name="entropy on the wrong answers never rises",
+               statement=variant(_repaired, margin=lambda i: conditional_entropy_fall(
+                   i.logits, ~i.correct, _step(i.logits, i)))),
+        Mutant(name="entropy on the right answers never falls",
+               statement=variant(_repaired, margin=lambda i: -conditional_entropy_fall(
+                   i.logits, i.correct, _step(i.logits, i)))),
+    ),
+)

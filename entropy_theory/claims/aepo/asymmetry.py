@@ -1,0 +1,268 @@
+r"""AEPO, section 4.1 and Figure 2: "the increase typically occurring more gradually than the decrease".
+
+Read as a rule, without "typically", on the solved face (all actions in play are correct), where F > 0
+for T > 1 and F < 0 for T < 1, at one policy and the paper's temperatures T_high = 6/5, T_low = 4/5:
+F(T_high) <= |F(T_low)|.
+In h(b) = E_{pi^{1/b}} c, b = 1/T, it says h(1) - h(1 - alpha) <= h(1 + beta) - h(1) with
+alpha = 1 - 1/T_high = 1/6, beta = 1/T_low - 1 = 1/4: the low temperature is simply further away in 1/T.
+
+False for concentrated policies. For two actions with logit gap x, h is proportional to tanh(b x/2),
+which is concave: equally far in 1/T, the *increase* is the faster one at every gap, and beta > alpha
+makes up for that only up to x = 2.367 (probability .914). Smallest integer counterexample (1, 11).
+
+Repaired (exact, any number of actions, any T_high > 1 > T_low): if the logits have a range R <= 1 with
+e^{2 R alpha} + e^{-2 R beta} <= 2 (R <= .986 at the paper's temperatures), then F(T_high) <= |F(T_low)|.
+Then c increases with z, so h' = Cov_b(z, c) is a sum of nonnegative pairs, each of which changes by a
+factor of at most e^{2 R |b - 1|}. So the observation ("typically") belongs to policies of high
+entropy; at collapsed ones, which the high temperature is meant for, the increase is the faster one.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.sign_change import face_identity
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    MEAN_VALUE,
+    SUM_OF_SIGNS,
+    covariance_as_pairs,
+    excess,
+    unit_step,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+    certify,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.experiment import experiment
+
+HIGH = Scalar(name="temperature_high", low=1.02, high=1.3, grid=(Fraction(6, 5),))
+LOW = Scalar(name="temperature_low", low=0.6, high=0.98, grid=(Fraction(4, 5),))
+
+
+def _surplus(i: Any) -> Any:
+    """|F(T_low)| - F(T_high) = sum (pi^low + pi^high - 2 pi)(c - C); the part with pi is zero."""
+    policy = ar.softmax(i.logits)
+    low = ar.softmax(i.logits, i.temperature_low) - policy
+    high = ar.softmax(i.logits, i.temperature_high) - policy
+    return ar.total((low + high) * excess(i.logits))
+
+
+def _distances(i: Any) -> tuple[Any, Any]:
+    """alpha = 1 - 1/T_high and beta = 1/T_low - 1."""
+    return 1 - 1 / i.temperature_high, 1 / i.temperature_low - 1
+
+
+def _range(i: Any) -> Any:
+    return ar.largest(i.logits) - ar.smallest(i.logits)
+
+
+def _flat_enough(i: Any, factor: Any = 2) -> Any:
+    alpha, beta = _distances(i)
+    spread = factor * _range(i)
+    return 2 - np.exp(spread * alpha) - np.exp(-spread * beta)
+
+
+FURTHER = Condition(
+    latex="1/T_low - 1 >= 1 - 1/T_high",
+    value=lambda i: _distances(i)[1] - _distances(i)[0], relation=">=",
+)
+NARROW = Condition(latex="R <= 1", value=lambda i: 1 - _range(i), relation=">=")
+FLAT = Condition(latex="e^{2 R alpha} + e^{-2 R beta} <= 2", value=_flat_enough, relation=">=")
+
+
+def _mean_slope() -> Any:
+    m = symbolic.Moments("z c")
+    return m.derivative(m.expect(m["c"]), m["z"], {}) - m.covariance(m["z"], m["c"])
+
+
+def _own_slope() -> Any:
+    import sympy
+
+    z, mean, normalizer = sympy.symbols("z zb Z")
+    own = sympy.exp(z) / normalizer * (z - mean)
+    return sympy.diff(own, z) - sympy.exp(z) / normalizer * (1 + z - mean)
+
+
+def _pair_slope() -> Any:
+    import sympy
+
+    # d/db of p_i p_j, each p = e^{bz}/Z(b) with Z' = Z E z.
+    b, zi, zj, mean = sympy.symbols("b z_i z_j E_z")
+    normalizer = sympy.Function("Z")(b)
+    pair = sympy.exp(b * zi) * sympy.exp(b * zj) / normalizer**2
+    slope = sympy.diff(pair, b).subs(sympy.diff(normalizer, b), normalizer * mean)
+    return sympy.simplify(slope - pair * (zi + zj - 2 * mean))
+
+
+def _integrals() -> Any:
+    import sympy
+
+    s, spread, a = sympy.symbols("s R a", positive=True)
+    shrinking = sympy.integrate(sympy.exp(-2 * spread * s), (s, 0, a))
+    growing = sympy.integrate(sympy.exp(2 * spread * s), (s, 0, a))
+    return [2 * spread * shrinking - (1 - sympy.exp(-2 * spread * a)),
+            2 * spread * growing - (sympy.exp(2 * spread * a) - 1)]
+
+
+def _two_actions() -> Any:
+    import sympy
+
+    # pi = (1 -+ t)/2, t = tanh(x/2), z = (0, x): h(b) = E_b c with pi^{1/b} = (1 -+ t_b)/2.
+    t, t_b, x = sympy.symbols("t t_b x")
+    low, high = (1 - t) / 2, (1 + t) / 2
+    mean = high * x
+    own_low, own_high = low * (0 - mean), high * (x - mean)
+    return (1 - t_b) / 2 * own_low + (1 + t_b) / 2 * own_high - x * (1 - t**2) / 4 * t_b
+
+
+def _concave() -> Any:
+    import sympy
+
+    # tanh(u + v) + tanh(u - v) - 2 tanh(u) with t = tanh u, s = tanh v.
+    t, s = sympy.symbols("t s")
+    both = (t + s) / (1 + t * s) + (t - s) / (1 - t * s)
+    return sympy.simplify(both - 2 * t + 2 * t * s**2 * (1 - t**2) / (1 - t**2 * s**2))
+
+
+def _at_one_and_eleven() -> Any:
+    """F(6/5) - |F(4/5)| at weights (1, 11), over x (1 - t^2)/4: 2 t(1) - t(5/6) - t(5/4)."""
+    from flint import arb
+
+    x = arb(11).log()
+    return 2 * (x / 2).tanh() - (5 * x / 12).tanh() - (5 * x / 8).tanh()
+
+
+def moved(weights: tuple[int, ...], temperature: float, steps: int = 20) -> float:
+    """Change of entropy over a run of exact steps on the solved face, learning rate 1/2."""
+    start = np.log(np.array([weights], dtype=float))
+    logits, everything = start, np.ones(start.shape, dtype=bool)
+    for _ in range(steps):
+        logits = logits + unit_step(logits, everything, np.array([temperature])) / 2
+    return float((ar.entropy(logits) - ar.entropy(start))[0])
+
+
+def _runs() -> tuple[bool, str]:
+    flat = [moved((1, 3), 1.2), moved((1, 3), 0.8)]
+    steep = [moved((1, 11), 1.2), moved((1, 11), 0.8)]
+    shown = 0 < 1.5 * flat[0] < -flat[1] and 0 < -1.5 * steep[1] < steep[0]
+    return shown, (f"from (1, 3): {flat[0]:+.3f} at T = 1.2, {flat[1]:+.3f} at T = 0.8; "
+                   f"from (1, 11): {steep[0]:+.3f} and {steep[1]:+.3f}")
+
+
+_statement = Statement(
+    latex=r"Where every action is correct, $F(T_{\mathrm{high}}) \le |F(T_{\mathrm{low}})|$ "
+          r"for $1/T_{\mathrm{low}} - 1 \ge 1 - 1/T_{\mathrm{high}}$, such as $T = 6/5$ and $4/5$.",
+    margin=_surplus,
+    conditions=(FURTHER,),
+)
+
+_repaired = Statement(
+    latex=r"The same if the logits have a range $R \le 1$ with "
+          r"$e^{2R\alpha} + e^{-2R\beta} \le 2$, $\alpha = 1 - 1/T_{\mathrm{high}}$, "
+          r"$\beta = 1/T_{\mathrm{low}} - 1$.",
+    margin=_surplus,
+    conditions=(NARROW, FLAT),
+    proof=(
+        face_identity(),
+        symbolic.softmax_rule(),
+        symbolic.identity("slope of h", "F(T) = C - h(b), h(1) = C, h'(b) = Cov_b(z, c)", _mean_slope,
+                          uses=("softmax rule", "all correct")),
+        covariance_as_pairs(),
+        symbolic.identity("slope of c", "c as a function of z has the slope pi (1 + z - zb)", _own_slope),
+        smt.lemma(
+            "c increases with z", "R <= 1 gives z >= zb - 1 on the range, so the slope of c is >= 0",
+            "p z low mean R",
+            lambda v: [v.p > 0, v.R <= 1, v.z >= v.low, v.mean <= v.low + v.R],
+            lambda v: v.p * (1 + v.z - v.mean) >= 0,
+            uses=("slope of c",), axioms=("a mean lies within the range",),
+        ),
+        symbolic.identity("slope of a pair", "d/db (p_i p_j) = p_i p_j (z_i + z_j - 2 E_b z)",
+                          _pair_slope),
+        smt.lemma(
+            "pairs change slowly",
+            "|z_i + z_j - 2 E z| <= 2 R: for b >= 1 each pair is at least e^{-2R(b-1)} times, for b <= 1 "
+            "at most e^{2R(1-b)} times what it is at b = 1",
+            "zi zj mean low R",
+            lambda v: [v.zi >= v.low, v.zi <= v.low + v.R, v.zj >= v.low, v.zj <= v.low + v.R,
+                       v.mean >= v.low, v.mean <= v.low + v.R],
+            lambda v: smt.all_of(v.zi + v.zj - 2 * v.mean <= 2 * v.R,
+                                 v.zi + v.zj - 2 * v.mean >= -2 * v.R),
+            uses=("slope of a pair",), axioms=("y' <= k y gives y(b) <= y(1) e^{k(b - 1)} (Gronwall)",),
+        ),
+        symbolic.identity("integrals", "2R int_0^beta e^{-2Rs} ds = 1 - e^{-2R beta}; "
+                          "2R int_0^alpha e^{2Rs} ds = e^{2R alpha} - 1", _integrals),
+        smt.lemma(
+            "assembly", "|F(T_low)| >= h'(1)(1 - e^{-2R beta})/2R >= h'(1)(e^{2R alpha} - 1)/2R "
+            ">= F(T_high) (both are 0 where R = 0)",
+            "slope R low high grown shrunk",
+            lambda v: [v.slope >= 0, v.R > 0, v.grown + v.shrunk <= 2,
+                       2 * v.R * v.low >= v.slope * (1 - v.shrunk),
+                       2 * v.R * v.high <= v.slope * (v.grown - 1)],
+            lambda v: v.low >= v.high,
+            uses=("slope of h", "covariance as pairs", "c increases with z", "pairs change slowly",
+                  "integrals"),
+            axioms=(SUM_OF_SIGNS, MEAN_VALUE),
+        ),
+    ),
+)
+
+asymmetry = Claim(
+    id="aepo.asymmetry",
+    source="AEPO, section 4.1 (Figure 2)",
+    title="High temperature raises entropy more slowly than low temperature lowers it",
+    statement=_statement,
+    instances=bandit_instances(HIGH, LOW, correct=False),
+    witnesses=(
+        {"weights": [1, 11], "temperature_high": Fraction(6, 5), "temperature_low": Fraction(4, 5)},
+    ),
+    repair=_repaired,
+    repair_note="hypothesis: the logits have a range R <= 1 with e^{2R alpha} + e^{-2R beta} <= 2 "
+                "(a policy of high entropy; R <= .986 for T = 6/5 and 4/5)",
+    negation=(
+        symbolic.identity("two actions", "z = (0, x): h(b) = (x (1 - t^2)/4) tanh(b x/2), t = tanh(x/2)",
+                          _two_actions),
+        symbolic.identity("concavity", "tanh(u + v) + tanh(u - v) - 2 tanh u "
+                          "= -2 t s^2 (1 - t^2)/(1 - t^2 s^2)", _concave),
+        smt.lemma(
+            "equally far in 1/T, the increase is faster",
+            "two actions, any gap x > 0 and alpha = beta: |F(T_low)| - F(T_high) < 0",
+            "k t s difference",
+            lambda v: [v.k > 0, v.t > 0, v.t < 1, v.s > 0, v.s < 1,
+                       v.difference * (1 - v.t * v.t * v.s * v.s)
+                       == -2 * v.k * v.t * v.s * v.s * (1 - v.t * v.t)],
+            lambda v: v.difference < 0,
+            uses=("two actions", "concavity"),
+        ),
+        certify.positive("T = 6/5 and 4/5", "at weights (1, 11) F(6/5) > |F(4/5)|", _at_one_and_eleven,
+                         uses=("two actions", "equally far in 1/T, the increase is faster")),
+    ),
+    experiments=(
+        experiment("runs as in Figure 2",
+                   "20 exact steps, learning rate 1/2: from weights (1, 3) T = 0.8 lowers entropy more "
+                   "than T = 1.2 raises it, from (1, 11) it is the other way round", _runs),
+    ),
+    mutants=(
+        Mutant(name="R <= 1 alone, at any two temperatures",
+               statement=without(_repaired, FLAT.latex)),
+        Mutant(name="R <= 3 and e^{R alpha/2} + e^{-R beta/2} <= 2",
+               statement=variant(_repaired, conditions=(
+                   Condition(latex="R <= 3", value=lambda i: 3 - _range(i)),
+                   Condition(latex="a weaker bound",
+                             value=lambda i: _flat_enough(i, 0.5)),
+               ))),
+        Mutant(name="the increase is the faster one",
+               statement=variant(_repaired, margin=lambda i: -_surplus(i))),
+    ),
+)

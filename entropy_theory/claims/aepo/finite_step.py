@@ -1,0 +1,215 @@
+r"""AEPO, section 4.1: what a real step does, as against its first order ("~" in Theorem 4.3).
+
+Read for the exact expected step d_T = 1_{A*} pi^T - P_T pi and dH(T) = H(z + eta d_T) - H(z): where
+F(1) < 0 and plain REINFORCE does lower entropy, dH(1) < 0, a temperature T > 1 leaves more of it,
+dH(T) >= dH(1). To first order this is Corollary 4.4. For a finite learning rate it is false: the step
+towards a flatter policy overshoots. Smallest integer counterexamples found, by learning rate:
+
+    eta   20       15       12       10       8         7          6
+    w     (1,1,2)  (1,1,3)  (1,2,4)  (1,2,6)  (1,6,12)  (1,13,22)  (1,87,114)      A* = {2, 3}
+
+The threshold is 4 or less. With two right answers alone, gap x between them and T = inf, a step takes x
+to x - eta tanh(x/2), further from 0 than before once eta > 2x/tanh(x/2), and that is just above 4 near
+x = 0; a third, wrong action of vanishing probability makes F(1) < 0 and dH(1) < 0. For eta <= 4 no
+violation is known (see the experiment; in longer searches the smallest value of
+(dH(T) - dH(1))/(eta (F(T) - F(1))) approached 1 - eta/4), but none is excluded by proof.
+
+Repaired (exact): dH(T) > dH(1) for every learning rate below
+
+    4 (F(T) - F(1)) / ((1 + log n)(||d_T||^2 + ||d_1||^2)),
+
+which is positive where F(1) < 0 (`aepo.corollary-4.4-high`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from entropy_theory.claims.aepo.expansion import remainder_steps
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    ENTROPY_FALLS,
+    covariance_is_nonnegative,
+    rate,
+    rate_of_step,
+    remainder_bound,
+    unit_step,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+    certify,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.search import Effort, search
+
+TEMPERATURE = Scalar(name="temperature", low=1.01, high=100.0, grid=(8, 2))
+LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-6, high=32.0, grid=(20, Fraction(1, 32)))
+CALM_RATE = Scalar(name="learning_rate", low=0.1, high=4.0, grid=(4, 1))
+
+
+def change(i: Any, temperature: Any = None) -> Any:
+    """dH(T), exact."""
+    step = unit_step(i.logits, i.correct, temperature)
+    return ar.entropy_change(i.logits, ar.per_action(i.learning_rate) * step)
+
+
+def _gain(i: Any) -> Any:
+    """dH(T) - dH(1)."""
+    return change(i, i.temperature) - change(i)
+
+
+def _below_threshold(i: Any, factor: int = 1) -> Any:
+    """eta (F(T) - F(1)) - (1/4)(1 + log n) eta^2 (||d_T||^2 + ||d_1||^2)."""
+    eta = ar.per_action(i.learning_rate)
+    first = rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct)
+    bound = (remainder_bound(eta * unit_step(i.logits, i.correct, i.temperature))
+             + remainder_bound(eta * unit_step(i.logits, i.correct)))
+    return factor * i.learning_rate * first - bound
+
+
+HOT = Condition(latex="T > 1", value=lambda i: i.temperature - 1)
+FALLS_EXACTLY = Condition(latex="dH(1) < 0", value=lambda i: -change(i))
+SMALL_STEP = Condition(
+    latex="eta < 4 (F(T) - F(1))/((1 + log n)(||d_T||^2 + ||d_1||^2))", value=_below_threshold
+)
+
+_statement = Statement(
+    latex=r"For $T > 1$, $F(1) < 0$ and $\Delta H(1) < 0$: the exact changes satisfy "
+          r"$\Delta H(T) \ge \Delta H(1)$, whatever the learning rate.",
+    margin=_gain,
+    conditions=(HOT, ENTROPY_FALLS, FALLS_EXACTLY),
+)
+
+_repaired = Statement(
+    latex=r"For $T > 1$, $F(1) < 0$ and $\eta < 4(F(T) - F(1))/((1 + \log n)"
+          r"(\lVert d_T\rVert^2 + \lVert d_1\rVert^2))$: $\Delta H(T) > \Delta H(1)$.",
+    margin=_gain,
+    relation=">",
+    conditions=(HOT, ENTROPY_FALLS, SMALL_STEP),
+    proof=(
+        *(step for step in remainder_steps() if not step.cross_check),
+        rate_of_step(),
+        smt.lemma(
+            "assembly",
+            "|dH(T) - eta F(T)| and |dH(1) - eta F(1)| are below their bounds: dH(T) > dH(1)",
+            "eta F1 FT dH1 dHT N1 NT log_n",
+            lambda v: [
+                v.eta > 0, v.log_n >= 0, v.N1 >= 0, v.NT >= 0,
+                4 * (v.eta * v.FT - v.dHT) <= (1 + v.log_n) * v.eta * v.eta * v.NT,
+                4 * (v.dH1 - v.eta * v.F1) <= (1 + v.log_n) * v.eta * v.eta * v.N1,
+                v.eta * (1 + v.log_n) * (v.NT + v.N1) < 4 * (v.FT - v.F1),
+            ],
+            lambda v: v.dHT > v.dH1,
+            uses=("remainder", "rate of a step"),
+        ),
+    ),
+)
+
+
+def _two_answers() -> Any:
+    import sympy
+
+    # pi = (1 -+ t)/2 and pi^T = (1 -+ t_T)/2: the gap moves by d_2 - d_1 = t_T - t, t = tanh(x/2).
+    t, t_hot = sympy.symbols("t t_T")
+    first = (1 - t_hot) / 2 - (1 - t) / 2
+    second = (1 + t_hot) / 2 - (1 + t) / 2
+    return second - first - (t_hot - t)
+
+
+def _limit() -> Any:
+    import sympy
+
+    x = sympy.Symbol("x", positive=True)
+    return sympy.limit(2 * x / sympy.tanh(x / 2), x, 0) - 4
+
+
+def _all_but_one() -> Any:
+    # sum_a pi_a w_a = 0: F(1) = -sum_{A*} pi w is the sum of pi w over the wrong actions.
+    m = symbolic.Moments("c", indicators="A")
+    w = m["c"] - m.expect(m["c"])
+    return -m.expect(m["A"] * w) - m.expect((1 - m["A"]) * w)
+
+
+def _just_above_four(sign_of: str) -> Any:
+    """At eta = 41/10, T = 100, z = (-1000, 0, 1/10), A* = {2, 3}: dH(1) - dH(T), or -dH(1)."""
+    from types import SimpleNamespace
+
+    import numpy as np
+    from flint import arb
+
+    i = SimpleNamespace(
+        logits=np.array([[arb(-1000), arb(0), arb(1) / 10]], dtype=object),
+        correct=np.array([[False, True, True]]), learning_rate=np.array([arb(41) / 10], dtype=object),
+        temperature=np.array([arb(100)], dtype=object),
+    )
+    return (-_gain(i) if sign_of == "gain" else -change(i))[0]
+
+
+def _calm() -> tuple[bool, str]:
+    """The adversary on eta <= 4: random policies, hot temperatures, local ascent."""
+    found = search(_statement, bandit_instances(TEMPERATURE, CALM_RATE, actions=(3, 6)),
+                   Effort(largest_total=7, random_cases=60_000, ascents=1, seconds=1.5), seed=4)
+    return found[0].outcome == "pass", f"{found[0].cases} cases with eta <= 4: {found[0].detail}"
+
+
+finite_step = Claim(
+    id="aepo.finite-step",
+    source="AEPO, Theorem 4.3 and Corollary 4.4, for the exact change of entropy",
+    title="A higher temperature leaves more entropy after one real step",
+    statement=_statement,
+    instances=bandit_instances(TEMPERATURE, LEARNING_RATE),
+    witnesses=(
+        {"weights": [1, 1, 2], "correct": [False, True, True], "temperature": 8, "learning_rate": 20},
+        {"weights": [1, 6, 12], "correct": [False, True, True], "temperature": 10,
+         "learning_rate": 8},
+        {"weights": [1, 87, 114], "correct": [False, True, True], "temperature": 10,
+         "learning_rate": 6},
+    ),
+    repair=_repaired,
+    repair_note="for eta below 4 (F(T) - F(1))/((1 + log n)(||d_T||^2 + ||d_1||^2))",
+    negation=(
+        symbolic.identity("two right answers", "the gap x moves by eta (tanh(x/(2T)) - tanh(x/2)) alone",
+                          _two_answers),
+        symbolic.identity("overshoot", "T -> inf: x - eta tanh(x/2) < -x iff eta > 2x/tanh(x/2), which "
+                          "tends to 4 as x -> 0", _limit, uses=("two right answers",)),
+        *covariance_is_nonnegative(),
+        symbolic.identity("complement", "F(1) = sum_{wrong} pi_a (c_a - C)", _all_but_one),
+        smt.lemma(
+            "a wrong action below the mean", "z < zb gives c - C < 0: F(1) < 0 if all wrong ones are so",
+            "p z m C",
+            lambda v: [v.p > 0, v.z < v.m, v.C >= 0],
+            lambda v: v.p * (v.p * (v.z - v.m) - v.C) < 0,
+            uses=("complement", "C is nonnegative"),
+        ),
+        certify.positive("entropy falls, eta = 41/10", "z = (-1000, 0, 1/10), A* = {2, 3}: dH(1) < 0",
+                         lambda: _just_above_four("fall")),
+        certify.positive(
+            "eta = 41/10", "there T = 100 leaves less entropy: dH(100) < dH(1)",
+            lambda: _just_above_four("gain"),
+            uses=("overshoot", "a wrong action below the mean", "entropy falls, eta = 41/10"),
+        ),
+    ),
+    experiments=(
+        experiment("eta <= 4", "no violation of the printed statement is found up to eta = 4", _calm),
+    ),
+    mutants=(
+        Mutant(name="no bound on the learning rate", statement=without(_repaired, SMALL_STEP.latex)),
+        Mutant(name="F(1) < 0 dropped, eta <= 4", statement=without(_statement, ENTROPY_FALLS.latex),
+               instances=bandit_instances(TEMPERATURE, CALM_RATE)),
+        Mutant(name="a threshold a hundred times larger",
+               statement=variant(_repaired, conditions=(
+                   HOT, ENTROPY_FALLS,
+                   Condition(latex="eta below 100 times the threshold",
+                             value=lambda i: _below_threshold(i, 100)),
+               ))),
+    ),
+)

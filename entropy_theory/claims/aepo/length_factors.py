@@ -1,0 +1,113 @@
+r"""AEPO: the factors 1/|o| of Section 3.1 and Eq. (1) are missing in Section 4.2. It makes a
+difference.
+
+The gradient of Section 4.2 is E_{pi^T} R sum_t grad log pi (and the same with the advantage); the
+loss of Eq. (1), at theta = theta_old, has the gradient E_{pi^T} (R/|o|) sum_t grad log pi, and so
+has GRPO in Section 3.1.
+
+Read: up to a positive factor they are the same. False for responses of different lengths: 1/|o|
+favors short right responses and spares long wrong ones. True, with the factor h, where every
+response with a nonzero score has the same length h. For AEPO's term that concerns the right
+responses only; for the GRPO part, whose wrong responses have scores too, one length of the right
+ones is not enough (a mutant here).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.objective_gradient import ONE_LENGTH
+from entropy_theory.claims.aepo.response_length import (
+    common_length,
+    lengths,
+    policy_update,
+    responses,
+    right,
+)
+from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import (
+    Claim,
+    Mutant,
+    Statement,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import tree_instances
+
+
+def _updates(i: Any, centered: bool = False) -> tuple[Any, Any]:
+    """(without, with 1/|o|): AEPO's term, or if ``centered`` GRPO's (R - p at T = 1)."""
+    table = responses(TokenTree.of(i.logits))
+    one, none = ar.constant(1, like=i.logits), ar.constant(0, like=i.logits)
+    score = np.where(right(i.correct, table), one, none)
+    temperature = None if centered else i.temperature
+    if centered:
+        sampled = table.tree.response_probabilities(ar.softmax(i.logits))
+        score = score - ar.per_action(ar.total(sampled * score))
+    return (policy_update(i.logits, score, table, temperature),
+            policy_update(i.logits, score / lengths(i.logits, table), table, temperature))
+
+
+def _cross(i: Any, centered: bool = False) -> Any:
+    """|u|^2 |v|^2 - (u . v)^2: zero exactly where u and v are parallel."""
+    u, v = _updates(i, centered)
+    return ar.total(u * u) * ar.total(v * v) - ar.total(u * v) * ar.total(u * v)
+
+
+def _times_length(i: Any) -> Any:
+    table = responses(TokenTree.of(i.logits))
+    u, v = _updates(i)
+    return u - common_length(i.logits, i.correct, table) * v
+
+
+def _factor() -> Any:
+    import sympy
+
+    # Under pi^T: u = 1/|o| is 1/h where R = 1, so u = 1/h + (1 - R) e with any e; x is a score.
+    m = symbolic.Moments("e x", indicators="R")
+    h = sympy.Symbol("h", nonzero=True)
+    shares = 1 / h + (1 - m["R"]) * m["e"]
+    return sympy.expand(m.expect(m["R"] * m["x"]) - h * m.expect(shares * m["R"] * m["x"]))
+
+
+_statement = Statement(
+    latex=r"$E_{o\sim\pi^T}\frac{1}{|o|}R\sum_t\nabla\log\pi(o_t)$ (Eq. 1) and "
+          r"$E_{o\sim\pi^T}R\sum_t\nabla\log\pi(o_t)$ (Section 4.2) are parallel.",
+    margin=_cross,
+    relation="==",
+)
+
+_repaired = Statement(
+    latex=r"If all right responses have the same length $h$, the gradient of Section 4.2 is $h$ "
+          r"times that of Eq. (1).",
+    margin=_times_length,
+    relation="==",
+    conditions=(ONE_LENGTH,),
+    proof=(symbolic.identity(
+        "factor h", "E[R x] = h E[(1/|o|) R x] for every component x of the score, as |o| = h "
+                    "where R = 1",
+        _factor, axioms=("the sample is any distribution over responses, pi^T in particular",)),),
+)
+
+length_factors = Claim(
+    id="aepo.length-factors",
+    source="AEPO, Sections 3.1, 4.2 and Eq. (1)",
+    title="The forms with and without 1/|o| give the same direction",
+    statement=_statement,
+    instances=tree_instances(TEMPERATURE, tokens=(2, 2), horizon=(1, 2)),
+    repair=_repaired,
+    repair_note="hypothesis: all right responses have one length",
+    mutants=(
+        Mutant(name="equal directions for any lengths, by the factor of the longest right response",
+               statement=variant(_repaired, conditions=())),
+        Mutant(name="one length of the right responses is enough for the GRPO part",
+               statement=variant(_statement, margin=lambda i: _cross(i, centered=True),
+                                 conditions=(ONE_LENGTH,))),
+        Mutant(name="equal, not h times",
+               statement=variant(_repaired, margin=lambda i: np.subtract(*_updates(i)))),
+    ),
+)

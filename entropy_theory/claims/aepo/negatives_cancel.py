@@ -1,0 +1,135 @@
+r"""AEPO, Section 6.2: negative samples counteract the entropy effect of the positive ones.
+
+With the centered advantage 1_{A*} - P_T on samples of pi^T (w_a = c_a - C as in Theorem 4.3) the
+first-order entropy effects of the two kinds of samples are
+
+    E+ = -sum_{A*} pi^T_a (1 - P_T) w_a = (1 - P_T) F(T),      E- = sum_{wrong} pi^T_a P_T w_a.
+
+Read: E- has the other sign than E+. False; at T = 1 always, unless F(1) = 0: there E+ = (1 - p) F(1)
+and E- = p F(1), so the negatives do the same as the positives.
+
+Repaired: what *including* the negatives changes, (E+ + E-) - F(T), equals -P_T F_all(T), where
+F_all is the rate of the face where every action is right. It has the sign of 1 - T: it lowers
+entropy for T > 1, raises it for T < 1, always against the temperature. The cancellation is complete
+on a solved state (P_T = 1), partial elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.ablations import advantage_step
+from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess, rate
+from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
+from entropy_theory.claims.extensions.solved_face import face_rate, sign_of_rate
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    Step,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def effects(i: Any) -> tuple[Any, Any]:
+    """(E+, E-): entropy effects of positive and negative samples, per unit learning rate."""
+    parts = advantage_step(i.logits, i.correct, i.temperature) * excess(i.logits)
+    return -ar.total(parts, i.correct), -ar.total(parts, ~i.correct)
+
+
+def _opposite(i: Any) -> Any:
+    positive, negative = effects(i)
+    return -positive * negative
+
+
+def _against_the_temperature(i: Any) -> Any:
+    """(T - 1) P_T F_all(T): minus the change, times T - 1."""
+    mass = ar.total(ar.softmax(i.logits, i.temperature), i.correct)
+    return (i.temperature - 1) * mass * face_rate(i.logits, i.temperature)
+
+
+def _centering() -> Any:
+    m = symbolic.Moments("w", indicators="A")  # under pi^T
+    right = m.expect(m["A"])
+    centered = -m.expect((m["A"] - right) * m["w"])
+    rewards, everything = -m.expect(m["A"] * m["w"]), -m.expect(m["w"])
+    return centered - (rewards - right * everything)
+
+
+def _at_one() -> Any:
+    # Under pi itself, where sum_a pi_a w_a = 0: w = c - E c.
+    m = symbolic.Moments("c", indicators="A")
+    w = m["c"] - m.expect(m["c"])
+    p, whole = m.expect(m["A"]), -m.expect(m["A"] * w)
+    positive = -m.expect(m["A"] * (1 - p) * w)
+    negative = m.expect((1 - m["A"]) * p * w)
+    return [positive - (1 - p) * whole, negative - p * whole]
+
+
+def _proof() -> tuple[Step, ...]:
+    sign = sign_of_rate()
+    last = sign[-1]
+    assert isinstance(last, smt.Lemma)
+    return (
+        symbolic.identity("centering", "E+ + E- = F(T) - P_T F_all(T)", _centering),
+        *sign,
+        smt.lemma(
+            "against the temperature", "the change -P_T F_all has the sign of 1 - T",
+            "T F1 FT k1 kT g1 gT P change",
+            lambda v: [*last.premises(v), last.instance(**{n: getattr(v, n) for n in last.variables}),
+                       v.P > 0, v.change == -v.P * v.FT],
+            lambda v: smt.all_of(smt.implies(v.T > 1, v.change < 0), smt.implies(v.T < 1, v.change > 0),
+                                 smt.implies(v.T == 1, v.change == 0)),
+            uses=("centering", "sign of the rate"),
+            axioms=("a uniform pi has F_all = 0 and no effects at all",),
+        ),
+    )
+
+
+_statement = Statement(
+    latex=r"Negative samples counteract the entropy effect of positive ones: $E_+ E_- \le 0$.",
+    margin=_opposite,
+    conditions=(SOME_WRONG,),
+)
+
+_repaired = Statement(
+    latex=r"Replacing $R$ by $R - P_T$ changes the entropy rate by $-P_T F_{all}(T)$: negative for "
+          r"$T > 1$, positive for $T < 1$ (unless $\pi$ is uniform); on a solved state nothing is "
+          r"left.",
+    margin=_against_the_temperature,
+    proof=_proof(),
+)
+
+negatives_cancel = Claim(
+    id="aepo.negatives-cancel",
+    source="AEPO, Section 6.2",
+    title="Negative samples counteract the entropy effect of positive ones",
+    statement=_statement,
+    instances=bandit_instances(TEMPERATURE),
+    witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": 1},),
+    repair=_repaired,
+    repair_note="the change made by including them, not their own effect, opposes the temperature",
+    negation=(symbolic.identity(
+        "no counteraction at T = 1", "E+ = (1 - p) F(1) and E- = p F(1): never of opposite signs",
+        _at_one),),
+    mutants=(
+        Mutant(name="the change follows the temperature",
+               statement=variant(_repaired, margin=lambda i: -_against_the_temperature(i))),
+        Mutant(name="the change opposes the effect of the rewards, F(T)",
+               statement=variant(_repaired, margin=lambda i: rate(i.logits, i.correct, i.temperature)
+                                 * face_rate(i.logits, i.temperature))),
+        Mutant(name="nothing is left off the face either",
+               statement=variant(_repaired, relation="==", margin=lambda i: np.add(*effects(i)))),
+        Mutant(name="for T > 1 the two effects are opposite",
+               statement=variant(_statement, conditions=(
+                   *_statement.conditions,
+                   Condition(latex="T > 1", value=lambda i: i.temperature - 1)))),
+    ),
+)

@@ -1,0 +1,166 @@
+r"""AEPO, Section 3.1: the printed objective and the printed gradient do not belong together.
+
+Printed: J = E_o sum_{t=1}^{|o|} R(q, o), and as its gradient E_o sum_t grad log pi(o_t | o_{<t})
+R(q, o). But the sum in J only multiplies R by the length, J = E[|o| R], so that grad J = E[|o| R
+sum_t grad log pi]. For responses of one length h it is h times the printed one; for different
+lengths it is another direction, and the printed gradient can even be a descent direction of the
+printed J.
+
+Repaired: the sum belongs to the gradient alone. The printed gradient is that of E[R] (as in
+Appendix B).
+
+Searched with tokens 1 (stop) and 2 (go on), responses of up to two; the steps hold for any
+responses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.response_length import (
+    common_length,
+    lengths,
+    one_length,
+    policy_update,
+    responses,
+    right,
+)
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    certify,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import tree_instances
+
+
+def _gradients(i: Any) -> tuple[Any, Any, Any]:
+    """(grad of E[|o| R], grad of E[R], the printed gradient), each flattened."""
+    table = responses(TokenTree.of(i.logits))
+    mask = right(i.correct, table)
+    reward = np.where(mask, ar.constant(1, like=i.logits), ar.constant(0, like=i.logits))
+    p = ar.softmax(i.logits)
+
+    def gradient(of: Any) -> Any:
+        found = table.tree.expectation_gradient(p, table.tree.edge_reward(of))
+        return found.reshape(len(found), -1)
+
+    return (gradient(reward * lengths(i.logits, table)), gradient(reward),
+            policy_update(i.logits, reward, table))
+
+
+def _printed(i: Any) -> Any:
+    of_objective, _, printed = _gradients(i)
+    return of_objective - printed
+
+
+def _repaired_residual(i: Any) -> Any:
+    _, of_reward, printed = _gradients(i)
+    return of_reward - printed
+
+
+def _times_length(i: Any) -> Any:
+    table = responses(TokenTree.of(i.logits))
+    of_objective, _, printed = _gradients(i)
+    return of_objective - common_length(i.logits, i.correct, table) * printed
+
+
+def _score() -> Any:
+    # Over responses: f any function of the response, x = d log pi(o), with E x = 0.
+    m = symbolic.Moments("f x")
+    return m.derivative(m.expect(m["f"]), m["x"], {}) - (
+        m.expect(m["f"] * m["x"]) - m.expect(m["f"]) * m.expect(m["x"]))
+
+
+def _no_push_from_padding() -> Any:
+    # E_pi[e_a - pi] = 0 for one component: A indicates the token.
+    m = symbolic.Moments("", indicators="A")
+    return m.expect(m["A"] - m.expect(m["A"]))
+
+
+def _one_length_only() -> Any:
+    import sympy
+
+    # Where R = 1 the length is h: |o| = h + (1 - R) e with any e.
+    m = symbolic.Moments("e x", indicators="R")
+    h = sympy.Symbol("h")
+    length = h + (1 - m["R"]) * m["e"]
+    return m.expect(length * m["R"] * m["x"]) - h * m.expect(m["R"] * m["x"])
+
+
+def _descent() -> Any:
+    """Minus the inner product of printed gradient and grad J at one small tree; see the negation."""
+    from types import SimpleNamespace
+
+    from flint import arb
+
+    weights = [[2, 1], [1, 1], [4, 1]]
+    logits = np.array([[[arb(w).log() for w in row] for row in weights]], dtype=object)
+    case = SimpleNamespace(logits=logits, correct=np.array([[True, True, True, False]]))
+    of_objective, _, printed = _gradients(case)
+    return -ar.total(of_objective * printed)[0]
+
+
+_steps = (
+    symbolic.softmax_rule(),
+    symbolic.identity("score function",
+                      "d E[f] = E[f x] - E[f] E[x], x = d log pi(o) = sum_t d log pi(o_t)",
+                      _score, uses=("softmax rule",),
+                      axioms=("responses are a finite set; log pi(o) is the sum over its tokens",)),
+    symbolic.identity("expected score", "E_a[grad log pi(a|s)] = 0: E[x] = 0, and padding adds nothing",
+                      _no_push_from_padding, axioms=("the tower rule over tokens",)),
+    symbolic.identity("one length", "where all right responses have length h, E[|o| R x] = h E[R x]",
+                      _one_length_only, uses=("score function", "expected score")),
+)
+
+_statement = Statement(
+    latex=r"$\nabla\,E_o\sum_{t=1}^{|o|} R(q,o) = "
+          r"E_o\sum_{t=1}^{|o|}\nabla\log\pi(o_t|q,o_{<t})\,R(q,o)$.",
+    margin=_printed,
+    relation="==",
+)
+
+ONE_LENGTH = Condition(
+    latex="all right responses have the same length h",
+    value=lambda i: one_length(i.correct, responses(TokenTree.of(i.logits))))
+
+_repaired = Statement(
+    latex=r"$E_o\sum_t\nabla\log\pi(o_t|q,o_{<t})R$ is the gradient of $E_o[R]$, for any lengths; "
+          r"of the printed objective it is $1/h$ of the gradient where all right responses have "
+          r"the length $h$.",
+    margin=lambda i: np.concatenate([
+        _repaired_residual(i),
+        np.where(one_length(i.correct, responses(TokenTree.of(i.logits)))[:, None],
+                 _times_length(i), 0 * _times_length(i))], axis=-1),
+    relation="==",
+    proof=_steps,
+)
+
+objective_gradient = Claim(
+    id="aepo.objective-gradient",
+    source="AEPO, Section 3.1 (objective and its policy gradient)",
+    title="The printed policy gradient is the gradient of the printed objective",
+    statement=_statement,
+    instances=tree_instances(tokens=(2, 2), horizon=(1, 2)),
+    repair=_repaired,
+    repair_note="without the sum over t in the objective (or for one length, up to the factor h)",
+    negation=(certify.positive(
+        "a descent direction",
+        "root (2, 1), after one token 2 (4, 1); right: 'stop' and 'go on, stop'. The printed gradient "
+        "has a negative product with grad J: minus the product", _descent),),
+    mutants=(
+        Mutant(name="up to the length factor, for any lengths",
+               statement=variant(_repaired, margin=_times_length)),
+        Mutant(name="the gradient of E[|o| R]",
+               statement=variant(_repaired, margin=_printed)),
+        Mutant(name="equal lengths make the two equal",
+               statement=variant(_statement, conditions=(ONE_LENGTH,))),
+    ),
+)

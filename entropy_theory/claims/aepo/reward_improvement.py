@@ -1,0 +1,256 @@
+r"""AEPO, section 4.2: tempered REINFORCE as "a unidirectional signal toward higher-quality behavior".
+
+The reward is p = pi(A*). The expected step d = 1_{A*} pi^T - P_T pi, P_T = pi^T(A*), moves it at the
+rate <grad p, d>. With q^T = pi^T( . | A*) and q = q^1, exactly
+
+    <grad p, d> = p P_T { (1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2 }.
+
+False as printed: for T > 1 the likeliest right answers can lose more than the others gain, and the
+reward falls, already to first order: the samples are not drawn from the policy that is improved. At
+T = 6/5 it takes a policy that is nearly done, such as (1, 6, 53) with A* = {2, 3}.
+
+Repaired (exact, any learning rate, not only to first order): p rises strictly if some action is wrong
+and T <= 1, or p |A*| sum_{A*} q^2 <= 1. The second holds at every T if there is one right answer, or
+the right answers are equally likely, or p <= 1/|A*|. In the step the wrong logits all fall, and the
+mean of d over A*, E_q d = P_T (<q, q^T> - p <q, q>), is not negative: <q, q^T> >= <q, q> for T <= 1 and
+<q, q^T> >= 1/|A*| for every T, both by Chebyshev's sum inequality; Jensen's gives E_q e^{eta d} >= 1.
+In the long run p -> 1 at any temperatures (`extension.entropy-ceiling`): the fall is transient.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    EXP_INCREASES,
+    LEARNING_RATE,
+    SUM_OF_SIGNS,
+    covariance_as_pairs,
+    unit_step,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    Step,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant, without
+
+TEMPERATURES = Scalar(
+    name="temperature", low=0.05, high=20.0, grid=(10, 4, 2, Fraction(1, 2), Fraction(6, 5))
+)
+SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+
+
+def conditional(logits: Any, chosen: Any, temperature: Any = None) -> Any:
+    """pi^T given that the action is one of ``chosen``; zero elsewhere."""
+    depth = logits - ar.largest(logits, chosen)[..., None]
+    if temperature is not None:
+        depth = depth / ar.per_action(temperature)
+    exponentials = np.where(chosen, np.exp(depth), 0 * depth)
+    return exponentials / ar.total(exponentials)[..., None]
+
+
+def reward_rate(logits: Any, correct: Any, temperature: Any) -> Any:
+    """<grad p, d> = Cov_pi(1_{A*}, d): first-order change of the reward per unit learning rate."""
+    one = 0 * logits + ar.constant(1, like=logits)
+    hit = np.where(correct, one, 0 * one)
+    return ar.covariance(ar.softmax(logits), hit, unit_step(logits, correct, temperature))
+
+
+def log_odds_change(i: Any) -> Any:
+    """Change of log(p/(1 - p)) in one step, whatever its size: log E_q e^{eta d} - log E_W e^{eta d}."""
+    step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
+    growth = np.expm1(step)
+    right = ar.total(conditional(i.logits, i.correct) * growth)
+    wrong = ar.total(conditional(i.logits, ~i.correct) * growth)
+    return np.log1p(right) - np.log1p(wrong)
+
+
+def _concentration(i: Any) -> Any:
+    """1 - p |A*| sum_{A*} q^2."""
+    one = 0 * i.logits + ar.constant(1, like=i.logits)
+    hits = ar.total(ar.softmax(i.logits), i.correct)
+    squares = ar.total(conditional(i.logits, i.correct) ** 2)
+    return 1 - hits * ar.total(one, i.correct) * squares
+
+
+KEEPS_ANSWERS = Condition(
+    latex=r"T <= 1, or p |A*| sum_{A*} q^2 <= 1",
+    value=lambda i: ar.maximum(1 - i.temperature, _concentration(i)), relation=">=",
+)
+
+
+def similar_order() -> tuple[Step, ...]:
+    """Chebyshev's sum inequality for two functions of z, both nondecreasing, under any weights."""
+    return (
+        covariance_as_pairs(),
+        smt.lemma(
+            "pair sign", "both nondecreasing in z: (f_i - f_j)(g_i - g_j) >= 0, so Cov(f, g) >= 0",
+            "zi zj fi fj gi gj",
+            lambda v: [smt.implies(v.zi <= v.zj, smt.all_of(v.fi <= v.fj, v.gi <= v.gj)),
+                       smt.implies(v.zj <= v.zi, smt.all_of(v.fj <= v.fi, v.gj <= v.gi))],
+            lambda v: (v.fi - v.fj) * (v.gi - v.gj) >= 0,
+            uses=("covariance as pairs",), axioms=(SUM_OF_SIGNS,),
+        ),
+    )
+
+
+def reward_formula() -> Step:
+    """<grad p, d> in terms of q, q^T and the wrong probabilities."""
+
+    def residual() -> Any:
+        import sympy
+
+        # Under pi, with values P = pi_a and Q = pi^T_a, A = 1_{A*}: grad p . d = E[(A - p)(A Q - P_T P)].
+        m = symbolic.Moments("P Q", indicators="A")
+        P, Q, A = m["P"], m["Q"], m["A"]
+        p, mass, G, N, V = sympy.symbols("p P_T G N V")
+        rate = m.expect((A - p) * (A * Q - mass * P)).subs({
+            m.expect(A * Q): p * mass * G,
+            m.expect(P): p * p * N + V,
+            m.expect(A * P): p * p * N,
+        })
+        return rate - p * mass * ((1 - p) * (G - p * N) + V)
+
+    return symbolic.identity(
+        "reward rate",
+        "<grad p, d> = p P_T {(1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2}", residual,
+        axioms=("(grad p)_a = pi_a (1_{A*} - p)", "pi = p q and pi^T = P_T q^T on A*"),
+    )
+
+
+def _mean_on_correct() -> Any:
+    import sympy
+
+    # Under q, with values Q = q_a and R = q^T_a: d_a = P_T R - P_T p Q.
+    m = symbolic.Moments("Q R")
+    p, mass = sympy.symbols("p P_T")
+    return m.expect(mass * m["R"] - mass * p * m["Q"]) - mass * (m.expect(m["R"]) - p * m.expect(m["Q"]))
+
+
+def ratio_covariance() -> Any:
+    """<q, q^T> - <q, q> - Cov_q(r, q), r = q^T/q with E_q r = 1; of two temperatures likewise."""
+    m = symbolic.Moments("r Q")
+    difference = m.expect(m["r"] * m["Q"]) - m.expect(m["Q"])
+    return (difference - m.covariance(m["r"], m["Q"])).subs(m.expect(m["r"]), 1)
+
+
+def _uniform_covariance() -> Any:
+    import sympy
+
+    # Under the uniform distribution on A*, E Q = E R = 1/m: <q, q^T> = m E[Q R].
+    u, size = symbolic.Moments("Q R"), sympy.Symbol("m")
+    covariance = u.covariance(u["Q"], u["R"]).subs(
+        {u.expect(u["Q"]): 1 / size, u.expect(u["R"]): 1 / size})
+    return sympy.simplify(size * u.expect(u["Q"] * u["R"]) - 1 / size - size * covariance)
+
+
+_mean_rises = smt.lemma(
+    "right answers gain on average", "E_q d = P_T (G - p N) >= 0, G = <q, q^T>, N = <q, q>",
+    "drift P G N p m cold hot T",
+    lambda v: [v.P > 0, v.N > 0, v.p > 0, v.p < 1, v.m >= 1, v.drift == v.P * (v.G - v.p * v.N),
+               smt.implies(v.T <= 1, v.cold >= 0), v.cold == v.G - v.N,
+               v.hot >= 0, v.m * v.G - 1 == v.m * v.m * v.hot,
+               smt.any_of(v.T <= 1, v.p * v.m * v.N <= 1)],
+    lambda v: v.drift >= 0,
+    uses=("mean over A*", "cold side", "hot side", "pair sign"), axioms=(EXP_INCREASES,),
+)
+
+_statement = Statement(
+    latex=r"A step on tempered samples raises the reward: $\langle\nabla p, \Delta z\rangle \ge 0$, "
+          r"for every $T$.",
+    margin=lambda i: reward_rate(i.logits, i.correct, i.temperature),
+)
+
+_repaired = Statement(
+    latex=r"If some action is wrong, and $T \le 1$ or $p\,|\mathcal A^*|\sum_{\mathcal A^*} q^2 \le 1$, "
+          r"then $p' > p$ after the expected step, for every learning rate.",
+    margin=log_odds_change,
+    relation=">",
+    conditions=(SOME_WRONG, KEEPS_ANSWERS),
+    proof=(
+        *similar_order(),
+        symbolic.identity("mean over A*", "E_q d = P_T (<q, q^T> - p <q, q>)", _mean_on_correct,
+                          axioms=("pi = p q and pi^T = P_T q^T on A*",)),
+        symbolic.identity("cold side", "<q, q^T> - <q, q> = Cov_q(q^T/q, q), and q^T/q increases in z "
+                          "for T <= 1", ratio_covariance),
+        symbolic.identity("hot side", "<q, q^T> - 1/m = m Cov_u(q, q^T), u uniform on A*, m = |A*|",
+                          _uniform_covariance),
+        _mean_rises,
+        smt.lemma(
+            "Jensen", "e^{eta d_a} >= e^mu (1 + eta d_a - mu), mu = eta E_q d >= 0; averaged over q: "
+            "E_q e^{eta d} >= e^mu >= 1", "scale y exp_y",
+            lambda v: [v.scale >= 1, v.exp_y >= 1 + v.y],
+            lambda v: v.scale * v.exp_y >= v.scale * (1 + v.y),
+            uses=("right answers gain on average",), axioms=("e^y >= 1 + y", SUM_OF_SIGNS),
+        ),
+        smt.lemma(
+            "wrong answers lose", "d_a = -P_T pi_a < 0 for a wrong action, so that e^{eta d_a} < 1",
+            "d P p eta e",
+            lambda v: [v.d == 0 - v.P * v.p, v.P > 0, v.p > 0, v.eta > 0, v.e > 0,
+                       smt.implies(v.eta * v.d < 0, v.e < 1)],
+            lambda v: smt.all_of(v.d < 0, v.e < 1),
+            axioms=("exp is increasing, e^0 = 1",),
+        ),
+        smt.lemma(
+            "assembly", "p'/(1 - p') = (p/(1 - p)) E_q e^{eta d}/E_W e^{eta d} > p/(1 - p)",
+            "right wrong right2 wrong2 up down",
+            lambda v: [v.right > 0, v.wrong > 0, v.up >= 1, v.down > 0, v.down < 1,
+                       v.right2 == v.right * v.up, v.wrong2 == v.wrong * v.down],
+            # With p = right/(right + wrong): p' > p.
+            lambda v: v.right2 * (v.right + v.wrong) > v.right * (v.right2 + v.wrong2),
+            uses=("Jensen", "wrong answers lose"),
+        ),
+    ),
+)
+
+reward_improvement = Claim(
+    id="aepo.reward-improvement",
+    source="AEPO, sections 1 and 4.2 (REINFORCE as regularization)",
+    title="REINFORCE on tempered samples improves the reward",
+    statement=_statement,
+    instances=bandit_instances(TEMPERATURES, LEARNING_RATE),
+    witnesses=(
+        {"weights": [1, 1, 6], "correct": [True, False, True], "temperature": 10, "learning_rate": 1},
+        # The smallest for three actions at the paper's own T_high = 6/5.
+        {"weights": [1, 6, 53], "correct": [False, True, True], "temperature": Fraction(6, 5),
+         "learning_rate": 1},
+    ),
+    repair=_repaired,
+    repair_note="hypothesis T <= 1, or p |A*| sum q^2 <= 1 (one right answer; equally likely ones; "
+                "p <= 1/|A*|); then for every learning rate",
+    negation=(
+        reward_formula(),
+        smt.lemma(
+            "hot limit at weights (1, 1, 6), A* = {1, 3}",
+            "as T -> inf <q, q^T> -> 1/2, and p P_T {(1 - p)(1/2 - p N) + V} < 0 with p = 7/8, "
+            "N = 37/49, V = 1/64", "rate p P N V",
+            lambda v: [8 * v.p == 7, v.P > 0, 49 * v.N == 37, 64 * v.V == 1,
+                       v.rate == v.p * v.P * ((1 - v.p) * (1 / Fraction(2) - v.p * v.N) + v.V)],
+            lambda v: v.rate < 0,
+            uses=("reward rate",),
+        ),
+    ),
+    mutants=(
+        Mutant(name="T up to 20 without the second hypothesis",
+               statement=without(_repaired, KEEPS_ANSWERS.latex)),
+        Mutant(name="p <= 9/10 instead of p |A*| sum q^2 <= 1",
+               statement=variant(_repaired, conditions=(
+                   SOME_WRONG,
+                   Condition(latex="p <= 9/10", value=lambda i: 9 - 10 * ar.total(
+                       ar.softmax(i.logits), i.correct)),
+               ))),
+        Mutant(name="reward falls",
+               statement=variant(_repaired, margin=lambda i: -log_odds_change(i))),
+    ),
+)

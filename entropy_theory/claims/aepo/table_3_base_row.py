@@ -1,0 +1,79 @@
+r"""AEPO, Table 3: the ablations' averages, and the base model's.
+
+The base model Qwen2.5-math-7B has the same seven scores as in Table 1, and there their average is 32.56;
+Table 3 prints 37.66. The mean of the scores is 32.56. Refuted by this row, repaired without it: the six
+other averages of Table 3 (four entropy targets, ablations (2) and (3)) are means of their rows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from entropy_theory.claims.aepo.table_1_averages import PRINTED as TABLE_1
+from entropy_theory.claims.aepo.table_1_averages import other_than
+from entropy_theory.claims.printed_numbers import (
+    averaged_row,
+    every_row,
+    rounding_room,
+)
+from entropy_theory.verification import Claim, Mutant, Statement, certify, listed_instances
+from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.instances import as_balls
+
+PRINTED = {
+    "Qwen2.5-math-7B": ("15.5 7.81 42.1 65.4 59.4 11.0 26.7", "37.66"),
+    "H = 0.25": ("37.9 11.3 74.4 89.4 79.8 36.0 42.2", "53.00"),
+    "H = 0.50": ("36.4 12.6 74.8 89.5 82.6 38.2 43.0", "53.87"),
+    "H = 0.75": ("33.6 15.1 77.0 89.4 79.2 37.5 42.4", "53.45"),
+    "H = 1.00": ("33.2 15.6 74.8 88.7 79.6 37.9 42.1", "53.13"),
+    "Eq. (2)": ("31.4 11.8 74.5 88.9 79.0 33.5 40.1", "51.31"),
+    "Eq. (3)": ("32.7 11.0 73.2 88.1 79.0 35.7 41.2", "51.56"),
+}
+ROWS = {name: averaged_row(k + 1, *printed) for k, (name, printed) in enumerate(PRINTED.items())}
+_BASE = "the base model's"
+_ALL_BUT_ONE = (other_than(1, _BASE),)
+
+_averages = Statement(
+    latex=r"The printed average is the mean of its row, within rounding.", margin=rounding_room,
+)
+
+_others = Statement(
+    latex=r"The printed average is the mean of its row, within rounding, but for the base model.",
+    margin=rounding_room,
+    conditions=_ALL_BUT_ONE,
+    proof=(every_row("the other six rows", "each printed average is within its rounding of the mean",
+                     tuple(ROWS.values()), rounding_room, conditions=_ALL_BUT_ONE),),
+)
+
+
+def _base_mean_in_table_1() -> object:
+    """Rounding's room at the base row as Table 1 prints it."""
+    entries, average = TABLE_1["Qwen2.5-math-7B"]
+    if entries != PRINTED["Qwen2.5-math-7B"][0]:
+        raise ValueError("the two tables print different scores for the base model")
+    return np.reshape(rounding_room(as_balls(averaged_row(1, entries, average))), -1)[0]
+
+
+table_3_base_row = Claim(
+    id="aepo.table-3-base-row",
+    source="AEPO, Table 3",
+    title="The printed averages are the means of their rows, the base model's included",
+    statement=_averages,
+    repair=_others,
+    repair_note="the base row's mean is 32.56, as in Table 1, not 37.66",
+    negation=(
+        certify.positive("the same row in Table 1", "the same seven scores have the average 32.56 "
+                         "there, and that is their mean within rounding", _base_mean_in_table_1),
+    ),
+    instances=listed_instances(tuple(ROWS.values()), "the seven rows of the table"),
+    mutants=(
+        Mutant(name="averages 0.1 higher",
+               statement=variant(_others, margin=lambda i: rounding_room(i, shift=Fraction(1, 10)))),
+        Mutant(name="averages 0.1 lower",
+               statement=variant(_others, margin=lambda i: rounding_room(i, shift=Fraction(-1, 10)))),
+        Mutant(name="the exception dropped",
+               statement=without(_others, f"the row is not {_BASE}")),
+    ),
+)

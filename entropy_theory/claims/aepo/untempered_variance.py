@@ -1,0 +1,153 @@
+r"""AEPO, Section 6.1: REINFORCE without temperature has the larger gradient variance. False.
+
+One sample a of pi^T gives the gradient g = R(a)(e_a - pi), R in {0, 1}. Its total variance is,
+exactly,
+
+    V(T) = sum_{A*} pi^T_a (1 - 2 pi_a + |pi|^2) - |1_{A*} pi^T - P_T pi|^2.
+
+Read: V(1) >= V(T) at the temperatures that AEPO uses instead. False: a higher temperature spreads
+the samples. With two actions, one of them right, V(T) is P_T (1 - P_T) times a constant, so *every*
+T > 1 has at least the variance of T = 1.
+
+Repaired: true on a solved state for T <= 1. There V(T) = 1 - |q^T|^2, which never falls as T rises:
+T_low has at most the variance of T = 1, and T_high at least.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    MEAN_VALUE,
+    TEMPERATURE,
+    covariance_is_nonnegative,
+    unit_step,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    Step,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+ALL_RIGHT = Condition(latex="A* = all actions (the state is solved)",
+                      value=lambda i: np.all(i.correct, axis=-1))
+
+
+def variance(logits: Any, correct: Any, temperature: Any = None) -> Any:
+    """V(T): total variance of one sample's gradient."""
+    pi, tempered = ar.softmax(logits), ar.softmax(logits, temperature)
+    lengths = 1 - 2 * pi + ar.per_action(ar.total(pi * pi))
+    mean = unit_step(logits, correct, temperature)
+    return ar.total(tempered * lengths, correct) - ar.total(mean * mean)
+
+
+def _untempered_is_larger(i: Any) -> Any:
+    return variance(i.logits, i.correct) - variance(i.logits, i.correct, i.temperature)
+
+
+def _spread(i: Any) -> Any:
+    """(T - 1)(|q|^2 - |q^T|^2), which is (T - 1)(V(T) - V(1)) on the face, over pairs."""
+    q, hot = ar.softmax(i.logits), ar.softmax(i.logits, i.temperature)
+    return (i.temperature - 1) * ar.total((q - hot) * (q + hot))
+
+
+def _on_the_face() -> Any:
+    import sympy
+
+    # Under q^T: q is a variable, s = |q|^2, x = q . q^T = E q, t = |q^T|^2.
+    m = symbolic.Moments("q")
+    s, t = sympy.symbols("s t")
+    x = m.expect(m["q"])
+    return m.expect(1 - 2 * m["q"] + s) - (t - 2 * x + s) - (1 - t)
+
+
+def _slope() -> Any:
+    m = symbolic.Moments("z P")  # P = q^T itself: dP/db = P (z - E z)
+    z, p = m["z"], m["P"]
+    drift = p * (z - m.expect(z))
+    return m.derivative(m.expect(p), z, {p: drift}) - 2 * m.covariance(z, p)
+
+
+def _one_right_answer() -> Any:
+    import sympy
+
+    # m = 1: P (1 - 2 pi + s) - |P (e - pi)|^2 with |e - pi|^2 = 1 - 2 pi + s.
+    mass, pi, s = sympy.symbols("P pi s")
+    length = 1 - 2 * pi + s
+    return mass * length - mass**2 * length - mass * (1 - mass) * length
+
+
+def _proof() -> tuple[Step, ...]:
+    chebyshev = covariance_is_nonnegative()
+    return (
+        symbolic.identity("variance on the face", "V(T) = 1 - |q^T|^2", _on_the_face),
+        symbolic.softmax_rule(),
+        symbolic.identity("slope", "d|q^T|^2/db = 2 Cov_{q^T}(z, q^T), b = 1/T", _slope,
+                          uses=("softmax rule",)),
+        *chebyshev,
+        smt.lemma(
+            "variance rises with T", "(T - 1)(V(T) - V(1)) >= 0, T any", "T C slope s1 sT V1 VT",
+            lambda v: [v.T > 0, v.C >= 0, v.slope == 2 * v.C, 1 - v.s1 == v.V1, 1 - v.sT == v.VT,
+                       smt.implies(smt.all_of(v.slope >= 0, v.T >= 1), v.sT <= v.s1),
+                       smt.implies(smt.all_of(v.slope >= 0, v.T <= 1), v.sT >= v.s1)],
+            lambda v: (v.T - 1) * (v.VT - v.V1) >= 0,
+            uses=("variance on the face", "slope", "C is nonnegative"),
+            axioms=("Chebyshev's inequality for z and q^T, which is ordered like z", MEAN_VALUE),
+        ),
+    )
+
+
+_statement = Statement(
+    latex=r"One-sample REINFORCE has its larger variance at $T = 1$: $V(1) \ge V(T)$.",
+    margin=_untempered_is_larger,
+)
+
+_repaired = Statement(
+    latex=r"On a solved state $V(1) \ge V(T)$ for $T \le 1$, and $V(1) \le V(T)$ for $T \ge 1$: there "
+          r"$V(T) = 1 - \|q^T\|^2$, which does not fall as $T$ rises.",
+    margin=_spread,
+    conditions=(ALL_RIGHT,),
+    proof=_proof(),
+)
+
+untempered_variance = Claim(
+    id="aepo.untempered-variance",
+    source="AEPO, Section 6.1",
+    title="Untempered REINFORCE has the larger gradient variance",
+    statement=_statement,
+    instances=bandit_instances(TEMPERATURE, actions=(2, 6)),
+    repair=_repaired,
+    repair_note="on a solved state and for T <= 1; for T >= 1 the opposite holds there",
+    negation=(
+        symbolic.identity("one right answer", "m = 1: V(T) = P_T (1 - P_T)|e - pi|^2", _one_right_answer),
+        smt.lemma(
+            "two actions", "n = 2, m = 1, T > 1: P_T lies between p and 1/2, so V(T) >= V(1)",
+            "p P length",
+            lambda v: [v.p > 0, v.p < 1, v.length > 0,
+                       smt.any_of(smt.all_of(v.p <= v.P, 2 * v.P <= 1),
+                                  smt.all_of(v.p >= v.P, 2 * v.P >= 1))],
+            lambda v: v.P * (1 - v.P) * v.length >= v.p * (1 - v.p) * v.length,
+            uses=("one right answer",),
+            axioms=("for two actions T > 1 moves P_T from p towards 1/2, and not beyond",),
+        ),
+    ),
+    mutants=(
+        Mutant(name="on the face the variance falls with T",
+               statement=variant(_repaired, margin=lambda i: -_spread(i))),
+        Mutant(name="off the face too the variance rises with T",
+               statement=variant(_repaired, conditions=(), margin=lambda i: -(i.temperature - 1)
+                                 * _untempered_is_larger(i))),
+        Mutant(name="low temperatures have more variance than T = 1",
+               statement=variant(_statement, margin=lambda i: -_untempered_is_larger(i), conditions=(
+                   Condition(latex="T < 1", value=lambda i: 1 - i.temperature),))),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Entropy Mechanism (Cui et al., arXiv 2505.22617)."""

@@ -1,0 +1,122 @@
+r"""Entropy Mechanism: the coefficients of the R-H law are algorithm-irrelevant.
+
+Read without the law: from the same start, two algorithms that have reached the same performance have the
+same entropy, here one exact policy-gradient step and the natural policy gradient. With 0/1 rewards the
+latter adds t to the right logits, which multiplies the odds R/(1 - R) by e^t and changes neither
+conditional distribution, so the t that meets a given performance is known in closed form. Refuted: the
+policy gradient changes the conditional distributions too.
+
+Repaired (exact): from a start with equal logits among the right and among the wrong answers, they have
+the same entropy, because every permutation-equivariant algorithm stays on one curve
+(``extension.symmetric-curve``). Agreement of algorithms from such starts says nothing about learning.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.entropy_mechanism.one_right_answer import (
+    failure,
+    gradient_step,
+    performance,
+)
+from entropy_theory.claims.extensions.entropy_range_at_reward import SOME_WRONG
+from entropy_theory.claims.extensions.symmetric_curve import same_curve, symmetric_start
+from entropy_theory.verification import (
+    Claim,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def _log_odds(logits: Any, correct: Any) -> Any:
+    return np.log(performance(logits, correct)) - np.log(failure(logits, correct))
+
+
+def after_policy_gradient(i: Any, start: Any) -> Any:
+    """Logits after one exact step."""
+    return start + ar.per_action(i.learning_rate) * gradient_step(start, i.correct)
+
+
+def natural_at_same_performance(i: Any, start: Any, target: Any) -> Any:
+    """Logits of the natural policy gradient from ``start`` when its performance is that of ``target``."""
+    time = ar.per_action(_log_odds(target, i.correct) - _log_odds(start, i.correct))
+    return start + np.where(i.correct, time, 0 * time)
+
+
+def _entropy_gap(i: Any, start: Any) -> Any:
+    """H under the natural gradient minus H under the policy gradient, at the same performance."""
+    target = after_policy_gradient(i, start)
+    return ar.entropy(natural_at_same_performance(i, start, target)) - ar.entropy(target)
+
+
+def _odds() -> Any:
+    """Adding t to the right logits multiplies W/S (right over wrong mass) by e^t."""
+    import sympy
+
+    right, wrong, t = sympy.symbols("W S t", positive=True)
+    moved = right * sympy.exp(t)
+    share = moved / (moved + wrong)
+    return sympy.simplify(share / (1 - share)) - sympy.exp(t) * right / wrong
+
+
+_statement = Statement(
+    latex=r"From the same start, policy gradient and natural policy gradient have the same entropy when "
+          r"they have the same performance.",
+    margin=lambda i: _entropy_gap(i, i.logits),
+    relation="==",
+    conditions=(SOME_WRONG,),
+)
+
+_repair = Statement(
+    latex=r"From a start with equal logits among the right and among the wrong answers, policy gradient "
+          r"and natural policy gradient have the same entropy when they have the same performance.",
+    margin=lambda i: _entropy_gap(i, symmetric_start(i)),
+    relation="==",
+    conditions=(SOME_WRONG,),
+    proof=(
+        *same_curve(),
+        symbolic.identity("meeting", "adding t to the right logits multiplies the odds R/(1 - R) by e^t: "
+                          "one t meets a given performance", _odds),
+        smt.lemma(
+            "assembly", "both entropies are C(R) on the one curve, at the same R",
+            "H1 H2 R1 R2 C1 C2",
+            lambda v: [v.C1 == v.H1, v.C2 == v.H2, v.R1 == v.R2,
+                       smt.implies(v.R1 == v.R2, v.C1 == v.C2)],
+            lambda v: v.H1 == v.H2,
+            uses=("on the curve", "meeting"),
+        ),
+    ),
+)
+
+algorithm_irrelevance = Claim(
+    id="entropy-mechanism.algorithm-irrelevance",
+    source="Entropy Mechanism, 'the coefficients are algorithm-irrelevant'",
+    title="Two algorithms with the same performance have the same entropy",
+    statement=_statement,
+    repair=_repair,
+    repair_note="the start is symmetric among right answers and among wrong ones",
+    instances=bandit_instances(
+        Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2))), actions=(2, 6)),
+    mutants=(
+        Mutant(name="symmetric among the wrong answers only",
+               statement=variant(_repair, margin=lambda i: _entropy_gap(
+                   i, np.where(i.correct, i.logits, i.logits[..., :1])))),
+        Mutant(name="symmetric among the right answers only",
+               statement=variant(_repair, margin=lambda i: _entropy_gap(
+                   i, np.where(i.correct, i.logits[..., :1], i.logits)))),
+        Mutant(name="after equal total steps instead of at equal performance",
+               statement=variant(_repair, margin=lambda i: ar.entropy(
+                   symmetric_start(i) + ar.per_action(i.learning_rate) * i.correct)
+                   - ar.entropy(after_policy_gradient(i, symmetric_start(i))))),
+    ),
+)

@@ -1,0 +1,210 @@
+r"""Entropy Mechanism, Clip-Cov: zeroing the gradient of high-covariance tokens raises entropy.
+
+One state, every action listed, base rule vanilla policy gradient with A = r - E r. Clip-Cov zeroes the
+score of actions with K_a = (log pi_a - mean)(A_a - mean A) in [omega_low, omega_high] (at random, up to
+a quota; what each of them adds is the same whether or not others are chosen). To first order the
+entropy change moves, relative to the base rule, by
+
+    + eta sum_{selected} pi_a A_a (c_a - C),       c_a = pi_a (log pi_a + H),
+
+and not by + eta sum pi_a K_a, which is the value for natural policy gradient. So Clip-Cov always raises
+entropy on top of natural gradient, but not on top of the rule that it is used with: a right answer with
+0 < c_a < C has K_a > 0 and raises entropy itself. With the paper's omega = (1, 5): 14 actions of
+weights 12 x 1, 3, 6, that of weight 3 right with reward 3 (the advantage has standard deviation 1.05).
+Repair: it does if no selected action has a positive advantage and c_a <= C; selected actions with a
+negative advantage always qualify.
+That is at one state. In a batch of many the means in K_a are those of the batch, c and C those of the
+state, and a negative advantage is no guarantee either: a token of probability 0.4 that is by far the
+likeliest at its state is below the mean of a confident batch. With a low advantage it is selected,
+although pushing it down raises entropy. The quantity to rank by is A_a (c_a - C).
+It is idle if the band is empty or the quota is 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.tempered_reinforce import excess
+from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
+from entropy_theory.claims.entropy_mechanism.token_contributions import (
+    SOME_IN_BAND,
+    THRESHOLD,
+    advantage,
+    at_least_c,
+    contribution_steps,
+    first_order,
+    in_band,
+    only,
+    positive_sum,
+    rare_tokens,
+    relative_log_prob,
+    score_step,
+)
+from entropy_theory.verification import (
+    GRADED_REWARD,
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    bandit_instances,
+    certify,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant, without
+
+INSTANCES = bandit_instances(THRESHOLD, actions=(2, 5), correct=False, vectors=(GRADED_REWARD,))
+
+
+def _gain(i: Any) -> Any:
+    """First-order entropy change of Clip-Cov minus that of plain policy gradient."""
+    weighted = ar.softmax(i.logits) * advantage(i)
+    return first_order(i.logits, score_step(i.logits, -only(in_band(i), weighted)))
+
+
+def _natural_gain(i: Any) -> Any:
+    """The same for natural gradient: logits of selected actions do not move."""
+    return first_order(i.logits, -only(in_band(i), advantage(i)))
+
+
+def _no_weak_right_answer(i: Any) -> Any:
+    """No selected action has A > 0 and c <= C."""
+    zero = 0 * i.logits
+    weak = in_band(i) & ar.less(zero, advantage(i)) & ~ar.less(zero, at_least_c(i))
+    return ~np.any(weak, axis=-1)
+
+
+NO_WEAK_RIGHT_ANSWER = Condition(
+    latex="every selected action with a positive advantage has c_a > C", value=_no_weak_right_answer
+)
+RIGHT_ABOVE_PERPLEXITY = Condition(
+    latex="every selected action is likelier than e^{-H}",
+    value=lambda i: ~np.any(
+        in_band(i) & ~ar.less(0 * i.logits, relative_log_prob(i)), axis=-1),
+)
+
+def _fork() -> Any:
+    """min of c - C and of K - 1 for a token of probability 2/5, the others 60 x 1/100.
+
+    Batch mean of log pi -0.36, A - mean A = -sqrt(7): one wrong answer among seven right ones.
+    """
+    from flint import arb
+
+    logits = np.array([[arb(w).log() for w in [40] + [1] * 60]], dtype=object)
+    log_prob = ar.log_softmax(logits)[0, 0]
+    product = (log_prob + arb(36) / 100) * -arb(7).sqrt()
+    return excess(logits)[0, 0].min(product - 1)
+
+
+_statement = Statement(
+    latex=r"Zeroing the score of the actions with $K_a \in [\omega_{low}, 5\omega_{low}]$ does not lower "
+          r"the first-order entropy change of vanilla policy gradient.",
+    margin=_gain,
+    conditions=(SOME_IN_BAND,),
+)
+
+_rare = rare_tokens()
+_repaired = Statement(
+    latex=r"It raises it if every selected action with a positive advantage has "
+          r"$c_a > C$, $c_a = \pi_a(\log\pi_a + H)$.",
+    margin=_gain,
+    relation=">",
+    conditions=(SOME_IN_BAND, NO_WEAK_RIGHT_ANSWER),
+    proof=(
+        *contribution_steps(),
+        _rare,
+        smt.lemma(
+            "each selected action", "pi_a A_a (c_a - C) > 0", "p d C A",
+            lambda v: [v.p > 0, v.d * v.A > 0, v.C >= 0, _rare.instance(p=v.p, d=v.d, C=v.C),
+                       smt.implies(v.A > 0, v.p * v.d > v.C)],
+            lambda v: v.p * v.A * (v.p * v.d - v.C) > 0,
+            uses=("below e^{-H}",),
+            axioms=("K_a = (log pi_a + H) A_a >= omega_low > 0",),
+        ),
+        positive_sum("assembly", "the gain is a sum of positive terms, and not empty",
+                     ("share of a set of tokens", "each selected action")),
+    ),
+)
+
+clip_cov = Claim(
+    id="entropy-mechanism.clip-cov",
+    source="Entropy Mechanism, Clip-Cov (Eqs. 10-12)",
+    title="Clip-Cov raises entropy relative to vanilla policy gradient",
+    statement=_statement,
+    instances=INSTANCES,
+    # With the paper's omega = (1, 5).
+    witnesses=({"weights": [1] * 12 + [3, 6], "reward": [0] * 12 + [3, 0], "lower": 1},),
+    repair=_repaired,
+    repair_note="hypothesis: no selected action has A_a > 0 and c_a <= C",
+    negation=(
+        *contribution_steps(),
+        smt.lemma(
+            "a likely right answer that is not likely enough",
+            "0 < c_a < C and A_a > 0: K_a > 0, and zeroing it lowers entropy, for every n",
+            "p d C A gain",
+            lambda v: [v.p > 0, v.d > 0, v.p * v.d < v.C, v.C >= 0, v.A > 0,
+                       v.gain == v.p * v.A * (v.p * v.d - v.C)],
+            lambda v: smt.all_of(v.d * v.A > 0, v.gain < 0),
+            uses=("share of a set of tokens", "C is nonnegative"),
+        ),
+        illustration(certify.positive(
+            "across states",
+            "probabilities 0.4 and 60 x 0.01, batch mean of log pi -0.36, advantage -sqrt(7): the "
+            "smaller of c - C and K - 1 for the likely token, whose push-down raises entropy",
+            _fork)),
+    ),
+    mutants=(
+        Mutant(name="the hypothesis is dropped",
+               statement=without(_repaired, NO_WEAK_RIGHT_ANSWER.latex)),
+        Mutant(name="likelier than e^{-H} is enough",
+               statement=variant(_repaired, conditions=(SOME_IN_BAND, RIGHT_ABOVE_PERPLEXITY))),
+        Mutant(name="sign of the gain flipped",
+               statement=variant(_repaired, margin=lambda i: -_gain(i))),
+    ),
+)
+
+# ---------------------------------------------------------------- natural gradient
+
+
+def _natural_share() -> Any:
+    m = symbolic.Moments("z A", indicators="B")
+    z, a, b = m["z"], m["A"], m["B"]
+    # Logit steps A and A (1 - B) of the base rule and of Clip-Cov.
+    gain = -m.covariance(z, a * (1 - b)) + m.covariance(z, a)
+    return gain - m.expect(b * (z - m.expect(z)) * a)
+
+
+_natural_statement = Statement(
+    latex=r"Leaving the logits of the actions with $K_a \in [\omega_{low}, 5\omega_{low}]$ where they "
+          r"are raises the first-order entropy change of natural policy gradient, by "
+          r"$\eta\sum\pi_a K_a$.",
+    margin=_natural_gain,
+    relation=">",
+    conditions=(SOME_IN_BAND,),
+    proof=(
+        symbolic.identity("gain", "the gain is E[1_I (log pi + H) A] = sum_I pi_a K_a",
+                          _natural_share, axioms=("log pi_a + H = z_a - zb",)),
+        smt.lemma("each selected action", "pi_a K_a > 0", "p K lower",
+                  lambda v: [v.p > 0, v.lower > 0, v.lower <= v.K], lambda v: v.p * v.K > 0),
+        positive_sum("assembly", "the gain is a sum of positive terms, and not empty",
+                     ("gain", "each selected action")),
+    ),
+)
+
+clip_cov_npg = Claim(
+    id="entropy-mechanism.clip-cov-npg",
+    source="Entropy Mechanism, Clip-Cov (Eqs. 10-12), with Theorem 2",
+    title="Clip-Cov raises entropy relative to natural policy gradient",
+    statement=_natural_statement,
+    instances=INSTANCES,
+    mutants=(
+        Mutant(name="any selection, not only positive covariances",
+               statement=variant(_natural_statement, conditions=(), margin=lambda i: first_order(
+                   i.logits, -only(np.arange(i.logits.shape[-1]) == 0, advantage(i))))),
+        Mutant(name="for plain policy gradient",
+               statement=variant(_natural_statement, margin=_gain)),
+    ),
+)

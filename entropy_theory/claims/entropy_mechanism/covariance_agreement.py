@@ -1,0 +1,162 @@
+r"""Entropy Mechanism, Theorems 1 and 2 side by side: do the two covariances agree in sign?
+
+The slides draw one picture for policy gradient (Cov(log pi, pi A), Theorem 1) and natural policy
+gradient (Cov(log pi, A), Theorem 2), and select tokens by (log pi - mean)(A - mean). Averaged over
+tokens drawn from the policy at one state that product is the covariance of Theorem 2, whatever rule is
+trained. The two can have opposite signs, so it may announce a fall where plain policy gradient raises
+entropy. Smallest examples with one right answer: weights (1, 1, 2, 3), A* = {3}; with three actions
+(1, 4, 5), A* = {2}; with graded rewards (1, 2, 4) suffices.
+
+With one right answer a* they disagree exactly if 0 < c* < C, c* = pi* (log pi* + H): it is likelier
+than e^{-H}, but not by enough. Then natural gradient lowers entropy and plain gradient raises it; the
+reverse cannot happen.
+Repair: they agree, strictly, if the reward is ordered like the policy or in the opposite order. That
+covers two actions, and one right answer that is the likeliest or the least likely.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entropy_theory.claims.aepo.tempered_reinforce import covariance_is_nonnegative
+from entropy_theory.claims.entropy_mechanism.sign_rules import (
+    BANDITS,
+    NOT_CONSTANT,
+    NOT_UNIFORM,
+    expected_reward,
+    illustration,
+    natural_covariance,
+    natural_proof,
+    pair_products,
+    plain_covariance,
+    plain_proof,
+)
+from entropy_theory.verification import Claim, Condition, Mutant, Statement, smt, symbolic
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def _agreement(i: Any) -> Any:
+    """Above zero where both covariances are positive or both negative; zero where one vanishes."""
+    plain = plain_covariance(i.logits, i.reward)
+    natural = natural_covariance(i.logits, i.reward)
+    return ar.maximum(ar.minimum(plain, natural), ar.minimum(-plain, -natural))
+
+
+def _linear_in_reward() -> Any:
+    m = symbolic.Moments("z P r")
+    z, prob, r = m["z"], m["P"], m["r"]
+
+    def plain(reward: Any) -> Any:
+        return m.covariance(z, prob * (reward - m.expect(reward)))
+
+    def natural(reward: Any) -> Any:
+        return m.covariance(z, reward - m.expect(reward))
+
+    return [plain(-r) + plain(r), natural(-r) + natural(r)]
+
+
+def _average_of_products() -> Any:
+    """E over tokens a ~ pi of (L - E L)(A - E A) against Cov(L, A), L = log pi."""
+    m = symbolic.Moments("L A")
+    log_prob, advantage = m["L"], m["A"]
+    product = (log_prob - m.expect(log_prob)) * (advantage - m.expect(advantage))
+    return m.expect(product) - m.covariance(log_prob, advantage)
+
+
+def _one_answer() -> Any:
+    """With A* = {a*}: E[1_{A*} f] = p f*, so Cov_1 = p (c* - C) and Cov_2 = p (z* - zb)."""
+    m = symbolic.Moments("z P", indicators="A")
+    z, prob, a = m["z"], m["P"], m["A"]
+    c, p = prob * (z - m.expect(z)), m.expect(a)
+    return [
+        m.covariance(z, prob * (a - p)) - (m.expect(a * c) - p * m.expect(c)),
+        m.covariance(z, a - p) - m.expect(a * (z - m.expect(z))),
+    ]
+
+
+ORDERED_EITHER_WAY = Condition(
+    latex="the reward is ordered like the policy, or in the opposite order",
+    value=lambda i: ar.maximum(ar.smallest(pair_products(i)), ar.smallest(-pair_products(i))),
+    relation=">=",
+)
+
+_statement = Statement(
+    latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ never have opposite "
+          r"signs.",
+    margin=_agreement,
+)
+
+_repaired = Statement(
+    latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ have the same sign, "
+          r"not zero, if the reward is ordered like the policy or in the opposite order.",
+    margin=_agreement,
+    relation=">",
+    conditions=(ORDERED_EITHER_WAY, NOT_UNIFORM, NOT_CONSTANT),
+    proof=(
+        *plain_proof(),
+        *(step for step in natural_proof() if step.name != "extremes"),
+        symbolic.identity("linear in the reward", "both covariances of -r are minus those of r",
+                          _linear_in_reward),
+        smt.lemma(
+            "both orders",
+            "s r is ordered like the policy for s = 1 or s = -1: s Cov_1 > 0 and s Cov_2 > 0",
+            "s plain natural plain_s natural_s",
+            lambda v: [smt.any_of(v.s == 1, v.s == -1), v.plain_s == v.s * v.plain,
+                       v.natural_s == v.s * v.natural, v.plain_s > 0, v.natural_s > 0],
+            lambda v: v.plain * v.natural > 0,
+            uses=("assembly", "natural assembly", "linear in the reward"),
+        ),
+    ),
+)
+
+covariance_agreement = Claim(
+    id="entropy-mechanism.covariance-agreement",
+    source="Entropy Mechanism, Theorems 1 and 2, and the code of Clip-Cov and KL-Cov",
+    title="The covariances of plain and natural policy gradient agree in sign",
+    statement=_statement,
+    instances=BANDITS,
+    witnesses=(
+        {"weights": [1, 4, 5], "reward": [0, 1, 0]},
+        {"weights": [1, 1, 2, 3], "reward": [0, 0, 1, 0]},
+    ),
+    repair=_repaired,
+    repair_note="hypothesis: the reward is ordered like the policy or in the opposite order",
+    negation=(
+        *covariance_is_nonnegative(),
+        symbolic.identity("one right answer", "Cov_1 = p(c* - C) and Cov_2 = p(z* - zb)", _one_answer,
+                          axioms=("E[1_{A*} f] = p f* for A* = {a*}, and p = pi*",)),
+        smt.lemma(
+            "where they disagree",
+            "with one right answer: Cov_1 < 0 < Cov_2 exactly if 0 < c* < C, and never Cov_2 <= 0 < "
+            "Cov_1",
+            "p d C plain natural",
+            lambda v: [v.p > 0, v.p < 1, v.C >= 0, v.plain == v.p * (v.p * v.d - v.C),
+                       v.natural == v.p * v.d],
+            lambda v: smt.all_of(
+                smt.implies(smt.all_of(v.p * v.d > 0, v.p * v.d < v.C),
+                            smt.all_of(v.plain < 0, v.natural > 0)),
+                smt.implies(smt.all_of(v.plain < 0, v.natural > 0),
+                            smt.all_of(v.p * v.d > 0, v.p * v.d < v.C)),
+                smt.implies(v.plain > 0, v.natural > 0),
+            ),
+            uses=("C is nonnegative", "one right answer"),
+        ),
+        illustration(symbolic.identity(
+            "what the code averages",
+            "(log pi - mean)(A - mean), averaged over tokens of one state, is Cov_pi(log pi, A)",
+            _average_of_products,
+            axioms=("tokens are drawn from pi, and their means are replaced by expectations",))),
+    ),
+    mutants=(
+        Mutant(name="the order of the rewards is dropped",
+               statement=variant(_repaired, relation=">=", conditions=(NOT_UNIFORM, NOT_CONSTANT))),
+        Mutant(name="E r > 1/2 instead",
+               statement=variant(_repaired, conditions=(
+                   Condition(latex="E r > 1/2", value=lambda i: 2 * expected_reward(i) - 1),
+                   NOT_UNIFORM, NOT_CONSTANT))),
+        Mutant(name="plain gradient has the sign of minus the natural one",
+               statement=variant(_repaired, margin=lambda i: ar.minimum(
+                   plain_covariance(i.logits, i.reward), -natural_covariance(i.logits, i.reward)))),
+    ),
+)

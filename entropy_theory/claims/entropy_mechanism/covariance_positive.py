@@ -1,0 +1,146 @@
+r"""Entropy Mechanism: "all update steps have positive average covariance", and so entropy falls.
+
+The first half of the sentence is an observation on trained language models, not a theorem: at one
+state both covariances are negative for an open set of policies, for every n. If every right answer is
+less likely than e^{-H}, the covariance is negative and the step raises entropy (hard prompts). A
+success probability above 1/2 does not help once there are two right answers, nor does a right answer
+that is strictly the likeliest.
+
+Exact for a binary reward: with c = pi (log pi + H), entropy falls iff E[c|A*] > E[c|wrong] (plain), or
+E[log pi|A*] > E[log pi|wrong] (natural policy gradient).
+Repair, for any reward: both are positive if the reward is ordered like the policy, so in particular
+if one answer is right and it is the likeliest, or if every right answer is at least as likely as every
+wrong one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.entropy_mechanism.sign_rules import (
+    BANDITS,
+    NOT_CONSTANT,
+    NOT_UNIFORM,
+    ORDERED,
+    ORDERED_LIKE_POLICY,
+    covariance_at,
+    expected_reward,
+    illustration,
+    natural_covariance,
+    natural_proof,
+    plain_covariance,
+    plain_proof,
+    rare_answers,
+)
+from entropy_theory.verification import Claim, Condition, Mutant, Statement, certify
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant, without
+
+REPAIR_NOTE = ("hypothesis: the reward is ordered like the policy (such as one right answer, the "
+               "likeliest); in general the sign is that of the sign rule")
+MOSTLY_RIGHT = Condition(latex="E r > 1/2", value=lambda i: 2 * expected_reward(i) - 1)
+LIKELIEST_IS_BEST = Condition(
+    latex="the strictly likeliest action has the largest reward",
+    value=lambda i: _likeliest_is_best(i),
+)
+
+
+def _likeliest_is_best(i: Any) -> Any:
+    top = ar.less(ar.largest(i.logits)[..., None] - 1e-3, i.logits)
+    one = np.sum(top, axis=-1) == 1
+    best = ar.total(i.reward, top) - ar.largest(i.reward)
+    return one & ~ar.less(best, 0 * best)
+
+
+def _plain(i: Any) -> Any:
+    return plain_covariance(i.logits, i.reward)
+
+
+def _natural(i: Any) -> Any:
+    return natural_covariance(i.logits, i.reward)
+
+
+def _step_raises_entropy() -> Any:
+    """H after the exact plain step of learning rate 1 minus H before, at pi = (1/4, 3/4)."""
+    from flint import arb
+
+    logits = np.array([arb(1).log(), arb(3).log()], dtype=object)
+    quarter = arb(1) / 4
+    # pi A with r = (1, 0): (1/4)(3/4) and -(3/4)(1/4).
+    step = np.array([quarter * 3 * quarter, -quarter * 3 * quarter], dtype=object)
+    return ar.entropy_change(logits, step)
+
+
+def _mutants(repaired: Statement) -> tuple[Mutant, ...]:
+    """Weaker hypotheses that do not suffice."""
+    rest = (NOT_UNIFORM, NOT_CONSTANT)
+    return (
+        Mutant(name="the order of the rewards is dropped",
+               statement=without(repaired, ORDERED_LIKE_POLICY.latex)),
+        Mutant(name="E r > 1/2 instead", statement=variant(
+            repaired, conditions=(MOSTLY_RIGHT, *rest))),
+        Mutant(name="the strictly likeliest action is best, the others in any order",
+               statement=variant(repaired, conditions=(LIKELIEST_IS_BEST, *rest))),
+    )
+
+
+_statement = Statement(
+    latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) \ge 0$: vanilla policy gradient does not raise entropy.",
+    margin=_plain,
+)
+_repaired = Statement(
+    latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) > 0$ for a reward that is ordered like the policy.",
+    margin=_plain, relation=">", conditions=ORDERED, proof=plain_proof(),
+)
+
+covariance_positive = Claim(
+    id="entropy-mechanism.covariance-positive",
+    source="Entropy Mechanism, lessons from the entropy dynamics (Table 1)",
+    title="The covariance of policy gradient is positive, so entropy falls",
+    statement=_statement,
+    instances=BANDITS,
+    repair=_repaired,
+    repair_note=REPAIR_NOTE,
+    negation=(
+        *rare_answers(natural=False),
+        illustration(certify.positive(
+            "p > 1/2", "weights (1, 2, 2), A* = {1, 2}, p = 3/5: minus the covariance",
+            lambda: -covariance_at(plain_covariance, [1, 2, 2], [1, 1, 0]))),
+        illustration(certify.positive(
+            "likeliest is right",
+            "weights (2, 2, 4, 5), A* = {1, 2, 4}, the likeliest is right: minus the covariance",
+            lambda: -covariance_at(plain_covariance, [2, 2, 4, 5], [1, 1, 0, 1]))),
+        illustration(certify.positive(
+            "a whole step", "pi = (1/4, 3/4), A* = {1}, learning rate 1: exact entropy change",
+            _step_raises_entropy)),
+    ),
+    mutants=_mutants(_repaired),
+)
+
+_natural_statement = Statement(
+    latex=r"$\mathrm{Cov}_\pi(\log\pi, A) \ge 0$: natural policy gradient does not raise entropy.",
+    margin=_natural,
+)
+_natural_repaired = Statement(
+    latex=r"$\mathrm{Cov}_\pi(\log\pi, A) > 0$ for a reward that is ordered like the policy.",
+    margin=_natural, relation=">", conditions=ORDERED, proof=natural_proof(),
+)
+
+covariance_positive_npg = Claim(
+    id="entropy-mechanism.covariance-positive-npg",
+    source="Entropy Mechanism, lessons from the entropy dynamics (Table 1), with Theorem 2",
+    title="The covariance of natural policy gradient is positive, so entropy falls",
+    statement=_natural_statement,
+    instances=BANDITS,
+    repair=_natural_repaired,
+    repair_note=REPAIR_NOTE,
+    negation=(
+        *rare_answers(natural=True),
+        illustration(certify.positive(
+            "p > 1/2", "weights (1, 2, 2), A* = {1, 2}, p = 3/5: minus the covariance",
+            lambda: -covariance_at(natural_covariance, [1, 2, 2], [1, 1, 0]))),
+    ),
+    mutants=_mutants(_natural_repaired),
+)

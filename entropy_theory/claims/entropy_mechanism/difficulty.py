@@ -1,0 +1,330 @@
+r"""Entropy Mechanism, Figure 8 (right): "easier prompts with higher accuracy has higher covariances".
+
+Read in the simplest family in which it can be exact: one right answer of probability p, n - 1 wrong
+ones that are equally likely. There, with l = log(p (n - 1)/(1 - p)),
+
+    Cov_pi(log pi, pi A) = n/(n - 1) p^2 (1 - p)^2 l,          Cov_pi(log pi, A) = p (1 - p) l.
+
+The covariance of the figure (Theorem 1, with the factor pi) is negative below chance (p < 1/n), so it
+first falls from 0, and it tends to 0 again as p -> 1. It is not monotone: for every n >= 3 it is larger
+at p = 1/2 than at p = 7/8, two of the three groups of the figure.
+Repair: it increases where (2p - 1) l <= 1/2, an interval from below chance to a peak between 1/2 and
+3/4, and decreases on either side of it; so prompts are ordered by accuracy from p = 1/n up to 1/2, and
+in the opposite order above the peak.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from entropy_theory.claims.entropy_mechanism.sign_rules import illustration, plain_covariance
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Instances,
+    Mutant,
+    Statement,
+    Step,
+    certify,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import Batch
+
+MOST_WRONG = 7
+MEAN_VALUE_THEOREM = "mean value theorem: f(p') - f(p) = f'(x)(p' - p) for an x between p and p'"
+
+# ---------------------------------------------------------------- two prompts of one family
+
+
+def _policy(n: int, gap: Any) -> Any:
+    """Logits of one right answer (the first) and n - 1 wrong ones, for each gap."""
+    return np.concatenate([np.asarray(gap)[..., None], np.zeros((*np.shape(gap), n - 1))], axis=-1)
+
+
+def _sample(generator: np.random.Generator, size: int) -> Batch:
+    n = 1 + round(math.exp(generator.uniform(0, math.log(MOST_WRONG))))
+    harder = generator.normal(0.0, 3.0, size)
+    return {"logits": _policy(n, harder), "shift": np.exp(generator.uniform(-5, 2, size))}
+
+
+def _enumerate(largest_total: int) -> Iterator[Batch]:
+    for n in range(2, largest_total):
+        pairs = [(a, b) for a in range(1, largest_total) for b in range(1, largest_total)
+                 if a + b * (n - 1) <= largest_total and math.gcd(a, b) == 1]
+        if pairs:
+            yield {
+                "weights": np.array([[a, *[b] * (n - 1)] for a, b in pairs]),
+                "shift": np.ones(len(pairs)),
+            }
+
+
+def _case(n: int, gap: float, shift: float) -> dict[str, Any]:
+    return {"logits": _policy(n, gap).tolist(), "shift": shift}
+
+
+PROMPTS = Instances(
+    strategy=st.builds(_case, st.integers(2, 6), st.floats(-6, 6, allow_subnormal=False),
+                       st.floats(1 / 64, 4)),
+    sample=_sample,
+    enumerate=_enumerate,
+    families=f"one right answer with a Gaussian logit, 1-{MOST_WRONG} equally likely wrong ones; the "
+             "easier prompt has a larger right logit",
+)
+
+
+def _reward(logits: Any) -> Any:
+    return np.arange(logits.shape[-1]) == 0
+
+
+def _covariance(logits: Any) -> Any:
+    first = _reward(logits)
+    return plain_covariance(logits, np.where(first, ar.constant(1, logits), 0 * logits))
+
+
+def _easier(i: Any) -> Any:
+    """The same prompt with the right logit raised by ``shift``."""
+    return i.logits + np.where(_reward(i.logits), ar.per_action(i.shift), 0 * i.logits)
+
+
+def _rise(i: Any) -> Any:
+    """Covariance of the easier prompt minus that of the harder one."""
+    return _covariance(_easier(i)) - _covariance(i.logits)
+
+
+def _log_odds_against_one(logits: Any) -> Any:
+    """l: log-probability of the right answer minus that of each wrong one."""
+    return logits[..., 0] - logits[..., 1]
+
+
+def _past_peak(logits: Any) -> Any:
+    """(2p - 1) l - 1/2, above zero where the covariance falls with p."""
+    p = ar.softmax(logits)[..., 0]
+    return (2 * p - 1) * _log_odds_against_one(logits) - ar.constant(1, logits) / 2
+
+
+def _on_rising_interval(i: Any) -> Any:
+    """Whether both prompts have (2p - 1) l <= 1/2."""
+    worse = ar.maximum(_past_peak(i.logits), _past_peak(_easier(i)))
+    return ~ar.less(0 * worse, worse)
+
+
+def _on_one_side_of_it(i: Any) -> Any:
+    """Whether both prompts have (2p - 1) l > 1/2, and l of the same sign."""
+    past = ar.minimum(_past_peak(i.logits), _past_peak(_easier(i)))
+    harder, easier = _log_odds_against_one(i.logits), _log_odds_against_one(_easier(i))
+    return ar.less(0 * past, past) & (ar.less(0 * past, harder) | ar.less(easier, 0 * past))
+
+
+def _rise_or_fall(i: Any) -> Any:
+    """The rise on the rising interval, the fall on either side of it."""
+    return np.where(_on_rising_interval(i), _rise(i), -_rise(i))
+
+
+SAME_BRANCH = Condition(
+    latex=r"both prompts lie on the interval $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, or both on "
+          "the same side of it",
+    value=lambda i: _on_rising_interval(i) | _on_one_side_of_it(i),
+)
+ABOVE_CHANCE = Condition(
+    latex="p >= 1/n at both prompts", value=lambda i: _log_odds_against_one(i.logits), relation=">="
+)
+BEFORE_A_LATER_PEAK = Condition(
+    latex=r"$(2p-1)\log\frac{p(n-1)}{1-p} \le 1$ at both prompts",
+    value=lambda i: ar.constant(1, i.logits) / 2 - ar.maximum(
+        _past_peak(i.logits), _past_peak(_easier(i))),
+    relation=">=",
+)
+
+# ---------------------------------------------------------------- proof
+
+
+def _closed_form() -> Any:
+    """The two groups written out: E[f] = p f(right) + (1 - p) f(wrong), k = n - 1 wrong answers."""
+    import sympy
+
+    p, k, right, wrong = sympy.symbols("p k log_right log_wrong")
+    each = (1 - p) / k
+
+    def mean(at_right: Any, at_wrong: Any) -> Any:
+        return p * at_right + (1 - p) * at_wrong
+
+    center = mean(right, wrong)
+    c_right, c_wrong = p * (right - center), each * (wrong - center)
+    covariance = mean((1 - p) * c_right, (0 - p) * c_wrong)
+    natural = mean((1 - p) * (right - center), (0 - p) * (wrong - center))
+    gap = right - wrong
+    return [
+        sympy.cancel(covariance - (k + 1) / k * p**2 * (1 - p) ** 2 * gap),
+        sympy.expand(natural - p * (1 - p) * gap),
+    ]
+
+
+def _slope() -> Any:
+    import sympy
+
+    p, k = sympy.symbols("p k", positive=True)
+    gap = sympy.log(p) + sympy.log(k) - sympy.log(1 - p)
+    value = p**2 * (1 - p) ** 2 * gap
+    return sympy.diff(value, p) - p * (1 - p) * (1 - 2 * (2 * p - 1) * gap)
+
+
+def _slope_of_peak_function() -> Any:
+    import sympy
+
+    p, k = sympy.symbols("p k", positive=True)
+    gap = sympy.log(p) + sympy.log(k) - sympy.log(1 - p)
+    return [
+        sympy.diff((2 * p - 1) * gap, p) - (2 * gap + (2 * p - 1) / (p * (1 - p))),
+        sympy.diff(gap, p) - 1 / (p * (1 - p)),
+    ]
+
+
+def _peak_is_below_three_quarters() -> Any:
+    from flint import arb
+
+    return arb(3).log() / 2 - arb(1) / 2
+
+
+def _half_against_seven_eighths() -> Any:
+    """(Cov(1/2) - Cov(7/8)) (n-1)/n at n = 3, where l = log 2 and log 14."""
+    from flint import arb
+
+    return (arb(1) / 16) * arb(2).log() - (arb(49) / 4096) * arb(14).log()
+
+
+def _limits() -> Any:
+    import sympy
+
+    p, k = sympy.symbols("p k", positive=True)
+    value = p**2 * (1 - p) ** 2 * (sympy.log(p) + sympy.log(k) - sympy.log(1 - p))
+    return [sympy.limit(value, p, 1, "-"), sympy.limit(value, p, 0, "+")]
+
+
+def _proof() -> tuple[Step, ...]:
+    return (
+        symbolic.identity(
+            "closed form", "Cov(log pi, pi A) = n/(n-1) p^2 (1-p)^2 l, and Cov(log pi, A) = p(1-p) l",
+            _closed_form, axioms=("l = log pi(right) - log pi(wrong) = log(p(n-1)/(1-p))",),
+        ),
+        symbolic.identity("slope", "d/dp [p^2 (1-p)^2 l] = p(1-p)(1 - 2(2p-1) l)", _slope,
+                          uses=("closed form",)),
+        symbolic.identity(
+            "slope of (2p-1) l", "d/dp [(2p-1) l] = 2 l + (2p-1)/(p(1-p)), and dl/dp = 1/(p(1-p))",
+            _slope_of_peak_function),
+        smt.lemma(
+            "(2p-1) l turns once", "(2p-1) l falls where l < 0 and p < 1/2, rises where l > 0 and "
+            "p > 1/2", "p l slope_times",
+            lambda v: [v.p > 0, v.p < 1,
+                       v.slope_times == 2 * v.l * v.p * (1 - v.p) + (2 * v.p - 1)],
+            lambda v: smt.all_of(
+                smt.implies(smt.all_of(v.l < 0, 2 * v.p < 1), v.slope_times < 0),
+                smt.implies(smt.all_of(v.l > 0, 2 * v.p > 1), v.slope_times > 0)),
+            uses=("slope of (2p-1) l",),
+        ),
+        smt.lemma(
+            "between two points",
+            "(2p-1) l <= 1/2 at p and p' gives (2x-1) l(x) < 1/2 at every x between: outside "
+            "[1/n, 1/2] it is strictly monotone on the way to p or p', inside it is <= 0",
+            "x l g left right",
+            lambda v: [
+                v.x > 0, v.x < 1, v.g == (2 * v.x - 1) * v.l,
+                smt.implies(2 * v.x > 1, v.l > 0), smt.implies(v.l < 0, 2 * v.x < 1),
+                # Falling below chance, rising above one half; left and right: the values at p, p'.
+                smt.implies(smt.all_of(v.l < 0, 2 * v.x < 1), v.g < v.left),
+                smt.implies(smt.all_of(v.l > 0, 2 * v.x > 1), v.g < v.right),
+            ],
+            lambda v: smt.implies(smt.all_of(2 * v.left <= 1, 2 * v.right <= 1), 2 * v.g < 1),
+            uses=("(2p-1) l turns once",),
+            axioms=("l < 0 exactly for p < 1/n, where l increases to 0; n >= 2",
+                    "a function with negative (positive) derivative on an interval falls (rises)"),
+        ),
+        smt.lemma(
+            "on one side", "(2p-1) l > 1/2 at p and p', both below 1/n or both above 1/2, gives "
+            "(2x-1) l(x) > 1/2 between",
+            "below g left right",
+            lambda v: [
+                2 * v.left > 1, 2 * v.right > 1, smt.any_of(v.below == 0, v.below == 1),
+                smt.implies(v.below == 1, v.g > v.right), smt.implies(v.below == 0, v.g > v.left),
+            ],
+            lambda v: 2 * v.g > 1,
+            uses=("(2p-1) l turns once",),
+            axioms=("(2p-1) l > 1/2 > 0 has p < 1/n or p > 1/2",),
+        ),
+        certify.positive(
+            "ends of the interval", "(2p-1) l - 1/2 at p = 3/4 for n = 2, and l increases with n; at "
+            "p = 1/n and at p = 1/2 the function is 0 < 1/2", _peak_is_below_three_quarters),
+        smt.lemma(
+            "assembly", "Cov(p') - Cov(p) = slope(x)(p' - p), > 0 on the interval, < 0 beside it",
+            "x g rise width factor",
+            lambda v: [v.x > 0, v.x < 1, v.width > 0, v.factor > 1,
+                       v.rise == v.factor * (v.x * (1 - v.x) * (1 - 2 * v.g)) * v.width],
+            lambda v: smt.all_of(smt.implies(2 * v.g < 1, v.rise > 0),
+                                 smt.implies(2 * v.g > 1, v.rise < 0)),
+            uses=("slope", "between two points", "on one side", "ends of the interval"),
+            axioms=(MEAN_VALUE_THEOREM,),
+        ),
+    )
+
+
+_statement = Statement(
+    latex=r"One right answer of probability $p$, the others equally likely: "
+          r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ does not fall as $p$ rises.",
+    margin=_rise,
+)
+
+_repaired = Statement(
+    latex=r"It rises with $p$ where $(2p-1)\log\frac{p(n-1)}{1-p} \le \frac12$, an interval that "
+          r"begins below $p = \frac1n$ and ends between $\frac12$ and $\frac34$; it falls with $p$ on "
+          r"either side.",
+    margin=_rise_or_fall,
+    relation=">",
+    conditions=(SAME_BRANCH,),
+    proof=_proof(),
+)
+
+
+difficulty = Claim(
+    id="entropy-mechanism.difficulty",
+    source="Entropy Mechanism, Figure 8 (right)",
+    title="Easier prompts have a larger covariance",
+    statement=_statement,
+    instances=PROMPTS,
+    # From p = 1/2 to p = 0.88, about the middle and the easiest group of the figure.
+    witnesses=({"weights": [2, 1, 1], "shift": 2},),
+    repair=_repaired,
+    repair_note="only up to a peak between p = 1/2 and p = 3/4, and from a point below chance 1/n on; "
+                "beside that interval the order is reversed",
+    negation=(
+        symbolic.identity("closed form", "Cov(log pi, pi A) = n/(n-1) p^2 (1-p)^2 l",
+                          lambda: _closed_form()[:1],
+                          axioms=("l = log pi(right) - log pi(wrong) = log(p(n-1)/(1-p))",)),
+        certify.positive("n = 3", "Cov at p = 1/2 minus Cov at p = 7/8, times (n-1)/n, for n = 3",
+                         _half_against_seven_eighths, uses=("closed form",)),
+        smt.lemma(
+            "every n >= 3", "Cov(1/2) > Cov(7/8): the difference increases with log(n - 1)",
+            "log_2 log_7 log_k difference",
+            lambda v: [v.log_k >= v.log_2, v.log_2 > 0,
+                       256 * v.log_2 - 49 * (v.log_7 + v.log_2) > 0,
+                       4096 * v.difference == 256 * v.log_k - 49 * (v.log_7 + v.log_k)],
+            lambda v: v.difference > 0,
+            uses=("closed form", "n = 3"),
+        ),
+        illustration(symbolic.identity("far end", "p^2 (1-p)^2 l -> 0 as p -> 1 and as p -> 0",
+                                       _limits)),
+    ),
+    mutants=(
+        Mutant(name="no bound on p", statement=variant(_repaired, margin=_rise, conditions=())),
+        Mutant(name="it rises wherever p is above chance",
+               statement=variant(_repaired, margin=_rise, conditions=(ABOVE_CHANCE,))),
+        Mutant(name="the peak is at (2p-1) l = 1",
+               statement=variant(_repaired, margin=_rise, conditions=(BEFORE_A_LATER_PEAK,))),
+    ),
+)

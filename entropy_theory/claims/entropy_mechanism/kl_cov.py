@@ -1,0 +1,304 @@
+r"""Entropy Mechanism, KL-Cov: penalizing the high-covariance tokens by their KL raises entropy.
+
+One state; tokens were sampled from pi_old, the policy is now pi, r_a = pi_a / pi_old_a. The code adds
+beta |log r_a| to the loss of the selected actions (largest K_a = (log pi_a - mean)(A_a - mean), means
+over pi_old), which scores them with -beta sign(log r_a) and changes the first-order entropy change by
+
+    + eta beta sum_{selected} pi_old_a sign(log r_a) (c_a - C),     c_a = pi_a (log pi_a + H).
+
+That is: it undoes part of what has happened since pi_old. It raises entropy where a selected action has
+become likelier with c_a > C or rarer with c_a < C, and lowers it otherwise: again a right answer with
+0 < c_a < C is the counterexample, after a single step of plain policy gradient already.
+Repair: it raises entropy if each selected action has become likelier and has c_a > C, or has become
+rarer and is below e^{-H}.
+
+On-policy (`kl-cov-on-policy`): with one update per rollout pi = pi_old, and KL-Cov is the base rule. The
+gradient of the KL divergence (Eq. 14) at its minimum is zero; the code's |log r| has a kink at r = 1,
+where automatic differentiation takes 0. It acts from the second mini-batch of a rollout on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from entropy_theory import strategies
+from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
+from entropy_theory.claims.entropy_mechanism.token_contributions import (
+    at_least_c,
+    contribution_steps,
+    first_order,
+    only,
+    positive_sum,
+    rare_tokens,
+    relative_log_prob,
+    score_step,
+    some,
+    token_covariance,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    Vector,
+    bandit_instances,
+    certify,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant, without
+
+THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)))
+DRIFT = Vector(name="drift", low=-2.0, high=2.0, grid=(0, 1))
+REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1))
+
+
+def _sharpened(case: dict[str, Any]) -> dict[str, Any]:
+    """The same policy where its first likeliest action alone is right and has gained."""
+    top = [float(a == int(np.argmax(case["logits"]))) for a in range(len(case["logits"]))]
+    return {**case, "drift": top, "reward": top}
+
+
+# Few values each, which Hypothesis shrinks fast.
+_few_values = strategies.bandits(
+    actions=(2, 4), with_correct=False, exact=True,
+    vectors={"drift": st.sampled_from((0.0, 1.0, -1.0)), "reward": st.sampled_from((0.0, 1.0))},
+    lower=st.sampled_from(THRESHOLD.grid),
+)
+INSTANCES = dataclasses.replace(
+    bandit_instances(THRESHOLD, actions=(2, 4), correct=False, vectors=(DRIFT, REWARD)),
+    strategy=st.one_of(_few_values, _few_values.map(_sharpened)),
+)
+
+
+def _old_policy(i: Any) -> Any:
+    """pi_old: the logits have drifted by ``drift`` since."""
+    return ar.softmax(i.logits - i.drift)
+
+
+def _log_ratio(i: Any) -> Any:
+    """log(pi / pi_old), up to rounding."""
+    return ar.log_softmax(i.logits) - ar.log_softmax(i.logits - i.drift)
+
+
+def _advantage(i: Any) -> Any:
+    """r - E_old r."""
+    return i.reward - ar.per_action(ar.mean(_old_policy(i), i.reward))
+
+
+def _selected(i: Any) -> Any:
+    """Actions with K >= omega_low; a rank is a threshold."""
+    center = ar.per_action(ar.mean(_old_policy(i), i.logits))
+    return ~ar.less((i.logits - center) * _advantage(i), ar.per_action(i.lower))
+
+
+def _sign(values: Any) -> Any:
+    zero = 0 * values
+    one = zero + ar.constant(1, like=values)
+    return np.where(ar.less(zero, values), one, zero) - np.where(ar.less(values, zero), one, zero)
+
+
+def _gain(i: Any) -> Any:
+    """First-order entropy change that the penalty adds, per eta beta."""
+    score = -_sign(_log_ratio(i)) * _old_policy(i)
+    return first_order(i.logits, score_step(i.logits, only(_selected(i), score)))
+
+
+def _likelier_and_above(i: Any) -> Any:
+    zero = 0 * i.logits
+    return ar.less(zero, _log_ratio(i)) & ar.less(zero, at_least_c(i))
+
+
+def _rarer_and_below(i: Any) -> Any:
+    zero = 0 * i.logits
+    return ar.less(_log_ratio(i), zero) & ar.less(relative_log_prob(i), zero)
+
+
+SOME_SELECTED = some(_selected, r"some action is selected")
+UNDOING_RAISES = Condition(
+    latex="each selected action has become likelier and has c_a > C, or has become rarer and has "
+          "pi_a < e^{-H}",
+    value=lambda i: np.all(~_selected(i) | _likelier_and_above(i) | _rarer_and_below(i), axis=-1),
+)
+MOVED_AS_REWARDED = Condition(
+    latex="each selected action has moved in the direction of its advantage",
+    value=lambda i: ~np.any(
+        _selected(i) & ~ar.less(0 * i.logits, _log_ratio(i) * _advantage(i)), axis=-1),
+)
+
+_statement = Statement(
+    latex=r"The penalty $\beta|\log r_a|$ on the actions with the largest covariance does not lower the "
+          r"first-order entropy change.",
+    margin=_gain,
+    conditions=(SOME_SELECTED,),
+)
+
+_rare = rare_tokens()
+_repaired = Statement(
+    latex=r"It raises it if each selected action has become likelier and has $c_a > C$, or has become "
+          r"rarer and has $\pi_a < e^{-H}$.",
+    margin=_gain,
+    relation=">",
+    conditions=(SOME_SELECTED, UNDOING_RAISES),
+    proof=(
+        *contribution_steps(),
+        _rare,
+        smt.lemma(
+            "each selected action", "its score -sign(log r_a) adds w_a sign(log r_a) (c_a - C) > 0",
+            "w p d C s",
+            lambda v: [
+                v.w > 0, v.p > 0, v.C >= 0, _rare.instance(p=v.p, d=v.d, C=v.C),
+                smt.any_of(smt.all_of(v.s == 1, v.p * v.d > v.C), smt.all_of(v.s == -1, v.d < 0)),
+            ],
+            lambda v: -(v.w * -v.s * (v.p * v.d - v.C)) > 0,
+            uses=("below e^{-H}", "share of a set of tokens"),
+            axioms=("the derivative of |log r| in log pi_a is sign(log r)",
+                    "the share holds with w_a s_a / pi_a for s_a: tokens are sampled with w = pi_old"),
+        ),
+        positive_sum("assembly", "the gain is a sum of positive terms, and not empty",
+                     ("each selected action",)),
+    ),
+)
+
+
+def _after_one_step() -> Any:
+    """Minus the gain on the top action, after one plain step with learning rate 1/4."""
+    from types import SimpleNamespace
+
+    from flint import arb
+
+    old = np.array([[arb(w).log() for w in (1, 1, 2, 3)]], dtype=object)
+    reward = np.array([[arb(1), arb(1), arb(1), arb(0)]], dtype=object)
+    probabilities = ar.softmax(old)
+    step = (probabilities / 4) * (reward - ar.per_action(ar.mean(probabilities, reward)))
+    # Only action 3 has a positive covariance, so it is the top one; K > 1/1000.
+    i = SimpleNamespace(logits=old + step, drift=step, reward=reward,
+                        lower=np.array([arb(1) / 1000], dtype=object))
+    if list(_selected(i)[0]) != [False, False, True, False]:
+        raise ValueError("the top action should be the third")
+    return -_gain(i)[0]
+
+
+kl_cov = Claim(
+    id="entropy-mechanism.kl-cov",
+    source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded",
+    title="KL-Cov raises entropy relative to its base rule",
+    statement=_statement,
+    instances=INSTANCES,
+    repair=_repaired,
+    repair_note="hypothesis: each selected action has become likelier with c_a > C, or rarer and is "
+                "below e^{-H}",
+    negation=(
+        *contribution_steps(),
+        smt.lemma(
+            "the wrong side of C",
+            "a selected action that has become likelier with c_a < C, or rarer with c_a > C, adds a "
+            "negative share, for every n",
+            "w c C s",
+            lambda v: [v.w > 0, v.C >= 0, smt.any_of(smt.all_of(v.s == 1, v.c < v.C),
+                                                     smt.all_of(v.s == -1, v.c > v.C))],
+            lambda v: -(v.w * -v.s * (v.c - v.C)) < 0,
+            uses=("share of a set of tokens", "C is nonnegative"),
+        ),
+        illustration(certify.positive(
+            "after one step", "weights (1, 1, 2, 3), A* = {1, 2, 3}, one plain step of learning rate "
+            "1/4: action 3 is the one of positive covariance; minus the gain of its penalty",
+            _after_one_step)),
+    ),
+    mutants=(
+        Mutant(name="the hypothesis is dropped", statement=without(_repaired, UNDOING_RAISES.latex)),
+        Mutant(name="moved in the direction of the advantage is enough",
+               statement=variant(_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
+        Mutant(name="sign of the penalty flipped",
+               statement=variant(_repaired, margin=lambda i: -_gain(i))),
+    ),
+)
+
+# ---------------------------------------------------------------- on-policy
+
+
+def _divergence_step(i: Any, weighted: Any) -> Any:
+    """Logit step of -sum_{selected} w KL(pi_old || pi), per beta: (sum w)(pi_old - pi)."""
+    return ar.per_action(ar.total(only(_on_policy_selected(i), weighted))) * (
+        ar.softmax(i.logits + ar.per_action(i.shift)) - ar.softmax(i.logits))
+
+
+def _on_policy_selected(i: Any) -> Any:
+    return ~ar.less(token_covariance(i), ar.per_action(i.lower))
+
+
+def _extra_step(i: Any) -> Any:
+    """What KL-Cov adds to the logit step if pi_old has the logits of pi, up to a constant."""
+    return _divergence_step(i, ar.softmax(i.logits))
+
+
+def _log_ratio_penalty(i: Any) -> Any:
+    """The same for a penalty log(pi_old / pi) without the absolute value (k1)."""
+    return score_step(i.logits, only(_on_policy_selected(i), ar.softmax(i.logits)))
+
+
+def _half_drift(i: Any) -> Any:
+    """The same if the first logit has moved by 1/2 since the rollout."""
+    first = np.arange(i.logits.shape[-1]) == 0
+    moved = i.logits + np.where(first, ar.constant(1, i.logits) / 2, 0 * i.logits)
+    return ar.softmax(i.logits) - ar.softmax(moved)
+
+
+def _slope_of_divergence() -> list[Any]:
+    """d/dt KL(q || pi) along dz/dt = x, with Q = q / pi and KL = E_pi[Q log Q]."""
+    m = symbolic.Moments("x Q l")
+    x, q, log_q = m["x"], m["Q"], m["l"]
+    drift = x - m.expect(x)
+    slope = m.derivative(m.expect(q * log_q), x, {q: -q * drift, log_q: -drift})
+    return [slope + m.expect(q * drift)]
+
+
+def _at_the_minimum() -> Any:
+    m = symbolic.Moments("x")
+    return m.expect(m["x"] - m.expect(m["x"]))
+
+
+_inert = Statement(
+    latex=r"Strictly on-policy ($\pi = \pi_{old}$) the penalty $\beta\,\mathrm{KL}(\pi_{old}\|\pi)$ of "
+          r"KL-Cov adds nothing to the logit step.",
+    margin=_extra_step,
+    relation="==",
+    proof=(
+        symbolic.softmax_rule(),
+        symbolic.identity("slope of the divergence",
+                          "d/dt KL(q || pi) = -E_pi[Q (x - E x)] along dz/dt = x, Q = q/pi",
+                          _slope_of_divergence, uses=("softmax rule",)),
+        illustration(smt.lemma(
+            "absolute value", "|h| = |-h|: the symmetric derivative of |log r| at r = 1 is 0",
+            "h plus minus",
+            lambda v: [smt.any_of(smt.all_of(v.h >= 0, v.plus == v.h, v.minus == v.h),
+                                  smt.all_of(v.h < 0, v.plus == -v.h, v.minus == -v.h))],
+            lambda v: v.plus - v.minus == 0,
+            axioms=("automatic differentiation takes sign(0) = 0",))),
+        symbolic.identity("at the minimum", "for Q = 1 the slope is -E[x - E x] = 0 in every direction",
+                          _at_the_minimum, uses=("slope of the divergence",)),
+    ),
+)
+
+kl_cov_on_policy = Claim(
+    id="entropy-mechanism.kl-cov-on-policy",
+    source="Entropy Mechanism, KL-Cov (Eqs. 13, 14), strictly on-policy",
+    title="With one update per rollout KL-Cov is its base rule",
+    statement=_inert,
+    instances=bandit_instances(
+        THRESHOLD, Scalar(name="shift", low=0.01, high=4.0, grid=(1,)),
+        actions=(2, 5), correct=False, vectors=(REWARD,)),
+    mutants=(
+        Mutant(name="penalty log(pi_old / pi) without the absolute value",
+               statement=variant(_inert, margin=_log_ratio_penalty)),
+        Mutant(name="the policy has moved since the rollout",
+               statement=variant(_inert, margin=_half_drift)),
+    ),
+)

@@ -1,0 +1,86 @@
+r"""Entropy Mechanism, Lemma 3: the advantage has mean zero under the policy, E_{a~pi}[A(s, a)] = 0.
+
+A = Q - V with V(s) = E[R | s] and Q(s, a) = E[R | s, a], both expectations over the responses that
+pass through s. Exact at every state of every token tree, for any reward of responses. It is the law of
+total expectation: V = E_pi Q. It needs the policy's own value as the baseline and the policy's own
+probabilities as weights: the mutants drop one or the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entropy_theory.claims.entropy_mechanism.tree_rates import reward_through, trees
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import Claim, Mutant, Statement, symbolic
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def _values(i: Any) -> tuple[Any, Any]:
+    """(V [B, states], Q [B, states, tokens]) from the responses that pass through."""
+    tree = TokenTree.of(i.logits)
+    p = ar.softmax(i.logits)
+    visits = tree.visitation(p)
+    through = reward_through(i.logits, i.reward)
+    return ar.total(through) / visits, through / (visits[..., None] * p)
+
+
+def _mean_advantage(i: Any, weights: Any = None, baseline: Any = None) -> Any:
+    values, action_values = _values(i)
+    p = ar.softmax(i.logits) if weights is None else weights
+    return ar.total(p * (action_values - (values if baseline is None else baseline)[..., None]))
+
+
+def _uniform(i: Any) -> Any:
+    return 0 * i.logits + ar.constant(1, like=i.logits) / i.logits.shape[-1]
+
+
+def _total_expectation() -> Any:
+    import sympy
+
+    # V sums pi(y|s) R(y) with pi(y|s) = pi(a|s) pi(y|s, a): for one response y after each token,
+    # m is pi(y|s, a) R(y), and Q(s, a) is the sum of m over these responses.
+    m = symbolic.Moments("m1 m2")
+    value = m.expect(m["m1"]) + m.expect(m["m2"])
+    action_value = m["m1"] + m["m2"]
+    v = sympy.Symbol("V")
+    return m.expect(action_value - v).subs(v, value)
+
+
+def _centered() -> Any:
+    m = symbolic.Moments("Q")
+    return m.expect(m["Q"] - m.expect(m["Q"]))
+
+
+_statement = Statement(
+    latex=r"$\mathbb E_{a\sim\pi(\cdot|s)}[A(s,a)] = 0$ at every state, with $A = Q - V$, "
+          r"$V(s) = \mathbb E[R|s]$, $Q(s,a) = \mathbb E[R|s,a]$.",
+    margin=_mean_advantage,
+    relation="==",
+    proof=(
+        symbolic.identity(
+            "total expectation", "V = E_a[Q], as pi(y|s) = pi(a|s) pi(y|s, a)", _total_expectation,
+            axioms=("the sum over responses is the sum over a first token of sums over the rest",),
+        ),
+        symbolic.identity("mean zero", "E[Q - E Q] = 0", _centered, uses=("total expectation",)),
+    ),
+)
+
+lemma_3 = Claim(
+    id="entropy-mechanism.lemma-3",
+    source="Entropy Mechanism, Lemma 3 (Appendix B)",
+    title="The advantage has mean zero",
+    statement=_statement,
+    instances=trees(reward="graded"),
+    mutants=(
+        Mutant(name="mean over tokens instead of over the policy",
+               statement=variant(_statement, margin=lambda i: _mean_advantage(i, _uniform(i)))),
+        Mutant(name="the value of the prompt as the baseline of every state",
+               statement=variant(_statement, margin=lambda i: _mean_advantage(
+                   i, baseline=_values(i)[0][..., :1] + 0 * _values(i)[0]))),
+        Mutant(name="mean reward of the tokens as the baseline",
+               statement=variant(_statement, margin=lambda i: _mean_advantage(
+                   i, baseline=ar.total(_uniform(i) * _values(i)[1])))),
+    ),
+)

@@ -1,0 +1,258 @@
+r"""Entropy Mechanism, as reviewed: once entropy is near zero, performance rises no further.
+
+The review names what would settle the bottleneck: a run whose performance "continues to rise
+substantially after entropy has fallen near zero". Read for one prompt with graded rewards in [0, 1] under
+the exact natural policy gradient, whose k steps of size eta add t r to the logits, t = k eta: if entropy
+was at least 1/2 and has fallen to 1/20 or less, no later performance is more than 1/10 above the present
+one. Refuted: weights (1, 100000, 100000), rewards (1, 1/2, 0). The policy settles on the second action
+(t = 12: H = 0.043, R = 0.50), then on the first (t = 40: R = 0.9999). The experiments show the same for
+the policy gradient and for prompts with 0/1 rewards, in a mixture.
+
+Repaired (exact, any n, tight at two equal actions): not a ceiling but a speed limit. Under the natural
+policy gradient dR/dt = Var_pi(r), under the policy gradient dR/dt = E[pi (r - R)^2] <= Var_pi(r), and
+
+    Var_pi(r) <= H / (4 log 2).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from entropy_theory import policy
+from entropy_theory.claims.entropy_mechanism.one_right_answer import ENTROPY_AXIOM, chain_rule
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    Step,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.instances import GRADED_REWARD
+
+
+def _settling(case: dict[str, Any]) -> dict[str, Any]:
+    """The same policy with one rewarded action and time enough to settle on it."""
+    return {**case, "reward": [1.0] + [0.0] * (len(case["reward"]) - 1), "time": 12.0}
+
+
+_any_reward = bandit_instances(
+    Scalar(name="time", low=1.0, high=40.0, grid=(12,)),
+    Scalar(name="extra", low=1.0, high=80.0, grid=(28,)),
+    actions=(2, 5), correct=False, vectors=(GRADED_REWARD,),
+)
+INSTANCES = dataclasses.replace(
+    _any_reward, strategy=st.one_of(_any_reward.strategy, _any_reward.strategy.map(_settling)))
+
+
+def _after(i: Any, time: Any) -> Any:
+    """Logits of the natural policy gradient after a total step size ``time``."""
+    return i.logits + ar.per_action(time) * i.reward
+
+
+def _mean_reward(i: Any, logits: Any) -> Any:
+    return ar.mean(ar.softmax(logits), i.reward)
+
+
+def _later_gain(i: Any) -> Any:
+    """1/10 minus what performance gains between ``time`` and ``time + extra``."""
+    later = _mean_reward(i, _after(i, i.time + i.extra))
+    return ar.constant(1, like=i.logits) / 10 - (later - _mean_reward(i, _after(i, i.time)))
+
+
+def _variance(i: Any) -> Any:
+    return ar.covariance(ar.softmax(i.logits), i.reward, i.reward)
+
+
+def _speed_room(i: Any, factor: int = 4) -> Any:
+    """H - 4 log 2 Var(r)."""
+    return ar.entropy(i.logits) - factor * ar.log_of(2, like=i.logits) * _variance(i)
+
+
+# ------------------------------------------------------------------ proof of the repair
+
+
+def _rates() -> list[Any]:
+    """dE[r]/dt along dz/dt = r - R and along dz/dt = pi (r - R); P is pi as a function of the action."""
+    m = symbolic.Moments("r P")
+    r, mean = m["r"], m.expect(m["r"])
+    natural = m.derivative(mean, r - mean, {}) - m.covariance(r, r)
+    plain = m.derivative(mean, m["P"] * (r - mean), {}) - m.expect(m["P"] * (r - mean) ** 2)
+    return [natural, plain]
+
+
+def _convexity() -> Any:
+    """d^2/ds^2 Var(r + s d) = 2 Var(d)."""
+    import sympy
+
+    m, s = symbolic.Moments("r d"), sympy.Symbol("s")
+    moved = m["r"] + s * m["d"]
+    return sympy.diff(m.covariance(moved, moved), s, 2) - 2 * m.covariance(m["d"], m["d"])
+
+
+def _binary_variance() -> Any:
+    """Var of a reward with values 0 and 1 is p (1 - p)."""
+    m = symbolic.Moments("", indicators="A")
+    return m.covariance(m["A"], m["A"]) - m.expect(m["A"]) * (1 - m.expect(m["A"]))
+
+
+def _gap_function() -> list[Any]:
+    """f = h(p) - 4 log 2 p (1 - p): f(1/2) = f'(1/2) = 0, f'' = 8 log 2 - 1/(p (1 - p))."""
+    import sympy
+
+    p = sympy.Symbol("p", positive=True)
+    f = -p * sympy.log(p) - (1 - p) * sympy.log(1 - p) - 4 * sympy.log(2) * p * (1 - p)
+    half = sympy.Rational(1, 2)
+    return [f.subs(p, half), sympy.diff(f, p).subs(p, half), sympy.limit(f, p, 0, "+"),
+            sympy.diff(f, p, 2) - (8 * sympy.log(2) - 1 / (p * (1 - p))), f.subs(p, 1 - p) - f]
+
+
+def speed_limit() -> tuple[Step, ...]:
+    """Var_pi(r) <= H / (4 log 2) for r in [0, 1], and both gradients' dR/dt at most Var_pi(r)."""
+    return (
+        symbolic.softmax_rule(),
+        symbolic.identity("rates", "dR/dt = Var(r) for dz/dt = r - R, E[pi (r - R)^2] for "
+                          "dz/dt = pi (r - R)", _rates, uses=("softmax rule",)),
+        smt.lemma("the policy gradient is no faster", "pi (r - R)^2 <= (r - R)^2", "P u",
+                  lambda v: [v.P > 0, v.P <= 1], lambda v: v.P * v.u * v.u <= v.u * v.u,
+                  uses=("rates",), axioms=("inequalities of terms add up",)),
+        symbolic.identity("convexity", "d^2/ds^2 Var(r + s d) = 2 Var(d) >= 0", _convexity),
+        symbolic.identity("0/1 rewards", "Var = p (1 - p)", _binary_variance),
+        symbolic.identity(
+            "f = h - 4 log 2 p (1 - p)", "f(0) = f(1/2) = f'(1/2) = 0, f(1 - p) = f(p), "
+            "f'' = 8 log 2 - 1/(p (1 - p))", _gap_function),
+        smt.lemma(
+            "f changes curvature once", "on (0, 1/2], f'' <= 0 at q gives f'' <= 0 at every p < q: f is "
+            "concave up to a point c and convex from c to 1/2", "p q fp fq L",
+            lambda v: [v.p > 0, v.q > v.p, 2 * v.q <= 1, v.L > 0,
+                       v.fp * v.p * (1 - v.p) == 8 * v.L * v.p * (1 - v.p) - 1,
+                       v.fq * v.q * (1 - v.q) == 8 * v.L * v.q * (1 - v.q) - 1, v.fq <= 0],
+            lambda v: v.fp <= 0, uses=("f = h - 4 log 2 p (1 - p)",)),
+        smt.lemma(
+            "f >= 0", "convex with f(1/2) = f'(1/2) = 0: f >= 0 from c on; concave with f(0) = 0 and "
+            "f(c) >= 0: f >= 0 up to c, at p = s c", "f f_c s tangent slope half c p",
+            lambda v: [v.half == 0, v.slope == 0, v.tangent == v.half + v.slope * (v.c - v.p),
+                       v.f_c >= v.tangent, v.s >= 0, v.s <= 1,
+                       smt.any_of(v.f >= v.tangent, v.f >= (1 - v.s) * 0 + v.s * v.f_c)],
+            lambda v: v.f >= 0, uses=("f changes curvature once",),
+            axioms=("a convex function lies above its tangents, a concave one above its chords",)),
+        chain_rule(),
+        smt.lemma(
+            "assembly", "Var(r) <= p (1 - p) for some 0/1 reward, f(p) = h(p) - 4 log 2 p (1 - p) >= 0 "
+            "and h(p) <= H: 4 log 2 dR/dt <= H", "rate var p h f H H1 H2 L",
+            lambda v: [v.L > 0, v.rate <= v.var, v.var <= v.p * (1 - v.p), v.p >= 0, v.p <= 1,
+                       v.f >= 0, v.h - 4 * v.L * v.p * (1 - v.p) == v.f, v.H1 >= 0, v.H2 >= 0,
+                       v.h + v.p * v.H1 + (1 - v.p) * v.H2 == v.H],
+            lambda v: smt.all_of(4 * v.L * v.var <= v.H, 4 * v.L * v.rate <= v.H),
+            uses=("the policy gradient is no faster", "convexity", "0/1 rewards", "f >= 0",
+                  "chain rule"),
+            axioms=("a convex function on the cube [0, 1]^n is largest at a corner", ENTROPY_AXIOM)),
+    )
+
+
+# ------------------------------------------------------------------ experiments
+
+
+def policy_gradient_run() -> tuple[np.ndarray, np.ndarray]:
+    """(H, R) along 3,000 exact steps of size 2, weights (1, 60, 60), rewards (1, 1/2, 0)."""
+    logits, reward = np.log([1.0, 60.0, 60.0]), np.array([1.0, 0.5, 0.0])
+    history = []
+    for _ in range(3000):
+        probabilities = policy.softmax(logits)
+        mean = probabilities @ reward
+        history.append((policy.entropy(logits), mean))
+        logits = logits + 2.0 * probabilities * (reward - mean)
+    entropy, performance = np.array(history).T
+    return entropy, performance
+
+
+def mixture_run() -> tuple[np.ndarray, np.ndarray]:
+    """(H, R), means over 100 prompts of four actions, one right, under the natural policy gradient.
+
+    Half start uniform; half start settled on a wrong action, the right one's log-odds from -9 to -30.
+    """
+    hard = np.zeros((50, 4))
+    hard[:, 0], hard[:, 2:] = -np.linspace(9, 30, 50), -30.0
+    logits = np.concatenate([np.zeros((50, 4)), hard])
+    times = np.linspace(0, 40, 401)[:, None, None]
+    path = logits + times * np.array([1.0, 0.0, 0.0, 0.0])
+    return policy.entropy(path).mean(axis=-1), policy.softmax(path)[..., 0].mean(axis=-1)
+
+
+def _policy_gradient() -> tuple[bool, str]:
+    entropy, performance = policy_gradient_run()
+    low = int(np.argmax(np.diff(entropy) > 0))
+    shown = entropy[0] > 0.5 and entropy[low] < 0.05 and performance[-1] - performance[low] > 0.45
+    return shown, (f"H {entropy[0]:.3f} -> {entropy[low]:.3f} at step {low} with R = "
+                   f"{performance[low]:.3f}, then R = {performance[-1]:.4f}")
+
+
+def _mixture() -> tuple[bool, str]:
+    entropy, performance = mixture_run()
+    low = int(np.argmax(entropy < 0.05))
+    after = entropy[low:].max()
+    shown = entropy[0] > 0.6 and after < 0.08 and performance[-1] - performance[low] > 0.5
+    return shown, (f"from H = {entropy[low]:.3f}, R = {performance[low]:.3f} on to R = "
+                   f"{performance[-1]:.3f}, H never above {after:.3f}")
+
+
+_had_entropy = Condition(
+    latex=r"$\mathcal H_0 \ge 1/2$", relation=">=",
+    value=lambda i: ar.entropy(i.logits) - ar.constant(1, like=i.logits) / 2)
+_is_used_up = Condition(
+    latex=r"$\mathcal H_t \le 1/20$", relation=">=",
+    value=lambda i: ar.constant(1, like=i.logits) / 20 - ar.entropy(_after(i, i.time)))
+
+_statement = Statement(
+    latex=r"If entropy has fallen from $\mathcal H_0 \ge 1/2$ to $\mathcal H_t \le 1/20$, performance "
+          r"rises no further: $R_s \le R_t + 1/10$ for $s > t$ (exact natural policy gradient).",
+    margin=_later_gain,
+    conditions=(_had_entropy, _is_used_up),
+)
+
+_repair = Statement(
+    latex=r"For rewards in $[0,1]$, performance rises at most at the rate $\mathcal H/(4\log 2)$, under "
+          r"the natural policy gradient ($dR/dt = \mathrm{Var}_\pi(r)$) and under the policy gradient.",
+    margin=_speed_room,
+    proof=speed_limit(),
+)
+
+performance_after_collapse = Claim(
+    id="entropy-mechanism.performance-after-collapse",
+    source="Review of Entropy Mechanism, 'What would settle it'",
+    title="Performance stops rising once entropy is near zero",
+    statement=_statement,
+    repair=_repair,
+    repair_note="low entropy limits the speed of further progress, not its extent",
+    instances=INSTANCES,
+    witnesses=(
+        {"weights": [1, 10**5, 10**5], "reward": [1, 0.5, 0], "time": 12, "extra": 28},
+        {"weights": [1, 1], "reward": [1, 0], "time": 12, "extra": 28},
+    ),
+    experiments=(
+        experiment("policy gradient", "3,000 exact steps from weights (1, 60, 60), rewards (1, 1/2, 0): "
+                   "entropy falls below 0.05, then performance rises by more than 0.45",
+                   _policy_gradient),
+        experiment("0/1 rewards, 100 prompts", "half the prompts start settled on a wrong answer: mean "
+                   "performance rises by more than 0.5 while mean entropy stays below 0.08", _mixture),
+    ),
+    mutants=(
+        Mutant(name="a speed limit of H/(8 log 2)",
+               statement=variant(_repair, margin=lambda i: _speed_room(i, factor=8))),
+        Mutant(name="rewards in [-1, 1]",
+               statement=variant(_repair, margin=lambda i: _speed_room(i, factor=16))),
+        Mutant(name="a speed limit of second order, Var(r) <= H^2",
+               statement=variant(_repair, margin=lambda i: ar.entropy(i.logits) * ar.entropy(i.logits)
+                                 - _variance(i))),
+    ),
+)

@@ -1,0 +1,122 @@
+r"""Entropy Mechanism, takeaway box: R = -a exp(H + b), printed where the text has R = -a exp(H) + b.
+
+The box's form with a > 0 is negative at every entropy, so it is no performance, and its value at H = 0
+is -a e^b, not the "-a + b" printed two lines below it. Refuted; the law of the text is the repair: at
+H = 0 it equals b - a, and everywhere else it is below. No sign of a saves the box: with a < 0 its form
+is positive but rises with entropy. The two forms agree for all H only if b = 0.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
+from entropy_theory.verification import (
+    Claim,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+EXPONENTIAL = "e^x > 0, and e^x >= 1 + x"
+
+
+def as_boxed(i: Any) -> Any:
+    """-a e^{H + b}."""
+    return -i.a * np.exp(ar.entropy(i.logits) + i.b)
+
+
+def as_in_the_text(i: Any) -> Any:
+    """-a e^H + b."""
+    return i.b - i.a * np.exp(ar.entropy(i.logits))
+
+
+def _slope_and_ceiling() -> list[Any]:
+    import sympy
+
+    a, b, entropy = sympy.symbols("a b H")
+    form = -a * sympy.exp(entropy) + b
+    return [sympy.diff(form, entropy) + a * sympy.exp(entropy), form.subs(entropy, 0) - (b - a)]
+
+
+def _boxed_slope() -> list[Any]:
+    import sympy
+
+    a, b, entropy = sympy.symbols("a b H")
+    boxed = -a * sympy.exp(entropy + b)
+    return [sympy.diff(boxed, entropy) - boxed,
+            boxed - (-a * sympy.exp(b)) * sympy.exp(entropy)]
+
+
+_statement = Statement(
+    latex=r"$R = -a\exp(\mathcal H + b)$ with $a, b > 0$ is a performance: $R \ge 0$.",
+    margin=as_boxed,
+)
+
+_repair = Statement(
+    latex=r"$R = -a\exp(\mathcal H) + b$ with $a > 0$ is at most its value $b - a$ at $\mathcal H = 0$.",
+    margin=lambda i: (i.b - i.a) - as_in_the_text(i),
+    proof=(
+        symbolic.identity("slope and value at zero", "d/dH (-a e^H + b) = -a e^H, and the value at "
+                          "H = 0 is b - a", _slope_and_ceiling),
+        smt.lemma(
+            "assembly", "b - a - (b - a e^H) = a (e^H - 1) >= a H >= 0", "a b H exp_H R",
+            lambda v: [v.a > 0, v.H >= 0, v.exp_H >= 1 + v.H, v.b - v.a * v.exp_H == v.R],
+            lambda v: smt.all_of(v.b - v.a >= v.R, smt.implies(v.H > 0, v.b - v.a > v.R)),
+            uses=("slope and value at zero",), axioms=(EXPONENTIAL, "entropy is at least 0"),
+        ),
+    ),
+)
+
+_negation = (
+    symbolic.identity("the box's slope", "-a e^{H + b} = (-a e^b) e^H has the derivative -a e^{H + b}: "
+                      "itself", _boxed_slope),
+    smt.lemma(
+        "no sign of a helps", "R = -a e^{H + b}, being its own slope, is not both positive and falling "
+        "in H", "R slope",
+        lambda v: [v.slope == v.R],
+        lambda v: smt.negation(smt.all_of(v.R > 0, v.slope < 0)),
+        uses=("the box's slope",),
+    ),
+    illustration(smt.lemma(
+        "the forms agree only for b = 0", "-a B x = -a x + b at two values x = e^H, B = e^b, gives "
+        "b = 0", "a b B x y",
+        lambda v: [v.y > v.x, -v.a * v.B * v.x == -v.a * v.x + v.b,
+                   -v.a * v.B * v.y == -v.a * v.y + v.b],
+        lambda v: v.b == 0,
+    )),
+)
+
+printed_forms = Claim(
+    id="entropy-mechanism.printed-forms",
+    source="Entropy Mechanism, takeaway box of the R-H law",
+    title="The box's R = -a exp(H + b) against the text's R = -a exp(H) + b",
+    statement=_statement,
+    repair=_repair,
+    repair_note="b stands outside the exponential, as everywhere else in the source",
+    negation=_negation,
+    instances=bandit_instances(
+        Scalar(name="a", low=0.01, high=2.0, grid=(1, Fraction(1, 4))),
+        Scalar(name="b", low=0.01, high=2.0, grid=(1, Fraction(1, 2))),
+        actions=(2, 5), correct=False,
+    ),
+    mutants=(
+        Mutant(name="the box's value at H = 0 is b - a",
+               statement=variant(_statement, relation="==",
+                                 margin=lambda i: -i.a * np.exp(i.b) - (i.b - i.a))),
+        Mutant(name="the sign of a flipped in the text's form",
+               statement=variant(_repair, margin=lambda i: (i.b - i.a) - (
+                   i.b + i.a * np.exp(ar.entropy(i.logits))))),
+        Mutant(name="a is read as the slope in H (R >= b - a - a H)",
+               statement=variant(_repair, margin=lambda i: as_in_the_text(i) - (
+                   i.b - i.a - i.a * ar.entropy(i.logits)))),
+    ),
+)

@@ -1,0 +1,87 @@
+r"""Entropy Mechanism, Proposition 1: under the policy gradient a logit moves by eta pi(a|s) A(s, a).
+
+For one state (a bandit) the exact gradient step is eta pi A. In a response of several tokens the exact
+gradient of J = E_y[R(y)] has a further factor, the probability d(s) of visiting the state:
+
+    dJ/dz_{s,a} = d(s) pi(a|s) A(s, a).
+
+So the proposition as printed, for every state s, holds at the first token only. The sign of each
+logit's move is right, its size is not: deep states move less, by the probability of getting there.
+(Dividing by d(s) is not a matter of the learning rate, which is the same at all states; sampled tokens
+do weigh states by d(s).)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
+from entropy_theory.claims.entropy_mechanism.tree_rates import (
+    advantage,
+    gradient_formula,
+    policy_gradient,
+    reward_through,
+    trees,
+    visits,
+)
+from entropy_theory.verification import Claim, Mutant, Statement, smt
+from entropy_theory.verification.claim import variant
+
+
+def _residual(i: Any, formula: Any) -> Any:
+    return policy_gradient(i.logits, i.reward) - formula
+
+
+def _return_for_advantage(i: Any) -> Any:
+    """d(s) pi(a|s) Q(s, a): what the responses through (s, a) earn."""
+    return reward_through(i.logits, i.reward)
+
+
+def _without_probability(i: Any) -> Any:
+    return advantage(i.logits, i.reward) * visits(i.logits)
+
+
+_printed = Statement(
+    latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,\pi(a|s) A(s,a)$ under the exact policy gradient, at "
+          r"every state: $\partial J/\partial z_{s,a} = \pi(a|s)A(s,a)$.",
+    margin=lambda i: _residual(i, gradient_formula(i.logits, i.reward, with_visits=False)),
+    relation="==",
+)
+
+_repaired = Statement(
+    latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,d(s)\,\pi(a|s) A(s,a)$, d(s) the probability that a "
+          r"response passes through s (1 for one token).",
+    margin=lambda i: _residual(i, gradient_formula(i.logits, i.reward)),
+    relation="==",
+    proof=value_steps(),
+)
+
+proposition_1 = Claim(
+    id="entropy-mechanism.proposition-1",
+    source="Entropy Mechanism, Proposition 1",
+    title="Logit step of the policy gradient",
+    statement=_printed,
+    instances=trees(reward="graded"),
+    repair=_repaired,
+    repair_note="adds the factor d(s), the probability of visiting the state; it is 1 where responses "
+                "have one token",
+    negation=(
+        smt.lemma(
+            "wrong wherever something is learned",
+            "d(s) < 1, pi > 0, A != 0 give d(s) pi A != pi A: the printed step is wrong at every "
+            "state after the first with any advantage to learn",
+            "d p A",
+            lambda v: [v.d > 0, v.d < 1, v.p > 0, smt.any_of(v.A > 0, v.A < 0)],
+            lambda v: smt.any_of(v.d * v.p * v.A < v.p * v.A, v.d * v.p * v.A > v.p * v.A),
+        ),
+    ),
+    mutants=(
+        Mutant(name="Q instead of A",
+               statement=variant(_repaired, margin=lambda i: _residual(i, _return_for_advantage(i)))),
+        Mutant(name="factor pi(a|s) dropped",
+               statement=variant(_repaired, margin=lambda i: _residual(i, _without_probability(i)))),
+        Mutant(name="sign flipped (descent)",
+               statement=variant(_repaired, margin=lambda i: _residual(
+                   i, -gradient_formula(i.logits, i.reward)))),
+    ),
+)

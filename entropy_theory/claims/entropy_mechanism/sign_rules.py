@@ -1,0 +1,310 @@
+"""When the covariances of the Entropy Mechanism are positive: what several claims share.
+
+One state, logits z, pi = softmax(z), reward r, advantage A = r - E_pi r, zb = E_pi z,
+c_a = pi_a (z_a - zb) = pi_a (log pi_a + H), C = E_pi c >= 0. Per unit learning rate the first-order
+fall of entropy is
+
+    plain policy gradient:    Cov_pi(log pi, pi A) = E[(r - rho)(c - C)] for every constant rho,
+    natural policy gradient:  Cov_pi(log pi, A)    = Cov_pi(z, r).
+
+Both are positive if the reward is ordered like the policy (r_a > r_b never with z_a < z_b), unless one
+of the two is constant. For the natural gradient this is Chebyshev's sum inequality. For the plain one
+c is not ordered like z (it has its minimum at pi_a = e^{-1-H}), but c - C changes sign only once, at
+z+ = max(zb, max{z_a : z_a >= zb, c_a < C}); with rho the largest reward at or below z+ no term of
+E[(r - rho)(c - C)] is negative.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    EXP_INCREASES,
+    SUM_OF_SIGNS,
+    covariance_is_nonnegative,
+    own_covariance,
+)
+from entropy_theory.verification import (
+    GRADED_REWARD,
+    Condition,
+    Step,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+
+Array = Any
+
+
+def _in_order(case: dict[str, Any]) -> dict[str, Any]:
+    """The same policy and rewards, the rewards in the order of the policy."""
+    order = np.argsort(case.get("weights", case["logits"]))
+    reward = np.empty(len(order))
+    reward[order] = np.sort(case["reward"])
+    return {**case, "reward": reward.tolist()}
+
+
+_any_order = bandit_instances(correct=False, actions=(2, 6), vectors=(GRADED_REWARD,))
+BANDITS = dataclasses.replace(
+    _any_order, strategy=st.one_of(_any_order.strategy, _any_order.strategy.map(_in_order))
+)
+
+
+def plain_covariance(logits: Array, reward: Array) -> Array:
+    """Cov_pi(log pi, pi A), as the covariance of the reward and c."""
+    return ar.covariance(ar.softmax(logits), reward, own_covariance(logits))
+
+
+def natural_covariance(logits: Array, reward: Array) -> Array:
+    """Cov_pi(log pi, A) = Cov_pi(z, r)."""
+    return ar.covariance(ar.softmax(logits), logits, reward)
+
+
+def expected_reward(i: Any) -> Array:
+    """E_pi r."""
+    return ar.mean(ar.softmax(i.logits), i.reward)
+
+
+def order_of_policy(i: Any) -> Array:
+    """Numbers ordered like the logits; exact where the policy is given by integer weights."""
+    return i.weights if hasattr(i, "weights") else i.logits
+
+
+def pair_products(i: Any) -> Array:
+    """(r_a - r_b)(z_a - z_b) in sign, all pairs on the last axis."""
+    order = order_of_policy(i)
+    products = _differences(i.reward) * _differences(order)
+    return products.reshape(*order.shape[:-1], -1)
+
+
+def spread(values: Array) -> Array:
+    """Largest minus smallest."""
+    return ar.largest(values) - ar.smallest(values)
+
+
+def _differences(values: Array) -> Array:
+    return values[..., :, None] - values[..., None, :]
+
+
+ORDERED_LIKE_POLICY = Condition(
+    latex="the reward is ordered like the policy: no likelier action has a smaller reward",
+    value=lambda i: ar.smallest(pair_products(i)),
+    relation=">=",
+)
+NOT_UNIFORM = Condition(latex="the policy is not uniform",
+                        value=lambda i: spread(order_of_policy(i)))
+NOT_CONSTANT = Condition(latex="the reward is not constant", value=lambda i: spread(i.reward))
+ORDERED = (ORDERED_LIKE_POLICY, NOT_UNIFORM, NOT_CONSTANT)
+
+
+def illustration(step: Step) -> Step:
+    """The step as an example or an aside, which no other step rests on."""
+    return dataclasses.replace(step, cross_check=True)
+
+
+def covariance_at(kind: Any, weights: list[int], reward: list[int]) -> Any:
+    """A covariance at an exact policy, as a ball."""
+    from flint import arb
+
+    logits = np.array([[arb(w).log() for w in weights]], dtype=object)
+    return kind(logits, np.array([[arb(r) for r in reward]], dtype=object))[0]
+
+
+# ---------------------------------------------------------------- any correct set
+
+
+def _plain_on_correct_set() -> Any:
+    """Cov(z, P (A - p)) against p (1 - p)(E[c|A*] - E[c|wrong]) with E[Ac] = p E[c|A*]."""
+    m = symbolic.Moments("z P", indicators="A")
+    z, prob, a = m["z"], m["P"], m["A"]
+    p, c = m.expect(a), prob * (z - m.expect(z))
+    right, wrong = m.expect(a * c), m.expect((1 - a) * c)
+    return [
+        m.covariance(z, prob * (a - p)) - ((1 - p) * right - p * wrong),
+        m.covariance(z, prob * (a - p)) - (right - p * m.expect(c)),
+    ]
+
+
+def _natural_on_correct_set() -> Any:
+    m = symbolic.Moments("z", indicators="A")
+    z, a = m["z"], m["A"]
+    p = m.expect(a)
+    right, wrong = m.expect(a * z), m.expect((1 - a) * z)
+    return [
+        m.covariance(z, a - p) - ((1 - p) * right - p * wrong),
+        m.covariance(z, a - p) - m.expect(a * (z - m.expect(z))),
+    ]
+
+
+def plain_sign_rule() -> Step:
+    """The exact sign of the plain covariance for a binary reward."""
+    return symbolic.identity(
+        "sign rule",
+        "for the reward 1_{A*}, p = pi(A*): Cov(log pi, pi A) = p(1 - p)(E[c|A*] - E[c|wrong]) "
+        "= sum_{A*} pi_a c_a - p C",
+        _plain_on_correct_set, axioms=("p E[f|A*] = E[1_{A*} f]",),
+    )
+
+
+def natural_sign_rule() -> Step:
+    """The exact sign of the natural covariance for a binary reward."""
+    return symbolic.identity(
+        "sign rule",
+        "for the reward 1_{A*}, p = pi(A*): Cov(log pi, A) = p(1 - p)(E[log pi|A*] - "
+        "E[log pi|wrong]) = sum_{A*} pi_a (log pi_a + H)",
+        _natural_on_correct_set,
+        axioms=("p E[f|A*] = E[1_{A*} f]", "log pi_a + H = z_a - zb"),
+    )
+
+
+def rare_answers(natural: bool) -> tuple[Step, ...]:
+    """Where every right answer is below e^{-H} the covariance is negative, for every n."""
+    conclusion = "if every right answer has pi_a < e^{-H}, the covariance is negative"
+    if natural:
+        return (natural_sign_rule(), smt.lemma(
+            "rare right answers", conclusion, "p others d cov",
+            lambda v: [v.p > 0, v.d < 0, v.others <= 0, v.cov == v.p * v.d + v.others],
+            lambda v: v.cov < 0,
+            uses=("sign rule",),
+            axioms=("log pi_a + H < 0 for pi_a < e^{-H}: d is that of one right answer",
+                    SUM_OF_SIGNS),
+        ))
+    return (*covariance_is_nonnegative(), plain_sign_rule(), smt.lemma(
+        "rare right answers", conclusion, "pi p others d C cov",
+        lambda v: [v.pi > 0, v.p > 0, v.d < 0, v.others <= 0, v.C >= 0,
+                   v.cov == v.pi * (v.pi * v.d) + v.others - v.p * v.C],
+        lambda v: v.cov < 0,
+        uses=("sign rule", "C is nonnegative"),
+        axioms=("log pi_a + H < 0 for pi_a < e^{-H}: d is that of one right answer", SUM_OF_SIGNS),
+    ))
+
+
+# ---------------------------------------------------------------- rewards ordered like the policy
+
+
+def extreme_actions() -> smt.Lemma:
+    """The actions between which something is strict: t (top) and b (bottom)."""
+    return smt.lemma(
+        "extremes",
+        "let t be likeliest, and of those the best rewarded; b least likely, and of those the "
+        "worst rewarded: every action has r_b <= r_a <= r_t and c_a <= c_t",
+        "z r p zt rt pt zb rb m",
+        lambda v: [
+            v.p > 0, v.pt > 0, v.zt >= v.m, v.z <= v.zt, v.z >= v.zb, v.p <= v.pt,
+            smt.implies(v.z == v.zt, v.r <= v.rt), smt.implies(v.z == v.zb, v.r >= v.rb),
+            (v.r - v.rt) * (v.z - v.zt) >= 0, (v.r - v.rb) * (v.z - v.zb) >= 0,
+        ],
+        lambda v: smt.all_of(v.rb <= v.r, v.r <= v.rt,
+                             v.p * (v.z - v.m) <= v.pt * (v.zt - v.m)),
+        axioms=("a finite set has a largest and a smallest element", EXP_INCREASES),
+    )
+
+
+def _values(v: Any, lemma: smt.Lemma) -> dict[str, Any]:
+    """The variables of a lemma that is used under the same names."""
+    return {name: getattr(v, name) for name in lemma.variables}
+
+
+def _centered_form() -> Any:
+    import sympy
+
+    m = symbolic.Moments("z P r")
+    z, prob, r, rho = m["z"], m["P"], m["r"], sympy.Symbol("rho")
+    c = prob * (z - m.expect(z))
+    return m.covariance(z, prob * (r - m.expect(r))) - m.expect((r - rho) * (c - m.expect(c)))
+
+
+def plain_proof() -> tuple[Step, ...]:
+    """Cov(log pi, pi A) > 0 for a reward ordered like the policy, any n."""
+    sides = smt.lemma(
+        "sides of z+", "c_a <= C where z_a <= z+, and c_a >= C where z_a > z+",
+        "z p zw pw m zp C",
+        lambda v: [
+            v.C >= 0, v.p > 0, v.pw > 0, v.zp >= v.m,
+            # z+ is at least every z_a that is above the mean with c_a < C ...
+            smt.implies(smt.all_of(v.z >= v.m, v.p * (v.z - v.m) < v.C), v.z <= v.zp),
+            # ... and it is the mean or such a value itself, that of an action w.
+            smt.any_of(v.zp == v.m,
+                       smt.all_of(v.zp == v.zw, v.zw >= v.m, v.pw * (v.zw - v.m) < v.C)),
+            smt.implies(v.z <= v.zw, v.p <= v.pw),
+        ],
+        lambda v: smt.all_of(smt.implies(v.z <= v.zp, v.p * (v.z - v.m) <= v.C),
+                             smt.implies(v.z > v.zp, v.p * (v.z - v.m) >= v.C)),
+        uses=("C is nonnegative",), axioms=(EXP_INCREASES,),
+    )
+    term = smt.lemma(
+        "no negative term", "(r_a - rho)(c_a - C) >= 0, rho = r_k the largest reward with z_k <= z+",
+        "z p r zk rho zp m zw pw C",
+        lambda v: [
+            *sides.premises(v), sides.instance(**_values(v, sides)),
+            v.zk <= v.zp, smt.implies(v.z <= v.zp, v.r <= v.rho), (v.r - v.rho) * (v.z - v.zk) >= 0,
+        ],
+        lambda v: (v.r - v.rho) * (v.p * (v.z - v.m) - v.C) >= 0,
+        uses=("sides of z+",),
+    )
+    above = smt.lemma(
+        "c above its mean", "z_b < zb gives c_b < 0 <= C, so the largest c, which is c_t, is > C",
+        "pb zb m C q rest ct",
+        lambda v: [v.pb > 0, v.zb < v.m, v.C >= 0, v.q > 0, v.q < 1, v.rest <= v.ct,
+                   v.q * (v.pb * (v.zb - v.m)) + (1 - v.q) * v.rest == v.C],
+        lambda v: smt.all_of(v.pb * (v.zb - v.m) < v.C, v.ct > v.C),
+        uses=("C is nonnegative", "extremes"),
+        axioms=("a policy that is not uniform has z_b < zb", "a mean is at most the largest"),
+    )
+    return (
+        *covariance_is_nonnegative(),
+        symbolic.identity("centered form",
+                          "Cov(log pi, pi A) = E[(r - rho)(c - C)] for every constant rho",
+                          _centered_form, axioms=("log pi_a and z_a differ by a constant",)),
+        sides,
+        term,
+        extreme_actions(),
+        above,
+        smt.lemma(
+            "assembly", "all terms are >= 0, and that of b or that of t is > 0",
+            "pb zb m C q rest ct rb rt rho wb wt others cov",
+            lambda v: [
+                *above.premises(v), above.instance(**_values(v, above)),
+                v.wb > 0, v.wt > 0, v.others >= 0, v.rb < v.rt, v.rb <= v.rho, v.rho <= v.rt,
+                v.cov == v.wb * ((v.rb - v.rho) * (v.pb * (v.zb - v.m) - v.C))
+                + v.wt * ((v.rt - v.rho) * (v.ct - v.C)) + v.others,
+            ],
+            lambda v: v.cov > 0,
+            uses=("centered form", "no negative term", "extremes", "c above its mean"),
+            axioms=(SUM_OF_SIGNS,),
+        ),
+    )
+
+
+def _pairs() -> Any:
+    import sympy
+
+    m = symbolic.Moments("z r")
+    z1, z2, r1, r2 = sympy.symbols("z1 z2 r1 r2")
+    double = m.expect_pairs((z1 - z2) * (r1 - r2), {"z": z1, "r": r1}, {"z": z2, "r": r2})
+    return m.covariance(m["z"], m["r"] - m.expect(m["r"])) - double / 2
+
+
+def natural_proof() -> tuple[Step, ...]:
+    """Cov(log pi, A) > 0 for a reward ordered like the policy, any n (Chebyshev, strict)."""
+    return (
+        symbolic.identity(
+            "natural covariance as pairs",
+            "Cov(log pi, A) = (1/2) sum_ij pi_i pi_j (z_i - z_j)(r_i - r_j)", _pairs,
+            axioms=("log pi_a and z_a differ by a constant",),
+        ),
+        extreme_actions(),
+        smt.lemma(
+            "natural assembly", "no pair is negative, and the pair of t and b is positive",
+            "zt zb rt rb w others cov",
+            lambda v: [v.zt > v.zb, v.rt > v.rb, v.w > 0, v.others >= 0,
+                       2 * v.cov == v.w * ((v.zt - v.zb) * (v.rt - v.rb)) + v.others],
+            lambda v: v.cov > 0,
+            uses=("natural covariance as pairs", "extremes"), axioms=(SUM_OF_SIGNS,),
+        ),
+    )

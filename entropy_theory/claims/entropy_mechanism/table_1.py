@@ -1,0 +1,192 @@
+r"""Entropy Mechanism, Table 1: mean covariance of the tokens ranked highest, Qwen2.5-7B, step 1.
+
+    top 0.02 %  5.654     top 0.2 %  3.112     top 2 %  1.385
+    top 20 %    0.351     top 50 %   0.152     all      0.003
+
+Outliers "500x the mean": with the mean rounded to 0.003, the ratio is 396-554 for the top 2 %, 889-1245
+for the top 0.2 % and 1615-2262 for the top 0.02 %. Refuted for the last two, repaired: the top 2 %.
+
+Symmetry: twice the mean of all is the sum of the halves' means, so the lower half has mean -0.146
+(-0.1475 to -0.1445), 95 to 97 % of the upper half's in size: the distribution is nearly symmetric, and
+its mean the small difference of two large halves.
+
+Outliers matter nevertheless: the top 0.2 % (KL-Cov's share) carry more than the whole mean, so that
+without them it is negative; without the top 0.02 % (Clip-Cov's share) it is still positive.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.printed_numbers import (
+    every_row,
+    half_unit,
+    unrounded_instances,
+)
+from entropy_theory.verification import Claim, Condition, Mutant, Statement, listed_instances, smt
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+SOURCE = "Entropy Mechanism, Table 1"
+TABLE = {"1/5000": "5.654", "1/500": "3.112", "1/50": "1.385", "1/5": "0.351", "1/2": "0.152"}
+MEAN = "0.003"
+OUTLIERS = tuple(
+    {"share": Fraction(share), "group_mean": Fraction(TABLE[share]), "mean": Fraction(MEAN)}
+    for share in ("1/5000", "1/500", "1/50")
+)
+
+
+def _number(value: Fraction, like: Any) -> Any:
+    return ar.constant(value.numerator, like=like) / value.denominator
+
+
+# ---------------------------------------------------------------- outliers
+
+
+def _compatible(i: Any, factor: int = 500, rounded: bool = True) -> Any:
+    """Some group mean and mean that round to the printed ones have this ratio: two margins >= 0."""
+    half = _number(half_unit(MEAN), i.mean) if rounded else 0 * i.mean
+    low, high = i.group_mean - half, i.group_mean + half
+    return np.stack([factor * (i.mean + half) - low, high - factor * (i.mean - half)], axis=-1)
+
+
+def _share_is(share: Fraction) -> Condition:
+    return Condition(
+        latex=f"the group is the top {share}",
+        value=lambda i: _number(share / 100, i.share) - np.abs(i.share - _number(share, i.share)))
+
+
+_outliers = Statement(
+    latex=r"The outliers (top 0.02 %, 0.2 %, 2 %) have 500 times the mean covariance, within rounding.",
+    margin=_compatible,
+)
+
+_top_two_percent = Statement(
+    latex=r"The top 2 % have 500 times the mean covariance, within rounding.",
+    margin=_compatible,
+    conditions=(_share_is(Fraction(1, 50)),),
+    proof=(every_row("the row", "1.3845 <= 500 x 0.0035 and 1.3855 >= 500 x 0.0025",
+                     OUTLIERS, _compatible, conditions=(_share_is(Fraction(1, 50)),)),),
+)
+
+table_1_outliers = Claim(
+    id="entropy-mechanism.table-1-outliers",
+    source=f"{SOURCE} ('outliers with high covariance, 500x mean value')",
+    title="Outliers have 500 times the mean covariance",
+    statement=_outliers,
+    repair=_top_two_percent,
+    repair_note="it is the top 2 %; the top 0.02 % have 1615 to 2262 times the mean",
+    instances=listed_instances(OUTLIERS, "the three smallest groups of the table"),
+    mutants=(
+        Mutant(name="600 times",
+               statement=variant(_top_two_percent, margin=lambda i: _compatible(i, factor=600))),
+        Mutant(name="the printed 0.003 taken as exact",
+               statement=variant(_top_two_percent, margin=lambda i: _compatible(i, rounded=False))),
+        Mutant(name="the top 0.2 %",
+               statement=variant(_top_two_percent, conditions=(_share_is(Fraction(1, 500)),))),
+    ),
+)
+
+# ---------------------------------------------------------------- symmetry
+
+
+def _lower_half(i: Any) -> Any:
+    """The halves' means add up to twice the mean of all."""
+    return 2 * i.mean - i.upper_half
+
+
+def _nearly_symmetric(i: Any, largest: Fraction = Fraction(97, 100)) -> Any:
+    """-lower >= 0.95 upper, -lower <= 0.97 upper, |lower + 0.146| <= 0.002."""
+    lower = _lower_half(i)
+    return np.stack([
+        -lower - _number(Fraction(95, 100), i.mean) * i.upper_half,
+        _number(largest, i.mean) * i.upper_half + lower,
+        _number(Fraction(1, 500), i.mean) - np.abs(lower + _number(Fraction(146, 1000), i.mean)),
+    ], axis=-1)
+
+
+def _within(value: Any, printed: str) -> list[Any]:
+    """Premises: ``value`` rounds to the printed number."""
+    middle, half = Fraction(printed), half_unit(printed)
+    low, high = middle - half, middle + half
+    return [value * low.denominator >= low.numerator, value * high.denominator <= high.numerator]
+
+
+_symmetry = Statement(
+    latex=r"The lower half of the tokens has mean covariance $-0.146$, within 0.002, and 95 to 97 % "
+          r"of the upper half's in size.",
+    margin=_nearly_symmetric,
+    proof=(
+        smt.lemma(
+            "for all unrounded values", "lower + upper = 2 mean, 0.1515 <= upper <= 0.1525 and "
+            "0.0025 <= mean <= 0.0035 give -0.1475 <= lower <= -0.1445 and -0.97 <= lower/upper "
+            "<= -0.95", "lower upper mean",
+            lambda v: [v.lower + v.upper == 2 * v.mean, *_within(v.upper, TABLE["1/2"]),
+                       *_within(v.mean, MEAN)],
+            lambda v: smt.all_of(-100 * v.lower >= 95 * v.upper, -100 * v.lower <= 97 * v.upper,
+                                 2000 * v.lower >= -295, 2000 * v.lower <= -289),
+            axioms=("the two halves hold equally many tokens",),
+        ),
+    ),
+)
+
+table_1_symmetry = Claim(
+    id="entropy-mechanism.table-1-symmetry",
+    source=f"{SOURCE} (implied by its last two rows)",
+    title="The covariances are nearly symmetric about zero",
+    statement=_symmetry,
+    instances=unrounded_instances(upper_half=TABLE["1/2"], mean=MEAN),
+    mutants=(
+        Mutant(name="at most 96 % of the upper half",
+               statement=variant(_symmetry, margin=lambda i: _nearly_symmetric(
+                   i, largest=Fraction(96, 100)))),
+        Mutant(name="lower half = mean - upper half",
+               statement=variant(_symmetry, margin=lambda i: _number(Fraction(1, 500), i.mean) - np.abs(
+                   i.mean - i.upper_half + _number(Fraction(146, 1000), i.mean)))),
+        Mutant(name="the lower half is not negative",
+               statement=variant(_symmetry, margin=_lower_half)),
+    ),
+)
+
+# ---------------------------------------------------------------- what the outliers carry
+
+
+def _mean_of_the_rest(i: Any) -> Any:
+    """(minus the mean without the top 0.2 %, the mean without the top 0.02 %), times their shares."""
+    return np.stack([i.top_500th / 500 - i.mean, i.mean - i.top_5000th / 5000], axis=-1)
+
+
+_top_share = Statement(
+    latex=r"Without the top 0.2 % of the tokens the mean covariance is negative; without the top 0.02 % "
+          r"it is positive.",
+    margin=_mean_of_the_rest,
+    relation=">",
+    proof=(
+        smt.lemma(
+            "for all unrounded values", "share x top + (1 - share) x rest = mean gives rest < 0 for the "
+            "share 1/500 and rest > 0 for the share 1/5000", "mean top rest top_ rest_",
+            lambda v: [*_within(v.mean, MEAN), *_within(v.top, TABLE["1/500"]),
+                       *_within(v.top_, TABLE["1/5000"]),
+                       v.top + 499 * v.rest == 500 * v.mean,
+                       v.top_ + 4999 * v.rest_ == 5000 * v.mean],
+            lambda v: smt.all_of(v.rest < 0, v.rest_ > 0),
+        ),
+    ),
+)
+
+table_1_top_share = Claim(
+    id="entropy-mechanism.table-1-top-share",
+    source=f"{SOURCE} ('only need to interfere a small portion of tokens')",
+    title="The top 0.2 % of the tokens carry more than the whole mean covariance",
+    statement=_top_share,
+    instances=unrounded_instances(mean=MEAN, top_500th=TABLE["1/500"], top_5000th=TABLE["1/5000"]),
+    mutants=(
+        Mutant(name="the top 0.02 % carry it all",
+               statement=variant(_top_share, margin=lambda i: -_mean_of_the_rest(i)[..., 1])),
+        Mutant(name="the top 0.2 % carry three times the mean",
+               statement=variant(_top_share, margin=lambda i: i.top_500th / 500 - 3 * i.mean)),
+    ),
+)

@@ -1,0 +1,123 @@
+r"""Entropy Mechanism, Table 2: seven benchmarks and their average, for two models and four methods.
+
+Averages: none of the eight is the mean of its row, within rounding; they miss it by 0.3 to 1.3 points.
+Refuted as plain means. Repaired: they are compatible with one weighted mean, with weights (8, 12, 32, 4,
+32, 10, 2) % in the order of the columns. Six free weights against eight numbers: this shows that the
+averages can be weighted ones, not that they were.
+
+Order: at 7B the table has KL-Cov (40.6) above Clip-Cov (40.4); by the mean of the row Clip-Cov leads,
+41.7 to 41.1. Refuted for the plain mean; with those weights the order is the printed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.printed_numbers import (
+    averaged_row,
+    every_row,
+    rounding_room,
+)
+from entropy_theory.verification import Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+SOURCE = "Entropy Mechanism, Table 2"
+# AIME24, AIME25, AMC, MATH-500, OMNI-MATH, OlympiadBench, Minerva; average.
+PRINTED = {
+    "Qwen2.5-7B, GRPO": ("21.2 9.6 58.7 78.8 27.9 40.7 36.7", "38.6"),
+    "Qwen2.5-7B, Clip-higher": ("18.1 11.5 56.6 79.2 29.8 43.3 40.4", "38.8"),
+    "Qwen2.5-7B, Clip-Cov": ("22.1 15.8 58.2 80.4 30.5 44.1 41.1", "40.4"),
+    "Qwen2.5-7B, KL-Cov": ("22.6 12.9 61.4 80.8 29.1 42.6 38.2", "40.6"),
+    "Qwen2.5-32B, GRPO": ("21.8 16.2 69.7 84.2 35.2 43.6 45.5", "45.8"),
+    "Qwen2.5-32B, Clip-higher": ("35.6 22.3 69.5 77.2 35.1 42.5 43.0", "47.2"),
+    "Qwen2.5-32B, Clip-Cov": ("32.3 22.7 67.2 87.0 42.0 57.2 46.0", "50.3"),
+    "Qwen2.5-32B, KL-Cov": ("36.8 30.8 74.5 84.6 39.1 49.0 46.3", "52.2"),
+}
+ROWS = {name: averaged_row(k + 1, *printed) for k, (name, printed) in enumerate(PRINTED.items())}
+WEIGHTS = tuple(Fraction(percent, 100) for percent in (8, 12, 32, 4, 32, 10, 2))
+
+# ---------------------------------------------------------------- averages
+
+_averages = Statement(
+    latex=r"The printed average is the mean of its row, within rounding.", margin=rounding_room,
+)
+
+_weighted = Statement(
+    latex=r"The printed average is the mean of its row with the weights (8, 12, 32, 4, 32, 10, 2) %, "
+          r"within rounding.",
+    margin=lambda i: rounding_room(i, WEIGHTS),
+    proof=(every_row("all eight rows", "each printed average is within its rounding of the weighted "
+                     "mean", tuple(ROWS.values()), lambda i: rounding_room(i, WEIGHTS)),),
+)
+
+table_2_averages = Claim(
+    id="entropy-mechanism.table-2-averages",
+    source=SOURCE,
+    title="The printed averages are the means of their rows",
+    statement=_averages,
+    repair=_weighted,
+    repair_note="some weighted mean fits all eight (six free weights); which one was used is not said",
+    negation=(every_row("none of the eight", "each printed average misses the mean of its row by more "
+                        "than rounding allows", tuple(ROWS.values()),
+                        lambda i: -rounding_room(i), relation=">"),),
+    instances=listed_instances(tuple(ROWS.values()), "the eight rows of the table"),
+    mutants=(
+        Mutant(name="averages 0.2 higher",
+               statement=variant(_weighted, margin=lambda i: rounding_room(
+                   i, WEIGHTS, shift=Fraction(1, 5)))),
+        Mutant(name="averages 0.2 lower",
+               statement=variant(_weighted, margin=lambda i: rounding_room(
+                   i, WEIGHTS, shift=Fraction(-1, 5)))),
+        Mutant(name="the weights in reverse",
+               statement=variant(_weighted, margin=lambda i: rounding_room(i, WEIGHTS[::-1]))),
+    ),
+)
+
+# ---------------------------------------------------------------- order
+
+
+def _lead(i: Any, weights: Sequence[Fraction] = (Fraction(1, 7),) * 7) -> Any:
+    """KL-Cov's weighted mean minus Clip-Cov's, from the printed digits."""
+    w = np.array([ar.constant(s.numerator, like=i.kl_cov) / s.denominator for s in weights])
+    return ar.total(w * (i.kl_cov - i.clip_cov))
+
+
+PAIRS = tuple(
+    {"clip_cov": ROWS[f"{model}, Clip-Cov"]["entries"], "kl_cov": ROWS[f"{model}, KL-Cov"]["entries"]}
+    for model in ("Qwen2.5-7B", "Qwen2.5-32B")
+)
+
+_order = Statement(
+    latex=r"KL-Cov has a higher mean than Clip-Cov with both models (or rounding could hide it).",
+    margin=lambda i: _lead(i) + ar.constant(1, like=i.kl_cov) / 10,
+    relation=">",
+)
+
+_weighted_order = Statement(
+    latex=r"KL-Cov has a higher mean than Clip-Cov with both models, weighted with (8, 12, 32, 4, 32, "
+          r"10, 2) %.",
+    margin=lambda i: _lead(i, WEIGHTS), relation=">",
+    proof=(every_row("both models", "the weighted mean of KL-Cov's row is the higher one",
+                     PAIRS, lambda i: _lead(i, WEIGHTS), relation=">"),),
+)
+
+table_2_order = Claim(
+    id="entropy-mechanism.table-2-order",
+    source=SOURCE,
+    title="KL-Cov beats Clip-Cov on average",
+    statement=_order,
+    repair=_weighted_order,
+    repair_note="with the weights that fit the printed averages; by plain means Clip-Cov leads at 7B",
+    instances=listed_instances(PAIRS, "the two models"),
+    mutants=(
+        Mutant(name="the order reversed",
+               statement=variant(_weighted_order, margin=lambda i: -_lead(i, WEIGHTS))),
+        Mutant(name="a lead of one point",
+               statement=variant(_weighted_order, margin=lambda i: _lead(i, WEIGHTS) - 1)),
+    ),
+)

@@ -1,0 +1,160 @@
+r"""Entropy Mechanism, Theorem 1: under the policy gradient entropy moves by -eta Cov(log pi, pi A).
+
+At one state (responses of one token), for the exact expected step dz = eta pi A and every eta > 0,
+
+    |H(pi') - H(pi) + eta Cov_pi(log pi, pi A)| <= (1/4)(1 + log n) ||dz||_2^2:
+
+the printed "~" is a first order with this remainder. In longer responses the exact gradient has the
+factor d(s), the probability of visiting s (Proposition 1), and so must the theorem: at each state
+
+    H(pi'|s) - H(pi|s) ~ -eta d(s) Cov_s(log pi, pi A).
+
+As printed, for every state s and without d(s), the sign at a state is right and the rate is not: no
+constant makes the error a multiple of eta^2 where d(s) < 1 and the covariance is not zero. None of this
+says how the entropy of whole responses moves: see Lemma 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.expansion import remainder_steps
+from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, remainder_bound
+from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
+from entropy_theory.claims.entropy_mechanism.tree_rates import (
+    advantage,
+    gradient_formula,
+    policy_gradient,
+    trees,
+    visits,
+)
+from entropy_theory.verification import Claim, Mutant, Statement, Step, smt, symbolic
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def state_error(i: Any, step: Any, rate: Any, share: int = 1) -> Any:
+    """bound / share - |H(z + eta step) - H(z) - eta rate| at every state: [B, states]."""
+    eta = np.asarray(i.learning_rate)[..., None]
+    moved = eta[..., None] * step
+    error = np.abs(ar.entropy_change(i.logits, moved) - eta * rate)
+    return remainder_bound(moved) / share - error
+
+
+def state_remainder(i: Any, size: Any, step: Any, rate: Any) -> Any:
+    """H(z + size step) - H(z) - size rate at every state."""
+    return ar.entropy_change(i.logits, size * step) - size * rate
+
+
+def rate_along(i: Any, x: Any) -> Any:
+    """-Cov_s(log pi, x) at every state."""
+    return -ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), x)
+
+
+def state_proof(rate_step: Step, *before: Step) -> tuple[Step, ...]:
+    """The remainder bound of one state at a step whose covariance ``rate_step`` gives."""
+    remainder = remainder_steps()[-1]
+    assert isinstance(remainder, smt.Lemma)
+    steps = (*remainder_steps(), *before, rate_step)
+    return (
+        *(s for k, s in enumerate(steps) if s.name not in {t.name for t in steps[:k]}),
+        smt.lemma(
+            "assembly", "|H(z + dz) - H(z) - rate| <= (1/4)(1 + log n) ||dz||^2",
+            "change covariance rate error sup log_n N",
+            lambda v: [
+                v.error >= v.change + v.covariance, v.error >= -(v.change + v.covariance),
+                -v.covariance == v.rate, 2 * v.error <= v.sup, 2 * v.sup <= (1 + v.log_n) * v.N,
+                remainder.instance(error=v.error, sup=v.sup, log_n=v.log_n, N=v.N),
+            ],
+            lambda v: smt.all_of(4 * (v.change - v.rate) <= (1 + v.log_n) * v.N,
+                                 -4 * (v.change - v.rate) <= (1 + v.log_n) * v.N),
+            uses=("remainder", rate_step.name),
+        ),
+    )
+
+
+def _step(i: Any) -> Any:
+    """The exact gradient from the responses, per unit learning rate."""
+    return policy_gradient(i.logits, i.reward)
+
+
+def _rate(i: Any) -> Any:
+    return visits(i.logits)[..., 0] * _printed_rate(i)
+
+
+def _printed_rate(i: Any) -> Any:
+    return rate_along(i, gradient_formula(i.logits, i.reward, with_visits=False))
+
+
+def _covariance_of_step() -> Any:
+    import sympy
+
+    m = symbolic.Moments("L P A")
+    eta, visited = sympy.symbols("eta d")
+    step = eta * visited * m["P"] * m["A"]
+    return -m.covariance(m["L"], step) + eta * visited * m.covariance(m["L"], m["P"] * m["A"])
+
+
+_statement = Statement(
+    latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,"
+          r"\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$ under the exact policy gradient, at every "
+          r"state: the error is at most $\frac14(1+\log n)\lVert\Delta z_s\rVert_2^2$.",
+    margin=lambda i: state_error(i, _step(i), _printed_rate(i)),
+)
+
+_repaired = Statement(
+    latex=r"$\mathcal H(\pi^{k+1}|s) - \mathcal H(\pi^k|s) \approx -\eta\,d(s)\,"
+          r"\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$, with the same bound; $d(s) = 1$ for responses of "
+          r"one token.",
+    margin=lambda i: state_error(i, _step(i), _rate(i)),
+    proof=state_proof(
+        symbolic.identity(
+            "rate", "-Cov(log pi, eta d pi A) = -eta d Cov(log pi, pi A)", _covariance_of_step,
+            uses=("policy gradient",),
+        ),
+        *value_steps(),
+    ),
+)
+
+theorem_1 = Claim(
+    id="entropy-mechanism.theorem-1",
+    source="Entropy Mechanism, Theorem 1",
+    title="Entropy change under the policy gradient",
+    statement=_statement,
+    instances=trees(LEARNING_RATE, reward="graded"),
+    repair=_repaired,
+    repair_note="adds the factor d(s), the probability of visiting the state; as printed it holds, to "
+                "first order, where responses have one token",
+    negation=(
+        smt.lemma(
+            "not a first order",
+            "the rates differ by (1 - d) Cov: if the error of the repaired form is at most B eta^2, that "
+            "of the printed one is above K eta^2 for any K once eta (B + K) < (1 - d) |Cov|",
+            "change eta d cov size B K",
+            lambda v: [
+                v.eta > 0, v.d < 1, v.size > 0, smt.any_of(v.cov == v.size, v.cov == -v.size),
+                v.change + v.eta * v.d * v.cov <= v.B * v.eta * v.eta,
+                v.change + v.eta * v.d * v.cov >= -v.B * v.eta * v.eta,
+                v.eta * (v.B + v.K) < (1 - v.d) * v.size,
+            ],
+            lambda v: smt.any_of(v.change + v.eta * v.cov > v.K * v.eta * v.eta,
+                                 v.change + v.eta * v.cov < -v.K * v.eta * v.eta),
+        ),
+    ),
+    mutants=(
+        Mutant(name="plus instead of minus",
+               statement=variant(_repaired, margin=lambda i: state_error(i, _step(i), -_rate(i)))),
+        Mutant(name="factor pi dropped (the natural gradient's rate)",
+               statement=variant(_repaired, margin=lambda i: state_error(
+                   i, _step(i), visits(i.logits)[..., 0]
+                   * rate_along(i, advantage(i.logits, i.reward))))),
+        Mutant(name="d(s) squared",
+               statement=variant(_repaired, margin=lambda i: state_error(
+                   i, _step(i), visits(i.logits)[..., 0] * _rate(i)))),
+        Mutant(name="a bound ten times smaller",
+               statement=variant(_repaired, margin=lambda i: state_error(
+                   i, _step(i), _rate(i), share=10))),
+    ),
+)

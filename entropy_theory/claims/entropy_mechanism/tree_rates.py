@@ -1,0 +1,153 @@
+"""What a logit step does to first order on a token tree: rates, gradients, covariances.
+
+Two computations of everything, so that one can test the other: `entropy_rate` differentiates the
+recursion, `policy_gradient` sums over responses; `gradient_formula`, `action_covariance` and
+`response_covariance` are what the claims are made of. The proofs are in `tree_induction`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import Instances, Scalar, Vector, tree_instances
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.instances import Batch
+
+Array = Any
+
+STEP = Vector(name="step", low=-2.0, high=2.0, grid=(0, 1))
+"""A logit step; what is tested with it is linear in it, so that -1 in the grid would add nothing."""
+
+
+def trees(*scalars: Scalar, **options: Any) -> Instances:
+    """Trees of 2 tokens up to length 3 and of 3 tokens up to length 2; small integers up to length 2.
+
+    They are searched without local ascent, as most of what is tested on them is an identity.
+    """
+    deep = tree_instances(*scalars, tokens=(2, 2), horizon=(1, 3), **options)
+    wide = tree_instances(*scalars, tokens=(3, 3), horizon=(1, 2), **options)
+    small = [tree_instances(*scalars, tokens=(n, n), horizon=(1, longest), **options)
+             for n, longest in ((2, 2), (3, 1))]
+
+    def sample(generator: np.random.Generator, size: int) -> Batch:
+        return (deep if generator.random() < 0.6 else wide).sample(generator, size)
+
+    return dataclasses.replace(
+        deep, strategy=st.one_of(deep.strategy, wide.strategy), sample=sample,
+        enumerate=lambda total: itertools.chain(*(s.enumerate(total) for s in small)),
+        movable=(),
+        families="trees of 2 tokens up to length 3 and 3 tokens up to length 2; Gaussian, tied, "
+                 "saturated, nearly tied and Dirichlet logits",
+    )
+
+
+def centered(probabilities: Array, x: Array) -> Array:
+    """x - E x; cheaper than `arithmetic.centered`, and accurate enough for an identity."""
+    return x - ar.mean(probabilities, x)[..., None]
+
+
+def covariance(probabilities: Array, x: Array, y: Array) -> Array:
+    """Cov(x, y) under the last axis of probabilities."""
+    return ar.mean(probabilities, centered(probabilities, x) * centered(probabilities, y))
+
+
+def decidable(bound: Array) -> Array:
+    """bound + 10^-60, in balls: lets a remainder of zero be seen to be within a bound of zero."""
+    return bound + ar.constant(10, like=bound) ** -60
+
+
+def entropy_rate(logits: Array, step: Array) -> Array:
+    """d/dt of the entropy of responses along z + t step: the product rule, level by level."""
+    tree = TokenTree.of(logits)
+    p, log_p = ar.softmax(logits), ar.log_softmax(logits)
+    drift = centered(p, step)
+    last = tree.levels[-1]
+    values, rates = 0 * log_p[..., last, :], 0 * drift[..., last, :]
+    for level in reversed(tree.levels):
+        p_here, drift_here = p[..., level, :], drift[..., level, :]
+        q = values.reshape(p_here.shape) - log_p[..., level, :]
+        q_rate = rates.reshape(p_here.shape) - drift_here
+        values = ar.total(p_here * q)
+        rates = ar.total(p_here * drift_here * q + p_here * q_rate)
+    return rates[..., 0]
+
+
+def entropy_to_go(logits: Array) -> Array:
+    """[..., states, tokens]: expected entropy still to come after a token (zero after the last)."""
+    tree = TokenTree.of(logits)
+    log_p = ar.log_softmax(logits)
+    _, action_values = tree.values(ar.softmax(logits), -log_p)
+    return action_values + log_p
+
+
+def advantage(logits: Array, reward: Array) -> Array:
+    """A(s, a) [..., states, tokens] for a reward of responses."""
+    tree = TokenTree.of(logits)
+    p = ar.softmax(logits)
+    _, action_values = tree.values(p, tree.edge_reward(reward))
+    return centered(p, action_values)
+
+
+def reward_through(logits: Array, reward: Array) -> Array:
+    """[..., states, tokens]: sum of pi(y) R(y) over the responses that take this token there."""
+    tree = TokenTree.of(logits)
+    p = ar.softmax(logits)
+    taken = np.zeros((tree.n_responses, tree.n_states, tree.n_tokens), dtype=int)
+    for response in range(tree.n_responses):
+        for state, token in tree.path(response):
+            taken[response, state, token] = 1
+    earned = tree.response_probabilities(p) * reward
+    return (earned @ taken.reshape(tree.n_responses, -1)).reshape(p.shape)
+
+
+def policy_gradient(logits: Array, reward: Array) -> Array:
+    """dJ/dz from the responses: sum_y pi(y) R(y) sum_t 1[s_t = s] (1[a_t = a] - pi(a|s))."""
+    through = reward_through(logits, reward)
+    return through - ar.total(through)[..., None] * ar.softmax(logits)
+
+
+def visits(logits: Array) -> Array:
+    """d(s) [..., states, 1]: the probability that a response passes through s."""
+    return TokenTree.of(logits).visitation(ar.softmax(logits))[..., None]
+
+
+def gradient_formula(logits: Array, reward: Array, with_visits: bool = True) -> Array:
+    """d(s) pi(a|s) A(s, a), or pi(a|s) A(s, a)."""
+    step = ar.softmax(logits) * advantage(logits, reward)
+    return visits(logits) * step if with_visits else step
+
+
+def action_covariance(logits: Array, x: Array, y: Array | None = None) -> Array:
+    """sum_s d(s) Cov_s(y, x), with y = log pi if it is left out."""
+    y = ar.log_softmax(logits) if y is None else y
+    return ar.total(visits(logits)[..., 0] * covariance(ar.softmax(logits), y, x))
+
+
+def response_advantage(logits: Array, reward: Array) -> Array:
+    """A(y) = R(y) - E R, [..., responses]."""
+    return centered(TokenTree.of(logits).response_probabilities(ar.softmax(logits)), reward)
+
+
+def weighted_response_advantage(logits: Array, reward: Array) -> Array:
+    """pi(y) A(y): Theorem 1's integrand with responses as actions."""
+    probabilities = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
+    return probabilities * centered(probabilities, reward)
+
+
+def summed(logits: Array, x: Array, about_mean: bool = True) -> Array:
+    """sum_t (x_t - E x_t) along each response, or sum_t x_t."""
+    tree = TokenTree.of(logits)
+    return tree.sum_along(centered(ar.softmax(logits), x) if about_mean else x)
+
+
+def response_covariance(logits: Array, of_responses: Array) -> Array:
+    """Cov_y(log pi(y), f(y)) over responses."""
+    tree = TokenTree.of(logits)
+    probabilities = tree.response_probabilities(ar.softmax(logits))
+    return covariance(probabilities, tree.sum_along(ar.log_softmax(logits)), of_responses)

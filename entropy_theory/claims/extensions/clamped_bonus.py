@@ -1,0 +1,148 @@
+r"""Extension: a bonus on the clamped entropy never lowers the full entropy, to first order.
+
+K is the kept set, a top set of pi (no removed action is likelier than a kept one), P = pi(K), and
+pi~ = pi/P on K has the entropy H~. With K held fixed, dH~/dz_a = -S~_a on K, S~_a = pi~_a u_a,
+u = log pi~ + H~; so a vanilla step of strength eta lambda changes the full entropy at first order by
+eta lambda sum_K S_a S~_a, S_a = pi_a (log pi_a + H). With D = H + log P - H~,
+
+    sum_K S_a S~_a = P { E_pi~[pi~ u^2] + D Cov_pi~(pi~, log pi~) },
+    D = (1 - P)(E_removed[-log pi] - E_kept[-log pi]) >= 0,
+
+so it is never negative. For kept sets that are not top sets D can be negative and entropy can fall.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    SUM_OF_SIGNS,
+    covariance_is_nonnegative,
+    own_covariance,
+)
+from entropy_theory.verification import (
+    Claim,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+FLOOR = Scalar(name="floor", low=0.001, high=1.0,
+               grid=(Fraction(7, 20), Fraction(7, 9), Fraction(1, 7)))
+"""Kept are the actions with pi_a >= floor max pi: every top set arises so, ties kept together."""
+
+
+def kept(i: Any) -> Any:
+    """The top set {pi_a >= floor max pi}."""
+    level = ar.largest(i.logits)[..., None] + np.log(ar.per_action(i.floor))
+    return ~ar.less(i.logits, level)
+
+
+def clamped_tilt(logits: Any, mask: Any) -> Any:
+    """S~_a = pi~_a (log pi~_a + H~) on the kept set, 0 elsewhere: minus the gradient of H~."""
+    p = ar.softmax(logits)
+    inside = np.where(mask, p, 0 * p)
+    conditional = inside / ar.total(inside)[..., None]
+    return conditional * ar.centered(conditional, logits)
+
+
+def rate(logits: Any, mask: Any) -> Any:
+    """sum_K S_a S~_a."""
+    return ar.total(own_covariance(logits) * clamped_tilt(logits, mask))
+
+
+def _slope() -> Any:
+    m = symbolic.Moments("L x")
+    log_p, x = m["L"], m["x"]
+    slope = m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)})
+    return slope + m.expect((log_p - m.expect(log_p)) * x)
+
+
+def _product() -> Any:
+    """sum_K S S~ with S = P pi~ (u + D), S~ = pi~ u; sums over K are E_pi~[./pi~]."""
+    import sympy
+
+    m = symbolic.Moments("u q")
+    mass, shift, u, q = sympy.Symbol("P"), sympy.Symbol("D"), m["u"], m["q"]
+    whole = m.expect(mass * q * (u + shift) * u)
+    parts = mass * (m.expect(q * u * u) + shift * m.covariance(q, u))
+    return (whole - parts).subs({m.expect(u): 0})
+
+
+def _tilt() -> Any:
+    import sympy
+
+    log_q, log_mass, entropy, kept_entropy = sympy.symbols("log_q log_P H H_kept")
+    shift = entropy + log_mass - kept_entropy
+    return (log_q + log_mass + entropy) - ((log_q + kept_entropy) + shift)
+
+
+def _shift() -> Any:
+    """D, with h_K and h_R the means of -log pi over kept and removed actions."""
+    import sympy
+
+    mass, log_mass, h_kept, h_removed = sympy.symbols("P log_P h_K h_R")
+    entropy = mass * h_kept + (1 - mass) * h_removed
+    kept_entropy = h_kept + log_mass
+    return (entropy + log_mass - kept_entropy) - (1 - mass) * (h_removed - h_kept)
+
+
+_statement = Statement(
+    latex=r"For a kept top set $\mathcal K$: $\sum_{a\in\mathcal K}S_a\tilde S_a \ge 0$, so a bonus on "
+          r"the clamped entropy never lowers the full entropy to first order.",
+    margin=lambda i: rate(i.logits, kept(i)),
+    proof=(
+        symbolic.softmax_rule(),
+        symbolic.identity("entropy slope", "d/dt H~ = -E_pi~[(log pi~ + H~) x] = -sum_K S~_a x_a; "
+                          "likewise d/dt H = -sum_a S_a x_a", _slope, uses=("softmax rule",)),
+        symbolic.identity("tilt", "log pi + H = u + D on K, so S_a = P pi~_a (u_a + D)", _tilt,
+                          axioms=("log pi = log pi~ + log P on K",)),
+        symbolic.identity("product", "sum_K S S~ = P {E_pi~[pi~ u^2] + D Cov_pi~(pi~, u)}, as E u = 0",
+                          _product, uses=("tilt",)),
+        symbolic.identity("shift", "D = (1 - P)(E_removed[-log pi] - E_kept[-log pi])", _shift,
+                          axioms=("H = P h_K + (1 - P) h_R",)),
+        smt.lemma("removed are deeper", "each kept -log pi is at most t, each removed one at least t: "
+                  "one term of E_removed[-log pi] - t and of t - E_kept[-log pi]", "pk pr lk lr t",
+                  lambda v: [v.pk > 0, v.pr > 0, v.lk <= v.t, v.t <= v.lr],
+                  lambda v: smt.all_of(v.pk * (v.t - v.lk) >= 0, v.pr * (v.lr - v.t) >= 0),
+                  axioms=("K is a top set: the least likely kept action gives t",)),
+        *covariance_is_nonnegative(),
+        smt.lemma("assembly", "sum_K S S~ = P (E[pi~ u^2] + D Cov) >= 0",
+                  "rate P squares D cov hK hR t",
+                  lambda v: [v.P > 0, v.P <= 1, v.squares >= 0, v.cov >= 0, v.hK <= v.t, v.t <= v.hR,
+                             (1 - v.P) * (v.hR - v.hK) == v.D,
+                             v.rate == v.P * (v.squares + v.D * v.cov)],
+                  lambda v: v.rate >= 0,
+                  uses=("entropy slope", "product", "shift", "removed are deeper",
+                        "C is nonnegative"),
+                  axioms=(SUM_OF_SIGNS, "Chebyshev's C >= 0 applies to pi~ and log pi~ as to pi and z")),
+    ),
+)
+
+
+def _bonus_without_top_set(i: Any) -> Any:
+    return rate(i.logits, i.correct)
+
+
+clamped_bonus = Claim(
+    id="extension.clamped-bonus",
+    source="Extension of AEnt, section 4.1",
+    title="A clamped-entropy bonus never lowers the full entropy, to first order",
+    statement=_statement,
+    instances=bandit_instances(FLOOR, correct=False),
+    mutants=(
+        Mutant(name="any kept set", statement=variant(_statement, margin=_bonus_without_top_set),
+               instances=bandit_instances()),
+        Mutant(name="at least as much as the full bonus",
+               statement=variant(_statement, margin=lambda i: rate(i.logits, kept(i)) - ar.total(
+                   own_covariance(i.logits) * own_covariance(i.logits)))),
+    ),
+)

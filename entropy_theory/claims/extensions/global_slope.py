@@ -1,0 +1,145 @@
+r"""Extension of AEPO, Theorem 4.3: its sign statement at every temperature T >= 1, with a rate.
+
+For every z in R^n, correct set A* and T >= 1:  F(T) < 0 implies
+
+    T^2 F'(T) > (z+ - E_T z) |F(T)| >= 0,      z+ = max(zb, max{z_a : c_a < C}),
+
+with E_T z <= zb <= z+ the means under pi^T and pi. Theorem 4.3b is T = 1. By T^2 d/dT = -d/db, b = 1/T,
+it is a differential inequality for |F|: while F is negative, its size falls at least at the rate
+z+ - E_T z as b decreases. Exact and strict; z+ - E_T z is positive unless the policy is uniform (there
+F = 0) or, at T = 1 only, every c_a below C lies at or below the mean.
+
+With S = sum_{A*} pi^T_a (z_a - z+)(c_a - C) the slope is S + (z+ - E_T z)|F(T)|. No term of S is
+negative, and where F(T) < 0 one is positive: some correct a has c_a > C, which puts z_a above z+.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.sign_change import order
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    SUM_OF_SIGNS,
+    excess,
+    mean_falls,
+    rate,
+    scaled_slope,
+    slope_formula,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+    listed_instances,
+    smt,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant, without
+
+FROM_ONE = Scalar(name="temperature", low=1.0, high=1e3, grid=(1, 2, 3, 10))
+FALLS_AT_T = Condition(
+    latex="F(T) < 0", value=lambda i: -rate(i.logits, i.correct, i.temperature)
+)
+
+
+def threshold(logits: Any) -> Any:
+    """z+ = max(zb, max{z_a : c_a < C}); some c_a is at least C, and counts as zb."""
+    above = excess(logits)
+    mean = ar.mean(ar.softmax(logits), logits)[..., None]
+    return ar.largest(np.where(ar.less(above, 0 * above), logits, mean + 0 * logits))
+
+
+def _slope(i: Any) -> Any:
+    return scaled_slope(i.logits, i.correct, i.temperature)
+
+
+def _room(i: Any, top: Any, divisor: Any = 1) -> Any:
+    """T^2 F'(T)/divisor - (top - E_T z)|F(T)|."""
+    mean = ar.mean(ar.softmax(i.logits, i.temperature), i.logits)
+    return _slope(i) / divisor + (top - mean) * rate(i.logits, i.correct, i.temperature)
+
+
+def _surplus(i: Any) -> Any:
+    """T^2 F'(T) - (z+ - E_T z)|F(T)|; in floats as the sum S, in which nothing cancels."""
+    top = threshold(i.logits)
+    if ar.is_exact(i.logits):
+        return _room(i, top)
+    tempered = ar.softmax(i.logits, i.temperature)
+    return ar.total(tempered * (i.logits - top[..., None]) * excess(i.logits), i.correct)
+
+
+_lemmas, _threshold, _above = order()
+_term = smt.lemma(
+    "term of S", "pi^T_a (z_a - z+)(c_a - C) >= 0, and > 0 if c_a > C; F(T) < 0 gives such an a in A*: "
+    "S > 0", "q z p zw pw m zp C",
+    lambda v: [
+        v.q > 0, v.C >= 0, v.p > 0, v.pw > 0, v.zp >= v.m,
+        smt.implies(smt.all_of(v.z >= v.m, v.p * (v.z - v.m) < v.C), v.z <= v.zp),
+        smt.any_of(v.zp == v.m,
+                   smt.all_of(v.zp == v.zw, v.zw >= v.m, v.pw * (v.zw - v.m) < v.C)),
+        smt.implies(v.z <= v.zw, v.p <= v.pw), smt.implies(v.z < v.zw, v.p <= v.pw),
+        _threshold.instance(z=v.z, p=v.p, zw=v.zw, pw=v.pw, m=v.m, zp=v.zp, C=v.C),
+        _above.instance(z=v.z, p=v.p, zw=v.zw, pw=v.pw, m=v.m, zp=v.zp, C=v.C),
+    ],
+    lambda v: smt.all_of(
+        v.q * (v.z - v.zp) * (v.p * (v.z - v.m) - v.C) >= 0,
+        smt.implies(v.p * (v.z - v.m) > v.C,
+                    v.q * (v.z - v.zp) * (v.p * (v.z - v.m) - v.C) > 0)),
+    uses=("threshold", "above the threshold"), axioms=(SUM_OF_SIGNS, "softmax is positive"),
+)
+_mean_slope, _variance, _means = mean_falls()
+
+_statement = Statement(
+    latex=r"For $T \ge 1$: $F(T) < 0$ implies $T^2 F'(T) > (z_+ - \mathbb E_{\pi^T} z)\,|F(T)| \ge 0$.",
+    margin=lambda i: np.stack([_surplus(i), _slope(i)], axis=-1),
+    relation=">",
+    conditions=(Condition(latex="T >= 1", value=lambda i: i.temperature - 1, relation=">="),
+                FALLS_AT_T),
+    proof=(
+        *_lemmas,
+        *(step for step in slope_formula() if not step.cross_check),
+        _mean_slope,
+        _variance,
+        _term,
+        _means,
+        smt.lemma(
+            "assembly", "T^2 F'(T) = S + (z+ - E_T z)|F(T)| with S > 0 and z+ >= E_T z",
+            "slope S G zp zb zT drop",
+            lambda v: [v.slope == v.S + (v.zp - v.zT) * v.G, v.S > 0, v.G > 0,
+                       v.drop >= 0, v.zT == v.zb - v.drop, v.zb <= v.zp,
+                       _means.instance(zT=v.zT, zb=v.zb, zp=v.zp, drop=v.drop)],
+            lambda v: smt.all_of(v.slope > (v.zp - v.zT) * v.G, (v.zp - v.zT) * v.G >= 0,
+                                 v.slope > 0),
+            uses=("term of S", "split at z+", "E_T z <= zb <= z+"),
+        ),
+    ),
+)
+
+global_slope = Claim(
+    id="extension.global-slope",
+    source="Extension of AEPO, Theorem 4.3",
+    title="Where tempered REINFORCE lowers entropy, a higher temperature lowers it less: at every T >= 1",
+    statement=_statement,
+    instances=bandit_instances(FROM_ONE),
+    # Floats see the surplus as the sum S; these are put to balls, which see it as stated.
+    witnesses=(
+        {"weights": [1, 1, 3], "correct": [True, False, True], "temperature": 1},
+        {"weights": [1, 2, 3, 9], "correct": [True, False, False, True], "temperature": 2},
+    ),
+    mutants=(
+        Mutant(name="hypothesis F(T) < 0 dropped", statement=without(_statement, FALLS_AT_T.latex)),
+        Mutant(name="T < 1 as well", statement=without(_statement, "T >= 1"),
+               instances=listed_instances(
+                   [{"weights": [1, 2, 2, 3, 4], "correct": [False, False, False, True, False],
+                     "temperature": Fraction(1, 2)}], "the smallest one with F(1/2) < 0 > F'(1/2)")),
+        Mutant(name="F'(T) instead of T^2 F'(T)",
+               statement=variant(_statement, margin=lambda i: _room(
+                   i, threshold(i.logits), i.temperature * i.temperature))),
+    ),
+)

@@ -1,0 +1,177 @@
+r"""Extension: the entropy change that any update rule announces, token by token.
+
+At one state a rule gives token i (action a_i, weight w_i) the score s_i, and the state terms coefficients
+lambda (entropy), kappa (clamped entropy of a kept set K) and beta (KL to a reference rho). The step
+
+    d = eta { sum_i w_i s_i (e_{a_i} - pi) - lambda S - kappa S~ + beta pi (l - E l) },  l = log(pi/rho),
+
+changes entropy, with S = pi (log pi + H) and its mean Sbar = E_pi[S], by
+
+    eta { -sum_i w_i s_i (S_{a_i} - Sbar) + lambda sum S^2 + kappa sum_K S S~ - beta sum S pi (l - E l) }
+
+up to (1/4)(1 + log n) ||d||^2. The forecast is a sum over tokens. (A penalty on the KL has beta < 0.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.expansion import remainder_steps
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    LEARNING_RATE,
+    excess,
+    own_covariance,
+    remainder_bound,
+)
+from entropy_theory.claims.extensions.clamped_bonus import clamped_tilt
+from entropy_theory.verification import (
+    Claim,
+    Mutant,
+    Scalar,
+    Statement,
+    Step,
+    Vector,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import Convergence, variant
+
+COEFFICIENTS = tuple(
+    Scalar(name=name, low=0.01, high=4.0, grid=(1,)) for name in ("entropy", "clamped", "reference_kl")
+)
+SCORES = Vector(name="score", low=-3.0, high=3.0, grid=(0, 1))
+"""sum of w_i s_i over the tokens of each action."""
+REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0))
+"""Logits of the reference policy."""
+
+
+def token_forecast(logits: Any, action_scores: Any) -> Any:
+    """-sum_a G_a (S_a - Sbar), per unit learning rate, for the summed scores G of each action."""
+    return -ar.total(action_scores * excess(logits))
+
+
+def _kl_direction(logits: Any, reference: Any) -> Any:
+    """Gradient of KL(pi || rho): pi (l - E l)."""
+    p = ar.softmax(logits)
+    return p * ar.centered(p, logits - reference)
+
+
+def forecast(i: Any, centered: bool = True, share: int = 1, kl_sign: int = -1) -> Any:
+    """The announced entropy change per unit learning rate."""
+    tilt = own_covariance(i.logits)
+    tokens = token_forecast(i.logits, i.score) if centered else -ar.total(i.score * tilt)
+    bonus = i.entropy * ar.total(tilt * tilt) / share
+    clamped = i.clamped * ar.total(tilt * clamped_tilt(i.logits, i.correct))
+    divergence = i.reference_kl * ar.total(tilt * _kl_direction(i.logits, i.reference))
+    return tokens + bonus + clamped + kl_sign * divergence
+
+
+def step(i: Any) -> Any:
+    """d / eta."""
+    scores = i.score - ar.per_action(ar.total(i.score)) * ar.softmax(i.logits)
+    terms = -ar.per_action(i.entropy) * own_covariance(i.logits)
+    terms = terms - ar.per_action(i.clamped) * clamped_tilt(i.logits, i.correct)
+    return scores + terms + ar.per_action(i.reference_kl) * _kl_direction(i.logits, i.reference)
+
+
+def _room(i: Any, **changes: Any) -> Any:
+    d = ar.per_action(i.learning_rate) * step(i)
+    announced = i.learning_rate * forecast(i, **changes)
+    return remainder_bound(d) - np.abs(ar.entropy_change(i.logits, d) - announced)
+
+
+def _remainder(i: Any, size: Any, **changes: Any) -> Any:
+    return ar.entropy_change(i.logits, size * step(i)) - size * forecast(i, **changes)
+
+
+def _terms() -> Any:
+    """-Cov(log pi, .) of the four parts; A = 1_{a = k}, P = pi, s = S~/1 and l any functions."""
+    m = symbolic.Moments("L P s l", indicators="A")
+    log_p, p, s, ratio, a = m["L"], m["P"], m["s"], m["l"], m["A"]
+    depth = log_p - m.expect(log_p)
+    token = -m.covariance(log_p, a - p) + (m.expect(a * depth) - m.expect(p * depth))
+    bonus = -m.covariance(log_p, -p * depth) - m.expect(depth * p * depth)
+    clamped = -m.covariance(log_p, -s) - m.expect(depth * s)
+    pull = p * (ratio - m.expect(ratio))
+    divergence = -m.covariance(log_p, pull) + m.expect(depth * pull)
+    return [token, bonus, clamped, divergence]
+
+
+def _gradients() -> Any:
+    """The state terms really are gradients: slopes of H and of KL(pi || rho) along x."""
+    m = symbolic.Moments("L r x")
+    log_p, log_r, x = m["L"], m["r"], m["x"]
+    moves = {log_p: x - m.expect(x)}
+    entropy = m.derivative(-m.expect(log_p), x, moves)
+    kl = m.derivative(m.expect(log_p - log_r), x, moves)
+    ratio = log_p - log_r
+    return [entropy + m.expect((log_p - m.expect(log_p)) * x),
+            kl - m.expect((ratio - m.expect(ratio)) * x)]
+
+
+def _linear() -> Any:
+    import sympy
+
+    m = symbolic.Moments("L x y")
+    a, b = sympy.symbols("a b")
+    log_p, x, y = m["L"], m["x"], m["y"]
+    return m.covariance(log_p, a * x + b * y) - a * m.covariance(log_p, x) - b * m.covariance(log_p, y)
+
+
+def _proof() -> tuple[Step, ...]:
+    return (
+        *remainder_steps(),
+        symbolic.identity("gradients", "dH/dz = -S (for pi and for pi~), dKL(pi || rho)/dz = "
+                          "pi (l - E l)", _gradients, uses=("softmax rule",)),
+        symbolic.identity("terms", "-Cov(log pi, .) of a token e_k - pi is -(S_k - Sbar); of -S, -S~ "
+                          "and pi (l - E l): sum S^2, sum S S~, -sum S pi (l - E l)", _terms,
+                          uses=("gradients",),
+                          axioms=("sum_a S_a f_a = E_pi[(log pi + H) f]; S_k = E_pi[1_k (log pi + H)]",)),
+        symbolic.identity("additive", "Cov(log pi, .) is linear: the forecast adds up over tokens",
+                          _linear),
+        smt.lemma("assembly", "|H(z + d) - H(z) - eta forecast| <= (1/4)(1 + log n) ||d||^2",
+                  "change covariance forecast eta log_n N",
+                  lambda v: [v.eta > 0, -v.covariance == v.eta * v.forecast,
+                             4 * (v.change + v.covariance) <= (1 + v.log_n) * v.N,
+                             -4 * (v.change + v.covariance) <= (1 + v.log_n) * v.N],
+                  lambda v: smt.all_of(
+                      4 * (v.change - v.eta * v.forecast) <= (1 + v.log_n) * v.N,
+                      -4 * (v.change - v.eta * v.forecast) <= (1 + v.log_n) * v.N),
+                  uses=("remainder", "terms", "additive")),
+    )
+
+
+_statement = Statement(
+    latex=r"$H(z+d)-H(z) \approx \eta\{-\sum_i w_is_i(S_{a_i}-\bar S)+\lambda\lVert S\rVert^2+"
+          r"\kappa\langle S,\tilde S\rangle-\beta\langle S,\nabla\mathrm{KL}\rangle\}$ up to "
+          r"$\frac14(1+\log n)\lVert d\rVert^2$, for the step of any rule.",
+    margin=_room,
+    proof=_proof(),
+)
+
+
+def _wrong(name: str, **changes: Any) -> Mutant:
+    return Mutant(
+        name=name, statement=variant(_statement, margin=lambda i: _room(i, **changes)),
+        convergence=Convergence(remainder=lambda i, h: _remainder(i, h, **changes), order=2))
+
+
+score_forecast = Claim(
+    id="extension.score-forecast",
+    source="Extension of Entropy Mechanism, Lemma 1, to any update rule (forecast.py)",
+    title="The entropy change that a rule's coefficients announce, token by token",
+    statement=_statement,
+    instances=bandit_instances(LEARNING_RATE, *COEFFICIENTS, vectors=(SCORES, REFERENCE),
+                               actions=(2, 4)),
+    convergence=Convergence(
+        remainder=_remainder, order=2, bound=lambda i, h: remainder_bound(h * step(i))),
+    mutants=(
+        _wrong("the mean Sbar forgotten", centered=False),
+        _wrong("the entropy term halved", share=2),
+        _wrong("sign of the KL term flipped", kl_sign=1),
+    ),
+)

@@ -1,0 +1,67 @@
+r"""Extension of AEnt, Lemma 6: twice sharper, and then tight.
+
+    V_lambda^{pi*_lambda}(q) - V_lambda^pi(q) <= ||grad V_lambda(D)||_2^2 / (4 lambda C_lambda(q)),
+    C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s),
+
+where the printed bound has 2 for 4. The printed route bounds KL(pi || pi') by ||u - c||_inf^2/2 and
+that by ||u - c||_2^2/2; but KL <= range(u)^2/8, and range^2 <= 2 ||u - c||_2^2. Equality is approached
+with one state, two tokens, pi uniform, returns (1, 0) and lambda -> inf.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entropy_theory.claims.aent.lemma_6 import (
+    by_response,
+    by_state,
+    room,
+    soft_gap_steps,
+)
+from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
+from entropy_theory.verification import Claim, Mutant, Statement
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.experiment import experiment
+
+
+def _without_other_constants() -> Any:
+    return tuple(step for step in soft_gap_steps() if step.name != "the other constants")
+
+
+def _tight() -> tuple[bool, str]:
+    """Gap over bound for pi = (1/2, 1/2), r = (1, 0): lambda log cosh(1/(2 lambda)) 8 lambda."""
+    from flint import arb
+
+    ratios = [lam * (1 / (2 * lam)).cosh().log() * 8 * lam for lam in map(arb, (1, 10, 1000))]
+    return bool(ratios[-1] > 1 - 1e-6) and bool(ratios[-1] < 1), ", ".join(
+        r.str(8, radius=False) for r in ratios)
+
+
+_statement = Statement(
+    latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi}(q) \le \lVert\nabla V_\lambda"
+          r"(\mathcal D)\rVert_2^2/(4\lambda C_\lambda(q))$, $C_\lambda(q) = |\mathcal D|^{-2}"
+          r"\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$.",
+    margin=lambda i: room(i, by_state, factor=4),
+    proof=_without_other_constants(),
+)
+
+soft_gap = Claim(
+    id="extension.soft-gap",
+    source="Extension of AEnt, Lemma 6",
+    title="The soft gap is at most half of the printed bound",
+    statement=_statement,
+    instances=trees(COEFFICIENT, reward="graded", prompts=2),
+    witnesses=(
+        {"weights": [[[1, 1]]], "reward": [[1, 0]], "coefficient": 10},
+    ),
+    experiments=(
+        experiment("tight", "gap/bound at pi = (1/2, 1/2), returns (1, 0) and lambda = 1, 10, 1000 "
+                   "tends to 1", _tight),
+    ),
+    mutants=(
+        Mutant(name="5 in place of 4", statement=variant(
+            _statement, margin=lambda i: room(i, by_state, factor=5))),
+        Mutant(name="the least response probability itself, not its square", statement=variant(
+            _statement, margin=lambda i: room(i, lambda j: by_response(j) ** (1 / 2), factor=4))),
+    ),
+)

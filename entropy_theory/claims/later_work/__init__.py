@@ -1,0 +1,1 @@
+"""Statements of later papers that the identities of this package decide."""

@@ -1,0 +1,261 @@
+r"""Clip-low and clip-high (arXiv 2509.26114): clip-low raises entropy, clip-high lowers it.
+
+The setting of that paper, made exact for one tabular state: rewards are random and symmetric, so the
+advantage of a sampled token is +c or -c with equal chance, whatever the token. Without clipping the
+expected step is zero. PPO's clip takes out the +c tokens with ratio r_a > 1 + eps_high and the -c tokens
+with r_a < 1 - eps_low; what is left is the effective advantage
+
+    At_a = (c/2) (1[r_a < 1 - eps_low] - 1[r_a > 1 + eps_high]),
+
+and the first-order entropy change is -eta sum_a pi_a At_a (c_a - C), c_a = pi_a (log pi_a + H).
+
+So each half holds exactly if the actions that left the band on its side have sum pi_a (c_a - C) < 0:
+clip-low raises entropy if the actions that became rarer are rare ones, and clip-high lowers it if those
+that became likelier are (still) rare ones. For an arbitrary drift either half fails.
+Repair: both halves hold if the actions that left the band are below e^{-H}. The second half fails after
+sharpening: where the actions that became likelier are the likeliest ones, clip-high raises entropy too.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.entropy_mechanism.sign_rules import plain_proof
+from entropy_theory.claims.entropy_mechanism.token_contributions import (
+    contribution_steps,
+    first_order,
+    only,
+    positive_sum,
+    rare_tokens,
+    relative_log_prob,
+    score_step,
+    some,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    Vector,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant, without
+
+EPSILON = Scalar(name="epsilon", low=0.05, high=0.9, grid=(Fraction(1, 5), Fraction(1, 2)))
+DRIFT = Vector(name="drift", low=-1.5, high=1.5, grid=(0, 1, -1))
+INSTANCES = bandit_instances(EPSILON, actions=(2, 5), correct=False, vectors=(DRIFT,))
+
+
+def _ratio(i: Any) -> Any:
+    """pi / pi_old, where the logits have drifted by ``drift`` since pi_old."""
+    return ar.softmax(i.logits) / ar.softmax(i.logits - i.drift)
+
+
+def _above(i: Any) -> Any:
+    return ar.less(1 + ar.per_action(i.epsilon), _ratio(i))
+
+
+def _below(i: Any) -> Any:
+    return ar.less(_ratio(i), 1 - ar.per_action(i.epsilon))
+
+
+def _outside(i: Any) -> Any:
+    return _above(i) | _below(i)
+
+
+def _expected_step(i: Any, clip_low: bool, clip_high: bool) -> Any:
+    """Expected logit step of the clipped objective over A = +1 and A = -1, per learning rate.
+
+    Tokens are sampled from pi_old; the gradient of r_a A is A r_a (e_a - pi), so that an unclipped
+    token has weighted score pi_old_a r_a A = pi_a A.
+    """
+    probabilities = ar.softmax(i.logits)
+    positive = only(~_above(i), probabilities) if clip_high else probabilities
+    negative = only(~_below(i), probabilities) if clip_low else probabilities
+    return score_step(i.logits, (positive - negative) / 2)
+
+
+def _effect_of_clip_low(i: Any) -> Any:
+    return first_order(i.logits, _expected_step(i, clip_low=True, clip_high=False))
+
+
+def _effect_of_clip_high(i: Any) -> Any:
+    return first_order(i.logits, _expected_step(i, clip_low=False, clip_high=True))
+
+
+def _low_raises_high_lowers(i: Any) -> Any:
+    """min of the effect of clip-low and minus that of clip-high."""
+    return ar.minimum(_effect_of_clip_low(i), -_effect_of_clip_high(i))
+
+
+def _where_it_acts(i: Any) -> Any:
+    """As `_low_raises_high_lowers`, over the sides on which some action has left the band."""
+    one = 0 * i.epsilon + ar.constant(1, like=i.epsilon)
+    low = np.where(np.any(_below(i), axis=-1), _effect_of_clip_low(i), one)
+    high = np.where(np.any(_above(i), axis=-1), -_effect_of_clip_high(i), one)
+    return ar.minimum(low, high)
+
+
+SOME_OUTSIDE = some(_outside, r"some ratio is outside $[1 - \epsilon, 1 + \epsilon]$")
+OUTSIDE_ARE_RARE = Condition(
+    latex="every action whose ratio is outside the band has pi_a < e^{-H}",
+    value=lambda i: ~np.any(
+        _outside(i) & ~ar.less(relative_log_prob(i), 0 * i.logits), axis=-1),
+)
+BELOW_ARE_RARE = Condition(
+    latex="every action below the band has pi_a < e^{-H}",
+    value=lambda i: ~np.any(_below(i) & ~ar.less(relative_log_prob(i), 0 * i.logits), axis=-1),
+)
+
+# ---------------------------------------------------------------- proof
+
+
+def _clipped_slope(v: Any, advantage: int) -> list[Any]:
+    """min(r A, clip(r) A) at r + h equals ``value``, for a small h > 0 that crosses no edge."""
+    def clip(r: Any, value: Any) -> Any:
+        return smt.all_of(
+            smt.implies(r < 1 - v.eps, value == 1 - v.eps),
+            smt.implies(r > 1 + v.eps, value == 1 + v.eps),
+            smt.implies(smt.all_of(r >= 1 - v.eps, r <= 1 + v.eps), value == r),
+        )
+
+    def objective(r: Any, clipped: Any, value: Any) -> Any:
+        plain, cut = advantage * r, advantage * clipped
+        return smt.all_of(value <= plain, value <= cut,
+                          smt.any_of(value == plain, value == cut))
+
+    return [
+        v.eps > 0, v.eps < 1, v.r > 0, v.h > 0,
+        # The ratio stays on its side of both edges.
+        smt.implies(v.r < 1 - v.eps, v.r + v.h < 1 - v.eps),
+        smt.implies(v.r < 1 + v.eps, v.r + v.h < 1 + v.eps), v.r != 1 - v.eps, v.r != 1 + v.eps,
+        clip(v.r, v.c0), clip(v.r + v.h, v.c1), objective(v.r, v.c0, v.f0),
+        objective(v.r + v.h, v.c1, v.f1), v.slope * v.h == v.f1 - v.f0,
+    ]
+
+
+def clip_steps() -> tuple[smt.Lemma, smt.Lemma]:
+    """What PPO's clip leaves of a token's gradient, for A = +1 and A = -1."""
+    variables = "r h eps c0 c1 f0 f1 slope"
+    return (
+        smt.lemma(
+            "clipped gradient, A = 1", "the objective has slope 0 in r for r > 1 + eps, else 1",
+            variables, lambda v: _clipped_slope(v, 1),
+            lambda v: smt.all_of(smt.implies(v.r > 1 + v.eps, v.slope == 0),
+                                 smt.implies(v.r < 1 + v.eps, v.slope == 1)),
+        ),
+        smt.lemma(
+            "clipped gradient, A = -1", "the objective has slope 0 in r for r < 1 - eps, else -1",
+            variables, lambda v: _clipped_slope(v, -1),
+            lambda v: smt.all_of(smt.implies(v.r < 1 - v.eps, v.slope == 0),
+                                 smt.implies(v.r > 1 - v.eps, v.slope == -1)),
+        ),
+    )
+
+
+_effective = smt.lemma(
+    "effective advantage", "the mean slope is 1/2 below the band, 0 in it, -1/2 above it",
+    "r eps plus minus effective",
+    lambda v: [
+        v.eps > 0, v.eps < 1,
+        smt.implies(v.r > 1 + v.eps, v.plus == 0), smt.implies(v.r <= 1 + v.eps, v.plus == 1),
+        smt.implies(v.r < 1 - v.eps, v.minus == 0), smt.implies(v.r >= 1 - v.eps, v.minus == -1),
+        2 * v.effective == v.plus + v.minus,
+    ],
+    lambda v: smt.all_of(
+        smt.implies(v.r < 1 - v.eps, 2 * v.effective == 1),
+        smt.implies(v.r > 1 + v.eps, 2 * v.effective == -1),
+        smt.implies(smt.all_of(v.r >= 1 - v.eps, v.r <= 1 + v.eps), v.effective == 0)),
+    uses=("clipped gradient, A = 1", "clipped gradient, A = -1"),
+    axioms=("a token at the edge of the band counts as unclipped",),
+)
+
+_rare = rare_tokens()
+
+
+def _sharpening() -> Any:
+    """With U = 1 above the band: the effect of clip-high is (1/2) E[1_U (c - C)], that is Cov/2."""
+    m = symbolic.Moments("z P", indicators="U")
+    z, prob, u = m["z"], m["P"], m["U"]
+    c = prob * (z - m.expect(z))
+    step = -(prob * u - prob * m.expect(u)) / 2
+    effect = -m.covariance(z, step)
+    return [effect - m.expect(u * (c - m.expect(c))) / 2,
+            effect - m.covariance(z, prob * (u - m.expect(u))) / 2]
+
+
+_statement = Statement(
+    latex=r"Random symmetric rewards: PPO's lower clip does not lower entropy and its upper clip does "
+          r"not raise it, to first order.",
+    margin=_low_raises_high_lowers,
+    conditions=(SOME_OUTSIDE,),
+)
+
+_repaired = Statement(
+    latex=r"If every action whose ratio is outside $[1-\epsilon, 1+\epsilon]$ has $\pi_a < e^{-H}$, the "
+          r"lower clip raises entropy (if any ratio is below the band) and the upper clip lowers it (if "
+          r"any is above).",
+    margin=_where_it_acts,
+    relation=">",
+    conditions=(SOME_OUTSIDE, OUTSIDE_ARE_RARE),
+    proof=(
+        *contribution_steps(),
+        *clip_steps(),
+        _effective,
+        _rare,
+        smt.lemma(
+            "each action outside",
+            "below the band it adds -pi_a (1/2)(c_a - C) > 0, above it -pi_a (-1/2)(c_a - C) < 0",
+            "p d C",
+            lambda v: [v.p > 0, v.d < 0, v.C >= 0, _rare.instance(p=v.p, d=v.d, C=v.C)],
+            lambda v: smt.all_of(-v.p * (v.p * v.d - v.C) > 0, v.p * (v.p * v.d - v.C) < 0),
+            uses=("share of a set of tokens", "effective advantage", "below e^{-H}"),
+        ),
+        positive_sum("assembly", "each half is a sum of terms of one sign, and not empty",
+                     ("each action outside",)),
+    ),
+)
+
+clip_low_high = Claim(
+    id="later-work.clip-low-high",
+    source="Clip-low and clip-high under random rewards (arXiv 2509.26114)",
+    title="Under random rewards clip-low raises entropy and clip-high lowers it",
+    statement=_statement,
+    instances=INSTANCES,
+    repair=_repaired,
+    repair_note="hypothesis: the actions whose ratio has left the band are below e^{-H}",
+    negation=(
+        *plain_proof(),
+        symbolic.identity(
+            "effect of clip-high",
+            "with U = 1 on the actions above the band, it is half of Cov(log pi, pi A) of the reward U",
+            _sharpening, uses=("centered form",),
+            axioms=("the effective advantage above the band is -1/2",),
+        ),
+        smt.lemma(
+            "after sharpening",
+            "if the actions above the band (not all of them) are likelier than the others, U is ordered "
+            "like the policy, and clip-high raises entropy, for every n",
+            "covariance effect",
+            lambda v: [v.covariance > 0, 2 * v.effect == v.covariance],
+            lambda v: v.effect > 0,
+            uses=("effect of clip-high", "assembly"),
+        ),
+    ),
+    mutants=(
+        Mutant(name="the hypothesis is dropped",
+               statement=without(_repaired, OUTSIDE_ARE_RARE.latex)),
+        Mutant(name="only the actions below the band must be rare",
+               statement=variant(_repaired, conditions=(SOME_OUTSIDE, BELOW_ARE_RARE))),
+        Mutant(name="clip-low lowers entropy too",
+               statement=variant(_repaired, margin=lambda i: np.where(
+                   np.any(_below(i), axis=-1), -_effect_of_clip_low(i), 0 * i.epsilon + 1))),
+    ),
+)

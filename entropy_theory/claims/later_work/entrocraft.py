@@ -1,0 +1,180 @@
+r"""Entrocraft (arXiv 2604.26326): entropy steered by keeping positives only or negatives only.
+
+The rule: above the entropy band train on positive samples only, to lower entropy; below it on negative
+samples only, to raise it. One state, rewards 0 and 1, A* the correct set, W the rest, p = pi(A*).
+The exact expected steps, per unit learning rate and unit score, are
+
+    positives only:  d+ = 1_{A*} pi - p pi,          negatives only:  d- = -(1_W pi - (1 - p) pi).
+
+They are the same vector, because E[grad log pi] = 0; with shared parameters and whole sequences too.
+So both move entropy alike, at any step size, and cannot do opposite things in expectation. With
+centered advantages they still differ only by a factor for each prompt, 1 - p against p: positives
+weigh hard prompts, negatives easy ones. What decides is which actions are correct:
+
+    if every correct action is at least as likely as every wrong one, both lower entropy (F <= 0);
+    if every correct action is at most as likely as every wrong one, both raise it (F >= 0).
+
+Proved through w_a = pi_a (z_a - zb) - C, whose mean is zero: if z_a >= z_b and w_b > 0 then w_a > 0.
+Scope: expectation over on-policy samples; the rates are for one state. Sampling noise, clipping, length
+normalization and several steps on one batch can tell the two apart; the sign rule as such does not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    EXP_INCREASES,
+    SUM_OF_SIGNS,
+    covariance_is_nonnegative,
+    excess,
+)
+from entropy_theory.verification import (
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    bandit_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.claim import variant
+
+
+def rate_of_positives(logits: Any, correct: Any) -> Any:
+    """-sum_{A*} pi_a (S_a - Sbar): entropy rate of training on positives only."""
+    return -ar.total(ar.softmax(logits) * excess(logits), correct)
+
+
+def rate_of_negatives(logits: Any, correct: Any) -> Any:
+    """+sum_W pi_a (S_a - Sbar): entropy rate of training on negatives only, score -1."""
+    return ar.total(ar.softmax(logits) * excess(logits), ~correct)
+
+
+def _as_used(i: Any) -> Any:
+    """Positives lower, negatives raise."""
+    return np.stack([-rate_of_positives(i.logits, i.correct),
+                     rate_of_negatives(i.logits, i.correct)], axis=-1)
+
+
+def wrong_actions(correct: Any) -> Any:
+    """The wrong actions; all, where there are none (a hypothesis excludes that)."""
+    some = np.any(~correct, axis=-1, keepdims=True)
+    return np.where(some, ~correct, True)
+
+
+def _correct_above(i: Any) -> Any:
+    return ar.smallest(i.logits, i.correct) - ar.largest(i.logits, wrong_actions(i.correct))
+
+
+def _correct_below(i: Any) -> Any:
+    return ar.smallest(i.logits, wrong_actions(i.correct)) - ar.largest(i.logits, i.correct)
+
+
+def _repaired(i: Any) -> Any:
+    """Both rates, with the sign that the order of the actions gives them."""
+    above = ~ar.less(_correct_above(i), 0 * _correct_above(i))
+    sign = np.where(above, -1, 1)
+    return np.stack([sign * rate_of_positives(i.logits, i.correct),
+                     sign * rate_of_negatives(i.logits, i.correct)], axis=-1)
+
+
+SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+SEPARATED = Condition(
+    latex="the correct actions are all the likelier ones, or all the less likely ones",
+    value=lambda i: ar.maximum(_correct_above(i), _correct_below(i)), relation=">=")
+
+
+def _same_step() -> Any:
+    import sympy
+
+    pi, p, correct = sympy.symbols("pi_a p A")
+    positive = correct * pi - p * pi
+    negative = -((1 - correct) * pi - (1 - p) * pi)
+    return positive - negative
+
+
+def _centered_scores() -> Any:
+    import sympy
+
+    pi, p, correct = sympy.symbols("pi_a p A")
+    step = correct * pi - p * pi
+    # The score of a sample is its reward minus p.
+    positive = (1 - p) * step
+    negative = (0 - p) * ((1 - correct) * pi - (1 - p) * pi)
+    return [positive - (1 - p) * step, negative - p * step]
+
+
+def _sums() -> Any:
+    m = symbolic.Moments("L P", indicators="A")
+    log_p, p, a = m["L"], m["P"], m["A"]
+    s = p * (log_p - m.expect(log_p))
+    w = s - m.expect(s)
+    step = a * p - m.expect(a) * p
+    return [m.expect(w), m.expect(a * w) + m.expect((1 - a) * w),
+            m.covariance(log_p, step) - m.expect(a * w)]
+
+
+_same = symbolic.identity(
+    "the same step", "1_{A*} pi - p pi = -(1_W pi - (1 - p) pi) for every action", _same_step)
+
+_statement = Statement(
+    latex=r"Training on positives only lowers entropy and training on negatives only raises it.",
+    margin=_as_used,
+    conditions=(SOME_WRONG,),
+)
+
+_repair = Statement(
+    latex=r"Both have the same expected step. If every correct action is at least as likely as every "
+          r"wrong one, both lower entropy (first order); if at most as likely, both raise it.",
+    margin=_repaired,
+    conditions=(SOME_WRONG, SEPARATED),
+    proof=(
+        _same,
+        symbolic.identity("rates", "Cov(log pi, d+) = sum_{A*} pi_a w_a, w = S - Sbar, and sum_{A*} + "
+                          "sum_W = 0", _sums, uses=("the same step",),
+                          axioms=("sum_{A*} pi_a f_a = E_pi[1_{A*} f]",)),
+        *covariance_is_nonnegative(),
+        smt.lemma("order of w", "z_a >= z_b and w_b > 0 give w_a > 0", "za zb pa pb m C",
+                  lambda v: [v.C >= 0, v.pb > 0, v.za >= v.zb, v.pa >= v.pb,
+                             v.pb * (v.zb - v.m) - v.C > 0],
+                  lambda v: v.pa * (v.za - v.m) - v.C > 0,
+                  uses=("C is nonnegative",), axioms=(EXP_INCREASES,)),
+        smt.lemma("assembly", "if the set T is above the rest B: either every w in B is <= 0, or every w "
+                  "in T is > 0; so sum_T pi w >= 0. For A* = T both rates are -sum_T <= 0, for A* = B "
+                  "both are +sum_T >= 0", "sum_T sum_B rate sign",
+                  lambda v: [v.sum_T + v.sum_B == 0, smt.any_of(v.sum_B <= 0, v.sum_T >= 0),
+                             smt.any_of(smt.all_of(v.sign == -1, v.rate == -v.sum_T),
+                                        smt.all_of(v.sign == 1, v.rate == -v.sum_B))],
+                  lambda v: v.sign * v.rate >= 0,
+                  uses=("rates", "order of w"), axioms=(SUM_OF_SIGNS,)),
+    ),
+)
+
+entrocraft = Claim(
+    id="later-work.entrocraft",
+    source="Entrocraft (arXiv 2604.26326), the sign rule",
+    title="Positives-only and negatives-only training have the same expected step",
+    statement=_statement,
+    instances=bandit_instances(),
+    repair=_repair,
+    repair_note="both move entropy alike; down if the correct actions are the likelier ones, up if the "
+                "less likely",
+    negation=(
+        _same,
+        symbolic.identity("centered advantages", "scores 1 - p and -p give (1 - p) d and p d: the same "
+                          "direction for each prompt", _centered_scores, uses=("the same step",)),
+    ),
+    mutants=(
+        Mutant(name="correct sets in any position",
+               statement=variant(_repair, conditions=(SOME_WRONG,))),
+        Mutant(name="the two cases exchanged",
+               statement=variant(_repair, margin=lambda i: -_repaired(i))),
+        Mutant(name="negatives raise entropy where the correct actions are the likelier",
+               statement=variant(_statement, margin=lambda i: rate_of_negatives(i.logits, i.correct),
+                                 conditions=(SOME_WRONG, SEPARATED))),
+    ),
+)

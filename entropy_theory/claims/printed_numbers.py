@@ -1,0 +1,106 @@
+"""Numbers as printed in tables, taken for what they are: rounded.
+
+A decimal string such as "12.6" stands for every number within half a unit of its last digit. A printed
+average is compatible with its row if some unrounded entries have a mean that rounds to it,
+
+    |average - sum_j w_j entry_j| <= half unit of the average + sum_j w_j half unit of entry_j,
+
+which is as lenient as can be: an average that fails is wrong whatever the digits left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from entropy_theory.verification import Condition, Instances, Statement, Step
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.certify import check_instance
+from entropy_theory.verification.claim import Outcome, Relation
+from entropy_theory.verification.instances import Batch, Instance
+
+
+def half_unit(printed: str) -> Fraction:
+    """Half a unit of the last printed digit."""
+    return Fraction(1, 2 * 10 ** len(printed.partition(".")[2]))
+
+
+def averaged_row(number: int, entries: str, average: str) -> Instance:
+    """A table row: its number, its entries (separated by spaces) and its printed average."""
+    printed = entries.split()
+    return {
+        "row": number,
+        "entries": [Fraction(e) for e in printed],
+        "average": Fraction(average),
+        "entry_rounding": [half_unit(e) for e in printed],
+        "average_rounding": half_unit(average),
+    }
+
+
+def rounding_room(i: Any, weights: Sequence[Fraction] | None = None, shift: Fraction | int = 0) -> Any:
+    """What rounding allows minus |average + shift - weighted mean|; equal weights by default."""
+    n = i.entries.shape[-1]
+    shares = weights if weights is not None else [Fraction(1, n)] * n
+    w = np.array([ar.constant(s.numerator, like=i.entries) / s.denominator for s in shares])
+    moved = i.average + ar.constant(shift.numerator, like=i.entries) / shift.denominator
+    allowed = i.average_rounding + ar.total(w * i.entry_rounding)
+    return allowed - np.abs(moved - ar.total(w * i.entries))
+
+
+def unrounded_instances(**printed: str) -> Instances:
+    """Every set of positive numbers that would be printed like this; one field per keyword."""
+    ranges = {name: (Fraction(text) - half_unit(text), Fraction(text) + half_unit(text))
+              for name, text in printed.items()}
+
+    def sample(generator: np.random.Generator, size: int) -> Batch:
+        return {name: generator.uniform(float(low), float(high), size)
+                for name, (low, high) in ranges.items()}
+
+    def enumerate_corners(largest_total: int) -> Iterator[Batch]:
+        rows = list(itertools.product(*((Fraction(printed[name]), *ends)
+                                        for name, ends in ranges.items())))
+        yield {name: np.array([float(row[k]) for row in rows]) for k, name in enumerate(ranges)}
+
+    strategy = st.fixed_dictionaries({
+        name: st.one_of(st.sampled_from((Fraction(printed[name]), *ends)),
+                        st.floats(float(ends[0]), float(ends[1])))
+        for name, ends in ranges.items()
+    })
+    return Instances(
+        strategy=strategy, sample=sample, enumerate=enumerate_corners, movable=tuple(ranges),
+        ranges={name: (float(low), float(high)) for name, (low, high) in ranges.items()},
+        families="values that round to the printed ones",
+    )
+
+
+def every_row(
+    name: str,
+    text: str,
+    rows: Sequence[Instance],
+    margin: Callable[[SimpleNamespace], Any],
+    *,
+    relation: Relation = ">=",
+    conditions: tuple[Condition, ...] = (),
+) -> Step:
+    """A proof step for a finite set: ball arithmetic on each row that meets the conditions."""
+    statement = Statement(latex=text, margin=margin, relation=relation, conditions=conditions)
+
+    def check(seconds: float) -> tuple[Outcome, str]:
+        held = 0
+        for row in rows:
+            certificate = check_instance(statement, row)
+            if certificate.status == "violated":
+                return "fail", f"violated at row {row}: margin {certificate.interval}"
+            if certificate.status == "undecided":
+                return "undecided", f"undecided at row {row}: margin {certificate.interval}"
+            held += certificate.status == "holds"
+        excluded = f", {len(rows) - held} excluded" if held < len(rows) else ""
+        return ("pass" if held else "fail"), f"holds at {held} rows{excluded}"
+
+    return Step(name=name, statement=text, method="certify", check=check)

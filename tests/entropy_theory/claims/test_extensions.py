@@ -1,0 +1,233 @@
+"""Our extensions and the later papers' statements: verdicts, known numbers, and ties to the package."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from entropy_theory import entropy_change, forecast
+from entropy_theory.claims.extensions import (
+    clamped_bonus,
+    entropy_bonus,
+    hessian,
+    natural_entropy_bonus,
+    remainder_constant,
+    score_forecast,
+    second_order,
+)
+from entropy_theory.claims.later_work import annealed_covariance, entrocraft, opefo, sampled_action
+from entropy_theory.policy import clamped_entropy, entropy, log_softmax, softmax
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.verification import Statement
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.certify import check_instance
+from tests.entropy_theory.claims.verdicts import check_verdict
+
+EXPECTED = [
+    ("extension.finite-step-identities", "proved", "none"),
+    ("extension.second-order", "first-order", "none"),
+    ("extension.hessian", "proved", "none"),
+    ("extension.remainder-constant", "proved", "none"),
+    ("extension.remainder-constant-two-actions", "proved", "none"),
+    ("extension.entropy-bonus", "proved", "none"),
+    ("extension.entropy-bonus-two-actions", "proved", "none"),
+    ("extension.natural-entropy-bonus", "proved", "none"),
+    ("extension.clamped-bonus", "proved", "none"),
+    ("extension.score-forecast", "first-order", "none"),
+    ("later-work.sampled-action", "proved", "none"),
+    ("later-work.sampled-action-sign", "proved", "none"),
+    ("later-work.opefo", "proved", "none"),
+    ("later-work.opefo-reward", "repaired", "none"),
+    ("later-work.entrocraft", "repaired", "none"),
+    ("later-work.annealed-covariance", "proved", "none"),
+]
+
+
+@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
+def test_verdict(claim_id, verdict, printed):
+    check_verdict(claim_id, verdict, printed)
+
+
+def random_policies(seed, n, cases=50):
+    generator = np.random.default_rng(seed)
+    return generator, 2 * generator.standard_normal((cases, n))
+
+
+def statement(margin):
+    return Statement(latex="", margin=margin)
+
+
+# ---------------------------------------------------------------- formulas against independent code
+
+
+def test_second_order_is_the_package_function():
+    generator, logits = random_policies(1, 5)
+    step = generator.standard_normal(logits.shape)
+    claimed = second_order.first_order(logits, step) + second_order.quadratic_form(logits, step) / 2
+    np.testing.assert_allclose(claimed, entropy_change.second_order(logits, step), atol=1e-12)
+
+
+def test_hessian_against_finite_differences():
+    _, logits = random_policies(2, 4, cases=1)
+    z, h, eye = logits[0], 1e-4, np.eye(4)
+    found = np.array([
+        [(entropy(z + h * (a + b)) - entropy(z + h * (a - b)) - entropy(z - h * (a - b))
+          + entropy(z - h * (a + b))) / (4 * h * h) for b in eye]
+        for a in eye
+    ])
+    np.testing.assert_allclose(hessian.hessian_matrix(logits)[0], found, atol=1e-6)
+
+
+def one_state_batch(generator, n, tokens):
+    """Random tokens at one random state, their batch and the policy's statistics."""
+    logits = 2 * generator.standard_normal(n)
+    action = generator.integers(0, n, (tokens, 1))
+    log_p = np.broadcast_to(log_softmax(logits), (tokens, 1, n))
+    taken = np.take_along_axis(log_p, action[..., None], axis=-1)[..., 0]
+    weight = generator.random((tokens, 1))
+    batch = TokenBatch(log_prob=taken, old_log_prob=taken, reward=np.zeros((tokens, 1)),
+                       mask=np.ones((tokens, 1), dtype=bool), weight=weight / weight.sum())
+    return logits, action, batch, forecast.state_statistics(log_p, action)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_score_forecast_is_what_the_package_forecasts(seed):
+    """The claim's formula, summed by action, equals forecast.token_contributions on random tokens."""
+    generator = np.random.default_rng(seed)
+    n, tokens, coefficient = 6, 9, 0.3
+    logits, action, batch, statistics = one_state_batch(generator, n, tokens)
+    scores = generator.standard_normal((tokens, 1))
+    terms = {"entropy": np.full((tokens, 1), coefficient)}
+    contributions = forecast.token_contributions(batch, scores, terms, statistics)
+    by_action = np.zeros(n)
+    np.add.at(by_action, action[:, 0], (batch.weight * scores)[:, 0])
+    instance = SimpleNamespace(
+        logits=logits[None], score=by_action[None], entropy=np.array([coefficient]),
+        clamped=np.zeros(1), reference_kl=np.zeros(1), reference=np.zeros((1, n)),
+        correct=np.ones((1, n), dtype=bool))
+    assert contributions.sum() == pytest.approx(float(score_forecast.forecast(instance)[0]), rel=1e-12)
+    small = 1e-6 * score_forecast.step(instance)
+    assert entropy_change.exact(instance.logits, small)[0] == pytest.approx(
+        1e-6 * contributions.sum(), rel=1e-3)
+
+
+def test_clamped_tilt_is_the_gradient_of_the_clamped_entropy():
+    _, logits = random_policies(3, 5, cases=8)
+    order = np.argsort(np.argsort(logits, axis=-1), axis=-1)
+    top, h = order >= 2, 1e-6
+    found = np.stack([
+        (clamped_entropy(logits + h * e, 0.4) - clamped_entropy(logits - h * e, 0.4)) / (2 * h)
+        for e in np.eye(5)
+    ], axis=-1)
+    np.testing.assert_allclose(-clamped_bonus.clamped_tilt(logits, top), found, atol=1e-8)
+
+
+# ---------------------------------------------------------------- known numbers and counterexamples
+
+
+@pytest.mark.parametrize(("n", "best"), [(3, 0.5285), (10, 0.6247), (1000, 1.102), (151_936, 1.698)])
+def test_remainder_constant_is_between_the_best_known_and_the_former_one(n, best):
+    """The best constant found numerically (two equal big actions) bounds ours from below."""
+    two_big = remainder_constant.two_big_actions(n)
+    assert two_big == pytest.approx(best, abs=1e-3)
+    assert two_big < remainder_constant.curvature_constant(n, np.zeros(1)) < (1 + math.log(n)) / 2
+
+
+def test_two_actions_reach_their_constant():
+    """At the uniform policy R/||d||^2 tends to -1/4."""
+    step = np.array([[1e-3, -1e-3]])
+    change = entropy_change.exact(np.zeros((1, 2)), step)
+    assert change[0] / np.sum(step**2) == pytest.approx(-0.25, rel=1e-5)
+
+
+@pytest.mark.parametrize(("strength", "weights"), [
+    (Fraction(3, 2), [1, 10**4, 10**4]), (Fraction(11, 10), [1, 10**40, 10**40]),
+])
+def test_a_natural_bonus_above_one_can_lower_entropy(strength, weights):
+    claim = natural_entropy_bonus.natural_entropy_bonus.statement
+    assert check_instance(claim, {"weights": weights, "strength": strength}).status == "violated"
+    assert check_instance(claim, {"weights": weights, "strength": 1}).status == "holds"
+
+
+def test_the_vanilla_bonus_overshoots_just_above_four():
+    claim = entropy_bonus.entropy_bonus_two_actions.statement
+    near_uniform = {"weights": [99, 101], "share": Fraction(101, 100)}
+    assert check_instance(claim, near_uniform).status == "violated"
+    assert check_instance(claim, {**near_uniform, "share": 1}).status == "holds"
+
+
+def test_clamping_to_unlikely_actions_can_lower_entropy():
+    """Kept actions 2 and 3 are not a top set."""
+    kept = np.array([[False, True, True, False]])
+    rates = [clamped_bonus.rate(np.log(np.array([[w, 1.0, 3.0, 1.0]])), kept)[0] for w in (1, 30)]
+    assert rates[0] > 0 > rates[1]
+
+
+def test_the_sign_of_a_sampled_action_is_not_that_of_a_bump():
+    """pi_k = 0.4 > e^-H = 0.349: a bump lowers entropy; a sampled action of this policy raises it."""
+    instance = SimpleNamespace(logits=np.log(np.array([[4.0, 5.0, 1.0]])), size=np.array([0.01]))
+    assert sampled_action._depth(instance)[0, 0] > 0
+    p = ar.softmax(instance.logits)
+    bump = np.array([[1.0, 0.0, 0.0]])
+    assert entropy_change.exact(instance.logits, 0.01 * bump)[0] < 0
+    assert entropy_change.exact(instance.logits, 0.01 * (bump - p))[0] > 0
+
+
+def test_positives_only_and_negatives_only_are_one_step():
+    generator, logits = random_policies(5, 6)
+    correct = generator.random(logits.shape) < 0.5
+    p = softmax(logits)
+    mass = np.sum(p * correct, axis=-1, keepdims=True)
+    np.testing.assert_allclose(correct * p - mass * p, -(~correct * p - (1 - mass) * p), atol=1e-15)
+    up = entrocraft.rate_of_positives(logits, correct)
+    np.testing.assert_allclose(up, entrocraft.rate_of_negatives(logits, correct), atol=1e-12)
+    assert (up > 0).any()
+    assert (up < 0).any()
+
+
+def test_flow_balancing_freezes_two_actions():
+    generator, logits = random_policies(6, 2)
+    p = softmax(logits)
+    advantage = generator.random(logits.shape)
+    advantage -= np.sum(p * advantage, axis=-1, keepdims=True)
+    coefficients = p * advantage
+    assert np.abs(opefo.balance(opefo.flows(logits, coefficients))) == pytest.approx(1)
+    assert np.abs(opefo.balanced_step(logits, coefficients)).max() < 1e-12
+    assert np.abs(coefficients).max() > 0.1
+
+
+def test_flow_balancing_can_lower_the_reward():
+    claim = opefo.opefo_reward.statement
+    instance = {"weights": [2, 4, 5], "reward": [0, Fraction(3, 4), 1]}
+    assert check_instance(claim, instance).status == "violated"
+
+
+def test_the_bonus_gap_is_that_of_its_stationary_policy():
+    for coefficient in (0.1, 1.0, 5.0):
+        reward = np.array([1.0, 1.0, 0.0, 0.0, 0.0])
+        instance = SimpleNamespace(logits=reward[None], correct=reward[None] > 0,
+                                   coefficient=np.array([coefficient]))
+        expected = 1 - softmax(reward / coefficient) @ reward
+        assert annealed_covariance.bonus_gap(instance)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_flow_balancing_is_a_sum_over_rises():
+    """Rewards 0 and 1: (R + L) times the rate of the reward is 2 sum_{rises} G T, never negative."""
+    generator, logits = random_policies(7, 6, cases=2000)
+    reward = (generator.random(logits.shape) < 0.5).astype(float)
+    some = reward.any(axis=-1) & ~reward.all(axis=-1)
+    logits, reward = logits[some], reward[some]
+    p = softmax(logits)
+    coefficients = p * ar.centered(p, reward)
+    flow, excess = opefo.flows(logits, coefficients), opefo.excess(logits)
+    rate = opefo._progress(SimpleNamespace(logits=logits), reward) * np.abs(flow).sum(axis=-1)
+    x, y = (coefficients**2).sum(axis=-1), (coefficients * excess).sum(axis=-1)
+    centered = coefficients - np.sum(p * coefficients, axis=-1, keepdims=True)
+    t = y[:, None] * centered - x[:, None] * excess
+    np.testing.assert_allclose(rate, 2 * np.sum(coefficients * t * (flow > 0), axis=-1), atol=1e-15)
+    assert rate.min() > -1e-17
+    assert rate.max() > 1e-4

@@ -1,0 +1,251 @@
+"""The claims about the R-H law and about printed numbers: verdicts, and numbers known from elsewhere."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from entropy_theory import performance_law as law
+from entropy_theory import policy
+from entropy_theory.claims.aent import table_1 as aent
+from entropy_theory.claims.aepo import table_1_averages as aepo_1
+from entropy_theory.claims.aepo import table_3_base_row as aepo_3
+from entropy_theory.claims.entropy_mechanism import (
+    algorithm_irrelevance,
+    ceiling,
+    performance_after_collapse,
+    performance_law,
+    printed_forms,
+    table_1,
+    table_2,
+)
+from entropy_theory.claims.entropy_mechanism.exact_training import random_prompts, train
+from entropy_theory.claims.entropy_mechanism.one_right_answer import never_affine
+from entropy_theory.claims.extensions import entropy_range_at_reward, symmetric_curve
+from entropy_theory.claims.printed_numbers import averaged_row, half_unit, rounding_room
+from entropy_theory.verification import Statement, smt
+from entropy_theory.verification.certify import check_instance
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import as_batch, as_floats
+from tests.entropy_theory.claims.verdicts import check_verdict
+
+EXPECTED = [
+    ("entropy-mechanism.performance-law", "empirical", "none"),
+    ("entropy-mechanism.ceiling", "repaired", "none"),
+    ("entropy-mechanism.printed-forms", "repaired", "none"),
+    ("entropy-mechanism.performance-after-collapse", "repaired", "none"),
+    ("entropy-mechanism.algorithm-irrelevance", "repaired", "none"),
+    ("entropy-mechanism.table-1-outliers", "repaired", "none"),
+    ("entropy-mechanism.table-1-symmetry", "proved", "none"),
+    ("entropy-mechanism.table-1-top-share", "proved", "none"),
+    ("entropy-mechanism.table-2-averages", "repaired", "none"),
+    ("entropy-mechanism.table-2-order", "repaired", "none"),
+    ("extension.entropy-range-at-reward", "proved", "none"),
+    ("extension.symmetric-curve", "proved", "none"),
+    ("aepo.table-1-averages", "repaired", "none"),
+    ("aepo.table-3-base-row", "repaired", "none"),
+    ("aent.table-1-averages", "proved", "none"),
+    ("aent.table-1-wins", "proved", "none"),
+]
+
+
+@pytest.mark.parametrize(("claim_id", "verdict", "printed"), EXPECTED)
+def test_verdict(claim_id, verdict, printed):
+    check_verdict(claim_id, verdict, printed)
+
+
+ONE_OF_TWO = {"weights": [1, 1], "correct": [True, False]}
+
+
+@pytest.mark.parametrize(
+    ("refuted", "instance", "interval"),
+    [
+        (performance_law.performance_law.statement, {**ONE_OF_TWO, "learning_rate": 1}, "[-0.01099"),
+        # The ceiling may be announced too high and too low.
+        (ceiling.ceiling.statement, ceiling.ceiling.witnesses[0], "[-0.0896"),
+        (ceiling.ceiling.statement, ceiling.ceiling.witnesses[1], "[-0.207"),
+        (printed_forms.printed_forms.statement, {"weights": [1, 1], "a": 1, "b": 1}, "[-5.4365"),
+        (performance_after_collapse.performance_after_collapse.statement,
+         performance_after_collapse.performance_after_collapse.witnesses[0], "[-0.3991"),
+        (algorithm_irrelevance.algorithm_irrelevance.statement,
+         {"weights": [1, 1, 2], "correct": [False, True, False], "learning_rate": 1}, "[-0.0064"),
+    ],
+)
+def test_known_counterexamples_are_certified(refuted, instance, interval):
+    certificate = check_instance(refuted, instance)
+    assert certificate.status == "violated"
+    assert certificate.interval.startswith(interval)
+
+
+# ---------------------------------------------------------------- exact training
+
+
+@pytest.mark.parametrize("n_correct", [1, 3])
+def test_a_training_step_is_the_gradient_of_performance(n_correct):
+    """Central differences of mean performance: the claims' own step formula is not used."""
+    logits, correct = random_prompts(2, 4, n_correct)
+
+    def total(z):
+        return (policy.softmax(z) * correct).sum()
+
+    gradient, h = np.zeros_like(logits), 1e-5
+    for place in np.ndindex(*logits.shape):
+        shift = np.zeros_like(logits)
+        shift[place] = h
+        gradient[place] = (total(logits + shift) - total(logits - shift)) / (2 * h)
+    run = train(logits, correct, "policy gradient", learning_rate=0.7, steps=1)
+    moved = logits + 0.7 * gradient
+    assert run.performance[1] == pytest.approx(total(moved) / 2, rel=1e-9)
+    assert run.entropy[1] == pytest.approx(policy.entropy(moved).mean(), rel=1e-8)
+
+
+def test_natural_gradient_steps_have_a_closed_form():
+    """k steps of size eta multiply the odds by e^{k eta}."""
+    logits, correct = random_prompts(3, 5, 2)
+    run = train(logits, correct, "natural gradient", learning_rate=0.3, steps=4)
+    moved = policy.softmax(logits + 1.2 * correct)
+    assert run.performance[4] == pytest.approx((moved * correct).sum(axis=-1).mean(), rel=1e-12)
+
+
+# ---------------------------------------------------------------- how well the law fits
+
+
+def test_fits_of_the_exact_curves():
+    """Best at n = 10 and bad at either end; ceilings 1.08 down to 0.61 for a true one of 1."""
+    fits = performance_law.curve_fits()
+    ceilings = {n: round(f.ceiling, 2) for n, f in fits.items()}
+    assert ceilings == {2: 1.08, 3: 1.06, 5: 1.02, 10: 0.95, 100: 0.77, 1000: 0.68, 100_000: 0.61}
+    assert fits[10].rmse == pytest.approx(0.020, abs=5e-4)
+    right = np.linspace(0.1, 1, 2001)
+    missed = fits[10].predict(law.one_right_answer_entropy(right, 10)) - right
+    assert np.abs(missed).max() == pytest.approx(0.051, abs=5e-4)
+
+
+def test_early_fits_announce_anything():
+    """Independent runs gave 3.65, 3.28, 2.52, 1.66, 0.55, 0.31, 0.19 (up to the grid)."""
+    expected = (3.64, 3.27, 2.51, 1.66, 0.55, 0.31, 0.19)
+    assert list(ceiling.early_ceilings().values()) == pytest.approx(expected, abs=0.006)
+
+
+def test_early_prediction_by_rule():
+    errors = performance_law.early_errors()
+    assert errors["policy gradient", 5] < 0.006
+    assert min(e for key, e in errors.items() if key != ("policy gradient", 5)) > 0.08
+
+
+def test_the_curve_is_affine_nowhere_needs_its_premise():
+    """Without D = 0 the derivatives of D can vanish (R = 1/2, g = 0): the lemma is not vacuous."""
+    step = never_affine()[-1]
+    assert step.check(10)[0] == "pass"
+    found = smt.prove(["R", "g"], lambda v: [v.R > 0, v.R < 1], step.conclusion, 10)
+    assert found[0] in ("fail", "undecided")
+
+
+def test_performance_rises_after_collapse():
+    """The exact numbers that the docstring tells, from closed form."""
+    logits, reward = np.log([1, 1e5, 1e5]), np.array([1, 0.5, 0])
+    at = [logits + t * reward for t in (0, 12, 40)]
+    assert [round(float(policy.entropy(z)), 3) for z in at] == [0.693, 0.043, 0.002]
+    assert [round(float(policy.softmax(z) @ reward), 4) for z in at] == [0.25, 0.5008, 0.9999]
+    entropy, performance = performance_after_collapse.mixture_run()
+    low = int(np.argmax(entropy < 0.05))
+    assert entropy[low:].max() < 0.08
+    assert performance[-1] - performance[low] > 0.5
+
+
+def test_the_speed_limit_is_tight():
+    """4 log 2 Var(r) = H at two equal actions; any larger constant fails there."""
+    repair = performance_after_collapse.performance_after_collapse.repair
+    instance = {"weights": [1, 1], "reward": [1, 0], "time": 1, "extra": 1}
+    assert abs(float(repair.margin(as_floats(as_batch(instance)))[0])) < 1e-15
+    tighter = variant(repair, margin=lambda i: repair.margin(i) - i.time / 10**9)
+    assert check_instance(tighter, instance).status == "violated"
+
+
+def test_the_entropy_range_is_tight():
+    """Uniform within each kind attains the upper end: lowering it by 1e-9 is refuted."""
+    claim = entropy_range_at_reward.entropy_range_at_reward.statement
+    instance = {"weights": [3, 3, 1, 1, 1], "correct": [True, True, False, False, False]}
+    low, high = claim.margin(as_floats(as_batch(instance)))[0]
+    assert low > 0.5
+    assert abs(high) < 1e-14
+    bounds = law.entropy_range(2 / 3, 5, 2)
+    assert bounds[1] == pytest.approx(float(policy.entropy(np.log([3, 3, 1, 1, 1]))))
+
+
+def test_algorithms_part_from_an_asymmetric_start():
+    """One prompt, one step: entropies at equal performance, from the policies written out."""
+    i = as_floats(as_batch({"weights": [1, 1, 2], "correct": [False, True, False],
+                            "learning_rate": 1}))
+    target = algorithm_irrelevance.after_policy_gradient(i, i.logits)
+    natural = algorithm_irrelevance.natural_at_same_performance(i, i.logits, target)
+    right = policy.softmax(target)[0, 1]
+    assert policy.softmax(natural)[0, 1] == pytest.approx(right, rel=1e-14)
+    assert abs(float((policy.entropy(natural) - policy.entropy(target))[0])) > 0.006
+    symmetric = symmetric_curve.symmetric_start(i)
+    np.testing.assert_array_equal(symmetric[0, [0, 2]], symmetric[0, 0])
+
+
+# ---------------------------------------------------------------- printed numbers
+
+
+def test_half_a_unit_of_the_last_digit():
+    assert [half_unit(s) for s in ("12.6", "0.003", "47.70", "5")] == [
+        Fraction(1, 20), Fraction(1, 2000), Fraction(1, 200), Fraction(1, 2)]
+
+
+@pytest.mark.parametrize(("average", "fits"), [("0.55", True), ("0.56", False), ("0.45", True)])
+def test_a_rounded_mean_is_judged_with_the_digits_left_out(average, fits):
+    """Entries 0.5 stand for 0.45 to 0.55, so 0.55 can be their mean; 0.56 (0.555 at least) cannot."""
+    statement = Statement(latex="", margin=rounding_room)
+    row = averaged_row(1, "0.5 0.5", average)
+    assert (check_instance(statement, row).status != "violated") == fits
+
+
+def failing(printed, allowed):
+    """Names of the rows whose printed average is further from the mean than ``allowed``."""
+    found = set()
+    for name, (entries, average) in printed.items():
+        numbers = [Decimal(e) for e in entries.split()]
+        if abs(sum(numbers) / len(numbers) - Decimal(average)) > Decimal(allowed):
+            found.add(name)
+    return found
+
+
+def test_which_averages_are_wrong():
+    """In decimal arithmetic, without the claims' functions."""
+    assert failing(aepo_1.PRINTED, "0.055") == {"Qwen2.5-math-7B, Entropy-Adv"}
+    assert failing(aepo_3.PRINTED, "0.055") == {"Qwen2.5-math-7B"}
+    assert failing(table_2.PRINTED, "0.1") == set(table_2.PRINTED)
+    # Within rounding, though not the rounded mean of the printed digits (49.59).
+    assert "Qwen2.5-7B, AEPO" in failing(aepo_1.PRINTED, "0.005")
+
+
+def test_one_weighting_fits_all_averages_of_table_2():
+    weights = [Decimal(str(float(w))) for w in table_2.WEIGHTS]
+    assert sum(weights) == 1
+    for entries, average in table_2.PRINTED.values():
+        mean = sum(w * Decimal(e) for w, e in zip(weights, entries.split(), strict=True))
+        assert abs(mean - Decimal(average)) <= Decimal("0.1")
+
+
+def test_ratios_of_table_1():
+    """500 lies in the range of the top 2 % alone."""
+    ranges = {}
+    for share, value in table_1.TABLE.items():
+        low = (Decimal(value) - Decimal("0.0005")) / Decimal("0.0035")
+        high = (Decimal(value) + Decimal("0.0005")) / Decimal("0.0025")
+        ranges[share] = (low, high)
+    assert [s for s, (low, high) in ranges.items() if low <= 500 <= high] == ["1/50"]
+    assert (round(ranges["1/5000"][0]), round(ranges["1/5000"][1])) == (1615, 2262)
+
+
+def test_wins_of_aent():
+    """Five strict wins in each setting, four in both: MATH-500 is lost in (a), Minerva tied in (b)."""
+    wins = {setting: {k for k in range(6) if all(
+        table["aent"][k] > table[name][k] for name in aent.BASELINES)}
+        for setting, table in aent.PRINTED.items()}
+    assert wins == {"a": {0, 2, 3, 4, 5}, "b": {0, 1, 2, 4, 5}}

@@ -1,0 +1,37 @@
+"""The README's claims, run as printed there: its output is what the command says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.entropy_theory.verification.test_command_line import command
+
+README = Path(__file__).parents[3] / "README.md"
+EXAMPLES = re.findall(r"```python\n(from entropy_theory\.verification.*?)```\n\s*```text\n(.*?)```",
+                      README.read_text(), re.DOTALL)
+
+
+def words(text):
+    """The words of a table or a line; its frame, and what depends on the time taken, dropped."""
+    return {w for w in re.sub(r"[│┃;,:]", " ", text).split() if not re.fullmatch(r"[\d,]+", w)}
+
+
+def test_there_is_one_true_and_one_false():
+    assert [("verified" in out, "refuted" in out) for _, out in EXAMPLES] == [
+        (True, False), (False, True)]
+    assert all(len(code.strip().splitlines()) <= 15 for code, _ in EXAMPLES)
+
+
+@pytest.mark.parametrize(("code", "printed"), EXAMPLES, ids=["true", "false"])
+def test_the_output_is_real(tmp_path, code, printed):
+    (tmp_path / "my_claims.py").write_text(code)
+    status, out, err = command("check", "my_claims.py", "--quick", cwd=tmp_path)
+    assert status == ("refuted" in printed), err
+    for line in printed.splitlines()[1:]:
+        if line.startswith("│"):
+            assert words(line) <= words(out), line
+        else:
+            assert line in out
