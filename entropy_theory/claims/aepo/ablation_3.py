@@ -113,7 +113,7 @@ _statement = Statement(
 ablation_3 = Claim(
     id="aepo.ablation-3",
     source="AEPO, Section 6.2 and Eq. (3) (Table 3)",
-    title="With advantages instead of rewards on tempered samples entropy collapses",
+    title="With advantages instead of rewards on tempered samples entropy collapses, up to ties",
     statement=_statement,
     instances=bandit_instances(
         TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT,

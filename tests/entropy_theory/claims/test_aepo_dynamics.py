@@ -197,7 +197,7 @@ def test_grpo_collapse_is_a_transient():
 def test_constant_heat_brings_grpo_back_to_the_uniform_policy():
     start, two = (0.0, 2.0, 3.0, 0.0, 0.0, 0.0), (1, 1, 0, 0, 0, 0)
     path = entropies(start, two, constant(1.25), learning_rate=2.0, steps=600, grpo=True)
-    assert min(path) < 0.05
+    assert min(path) < 0.1
     assert path[-1] == pytest.approx(np.log(2), abs=0.01)
 
 
