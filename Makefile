@@ -6,10 +6,10 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce test deep lint bench gpu clean
+.PHONY: help setup reproduce test test-verl deep lint bench gpu clean
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
 setup: .venv/ready  ## the virtual environment
 
@@ -29,6 +29,17 @@ reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFIL
 test: .venv/ready  ## the fast tests
 	$(BIN)/python -m pytest -n 2 -m 'not deep'
 
+test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an environment of its own
+	.venv-verl/bin/python -m pytest tests/verl
+
+# verl wants another transformers than training has; its worker imports fastapi and uvicorn.
+.venv-verl/ready: pyproject.toml constraints-verl.txt
+	@if [ -e $@ ]; then rm $@; else rm -rf .venv-verl; fi
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or 3.12 is needed, this is " + sys.version.split()[0]) if not (3, 11) <= sys.version_info < (3, 13) else None'
+	$(PYTHON) -m venv .venv-verl
+	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-verl.txt --editable '.[verl]' pytest fastapi uvicorn
+	touch $@
+
 deep: .venv/ready  ## the full ledger, all tests, long searches
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python -m entropy_theory verify
@@ -47,4 +58,4 @@ gpu: .venv/ready  ## the runs that want a GPU, resumable (BUDGET_MINUTES=25)
 
 clean:  ## drop everything that a command made, .venv aside
 	rm -rf build .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache *.egg-info
-	find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -not -path './.venv*' -prune -exec rm -rf {} +

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Any
 
 USAGE = """\
@@ -20,6 +21,8 @@ smollm2-135m-instruct is fetched once.
 examples:
   python -m llm_bridge train --task split --rule grpo --steps 160 --output runs/grpo
   python -m llm_bridge train --rule aepo --rule-options alpha=3 target=0.6 --output runs/aepo
+  python -m llm_bridge train --rule clip-cov --rule-options ratio=0.002 base.clip_high=1
+  python -m llm_bridge train --rule kl-cov --rule-options ratio=0.02 --iterations 2
   python -m llm_bridge audit --model smollm2-135m-instruct --task chain-sum --steps 4
   python -m llm_bridge audit --optimizer sgd --learning-rate 0.1 --max-grad-norm 0
   python -m llm_bridge evaluate --model runs/aepo/model --task split
@@ -62,10 +65,25 @@ def _train(kind: Any, arguments: list[str], name: str) -> None:
     import tyro
 
     from llm_bridge import training
+    from llm_bridge.trainer import InertRuleWarning
 
     config = tyro.cli(kind, args=arguments, prog=f"python -m llm_bridge {name}")
     transformers.utils.logging.set_verbosity_error()
-    _report(training.train(config))
+    with warnings.catch_warnings():
+        warnings.showwarning = _in_one_line(warnings.showwarning, InertRuleWarning)
+        _report(training.train(config))
+
+
+def _in_one_line(show: Any, kind: type[Warning]) -> Any:
+    """Warnings of a kind as a sentence, without the line of code that gave them."""
+
+    def shown(message: Any, category: Any, *where: Any, **options: Any) -> None:
+        if issubclass(category, kind):
+            print(f"warning: {message}", file=sys.stderr)
+        else:
+            show(message, category, *where, **options)
+
+    return shown
 
 
 def evaluate(arguments: list[str]) -> None:

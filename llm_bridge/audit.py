@@ -181,6 +181,7 @@ class _Table:
         step = tabular.coefficient_step(
             logits, batch, tokens.weighted_score[here][:, None],
             {name: term[here][:, None] for name, term in tokens.weighted_terms.items()},
+            removed_fraction=self._trainer.rule.removed_fraction,
         )
         return _rowwise(entropy_change.exact, logits, self._learning_rate * step)[back]
 
@@ -201,7 +202,7 @@ def _step_tokens(parts: list[MicroBatch]) -> _StepTokens:
     if not found:
         raise ValueError(
             f"no entropy forecast is known for the state terms {sorted(parts[0].state_terms)}: "
-            "audit a rule whose only state term is 'entropy'"
+            "audit a rule whose state terms are 'entropy' and 'clamped_entropy'"
         )
 
     def flat(columns: list[Any]) -> np.ndarray:

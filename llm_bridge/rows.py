@@ -41,7 +41,8 @@ def prefix_states(input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def token_batch(
-    rows: dict[str, Any], log_prob: torch.Tensor, entropy: torch.Tensor, *, step: int, seed: int
+    rows: dict[str, Any], log_prob: torch.Tensor, entropy: torch.Tensor,
+    clamped_entropy: torch.Tensor | None = None, *, step: int, seed: int,
 ) -> TokenBatch:
     """The rows as update rules read them.
 
@@ -50,6 +51,7 @@ def token_batch(
         log_prob: [sequences, positions], of the policy being trained; the old log-probability too
             where ``rows`` has none (the step is the first on these rows).
         entropy: [sequences, positions].
+        clamped_entropy: [sequences, positions], where the rule moves it.
         step: optimizer step.
         seed: seed of the run.
     """
@@ -65,6 +67,9 @@ def token_batch(
         mask=rows["mask"],
         weight=rows["weight"].to(log_prob.dtype),
         entropy=entropy,
+        clamped_entropy=clamped_entropy,
+        reference_log_prob=rows.get("reference_log_prob"),
+        coefficient=repeated("coefficient").to(log_prob.dtype) if "coefficient" in rows else None,
         sampling_temperature=repeated("sampling_temperature").to(log_prob.dtype),
         tempered=repeated("tempered"),
         group=repeated("group"),
@@ -93,6 +98,18 @@ def map_columns(function: Callable[..., torch.Tensor], *batches: TokenBatch) -> 
         name: function(*(batch.prepared[name] for batch in batches)) for name in first.prepared
     }
     return first.replace(**own, prepared=prepared)
+
+
+def gathered(accelerator: Any, batch: TokenBatch) -> TokenBatch:
+    """The rows of all ranks, in their order, padded to the widest."""
+    if accelerator.num_processes == 1:
+        return batch
+    return map_columns(
+        lambda column: accelerator.gather(
+            accelerator.pad_across_processes(column.contiguous(), dim=1)
+        ),
+        batch,
+    )
 
 
 def join(first: dict[str, Any], second: dict[str, Any], *, pad_token: int) -> dict[str, Any]:

@@ -7,10 +7,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich import progress
 from rich.console import Console
 
-from entropy_theory import results
+from entropy_theory import advantages, forecast, results
+from entropy_theory.token_batch import (
+    TokenBatch,
+    masked_sum,
+    mean_entropy,
+    mean_over_sequences,
+    sequence_weight,
+)
+from entropy_theory.update_rules import UpdateRule
 
 
 class StepLog:
@@ -84,3 +93,50 @@ class StepProgress:
             self._bar.update(self._task, completed=step, values=values)
         elif step % self._every == 0 or step == self._steps:
             print(f"{self._title}: step {step}/{self._steps}  {values}", file=sys.stderr, flush=True)
+
+
+def step_metrics(
+    batch: TokenBatch, rule: UpdateRule, learning_rate: float
+) -> dict[str, float | None]:
+    """What metrics.jsonl says of an optimizer step, from all its rows.
+
+    Reward and entropies are those of the ordinary rows, under the policy that the step started from
+    (that of its first forward pass, with several steps a generation). The rule's own metrics follow,
+    such as the share of tokens that it selected.
+
+    Args:
+        batch: with prepared columns "answer" and, if the rule has one, "forecast".
+    """
+    entropy: Any = batch.entropy
+    groups: Any = batch.group
+    rows = batch.is_ordinary
+    weight = sequence_weight(batch, rows)
+    tokens = masked_sum(torch.ones_like(entropy), rows)
+    change = None
+    if "forecast" in batch.prepared:
+        length = rows.sum(-1, keepdim=True).clamp(min=1)
+        measure = torch.where(rows, weight / weight.sum() / length, 0.0)
+        change = learning_rate * float(
+            forecast.mean_entropy_forecast(batch.state, batch.prepared["forecast"], measure)
+        )
+    own = {name: float(value) for name, value in rule.metrics(batch).items()}
+    present = rows.any(-1)
+    group, answer = groups[present, 0], batch.prepared["answer"][present, 0]
+    pairs = torch.unique(torch.stack([group, answer]), dim=1).shape[1]
+    found = {
+        "reward": float((weight * batch.reward[:, :1]).sum() / weight.sum()),
+        "entropy": float(mean_entropy(batch)),
+        "entropy_token_mean": float(masked_sum(entropy, rows) / tokens),
+        "forecast_entropy_change": change,
+        "distinct_answers": pairs / len(torch.unique(group)),
+        "tempered_positive_share": None,
+        "groups_without_signal": float(advantages.equal_reward_groups(batch, rows)),
+        "clipped_fraction": None,
+        "mean_length": float(rows.sum() / present.sum()),
+    }
+    if batch.clamped_entropy is not None:
+        found["clamped_entropy"] = float(mean_over_sequences(batch, "clamped_entropy"))
+    if batch.reference_log_prob is not None:
+        surplus = batch.log_prob - batch.reference_log_prob
+        found["reference_kl"] = float(masked_sum(surplus, rows) / tokens)
+    return {**found, **own}

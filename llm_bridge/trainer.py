@@ -3,11 +3,16 @@
 TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours. Departures:
 
 - a rule's ``prepare`` sees all rows of all ranks once a generation, and its columns travel with the
-  rows, so that no statistic is ever that of a micro-batch;
+  rows, so that no statistic is ever that of a micro-batch. A rule that needs the log-probabilities of
+  the policy being trained (``prepares_every_step``) is prepared again before each later step on the
+  same generation, after a pass without gradient over all its rows: groups and shares stay whole;
+- controllers observe the policy that sampled, once a generation;
 - ``weight`` alone normalizes: neither gradient accumulation nor data parallelism rescales a step;
 - a rule with a controller gets a second batch, sampled at the controller's temperature, whose rows
   are added to the step (AEPO, Eq. 1). They are scored at temperature 1, without any correction for
   the temperature: that correction would undo what they are for;
+- a rule with a reference policy gets the starting model, as a frozen copy or, where TRL puts an
+  adapter on it (``peft_config``), as the model without the adapter;
 - options of TRL that would change the objective or the sampling distribution are refused.
 """
 
@@ -17,6 +22,7 @@ import contextlib
 import copy
 import inspect
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,18 +32,36 @@ from typing import Any
 import numpy as np
 import torch
 from transformers import TrainerCallback
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOTrainer
+from trl.models import prepare_deepspeed, prepare_fsdp
+from trl.trainer.utils import create_model_from_path
 
-from entropy_theory import advantages, forecast, results
+from entropy_theory import forecast, results
 from entropy_theory.forecast import StateStatistics
-from entropy_theory.token_batch import TokenBatch, masked_sum, mean_entropy, sequence_weight
+from entropy_theory.token_batch import TokenBatch, mean_over_sequences
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge import checkpoints
-from llm_bridge.loss import detached, policy_loss
-from llm_bridge.rows import PREPARED, join, map_columns, prefix_states, token_batch
+from llm_bridge.loss import clamped_fraction, detached, parts, policy_loss
+from llm_bridge.rows import PREPARED, gathered, join, map_columns, prefix_states, token_batch
+from llm_bridge.step_log import step_metrics
 from llm_bridge.token_statistics import TokenStatistics, from_logits
+from llm_bridge.trainer_options import (
+    check_config,
+    check_plain_sampling,
+    check_rule,
+    check_second_batch,
+    grpo_config,
+    second_batch_options,
+)
+
+__all__ = ["EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "grpo_config"]
 
 CONTROLLER_STATE = "controller_state.json"
+COEFFICIENT_STATE = "coefficient_state.json"
+
+
+class InertRuleWarning(UserWarning):
+    """A rule that would do nothing under these options, with the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +89,10 @@ class EntropyTrainer(GRPOTrainer):
 
     Raises:
         ValueError: an option of TRL that would change the objective or the sampling distribution,
-            or a batch shape that the rule cannot be computed on.
+            a rule that samples do not allow, or a batch shape that it cannot be computed on.
+
+    Warns:
+        InertRuleWarning: the rule would do nothing under these options.
     """
 
     _name = "Entropy"
@@ -73,6 +100,7 @@ class EntropyTrainer(GRPOTrainer):
     model: Any
     args: Any
     num_generations: Any
+    _buffered_inputs: Any
 
     def __init__(
         self,
@@ -91,11 +119,20 @@ class EntropyTrainer(GRPOTrainer):
         check_rule(rule)
         if not 0 < tempered_fraction <= 1:
             raise ValueError(f"tempered_fraction must be in (0, 1], got {tempered_fraction}")
+        needs_reference = "reference_log_prob" in rule.required_columns
+        reference = None
+        if needs_reference and kwargs.get("peft_config") is None:
+            # Before TRL and the optimizer touch the model, and before a checkpoint is resumed.
+            reference = frozen_copy(model, args)
         super().__init__(model, reward_funcs, args, **kwargs)
         if self.aux_loss_enabled:
             raise ValueError("set router_aux_loss_coef=0: the router's loss is no part of the rule")
         self.rule = rule
         self.controller = rule.controller()
+        self.coefficient_controller = rule.coefficient_controller()
+        self.needs_reference = needs_reference
+        self.reference_model = None if reference is None else self._prepare_reference(reference)
+        self._clamped_fraction = clamped_fraction(rule)
         self.on_step = on_step
         self.micro_batches: list[MicroBatch] = []
         self.keeps_logits: Callable[[], bool] = lambda: False
@@ -110,10 +147,35 @@ class EntropyTrainer(GRPOTrainer):
         self._rewards: torch.Tensor | None = None
         self._empty_logs = copy.deepcopy(self._logs)
         self._started, self._learning_rate = time.perf_counter(), args.learning_rate
-        forward = inspect.signature(type(self.accelerator.unwrap_model(self.model)).forward)
+        plain = self.accelerator.unwrap_model(self.model)
+        if hasattr(plain, "peft_config"):
+            plain = plain.get_base_model()
+        forward = inspect.signature(type(plain).forward)
         self._takes_positions = "position_ids" in forward.parameters
         check_plain_sampling(self)
+        check_second_batch(self)
+        self._warn_of_inertness()
         self.add_callback(_EndOfStep(self))
+
+    def _prepare_reference(self, reference: Any) -> Any:
+        """The frozen copy on its device, sharded as the model is."""
+        if self.is_deepspeed_enabled:
+            return prepare_deepspeed(reference, self.accelerator)
+        if self.is_fsdp_enabled:
+            return prepare_fsdp(reference, self.accelerator)
+        return self.accelerator.prepare_model(reference, evaluation_mode=True)
+
+    def _warn_of_inertness(self) -> None:
+        args, longest = self.args, self.args.max_completion_length
+        rows = args.per_device_train_batch_size * args.steps_per_generation
+        found = self.rule.warnings(
+            on_policy=self._steps_per_batch * args.num_iterations == 1,
+            # At most: a rule that is inert with so many tokens is inert.
+            tokens=rows * self.accelerator.num_processes * longest if longest else None,
+        )
+        if self.accelerator.is_main_process:
+            for message in found:
+                warnings.warn(message, InertRuleWarning, stacklevel=3)
 
     # ------------------------------------------------------------------ sampling and preparation
 
@@ -121,16 +183,45 @@ class EntropyTrainer(GRPOTrainer):
         if not self.model.training:
             return super()._generate_and_score_completions(inputs)
         rows = self._add_columns(super()._generate_and_score_completions(inputs), inputs, 1.0, False)
-        if self.controller is not None or not self._single_forward:
-            self._score(rows)
+        if self.controller is None and self._single_forward:
+            return rows
+        self._score(rows)
+        ordinary = self._world_batch(rows)
         if self.controller is not None:
-            entropy = mean_entropy(self._world_batch(rows))
-            temperature = float(self.controller.observe(np.asarray(float(entropy))))
+            temperature = _observe(self.controller, ordinary)
             rows = join(rows, self._tempered_batch(inputs[: self._tempered_rows], temperature),
                          pad_token=self._tokenizer.pad_token_id)
         if not self._single_forward:
-            self._prepare_rule(rows)
+            if self.coefficient_controller is not None:
+                coefficient = _observe(self.coefficient_controller, ordinary)
+                rows["coefficient"] = torch.full_like(rows["sampling_temperature"], coefficient)
+            self._prepare_rule(rows, self._world_batch(rows))
         return rows
+
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        inputs = super()._prepare_inputs(generation_batch)
+        if self.model.training and self.rule.prepares_every_step:
+            place = self._step % (self.args.steps_per_generation * self.num_iterations)
+            # The first step on a generation is prepared with it: its policy is the one that sampled.
+            if place > 0 and place % self.args.gradient_accumulation_steps == 0:
+                self._prepare_again(self._buffered_inputs)
+        return inputs
+
+    def _prepare_again(self, micro_batches: list[dict[str, Any]]) -> None:
+        """Prepare the rule on the rows of the whole generation, under the policy as it is now."""
+        rows = {
+            name: torch.cat([part[name] for part in micro_batches])
+            for name, column in micro_batches[0].items()
+            if column.ndim and not name.startswith(PREPARED)
+        }
+        self._prepare_rule(rows, self._world_batch(rows, self._columns(rows)))
+        start = 0
+        for part in micro_batches:
+            stop = start + len(part["mask"])
+            for name, column in rows.items():
+                if name.startswith(PREPARED):
+                    part[name] = column[start:stop]
+            start = stop
 
     def _tempered_batch(self, inputs: list[dict[str, Any]], temperature: float) -> dict[str, Any]:
         """The second batch, with its own lines in the log and TRL's metrics left alone."""
@@ -151,14 +242,20 @@ class EntropyTrainer(GRPOTrainer):
 
     @contextlib.contextmanager
     def _sampling_at(self, temperature: float) -> Iterator[None]:
-        """Sample at another temperature; scoring stays at 1, and no correction is computed."""
+        """Sample the rule's target; scoring stays at temperature 1, and no correction is computed."""
         sampler = self.vllm_generation if self.use_vllm else self.generation_config
-        before = sampler.temperature, self.vllm_importance_sampling_correction
-        sampler.temperature, self.vllm_importance_sampling_correction = temperature, False
+        options = {**second_batch_options(self.rule), "temperature": temperature}
+        before = {name: getattr(sampler, name) for name in options}
+        corrects = self.vllm_importance_sampling_correction
+        self.vllm_importance_sampling_correction = False
         try:
+            for name, value in options.items():
+                setattr(sampler, name, value)
             yield
         finally:
-            sampler.temperature, self.vllm_importance_sampling_correction = before
+            for name, value in before.items():
+                setattr(sampler, name, value)
+            self.vllm_importance_sampling_correction = corrects
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
@@ -208,6 +305,8 @@ class EntropyTrainer(GRPOTrainer):
         if self.use_vllm and self.vllm_importance_sampling_correction:
             ratio = rows.get("importance_sampling_ratio", torch.ones_like(reward)[:, None])
             added["correction"] = ratio.expand(mask.shape)
+        if self.needs_reference:
+            added["reference_log_prob"] = self._reference_log_prob(rows)
         kept = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask",
                 "num_items_in_batch")
         return {**{key: rows[key] for key in kept}, **added}
@@ -245,8 +344,10 @@ class EntropyTrainer(GRPOTrainer):
             )
         return output.logits
 
-    def _forward(self, model: Any, rows: dict[str, Any]) -> TokenStatistics:
-        return from_logits(self.logits(model, rows), rows["completion_ids"])
+    def _statistics(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
+        return from_logits(
+            logits, rows["completion_ids"], removed_fraction=self._clamped_fraction
+        )
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor,
@@ -259,50 +360,61 @@ class EntropyTrainer(GRPOTrainer):
             "completion_ids": input_ids[:, -logits_to_keep:],
             "completion_mask": attention_mask[:, -logits_to_keep:],
         }
-        found = []
-        size = batch_size or len(input_ids)
-        for start in range(0, len(input_ids), size):
-            cut = {name: column[start : start + size] for name, column in rows.items()}
-            statistics = self._forward(model, cut)
-            found.append(torch.stack([statistics.log_prob, statistics.entropy]))
-        log_prob, entropy = torch.cat(found, dim=1).unbind()
-        return log_prob, entropy if compute_entropy else None, None
+        found = self._columns(rows, model, batch_size or len(input_ids))
+        return found["log_prob"], found["entropy"] if compute_entropy else None, None
+
+    def _columns(
+        self, rows: dict[str, Any], model: Any = None, batch_size: int | None = None
+    ) -> dict[str, torch.Tensor]:
+        """log_prob, entropy and, where the rule moves it, clamped_entropy; without gradient."""
+        model = self.model if model is None else model
+        size = batch_size or self.args.per_device_train_batch_size
+        inputs = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
+        found = defaultdict(list)
+        with torch.no_grad():
+            for start in range(0, len(rows["prompt_ids"]), size):
+                cut = {name: rows[name][start : start + size] for name in inputs}
+                statistics = self._statistics(self.logits(model, cut), cut)
+                found["log_prob"].append(statistics.log_prob)
+                found["entropy"].append(statistics.entropy)
+                if statistics.clamped_entropy is not None:
+                    found["clamped_entropy"].append(statistics.clamped_entropy)
+        return {name: torch.cat(columns) for name, columns in found.items()}
 
     def _score(self, rows: dict[str, Any]) -> None:
-        """Add the columns old_log_prob and entropy, without gradient."""
-        with torch.no_grad():
-            rows["old_log_prob"], rows["entropy"], _ = self._get_per_token_logps_and_entropies(
-                self.model,
-                torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1),
-                torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1),
-                rows["completion_ids"].shape[1],
-                batch_size=self.args.per_device_train_batch_size,
-                compute_entropy=True,
-            )
+        """Add the columns of the policy that sampled: old_log_prob, entropy and clamped_entropy."""
+        found = self._columns(rows)
+        rows["old_log_prob"] = found.pop("log_prob")
+        rows.update(found)
 
-    def _prepare_rule(self, rows: dict[str, Any]) -> None:
+    def _reference_log_prob(self, rows: dict[str, Any]) -> torch.Tensor:
+        if self.reference_model is not None:
+            return self._columns(rows, self.reference_model)["log_prob"]
+        with self.accelerator.unwrap_model(self.model).disable_adapter():
+            return self._columns(rows)["log_prob"]
+
+    def _prepare_rule(self, rows: dict[str, Any], world: TokenBatch) -> None:
         """Add the columns of the rule's ``prepare``, computed on all rows of all ranks."""
-        prepared = self.rule.prepare(self._world_batch(rows)).prepared
+        prepared = self.rule.prepare(world).prepared
         count, width = rows["mask"].shape
         own = slice(self.accelerator.process_index * count, None)
         for name, column in prepared.items():
             rows[PREPARED + name] = column[own][:count, :width]
 
-    def _world_batch(self, rows: dict[str, Any]) -> TokenBatch:
-        """A TokenBatch of the scored rows of all ranks."""
-        batch = token_batch(rows, rows["old_log_prob"], rows["entropy"],
-                            step=self.state.global_step, seed=self.args.seed)
-        return self._gathered(batch)
+    def _world_batch(
+        self, rows: dict[str, Any], current: dict[str, torch.Tensor] | None = None
+    ) -> TokenBatch:
+        """A TokenBatch of the scored rows of all ranks.
 
-    def _gathered(self, batch: TokenBatch) -> TokenBatch:
-        if self.accelerator.num_processes == 1:
-            return batch
-        return map_columns(
-            lambda column: self.accelerator.gather(
-                self.accelerator.pad_across_processes(column.contiguous(), dim=1)
-            ),
-            batch,
+        Args:
+            current: columns of the policy being trained, where it is not the one that sampled.
+        """
+        columns = {"log_prob": rows["old_log_prob"], **rows} if current is None else current
+        batch = token_batch(
+            rows, columns["log_prob"], columns["entropy"], columns.get("clamped_entropy"),
+            step=self.state.global_step, seed=self.args.seed,
         )
+        return gathered(self.accelerator, batch)
 
     # ----------------------------------------------------------------------------------- the loss
 
@@ -310,12 +422,15 @@ class EntropyTrainer(GRPOTrainer):
         if not self.model.training:
             return super()._compute_loss(model, inputs)
         logits = self.logits(model, inputs)
-        statistics = from_logits(logits, inputs["completion_ids"])
+        statistics = self._statistics(logits, inputs)
         batch = token_batch(
-            inputs, statistics.log_prob, statistics.entropy,
+            inputs, statistics.log_prob, statistics.entropy, statistics.clamped_entropy,
             step=self.state.global_step, seed=self.args.seed,
         )
         if not batch.prepared:
+            if self.coefficient_controller is not None:
+                coefficient = _observe(self.coefficient_controller, detached(batch))
+                batch = batch.replace(coefficient=torch.full_like(batch.weight, coefficient))
             batch = batch.with_prepared(**self.rule.prepare(detached(batch)).prepared)
         # A generation's weights sum to 1, and each of its optimizer steps takes a part of the rows.
         batch = batch.replace(weight=batch.weight * self._steps_per_batch)
@@ -345,7 +460,7 @@ class EntropyTrainer(GRPOTrainer):
         forecasts = [found for p in parts if (found := contributions(p)) is not None]
         if forecasts:
             extra["forecast"] = torch.cat(forecasts)
-        batch = self._gathered(batch.with_prepared(**extra))
+        batch = gathered(self.accelerator, batch.with_prepared(**extra))
         # Averages of a few hundred float32 numbers should not show rounding.
         batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
         rate = self._learning_rate
@@ -355,7 +470,7 @@ class EntropyTrainer(GRPOTrainer):
             "step": self.state.global_step,
             **step_metrics(batch, self.rule, rate),
             "temperature": float(temperatures[0]) if len(temperatures) else None,
-            "coefficient": getattr(self.rule, "alpha", getattr(self.rule, "coefficient", None)),
+            "coefficient": self._coefficient(),
             "learning_rate": rate,
             "seconds": time.perf_counter() - self._started,
         }
@@ -365,19 +480,35 @@ class EntropyTrainer(GRPOTrainer):
         if self.on_step is not None and self.accelerator.is_main_process:
             self.on_step(record)
 
+    def _coefficient(self) -> float | None:
+        """What a log calls the rule's coefficient: the adapted one, else the outermost rule's."""
+        if self.coefficient_controller is not None:
+            return float(self.coefficient_controller.coefficient)
+        for part in parts(self.rule):
+            for name in ("alpha", "coefficient"):
+                if hasattr(part, name):
+                    return float(getattr(part, name))
+        return None
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         super()._save_checkpoint(model, trial)
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
             folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")
-            if self.controller is not None:
-                results.write_json(folder / CONTROLLER_STATE, self.controller.state_dict())
+            for name, controller in self._controllers():
+                results.write_json(folder / name, controller.state_dict())
             checkpoints.seal(folder)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
-        if checkpoint is not None and self.controller is not None:
-            self.controller.load_state_dict(results.read_json(Path(checkpoint, CONTROLLER_STATE)))
+        if checkpoint is not None:
+            for name, controller in self._controllers():
+                controller.load_state_dict(results.read_json(Path(checkpoint, name)))
+
+    def _controllers(self) -> list[tuple[str, Any]]:
+        both = ((CONTROLLER_STATE, self.controller),
+                (COEFFICIENT_STATE, self.coefficient_controller))
+        return [(name, controller) for name, controller in both if controller is not None]
 
     def _send_telemetry(self) -> None:
         """Training tells nobody but its own logs."""
@@ -397,148 +528,27 @@ class _EndOfStep(TrainerCallback):
         self._trainer.finish_step()
 
 
+def frozen_copy(model: Any, args: Any) -> Any:
+    """The model that training starts from, to stay as it is."""
+    if isinstance(model, str):
+        copied = create_model_from_path(model, **(args.model_init_kwargs or {}))
+    else:
+        copied = copy.deepcopy(model)
+    return copied.requires_grad_(False).eval()
+
+
+def _observe(controller: Any, batch: TokenBatch) -> float:
+    """Show the controller what it reads of all ordinary rows; its next setting."""
+    mean = mean_over_sequences(batch, controller.reads)
+    return float(controller.observe(np.asarray(float(mean))))
+
+
 def contributions(part: MicroBatch) -> torch.Tensor | None:
     """Forecast (i), token by token, nats per unit learning rate; None for a term without one."""
-    if not set(part.state_terms) <= {"entropy"}:
+    if not set(part.state_terms) <= {"entropy", "clamped_entropy"}:
         return None
     found = forecast.token_contributions(
         part.batch, part.scores, part.state_terms, part.statistics
     )
     correction = part.inputs.get("correction")
     return found if correction is None else found * correction
-
-
-def step_metrics(
-    batch: TokenBatch, rule: UpdateRule, learning_rate: float
-) -> dict[str, float | None]:
-    """What metrics.jsonl says of an optimizer step, from all its rows.
-
-    Reward and entropies are those of the ordinary rows, under the policy that the step started from
-    (that of its first forward pass, with several steps a generation).
-
-    Args:
-        batch: with prepared columns "answer" and, if the rule has one, "forecast".
-    """
-    entropy: Any = batch.entropy
-    groups: Any = batch.group
-    rows = batch.is_ordinary
-    weight = sequence_weight(batch, rows)
-    tokens = masked_sum(torch.ones_like(entropy), rows)
-    change = None
-    if "forecast" in batch.prepared:
-        length = rows.sum(-1, keepdim=True).clamp(min=1)
-        measure = torch.where(rows, weight / weight.sum() / length, 0.0)
-        change = learning_rate * float(
-            forecast.mean_entropy_forecast(batch.state, batch.prepared["forecast"], measure)
-        )
-    own = {name: float(value) for name, value in rule.metrics(batch).items()}
-    present = rows.any(-1)
-    group, answer = groups[present, 0], batch.prepared["answer"][present, 0]
-    pairs = torch.unique(torch.stack([group, answer]), dim=1).shape[1]
-    return {
-        "reward": float((weight * batch.reward[:, :1]).sum() / weight.sum()),
-        "entropy": float(mean_entropy(batch)),
-        "entropy_token_mean": float(masked_sum(entropy, rows) / tokens),
-        "forecast_entropy_change": change,
-        "distinct_answers": pairs / len(torch.unique(group)),
-        "tempered_positive_share": own.get("tempered_positive_share"),
-        "groups_without_signal": float(advantages.equal_reward_groups(batch, rows)),
-        "clipped_fraction": own.get("clipped_fraction"),
-        "mean_length": float(rows.sum() / present.sum()),
-    }
-
-
-def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
-    """TRL's options with the defaults that an EntropyTrainer needs; ``options`` replace any.
-
-    No dropout, no half-precision autocast, no gradient checkpointing, constant learning rate, every
-    step logged, prompts in the order given.
-    """
-    defaults: dict[str, Any] = {
-        "disable_dropout": True,
-        "bf16": False,
-        "gradient_checkpointing": False,
-        "lr_scheduler_type": "constant",
-        "logging_steps": 1,
-        "shuffle_dataset": False,
-        "report_to": "none",
-        "temperature": 1.0,
-        "top_p": 1.0,
-        "top_k": 0,
-        "loss_type": "grpo",
-        "dataloader_pin_memory": torch.cuda.is_available(),
-    }
-    return GRPOConfig(output_dir=str(output_dir), **{**defaults, **options})
-
-
-def check_config(args: Any) -> None:
-    """Raise ValueError for options under which the loss or the samples would not be the rule's."""
-    neutral = {
-        "temperature": (1.0,), "top_p": (1.0,), "top_k": (0, None), "min_p": (0.0, None),
-        "repetition_penalty": (1.0,), "disable_dropout": (True,), "beta": (0.0,),
-        "entropy_coef": (0.0,), "use_adaptive_entropy": (False,), "top_entropy_quantile": (1.0,),
-        "off_policy_mask_threshold": (None,), "delta": (None,),
-        "importance_sampling_level": ("token",),
-    }
-    for name, allowed in neutral.items():
-        value = getattr(args, name)
-        if value not in allowed:
-            raise ValueError(
-                f"option {name}={value!r} would change the objective or the samples behind the "
-                f"update rule's back: leave it at {allowed[0]!r} and use the rule's own options"
-            )
-    splits, accumulated = args.steps_per_generation, args.gradient_accumulation_steps
-    if splits % accumulated:
-        raise ValueError(
-            f"steps_per_generation ({splits}) must be a multiple of gradient_accumulation_steps "
-            f"({accumulated}): a rule must see all rows of an optimizer step at once"
-        )
-    reused = splits // accumulated * args.num_iterations
-    if args.save_strategy == "steps" and int(args.save_steps) % reused:
-        raise ValueError(
-            f"save_steps ({args.save_steps}) must be a multiple of the {reused} optimizer steps "
-            "that share one generation: a run resumed between them would not continue exactly"
-        )
-
-
-def check_rule(rule: UpdateRule) -> None:
-    """Raise ValueError for a rule that takes an expectation over groups.
-
-    Rows are samples here: the expectation belongs to states listed exactly, and would replace the
-    rule's estimate by another.
-    """
-    if rule.needs_listing:
-        raise ValueError(
-            f"option group_size of update rule '{rule.name}' (or of its base) is for exact "
-            "expectation: leave it out, and set the number of samples of each prompt"
-        )
-
-
-def check_plain_sampling(trainer: EntropyTrainer) -> None:
-    """Raise ValueError unless what is sampled is pi^T: nothing cut, penalized, forced or suppressed.
-
-    Generation fills whatever a configuration leaves unset from the checkpoint's own.
-    """
-    config = trainer.model.generation_config
-    options = trainer.args.generation_kwargs or {}
-    if not trainer.use_vllm:
-        config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
-        options = {}
-    plain = {
-        "do_sample": (True,), "top_k": (0, None), "top_p": (1.0, None), "min_p": (0.0, None),
-        "typical_p": (1.0, None), "epsilon_cutoff": (0.0, None), "eta_cutoff": (0.0, None),
-        "top_h": (None,), "repetition_penalty": (1.0, None), "no_repeat_ngram_size": (0, None),
-        "encoder_repetition_penalty": (1.0, None), "num_beams": (1, None), "bad_words_ids": (None,),
-        "min_length": (0, None), "min_new_tokens": (0, None), "suppress_tokens": (None,),
-        "begin_suppress_tokens": (None,), "forced_bos_token_id": (None,),
-        "forced_eos_token_id": (None,), "sequence_bias": (None,), "guidance_scale": (1.0, None),
-        "penalty_alpha": (None,), "exponential_decay_length_penalty": (None,),
-    }
-    for name, allowed in plain.items():
-        value = options.get(name, allowed[0]) if trainer.use_vllm else getattr(config, name, None)
-        if value not in allowed:
-            raise ValueError(
-                f"generation setting {name}={value!r} would bend the samples away from the policy "
-                f"whose entropy is measured: set it to {allowed[0]!r} in the model's "
-                "generation_config"
-            )

@@ -14,7 +14,6 @@ as an uninterrupted one, and computes a finished run no second time.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import dataclasses
 import importlib.util
@@ -29,6 +28,7 @@ from typing import Any, Literal
 import transformers
 
 from entropy_theory import results, update_rules
+from entropy_theory.targets import Nucleus, ShorterResponses, Target
 from entropy_theory.user_errors import lookup
 from llm_bridge import audit, checkpoints, models, sampling, tasks
 from llm_bridge.step_log import StepLog, StepProgress
@@ -40,6 +40,7 @@ LEARNING_RATES = {
     ("smollm2-135m-instruct", None): 5e-6,
 }
 DEFAULT_LEARNING_RATE = 1e-6
+TARGETS = {"plain": Target, "shorter-responses": ShorterResponses, "nucleus": Nucleus}
 PACKAGES = ("torch", "transformers", "trl", "accelerate", "numpy", "reasoning-gym", "math-verify")
 
 
@@ -56,15 +57,20 @@ class TrainConfig:
     reward: str | None = None
     """Reward function, by name or as module:function; the task's own by default."""
     rule: str = "grpo"
-    """Update rule, such as reinforce, grpo, aepo, entropy-bonus."""
+    """Update rule: reinforce, grpo, gspo, clip-higher, entropy-bonus, entropy-advantage, reference-kl
+    (keeps a frozen copy of the starting model: its weights take memory once more), clip-cov, kl-cov
+    (acts with iterations above 1), aepo, aent."""
     rule_options: tuple[str, ...] = ()
-    """The rule's options as name=value, such as alpha=3 target=0.6."""
+    """The rule's options as name=value, such as alpha=3 target=0.6; those of a rule that it modifies
+    with a dot, such as base=grpo base.clip_high=0.28."""
     steps: int = 160
     """Optimizer steps."""
     prompts: int | None = None
     """Prompts a step; 32 for small-sums, else 4."""
     samples: int = 8
     """Completions of each prompt."""
+    iterations: int = 1
+    """Optimizer steps on each batch of samples; from the second on they are off-policy."""
     tempered_fraction: float = 1.0
     """Share of the prompts answered again in a second batch (aepo); the authors' code has 0.25."""
     learning_rate: float | None = None
@@ -195,6 +201,7 @@ def build_trainer(
         use_cpu=config.device == "cpu",
         per_device_train_batch_size=rows // config.micro_batches,
         gradient_accumulation_steps=config.micro_batches,
+        num_iterations=config.iterations,
         num_generations=config.samples,
         max_completion_length=task.max_new_tokens,
         max_steps=config.steps,
@@ -216,28 +223,66 @@ def build_trainer(
 
 
 def parse_options(rule: str, options: tuple[str, ...]) -> dict[str, Any]:
-    """``name=value`` texts as a rule's options.
+    """``name=value`` texts as a rule's options; ``base.name=value`` as those of the rule it modifies.
 
     Raises ValueError for an unknown rule or option, a text without "=", or a value of another kind
     than the option's.
     """
     kind = lookup(update_rules.RULES, rule, "update rule")
+    return _parse(kind, f"update rule '{rule}'", options)
+
+
+def _parse(kind: Any, owner: str, options: tuple[str, ...]) -> dict[str, Any]:
     known = {field.name: field for field in dataclasses.fields(kind)}
     parsed: dict[str, Any] = {}
+    inner: dict[str, list[str]] = {}
     for text in options:
-        name, equals, value = text.partition("=")
+        path, equals, value = text.partition("=")
         if not equals:
             raise ValueError(f"rule option '{text}' is not of the form name=value, as in alpha=3")
-        field = lookup(known, name, f"option of update rule '{rule}':")
-        parsed[name] = value
-        # Words, and rules by name, stay text even where they look like numbers.
-        if not isinstance(field.default, str) and field.default is not dataclasses.MISSING:
-            with contextlib.suppress(ValueError, SyntaxError):
-                parsed[name] = ast.literal_eval(value)
-        number = isinstance(parsed[name], (int, float)) and not isinstance(parsed[name], bool)
-        if isinstance(field.default, float) and not number:
-            raise ValueError(f"rule option {name} must be a number, got '{value}'")
+        name, dot, rest = path.partition(".")
+        field = lookup(known, name, f"option of {owner}:")
+        has_options = field.default_factory is not dataclasses.MISSING
+        if dot and not has_options:
+            raise ValueError(f"option {name} of {owner} has no options of its own: '{text}'")
+        if dot:
+            inner.setdefault(name, []).append(f"{rest}={value}")
+        elif has_options:
+            parsed[name] = _part(name, value)
+        else:
+            parsed[name] = _value(field, value)
+    for name, texts in inner.items():
+        default: Any = known[name].default_factory
+        part = parsed.get(name, default())
+        changes = _parse(type(part), f"{name} of {owner}", tuple(texts))
+        parsed[name] = dataclasses.replace(part, **changes)
     return parsed
+
+
+def _part(name: str, value: str) -> Any:
+    """A rule or target by its name."""
+    if name == "towards":
+        return lookup(TARGETS, value, "target")()
+    return update_rules.get(value)
+
+
+def _value(field: Any, value: str) -> Any:
+    """The text as the kind of value that the option's default is."""
+    if isinstance(field.default, str):
+        return value
+    if isinstance(field.default, bool):
+        # Any text would count as true.
+        if value.lower() not in ("true", "false"):
+            raise ValueError(f"rule option {field.name} must be true or false, got '{value}'")
+        return value.lower() == "true"
+    if field.default is None and value.lower() == "none":
+        return None
+    with contextlib.suppress(ValueError):
+        return int(value)
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"rule option {field.name} must be a number, got '{value}'") from None
 
 
 def closing_averages(records: list[dict[str, Any]]) -> dict[str, float]:
@@ -259,12 +304,13 @@ def _resolved(config: TrainConfig) -> TrainConfig:
     filled: dict[str, Any] = {
         "prompts": 32 if small else 4,
         "learning_rate": rate,
-        "save_every": max(1, config.steps // 4),
+        # Whole batches of samples: between them a resumed run would not continue exactly.
+        "save_every": _round_up(max(1, config.steps // 4), max(1, config.iterations)),
         "output": Path("runs") / f"{name}-{task}-{config.rule}-seed{config.seed}",
     }
     missing = {key: value for key, value in filled.items() if getattr(config, key) is None}
     config = dataclasses.replace(config, **missing)
-    for label in ("steps", "prompts", "micro_batches"):
+    for label in ("steps", "prompts", "micro_batches", "iterations"):
         if getattr(config, label) < 1:
             raise ValueError(f"{label} must be at least 1, got {getattr(config, label)}")
     if config.samples < 2:
@@ -281,6 +327,10 @@ def _resolved(config: TrainConfig) -> TrainConfig:
     return config
 
 
+def _round_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple
+
+
 def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
     """What run.json says of this run; written now if the folder is new, or has no step logged.
 
@@ -293,7 +343,10 @@ def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
     path = output / "run.json"
     if path.exists():
         found: dict[str, Any] = results.read_json(path)
-        differ = [key for key in options if found["options"].get(key) != options[key]]
+        # An option that the folder's version did not have was what its default is now.
+        defaults = {field.name: field.default for field in dataclasses.fields(config)}
+        differ = [key for key in options
+                  if found["options"].get(key, defaults[key]) != options[key]]
         # A mistake that is found only after the folder was made must not take the folder.
         begun = found["status"] == "finished" or StepLog(output / "metrics.jsonl").read()
         if differ and begun:

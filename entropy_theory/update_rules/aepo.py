@@ -106,7 +106,7 @@ class Aepo(Modifier):
 
     def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
         inert: tuple[str, ...] = ()
-        if np.all(np.asarray(self.alpha) == 0):
+        if self.form == "paper" and np.all(np.asarray(self.alpha) == 0):
             inert = ("'aepo' with alpha 0 samples a second batch and ignores it: raise alpha",)
         if self.temperature_high <= 1 and self.ablation != "untempered":
             inert += ("'aepo' with temperature_high at most 1 cannot raise entropy: raise it",)
@@ -179,6 +179,12 @@ class Aepo(Modifier):
         if self.form == "code":
             ordinary = batch.prepared["aepo.share"] * ordinary
         return xp.where(batch.is_tempered, tempered, ordinary)
+
+    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+        terms = self.base.state_terms(batch)
+        if self.form == "code":
+            return {name: batch.prepared["aepo.share"] * term for name, term in terms.items()}
+        return dict(terms)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
         """The base rule's, and ``tempered_positive_share``: at 0 the AEPO term is absent."""

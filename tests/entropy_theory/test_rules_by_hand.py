@@ -236,6 +236,10 @@ def test_aepo_in_the_codes_form_overwrites_the_first_rows():
     expected[2:12] = base.scores(batch.take_sequences(slice(0, 12)))[2:] / tokens
     expected[kept] = 1 / tokens
     np.testing.assert_allclose(step, expected * batch.mask, atol=1e-15)
+    bonus = get("aepo", form="code", replaced_rows=2, base=get("entropy-bonus", base=base))
+    term = bonus.state_terms(batch)["entropy"]
+    assert (term[:2] == 0).all()
+    assert (term[2:12][batch.mask[2:12]] > 0).all()
     cooled = batch.replace(sampling_temperature=np.where(batch.tempered, 0.8, 1.0))
     lowered = rule.scores(cooled)
     np.testing.assert_array_equal(lowered[12:].any(axis=1).nonzero()[0] + 12, [17])

@@ -7,8 +7,10 @@ import datasets
 import numpy as np
 import torch
 import transformers
+import trl
 from transformers.modeling_outputs import CausalLMOutput
 
+from entropy_theory import policy
 from llm_bridge import models, pretraining, trainer
 
 PROMPTS = ("1", "2", "3")  # 24 rows: 1/24 is exact in no float format
@@ -77,7 +79,7 @@ def low_digit(prompts: Any, completions: list[str], **_: Any) -> list[float]:
 def tabular_trainer(
     folder: Path, rule: Any, *, samples: int = 8, steps: int = 1, learning_rate: float = 0.5,
     reward: Any = low_digit, micro_batches: int = 1, model: Any = None, fraction: float = 1.0,
-    on_step: Any = None, repeats: int = 1, **options: Any,
+    on_step: Any = None, repeats: int = 1, peft_config: Any = None, **options: Any,
 ) -> trainer.EntropyTrainer:
     """An EntropyTrainer on the tabular policy: SGD, no clipping, one-token completions."""
     own, tokenizer = tabular()
@@ -92,7 +94,40 @@ def tabular_trainer(
     made = trainer.EntropyTrainer(
         model or own, [reward], arguments, rule=rule, tempered_fraction=fraction, on_step=on_step,
         train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts)}),
-        processing_class=tokenizer,
+        processing_class=tokenizer, peft_config=peft_config,
+    )
+    made.remove_callback(transformers.PrinterCallback)
+    return made
+
+
+class ScoringFromLogits(trl.GRPOTrainer):
+    """A user's own scoring, for a model without a language-modeling head: TRL's loss around it."""
+
+    def _get_per_token_logps_and_entropies(
+        self, model, input_ids, attention_mask, logits_to_keep, batch_size=None,
+        compute_entropy=False, **_,
+    ):
+        logits = model(input_ids[:, :-1], logits_to_keep=logits_to_keep).logits / self.temperature
+        log_prob = policy.log_softmax(logits)
+        ids = input_ids[:, -logits_to_keep:, None]
+        return log_prob.gather(-1, ids)[..., 0], policy.entropy(logits), None
+
+
+def grpo_trainer(folder, model, tokenizer, *, kind=trl.GRPOTrainer, steps=1, micro_batches=1,
+                 tokens=1, learning_rate=0.5, **options):
+    """A TRL trainer as a user would set it up: nothing of this project in it."""
+    options = {"accumulation": micro_batches, "optim": "sgd", "max_grad_norm": 0.0, **options}
+    arguments = trl.GRPOConfig(
+        output_dir=str(folder), use_cpu=True, bf16=False, report_to="none", logging_steps=1,
+        per_device_train_batch_size=24 // micro_batches, num_generations=8, max_steps=steps,
+        gradient_accumulation_steps=options.pop("accumulation"), max_completion_length=tokens,
+        learning_rate=learning_rate, lr_scheduler_type="constant", save_strategy="no",
+        shuffle_dataset=False, disable_tqdm=True, dataloader_pin_memory=False,
+        gradient_checkpointing=False, **options,
+    )
+    made = kind(
+        model, [low_digit], arguments, processing_class=tokenizer,
+        train_dataset=datasets.Dataset.from_dict({"prompt": list(PROMPTS) * steps}),
     )
     made.remove_callback(transformers.PrinterCallback)
     return made

@@ -2,15 +2,19 @@
 
 import dataclasses
 import json
+import math
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 import safetensors
 
 from entropy_theory import results, update_rules
+from entropy_theory.targets import Nucleus
+from llm_bridge import __main__ as main
 from llm_bridge import checkpoints, step_log, training
 from llm_bridge import trainer as trainer_module
 from tests.llm_bridge.language_models import tiny_llama
@@ -100,6 +104,69 @@ def test_the_controllers_state_is_in_the_checkpoint(config, tmp_path, monkeypatc
     assert state["entropy"] == pytest.approx(record["entropy"], abs=1e-6)
 
 
+def test_a_coefficient_is_resumed_where_it_was(config, tmp_path, monkeypatch):
+    """Two controllers, each with a file of its own in the checkpoint."""
+    rule = ("target=2.76", "base=entropy-bonus", "base.target=9", "base.coefficient_step=0.01")
+    config = dataclasses.replace(config, rule_options=rule, audit_every=0)
+    training.train(config)
+    again = dataclasses.replace(config, output=tmp_path / "again")
+    interrupt(again, monkeypatch, 5)
+    folder = tmp_path / "again" / "checkpoints" / "checkpoint-4"
+    state = results.read_json(folder / trainer_module.COEFFICIENT_STATE)
+    assert state["coefficient"] == numbers(tmp_path / "again")[3]["coefficient"]
+    assert (folder / trainer_module.CONTROLLER_STATE).exists()
+    training.train(again)
+    assert numbers(tmp_path / "again") == numbers(tmp_path / "run")
+    found = [record["coefficient"] for record in numbers(tmp_path / "run")]
+    assert found == pytest.approx([0.025, 0.035, 0.045, 0.055, 0.065, 0.075])
+
+
+def test_a_reference_is_the_model_that_the_run_started_from(config, tmp_path, monkeypatch):
+    """Not the one that a resumed run loads from its checkpoint."""
+    config = dataclasses.replace(
+        config, rule="reference-kl", rule_options=("coefficient=0.5",), audit_every=0, iterations=2
+    )
+    training.train(config)
+    again = dataclasses.replace(config, output=tmp_path / "again")
+    interrupt(again, monkeypatch, 5)
+    training.train(again)
+    assert numbers(tmp_path / "again") == numbers(tmp_path / "run")
+    distances = [record["reference_kl"] for record in numbers(tmp_path / "run")]
+    assert distances[0] == pytest.approx(0, abs=1e-6)
+    assert abs(distances[5]) > 1e-4
+
+
+@pytest.mark.parametrize("rule", [name for name in update_rules.RULES if name != "natural-gradient"])
+def test_every_rule_trains_from_the_command(config, rule):
+    """A transformer, answers of unequal length, two steps a batch, two micro-batches."""
+    options = {"clip-cov": ("ratio=0.1", "lower=0", "cov_log_prob=current"), "kl-cov": ("ratio=0.1",)}
+    found = training.train(dataclasses.replace(
+        config, rule=rule, rule_options=options.get(rule, ()), iterations=2, steps=2, audit_every=2,
+        save_every=0, save_model=False,
+    ))
+    records = numbers(config.output)
+    assert len(records) == 2
+    assert all(math.isfinite(record["forecast_entropy_change"]) for record in records)
+    if rule.endswith("-cov"):
+        assert all(0.05 < record["selected_fraction"] <= 0.1 for record in records)
+    if rule == "aent":
+        assert 0 < records[0]["clamped_entropy"] < records[0]["entropy"]
+    # The identity of the audit holds for every rule, clamped terms included.
+    assert found["audit"]["steps"]["identity_error"] < 1e-10
+
+
+def test_a_folder_of_an_older_version_is_known(config):
+    """Its run.json lacks options that came later: they were at their defaults."""
+    short = dataclasses.replace(config, steps=1, audit_every=0, save_every=0, save_model=False)
+    training.train(short)
+    found = results.read_json(config.output / "run.json")
+    del found["options"]["iterations"]
+    results.write_json(config.output / "run.json", found)
+    assert training.train(short)["status"] == "finished"
+    with pytest.raises(ValueError, match="iterations"):
+        training.train(dataclasses.replace(short, iterations=2))
+
+
 def test_a_seal_notices_every_change(tmp_path):
     folder = tmp_path / "checkpoint-3"
     (folder / "deep").mkdir(parents=True)
@@ -160,8 +227,43 @@ def test_rule_options():
 
 
 @pytest.mark.parametrize(
+    ("rule", "texts", "options"),
+    [
+        ("clip-cov", ("ratio=2e-3", "lower=-1", "cov_log_prob=current", "at_least_one=false"),
+         {"ratio": 2e-3, "lower": -1, "cov_log_prob": "current", "at_least_one": False}),
+        ("kl-cov", ("at_least_one=True", "penalty=k3"), {"at_least_one": True, "penalty": "k3"}),
+        ("entropy-bonus", ("target=0.6",), {"target": 0.6}),
+        ("entropy-bonus", ("target=None",), {"target": None}),
+        ("aent", ("adaptive=false", "clamped_fraction=0.5"),
+         {"adaptive": False, "clamped_fraction": 0.5}),
+        # The base that the rule comes with, and only what is said of it changed.
+        ("kl-cov", ("base.clip_high=3",),
+         {"base": update_rules.get("grpo", clip_low=math.inf, clip_high=3,
+                                   normalization="token-mean")}),
+        ("clip-cov", ("base.clip_low=inf", "base=clip-higher"),
+         {"base": update_rules.get("clip-higher", clip_low=math.inf)}),
+        ("aepo", ("base=aent", "base.base.clip_high=0.4"),
+         {"base": update_rules.get("aent", base=update_rules.get("grpo", clip_high=0.4))}),
+        ("aepo", ("towards=nucleus", "towards.top_p=0.5"), {"towards": Nucleus(top_p=0.5)}),
+    ],
+    ids=str,
+)
+def test_options_of_every_kind(rule, texts, options):
+    """Booleans are no text (any text is true), infinity is a number, a base has options too."""
+    found = update_rules.get(rule, **training.parse_options(rule, texts))
+    assert found == update_rules.get(rule, **options)
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"rule": "clip-cov", "rule_options": ("at_least_one=maybe",)}, "must be true or false"),
+        ({"rule": "clip-cov", "rule_options": ("base.clip_hig=3",)}, "did you mean clip_high"),
+        ({"rule": "clip-cov", "rule_options": ("ratio.x=3",)}, "has no options of its own"),
+        ({"rule": "entropy-bonus", "rule_options": ("target=low",)}, "target must be a number"),
+        ({"rule_options": ("towards=nucleos",)}, "did you mean nucleus"),
+        ({"rule": "natural-gradient", "rule_options": ()}, "'natural-gradient' needs every action"),
+        ({"iterations": 0}, "iterations must be at least 1"),
         ({"rule": "grop"}, "unknown update rule 'grop': did you mean grpo"),
         ({"rule_options": ("alhpa=3",)}, "did you mean alpha"),
         ({"rule_options": ("alpha",)}, "not of the form name=value"),
@@ -259,6 +361,31 @@ def test_a_run_from_the_command_line(tmp_path):
                            "coefficient"}
     assert (tmp_path / "run" / "provenance.json").exists()
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]  # nothing half-written
+
+
+def test_an_inert_rule_is_named_in_one_line(config, capsys):
+    """A sentence with the remedy, and not a line of Python's."""
+    arguments = ["--model", config.model, "--steps", "1", "--rule", "kl-cov", "--rule-options",
+                 "ratio=0.1", "--prompts", "2", "--samples", "4", "--output", str(config.output),
+                 "--log-to", "none", "--device", "cpu"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        main.train(arguments)
+        shown = warnings.showwarning
+    assert shown is warnings.showwarning  # other code's warnings are shown as before
+    lines = [line for line in capsys.readouterr().err.splitlines() if "no gradient" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("warning: 'kl-cov' has no gradient where every step is on-policy")
+    assert 0.05 < numbers(config.output)[0]["selected_fraction"] <= 0.1
+
+
+def test_help_knows_the_rules(capsys):
+    with pytest.raises(SystemExit):
+        main.train(["--help"])
+    described = capsys.readouterr().out
+    for name in update_rules.RULES:
+        assert (name in described) == (name != "natural-gradient"), name
+    assert "memory" in described
 
 
 def test_a_folder_with_other_checkpoints_is_left_alone(config):

@@ -18,7 +18,23 @@ AEPO_VARIANTS = [
         (0.5, 3.0), ("samples", "positives"), ("none", "untempered", "advantage")
     )
 ]
-CASES = [(name, {}) for name in update_rules.RULES] + [("aepo", v) for v in AEPO_VARIANTS]
+VARIANTS = [
+    ("grpo", {"estimator": "leave-one-out", "dual_clip": 1.2}),
+    ("clip-cov", {"ratio": 0.1, "lower": 0.05}),
+    ("clip-cov", {"ratio": 0.3, "lower": -5.0, "cov_log_prob": "current", "base": "aent"}),
+    ("kl-cov", {"ratio": 0.1}),
+    ("kl-cov", {"ratio": 0.2, "penalty": "k3", "base": "entropy-advantage"}),
+    ("reference-kl", {"estimator": "k3", "coefficient": 0.1, "base": "reinforce"}),
+    ("reference-kl", {"estimator": "k1", "placement": "reward", "coefficient": 0.1}),
+    ("entropy-bonus", {"target": 1.0, "base": "gspo"}),
+    ("aent", {"adaptive": False, "coefficient": 0.3, "clamped_fraction": 0.4}),
+    ("aent", {"adaptive": False, "coefficient": 0.3, "clamped_fraction": 0.0}),
+    ("aepo", {"base": update_rules.get("aent", base="clip-higher")}),
+]
+CASES = [(name, {}) for name in update_rules.RULES] + VARIANTS + [("aepo", v) for v in AEPO_VARIANTS]
+SAMPLED = [case for case in CASES if case[0] != "natural-gradient"]
+COEFFICIENT = 0.4
+"""What a controller would have chosen: unlike any rule's default."""
 
 
 class TabularModel(torch.nn.Module):
@@ -36,13 +52,20 @@ def policy_logits() -> np.ndarray:
     return np.random.default_rng(7).normal(size=(STATES, ACTIONS))
 
 
+def reference_logits() -> np.ndarray:
+    return np.random.default_rng(6).normal(size=(STATES, ACTIONS))
+
+
 def exact_batch(logits: np.ndarray, rule: update_rules.UpdateRule) -> TokenBatch:
     reward = (np.random.default_rng(8).random((STATES, ACTIONS)) < 0.5).astype(float)
     reward[:, 0], reward[:, 1] = 1.0, 0.0
     controller = rule.controller()
     temperature = None if controller is None else float(controller.temperature_high)
-    batch = tabular.exact_batch(logits, reward, temperature=temperature)
-    return off_policy(batch, logits)
+    batch = tabular.exact_batch(
+        logits, reward, temperature=temperature, reference_logits=reference_logits(),
+        removed_fraction=rule.removed_fraction,
+    )
+    return off_policy(batch, rule)
 
 
 def sampled_batch(logits: np.ndarray, rule: update_rules.UpdateRule) -> TokenBatch:
@@ -64,6 +87,7 @@ def sampled_batch(logits: np.ndarray, rule: update_rules.UpdateRule) -> TokenBat
         mask=mask,
         weight=np.where(tempered, 1 / max(mask[tempered].sum(), 1), 1 / mask[~tempered].sum()),
         entropy=policy.entropy(logits)[state],
+        reference_log_prob=policy.log_softmax(reference_logits())[state, action],
         sampling_temperature=np.where(tempered, 1.2, 1.0),
         tempered=tempered,
         group=np.broadcast_to((np.arange(rows) // samples % groups)[:, None], shape),
@@ -71,25 +95,36 @@ def sampled_batch(logits: np.ndarray, rule: update_rules.UpdateRule) -> TokenBat
         state=state,
         action=action,
     )
-    return off_policy(batch, logits)
+    return off_policy(batch, rule)
 
 
-def off_policy(batch: TokenBatch, logits: np.ndarray) -> TokenBatch:
+def off_policy(batch: TokenBatch, rule: update_rules.UpdateRule) -> TokenBatch:
     """Ratios spread widely around 1, so that some tokens are clipped on either side."""
     drift = np.random.default_rng(10).normal(scale=0.3, size=batch.log_prob.shape)
-    return batch.replace(old_log_prob=batch.log_prob - drift)
+    batch = batch.replace(old_log_prob=batch.log_prob - drift)
+    if rule.coefficient_controller() is None:
+        return batch
+    return batch.replace(coefficient=np.full(batch.log_prob.shape, COEFFICIENT))
 
 
-def as_torch(batch: TokenBatch, model: TabularModel) -> TokenBatch:
+def as_torch(
+    batch: TokenBatch, model: TabularModel, rule: update_rules.UpdateRule
+) -> TokenBatch:
     """The batch in torch, its policy columns computed by the model, with gradient."""
     fixed = {
         name: torch.tensor(np.ascontiguousarray(getattr(batch, name)))
         for name in ("old_log_prob", "reward", "mask", "weight", "sampling_temperature",
-                     "tempered", "group", "state", "action", "sequence")
+                     "tempered", "group", "state", "action", "sequence", "coefficient",
+                     "reference_log_prob")
         if getattr(batch, name) is not None
     }
-    statistics = token_statistics.from_logits(model(fixed["state"]), fixed["action"])
-    return TokenBatch(**fixed, log_prob=statistics.log_prob, entropy=statistics.entropy)
+    statistics = token_statistics.from_logits(
+        model(fixed["state"]), fixed["action"], removed_fraction=loss.clamped_fraction(rule)
+    )
+    return TokenBatch(
+        **fixed, log_prob=statistics.log_prob, entropy=statistics.entropy,
+        clamped_entropy=statistics.clamped_entropy,
+    )
 
 
 def gradient_step(model: TabularModel) -> np.ndarray:
@@ -99,8 +134,12 @@ def gradient_step(model: TabularModel) -> np.ndarray:
     return step
 
 
-@pytest.mark.parametrize("make_batch", [exact_batch, sampled_batch])
-@pytest.mark.parametrize(("name", "options"), CASES, ids=lambda v: str(v))
+@pytest.mark.parametrize(
+    ("make_batch", "name", "options"),
+    [(exact_batch, *case) for case in CASES if case[1].get("estimator") != "leave-one-out"]
+    + [(sampled_batch, *case) for case in SAMPLED],
+    ids=lambda v: str(getattr(v, "__name__", v)),
+)
 def test_one_rule_two_scales(make_batch, name, options):
     """The trainer's gradient on a tabular module is the simulator's step, for every rule."""
     rule = update_rules.get(name, **options)
@@ -110,24 +149,24 @@ def test_one_rule_two_scales(make_batch, name, options):
     assert np.abs(expected).max() > 1e-3  # a step of zero would prove nothing
 
     model = TabularModel(logits)
-    loss.policy_loss(as_torch(batch, model), rule).backward()
+    loss.policy_loss(as_torch(batch, model, rule), rule).backward()
     np.testing.assert_allclose(gradient_step(model), expected, rtol=0, atol=SAME_STEP)
 
 
 @pytest.mark.parametrize("cuts", [2, 5, 24])
-@pytest.mark.parametrize(("name", "options"), CASES, ids=lambda v: str(v))
+@pytest.mark.parametrize(("name", "options"), SAMPLED, ids=lambda v: str(v))
 def test_any_cut_into_micro_batches_gives_the_same_gradient(cuts, name, options):
     """Guards against selections and normalizers computed inside a micro-batch (verl issue 7829)."""
     rule = update_rules.get(name, **options)
     model = TabularModel(policy_logits())
     batch = sampled_batch(policy_logits(), rule)
-    loss.policy_loss(as_torch(batch, model), rule).backward()
+    loss.policy_loss(as_torch(batch, model, rule), rule).backward()
     whole = gradient_step(model)
 
-    prepared = rule.prepare(loss.detached(as_torch(batch, model))).prepared
+    prepared = rule.prepare(loss.detached(as_torch(batch, model, rule))).prepared
     order = np.random.default_rng(3).permutation(len(batch.mask))
     for rows in np.array_split(order, cuts):
-        part = as_torch(batch, model).with_prepared(**prepared)
+        part = as_torch(batch, model, rule).with_prepared(**prepared)
         loss.policy_loss(part.take_sequences(torch.tensor(rows)), rule).backward()
     np.testing.assert_allclose(gradient_step(model), whole, rtol=0, atol=SAME_STEP)
 
@@ -137,10 +176,10 @@ def test_correction_multiplies_every_token():
     rule = update_rules.get("entropy-bonus", coefficient=0.5)
     model = TabularModel(policy_logits())
     batch = sampled_batch(policy_logits(), rule)
-    loss.policy_loss(as_torch(batch, model), rule).backward()
+    loss.policy_loss(as_torch(batch, model, rule), rule).backward()
     plain = gradient_step(model)
     double = torch.full(batch.mask.shape, 2.0, dtype=torch.float64)
-    loss.policy_loss(as_torch(batch, model), rule, correction=double).backward()
+    loss.policy_loss(as_torch(batch, model, rule), rule, correction=double).backward()
     np.testing.assert_allclose(gradient_step(model), 2 * plain, rtol=0, atol=SAME_STEP)
 
 
@@ -151,7 +190,7 @@ def test_an_action_never_taken_does_no_harm():
     logits[:, -1] = -np.inf
     batch = tabular.exact_batch(logits, np.eye(STATES, ACTIONS))
     model = TabularModel(logits)
-    loss.policy_loss(as_torch(batch, model), rule).backward()
+    loss.policy_loss(as_torch(batch, model, rule), rule).backward()
     np.testing.assert_allclose(
         gradient_step(model)[:, :-1], tabular.logit_step(logits, batch, rule)[:, :-1],
         rtol=0, atol=SAME_STEP,
@@ -161,7 +200,7 @@ def test_an_action_never_taken_does_no_harm():
 def test_a_state_term_without_column_is_named():
     rule = update_rules.get("entropy-bonus")
     model = TabularModel(policy_logits())
-    batch = as_torch(sampled_batch(policy_logits(), rule), model).replace(entropy=None)
+    batch = as_torch(sampled_batch(policy_logits(), rule), model, rule).replace(entropy=None)
     with pytest.raises(ValueError, match=r"entropy-bonus.*'entropy'"):
         loss.policy_loss(batch, rule)
 
@@ -185,10 +224,12 @@ def test_statistics_are_the_theory_s(monkeypatch):
     monkeypatch.setattr(token_statistics, "CHUNK_ELEMENTS", 2 * ACTIONS)
     rng = np.random.default_rng(2)
     logits, ids = rng.normal(size=(3, 3, ACTIONS)), rng.integers(0, ACTIONS, (3, 3))
-    found = token_statistics.from_logits(torch.tensor(logits), torch.tensor(ids)).state
-    expected = forecast.state_statistics(policy.log_softmax(logits), ids)
+    found = token_statistics.from_logits(
+        torch.tensor(logits), torch.tensor(ids), removed_fraction=0.45
+    ).state
+    expected = forecast.state_statistics(policy.log_softmax(logits), ids, removed_fraction=0.45)
     for name in ("log_prob", "entropy", "sum_squared_prob", "sum_squared_prob_log_prob",
-                 "sum_squared_prob_squared_log_prob"):
+                 "sum_squared_prob_squared_log_prob", "clamped_alignment"):
         np.testing.assert_allclose(
             getattr(found, name).numpy(), getattr(expected, name), rtol=64 * FLOAT64, atol=0
         )
@@ -200,3 +241,53 @@ def test_half_precision_logits_are_widened():
     found = token_statistics.from_logits(logits, torch.zeros(1, 6, dtype=torch.long))
     assert found.entropy.dtype == torch.float32
     torch.testing.assert_close(found.entropy, policy.entropy(logits.float()), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("removed_fraction", [0.0, 0.2, 0.45, 0.8])
+def test_clamped_entropy_is_the_theory_s(monkeypatch, removed_fraction):
+    """Value and gradient against autograd of policy.clamped_entropy, the one definition, among ties
+    and actions never taken; a removal by threshold alone would drop or keep all ties together."""
+    monkeypatch.setattr(token_statistics, "CHUNK_ELEMENTS", 3 * ACTIONS)
+    logits = torch.tensor([
+        [0.3, -1.0, 2.0, 0.7, -0.2], [0.5, 0.5, 0.5, 0.5, 0.5], [1.0, 0.0, 1.0, 0.0, 0.0],
+        [0.0, -torch.inf, 1.0, -torch.inf, -torch.inf], [-40.0, 0.0, -40.0, -3.0, -3.0],
+    ], dtype=torch.float64)
+    ids = torch.zeros(5, dtype=torch.long)
+    weights = torch.tensor([1.0, -2.0, 0.5, 3.0, 0.7], dtype=torch.float64)
+    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    found = token_statistics.from_logits(ours, ids, removed_fraction=removed_fraction)
+    expected = policy.clamped_entropy(theirs, removed_fraction)
+    assert found.clamped_entropy is not None
+    torch.testing.assert_close(found.clamped_entropy, expected, rtol=64 * FLOAT64, atol=0)
+    (found.clamped_entropy @ weights).backward()
+    (expected @ weights).backward()
+    assert ours.grad is not None
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=0, atol=1e-14)
+
+
+def test_clamped_entropy_adds_to_the_other_gradients():
+    """One backward pass for all three columns."""
+    generator = torch.Generator().manual_seed(3)
+    logits = torch.randn(2, 4, ACTIONS, dtype=torch.float64, generator=generator)
+    ids = torch.randint(ACTIONS, (2, 4), generator=generator)
+
+    def three(z: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = token_statistics.from_logits(z, ids, removed_fraction=0.4)
+        assert found.clamped_entropy is not None
+        return found.log_prob, found.entropy, found.clamped_entropy
+
+    assert torch.autograd.gradcheck(three, logits.requires_grad_())
+
+
+def test_what_a_rule_needs_is_found_inside_other_rules():
+    """A clamped entropy or a reference policy may hide in a base or in a sum."""
+    aent = update_rules.get("aent", clamped_fraction=0.4)
+    kl = update_rules.get("reference-kl", base=aent)
+    for rule in (kl, update_rules.get("clip-cov", base=kl), update_rules.get("aepo", base=kl),
+                 update_rules.combine(update_rules.get("grpo"), kl)):
+        assert "reference_log_prob" in rule.required_columns
+        assert loss.clamped_fraction(rule) == 0.4
+    assert loss.clamped_fraction(update_rules.get("aent", clamped_fraction=0.0)) == 0
+    plain = update_rules.get("entropy-bonus")
+    assert loss.clamped_fraction(plain) is None
+    assert "reference_log_prob" not in plain.required_columns

@@ -1,11 +1,8 @@
 """Guards llm_bridge/trainer.py, rows.py and checkpoints.py: TRL takes the step that the rule says."""
 
-import importlib.util
-import inspect
 import os
 import subprocess
 import sys
-from importlib.metadata import requires
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,18 +11,34 @@ import pytest
 import scipy.stats
 import torch
 import transformers
-import trl
 
 from entropy_theory import entropy_change, policy, tabular, update_rules
+from entropy_theory.targets import Nucleus, Target
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge import rows, trainer
+from tests.llm_bridge import two_processes
 from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer
 from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.tolerances import FLOAT64, SAME_STEP
 
-BASIC = [(name, {}) for name in update_rules.RULES]
-RULES = [*BASIC, ("aepo", {"alpha": 2.0, "normalize": "positives"}),
-         ("aepo", {"ablation": "untempered"}), ("aepo", {"ablation": "advantage"})]
+SMALL = {"clip-cov": {"ratio": 0.2, "lower": 0.05}, "kl-cov": {"ratio": 0.2},
+         "gspo": {"clip_low": 0.1, "clip_high": 0.1}}
+"""Options with which a rule acts on 24 tokens, and at a second large step on them."""
+TRAINED = [(name, SMALL.get(name, {})) for name in update_rules.RULES if name != "natural-gradient"]
+ON_POLICY = [(name, options) for name, options in TRAINED if name != "kl-cov"]
+RULES = [*ON_POLICY, ("aepo", {"alpha": 2.0, "normalize": "positives"}),
+         ("aepo", {"ablation": "untempered"}), ("aepo", {"ablation": "advantage"}),
+         ("aepo", {"form": "code", "replaced_rows": 4}), ("aepo", {"control": "proportional"}),
+         ("entropy-bonus", {"target": 9.0, "coefficient": 0.1, "coefficient_step": 0.2}),
+         ("aent", {"warm_up_steps": 0, "coefficient": 0.1, "coefficient_high": 9.0,
+                   "coefficient_step": 0.5, "clamped_fraction": 0.4}),
+         ("aepo", {"base": update_rules.get("entropy-bonus", target=9.0, coefficient=0.1)})]
+OFF_POLICY = [*TRAINED, ("clip-cov", {**SMALL["clip-cov"], "cov_log_prob": "current"}),
+              ("kl-cov", {**SMALL["kl-cov"], "cov_log_prob": "current", "coefficient": 0.5}),
+              ("kl-cov", {"ratio": 0.3, "cov_log_prob": "current", "penalty": "k2",
+                          "base": update_rules.get("aent", warm_up_steps=0, coefficient=0.2)}),
+              ("reference-kl", {"estimator": "k1", "placement": "reward", "coefficient": 0.5}),
+              ("entropy-bonus", {"target": 9.0, "base": "reference-kl"})]
 
 
 class Recorder(transformers.TrainerCallback):
@@ -45,20 +58,51 @@ def recorded(made):
     return recorder.steps
 
 
-def rebuilt_batch(parts, logits, tokenizer) -> TokenBatch:
-    """The step's batch from the sampled tokens alone, by other means than the trainer's."""
+def rebuilt_batch(parts, logits, made, rule=None, *, start=None, step=0) -> TokenBatch:
+    """The step's batch from the sampled tokens alone, by other means than the trainer's.
+
+    ``start`` are the logits of the policy that sampled, where it is not the one being trained.
+    """
+    start = logits if start is None else start
+    rule = update_rules.get("grpo") if rule is None else rule
+
+    def column(name):
+        return np.concatenate([p.inputs[name].numpy() for p in parts])[:, None]
+
     state = np.concatenate([p.inputs["prompt_ids"][:, -1].numpy() for p in parts])[:, None]
     action = np.concatenate([p.inputs["completion_ids"].numpy() for p in parts])
-    tempered = np.concatenate([p.inputs["tempered"].numpy() for p in parts])[:, None]
-    temperature = np.concatenate([p.inputs["sampling_temperature"].numpy() for p in parts])[:, None]
-    texts = tokenizer.batch_decode(action.tolist(), skip_special_tokens=True)
-    log_prob = policy.log_softmax(logits)[state, action]
+    tempered = column("tempered")
+    texts = made.processing_class.batch_decode(action.tolist(), skip_special_tokens=True)
     count = np.where(tempered, tempered.sum(), (~tempered).sum())
+    coefficient = None
+    controller = rule.coefficient_controller()
+    if controller is not None:
+        read = policy.entropy(start)
+        if controller.reads == "clamped_entropy":
+            read = policy.clamped_entropy(start, rule.removed_fraction)
+        observed = read[state][~tempered].mean()
+        coefficient = np.full(state.shape, float(controller.observe(observed)))
     return TokenBatch(
-        log_prob=log_prob, old_log_prob=log_prob, mask=np.ones(state.shape, bool),
-        reward=np.array(low_digit(None, texts))[:, None], weight=1.0 / count,
-        entropy=policy.entropy(logits)[state], sampling_temperature=temperature,
-        tempered=tempered, group=state, state=state, action=action,
+        log_prob=policy.log_softmax(logits)[state, action],
+        old_log_prob=policy.log_softmax(start)[state, action],
+        reference_log_prob=policy.log_softmax(start)[state, action],
+        mask=np.ones(state.shape, bool), reward=np.array(low_digit(None, texts))[:, None],
+        weight=1.0 / count, entropy=policy.entropy(logits)[state],
+        sampling_temperature=column("sampling_temperature"), tempered=tempered, group=state,
+        sequence=column("sequence"), coefficient=coefficient, state=state, action=action,
+        seed=made.args.seed, step=step,
+    )
+
+
+def selected(parts, name):
+    """(sequence, position) of the tokens that a covariance rule picked."""
+    return sorted(
+        (int(sequence), int(place))
+        for part in parts
+        for sequence, place in zip(
+            part.inputs["sequence"][part.batch.prepared[name].nonzero()[:, 0]],
+            part.batch.prepared[name].nonzero()[:, 1], strict=True,
+        )
     )
 
 
@@ -74,7 +118,7 @@ def test_trl_takes_the_simulators_step(tmp_path, name, options, micro_batches):
     before = table.detach().numpy().copy()
     (parts,) = recorded(made)
     assert len(parts) == micro_batches
-    batch = rebuilt_batch(parts, before, made.processing_class)
+    batch = rebuilt_batch(parts, before, made, rule)
     assert 0 < batch.reward.mean() < 1
     expected = 0.5 * tabular.logit_step(before, batch, rule)
     assert np.abs(expected).max() > 1e-2
@@ -93,7 +137,7 @@ def test_several_steps_on_one_generation_share_its_statistics(tmp_path):
                            gradient_accumulation_steps=1, steps_per_generation=2)
     before = made.model.table.weight.detach().numpy().copy()
     first, second = recorded(made)
-    batch = rebuilt_batch(first + second, before, made.processing_class)
+    batch = rebuilt_batch(first + second, before, made)
     found = (made.model.table.weight.detach().numpy() - before) / rate
     # Logits of order 1 are stored to 1e-16: 1e-7 after division by the rate.
     np.testing.assert_allclose(found, 2 * tabular.logit_step(before, batch, rule), atol=1e-6)
@@ -108,6 +152,183 @@ def test_an_off_policy_step_sees_the_policy_that_sampled(tmp_path):
     )
     np.testing.assert_array_equal(first[0].batch.log_prob, second[0].batch.old_log_prob)
     assert (first[0].batch.log_prob - second[0].batch.log_prob).abs().max() > 1e-3
+
+
+class Tables(transformers.TrainerCallback):
+    """The policy before each optimizer step, and after the last."""
+
+    def __init__(self, made):
+        self.weight, self.found = made.model.table.weight, []
+
+    def on_pre_optimizer_step(self, *_, **__):
+        self.found.append(self.weight.detach().numpy().copy())
+
+    on_train_end = on_pre_optimizer_step
+
+
+def off_policy_step(parts, tables, made, rule):
+    """What the simulator makes of the second step on one generation."""
+    start, middle = tables[:2]
+    batch = rebuilt_batch(parts, middle, made, rule, start=start, step=1)
+    if not rule.prepares_every_step:
+        first = rebuilt_batch(parts, start, made, rule)
+        batch = batch.with_prepared(**rule.prepare(first).prepared)
+    return tabular.logit_step(middle, batch, rule), batch
+
+
+@pytest.mark.parametrize("micro_batches", [1, 4])
+@pytest.mark.parametrize(("name", "options"), OFF_POLICY, ids=lambda v: str(v))
+def test_a_second_step_on_the_same_samples_is_the_simulators(tmp_path, name, options, micro_batches):
+    """Off-policy: ratios, penalties and a reference that is the starting policy come into play.
+
+    Guards the reference model, coefficients, and a selection by the current policy, which must see
+    the policy after the first step (and one by the old policy, which must not).
+    """
+    rule = update_rules.get(name, **options)
+    made = tabular_trainer(
+        tmp_path, rule, steps=2, num_iterations=2, micro_batches=micro_batches
+    )
+    tables = Tables(made)
+    made.add_callback(tables)
+    _, second = recorded(made)
+    expected, _ = off_policy_step(second, tables.found, made, rule)
+    # A coefficient that were observed a second time would show: tables.found[2] is after the step.
+    found = tables.found[2] - tables.found[1]
+    assert np.abs(found).max() > 1e-3
+    np.testing.assert_allclose(found, 0.5 * expected, rtol=0, atol=SAME_STEP)
+
+
+@pytest.mark.parametrize("cov_log_prob", ["old", "current"])
+@pytest.mark.parametrize("name", ["clip-cov", "kl-cov"])
+def test_any_cut_into_micro_batches_selects_the_same_tokens(tmp_path, name, cov_log_prob):
+    """verl issue 7829: there the number of selected tokens grows with the number of micro-batches."""
+    rule = update_rules.get(name, **SMALL[name], cov_log_prob=cov_log_prob)
+    found, samples, shares = [], [], []
+    for cut in (1, 2, 6):
+        records = []
+        made = tabular_trainer(
+            tmp_path, rule, steps=2, num_iterations=2, micro_batches=cut, on_step=records.append
+        )
+        steps = recorded(made)
+        found.append([selected(parts, f"{name}.selected") for parts in steps])
+        samples.append(sorted(zip(
+            torch.cat([p.inputs["sequence"] for p in steps[0]]).tolist(),
+            torch.cat([p.inputs["completion_ids"] for p in steps[0]]).tolist(), strict=True,
+        )))
+        shares.append([record["selected_fraction"] for record in records])
+    assert samples[0] == samples[1] == samples[2]
+    assert found[0] == found[1] == found[2]
+    assert [len(step) for step in found[0]] == [4, 4]  # floor(0.2 x 24)
+    assert shares == [[pytest.approx(4 / 24)] * 2] * 3
+    if name == "clip-cov" and cov_log_prob == "old":
+        assert found[0][0] == found[0][1]
+
+
+def test_groups_stay_whole_when_a_generation_takes_several_steps(tmp_path):
+    """Selection by the current policy with two steps a generation: each takes half of the rows, but
+    group means, covariances and shares are those of the whole generation, as with the old policy.
+
+    The learning rate is so small that the current policy stays the old one.
+    """
+    found = {}
+    for cov_log_prob in ("old", "current"):
+        rule = update_rules.get("kl-cov", ratio=0.2, cov_log_prob=cov_log_prob)
+        made = tabular_trainer(tmp_path, rule, micro_batches=4, steps=2, learning_rate=1e-12,
+                               gradient_accumulation_steps=2, steps_per_generation=4)
+        found[cov_log_prob] = recorded(made)
+    selections = {key: [selected(parts, "kl-cov.selected") for parts in steps]
+                  for key, steps in found.items()}
+    assert selections["old"] == selections["current"]
+    assert sum(len(step) for step in selections["old"]) == 4
+    for old, current in zip(found["old"], found["current"], strict=True):
+        for one, other in zip(old, current, strict=True):
+            torch.testing.assert_close(one.scores, other.scores, rtol=0, atol=1e-9)
+
+
+def test_the_reference_is_the_starting_model(tmp_path):
+    """Frozen, and only where a rule asks for it: it takes the memory of a second model."""
+    made = tabular_trainer(tmp_path, update_rules.get("reference-kl", coefficient=0.1), steps=3)
+    start = made.model.table.weight.detach().clone()
+    steps = recorded(made)
+    reference = made.reference_model.table.weight
+    torch.testing.assert_close(reference.detach(), start, rtol=0, atol=0)
+    assert not reference.requires_grad
+    assert (made.model.table.weight.detach() - start).abs().max() > 1e-3
+    part = steps[2][0]
+    expected = policy.log_softmax(start)[part.inputs["prompt_ids"][:, -1:], part.batch.action]
+    torch.testing.assert_close(part.batch.reference_log_prob, expected, rtol=0, atol=1e-12)
+    for name in ("grpo", "aent"):
+        assert tabular_trainer(tmp_path, update_rules.get(name)).reference_model is None
+
+
+def test_an_adapter_s_reference_is_the_model_without_it(tmp_path):
+    """No second copy of the weights: the adapter is switched off, and on again."""
+    peft = pytest.importorskip("peft")
+    model, _ = tabular_model()
+    adapter = peft.LoraConfig(r=2, target_modules=["table"], init_lora_weights=False)
+    rule = update_rules.get("reference-kl", coefficient=0.1)
+    made = tabular_trainer(tmp_path, rule, model=model, peft_config=adapter)
+    table = made.model.get_base_model().table
+    start = table.base_layer.weight.detach().double()
+    ((part,),) = recorded(made)
+    assert made.reference_model is None
+    states = part.inputs["prompt_ids"][:, -1:]
+    expected = policy.log_softmax(start)[states, part.batch.action]
+    torch.testing.assert_close(part.batch.reference_log_prob.double(), expected, rtol=0, atol=1e-5)
+    assert (part.batch.log_prob - part.batch.reference_log_prob).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("kl-cov", SMALL["kl-cov"], "several optimizer steps on each batch"),
+        ("clip-cov", {"ratio": 1e-3}, "raise ratio above"),
+        ("entropy-bonus", {"coefficient": 0.0}, "raise it"),
+        ("aent", {"clamped_fraction": 0.0}, "removes nothing"),
+    ],
+)
+def test_a_rule_that_would_do_nothing_says_so_once(tmp_path, name, options, message):
+    """With the remedy; and nothing is said of a rule that acts."""
+    rule = update_rules.get(name, **options)
+    with pytest.warns(trainer.InertRuleWarning, match=message) as caught:
+        made = tabular_trainer(tmp_path, rule)
+    assert len(caught) == 1
+    made.train()
+
+
+@pytest.mark.parametrize("iterations", [{"num_iterations": 2}, {
+    "micro_batches": 2, "gradient_accumulation_steps": 1, "steps_per_generation": 2}])
+def test_kl_cov_with_several_steps_a_batch_needs_no_warning(tmp_path, iterations):
+    tabular_trainer(tmp_path, update_rules.get("kl-cov", **SMALL["kl-cov"]), **iterations)
+
+
+def test_the_coefficient_is_steered_by_what_the_rule_names(tmp_path):
+    """AEnt reads its clamped entropy over all rows, once a generation, and the log shows both."""
+    records = []
+    rule = update_rules.get("aent", warm_up_steps=0, coefficient=0.1, coefficient_high=9.0,
+                            coefficient_step=0.5, clamped_fraction=0.4)
+    made = tabular_trainer(tmp_path, rule, micro_batches=2, steps=2, num_iterations=2,
+                           on_step=records.append)
+    logits = made.model.table.weight.detach().numpy().copy()
+    made.train()
+    states = [row[-1] for row in made.processing_class(list(PROMPTS)).input_ids]
+    clamped = policy.clamped_entropy(logits, 0.4)[states].mean()
+    assert records[0]["clamped_entropy"] == pytest.approx(clamped, abs=64 * FLOAT64)
+    expected = 0.1 - 0.5 * (clamped - 0.24)  # above the band: the bonus goes down
+    assert expected < 0
+    # The box's lower end.
+    assert [record["coefficient"] for record in records] == [pytest.approx(6e-4)] * 2
+    assert made.coefficient_controller.observations == 1
+
+
+@pytest.mark.parametrize("name", ["clip-cov", "entropy-bonus", "combined"])
+def test_a_rule_that_needs_every_action_is_refused(tmp_path, name):
+    exact = update_rules.get("natural-gradient")
+    rule = (update_rules.combine(update_rules.get("grpo"), exact) if name == "combined"
+            else update_rules.get(name, base=exact))
+    for one in (exact, rule):
+        with pytest.raises(ValueError, match=r"'natural-gradient' needs every action .*samples"):
+            tabular_trainer(tmp_path, one)
 
 
 def test_samples_are_samples_of_the_tempered_policy(tmp_path):
@@ -136,6 +357,31 @@ def test_samples_are_samples_of_the_tempered_policy(tmp_path):
     assert p_value(tempered, 2.0) > 1e-3
     assert p_value(tempered, 1.0) < 1e-9
     assert made.generation_config.temperature == 1.0
+
+
+def test_the_second_batch_is_sampled_from_the_rules_target(tmp_path):
+    """A target that is sampled by top-p changes the second batch, and only that one."""
+    rule = update_rules.get("aepo", towards=Nucleus(top_p=0.5), temperature_low=1.0, target=0.0)
+    made = tabular_trainer(tmp_path, rule, samples=200, learning_rate=1e-12)
+    prob = policy.softmax(made.model.table.weight.detach().numpy())
+    ((part,),) = recorded(made)
+    state = part.inputs["prompt_ids"][:, -1].numpy()
+    action = part.inputs["completion_ids"][:, 0].numpy()
+    tempered = part.inputs["tempered"].numpy()
+    # In the nucleus: actions above it have less than half of the probability.
+    above = (prob[state] * (prob[state] > prob[state, action][:, None])).sum(-1)
+    assert (above[tempered] < 0.5).all()
+    assert (above[~tempered] >= 0.5).any()
+    assert made.generation_config.top_p == 1.0
+
+
+def test_a_target_that_cannot_be_sampled_is_refused(tmp_path):
+    class Strange(Target):
+        def generation_options(self):
+            return {"dream": True}
+
+    with pytest.raises(ValueError, match="samples with dream"):
+        tabular_trainer(tmp_path, update_rules.get("aepo", towards=Strange()))
 
 
 def test_the_switch_reads_the_true_entropy(tmp_path):
@@ -205,7 +451,7 @@ def test_record_of_a_step(tmp_path):
     before = made.model.table.weight.detach().numpy().copy()
     ((part,),) = recorded(made)
     (record,) = records
-    batch = rebuilt_batch([part], before, made.processing_class)
+    batch = rebuilt_batch([part], before, made)
     states = np.unique(batch.state)
     answers = [len(np.unique(batch.action[batch.state == state])) for state in states]
     assert record["step"] == 1
@@ -276,71 +522,6 @@ def test_many_prefixes_have_many_states():
     assert len(states.unique()) == len(torch.unique(ids, dim=0))
 
 
-HOOKS = {
-    "_generate_and_score_completions": ["self", "inputs"],
-    "_calculate_rewards": ["self", "inputs", "prompts", "completions", "completion_ids_list"],
-    "_compute_loss": ["self", "model", "inputs"],
-    "_prepare_inputs": ["self", "generation_batch"],
-    "_save_checkpoint": ["self", "model", "trial"],
-    "_load_optimizer_and_scheduler": ["self", "checkpoint"],
-    "_send_telemetry": ["self"],
-    "_get_learning_rate": ["self"],
-    "_get_output_dir": ["self", "trial"],
-}
-
-
-@pytest.mark.parametrize("hook", HOOKS)
-def test_contract_trl_still_has_the_hooks_we_override(hook):
-    method = getattr(trl.GRPOTrainer, hook, None)
-    message = (
-        f"TRL {trl.__version__} has moved GRPOTrainer.{hook}, which EntropyTrainer relies on: "
-        "adapt llm_bridge/trainer.py, or pin the TRL version before it"
-    )
-    assert method is not None, message
-    found = list(inspect.signature(inspect.unwrap(method)).parameters)
-    assert found == HOOKS[hook], message
-
-
-def test_contract_trl_still_hands_over_these_rows(tmp_path, monkeypatch):
-    """The keys and shapes of TRL's batch dictionary, and the attributes that steer its sampling."""
-    seen = {}
-    original = trl.GRPOTrainer._generate_and_score_completions
-
-    def spy(self, inputs):
-        seen.update(original(self, inputs))
-        return dict(seen)
-
-    monkeypatch.setattr(trl.GRPOTrainer, "_generate_and_score_completions", spy)
-    made = tabular_trainer(tmp_path, update_rules.get("grpo"))
-    made.train()
-    count = len(PROMPTS) * 8
-    for key in ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask"):
-        assert seen[key].shape[0] == count, f"TRL {trl.__version__}: batch key {key} changed"
-    assert seen["num_items_in_batch"].ndim == 0
-    for attribute in ("generation_config", "use_vllm", "vllm_importance_sampling_correction",
-                      "reward_weights", "num_generations", "aux_loss_enabled", "_metrics", "_logs",
-                      "current_gradient_accumulation_steps"):
-        assert hasattr(made, attribute), f"TRL {trl.__version__}: GRPOTrainer.{attribute} is gone"
-
-
-def test_contract_vllm_samples_at_a_live_temperature():
-    """The second batch sets VLLMGeneration.temperature around one call: it must be read there."""
-    spec = inspect.getsource(inspect.getmodule(trl.GRPOTrainer))
-    assert "self.vllm_generation = VLLMGeneration(" in spec
-    found = importlib.util.find_spec("trl.generation.vllm_generation")
-    assert found is not None
-    assert found.origin is not None
-    source = Path(found.origin).read_text(encoding="utf-8")
-    generate = source[source.index("def generate(") :]
-    assert "self.temperature" in generate, "TRL fixes vLLM's temperature at construction now"
-
-
-def test_trl_2_is_not_let_in():
-    """The hooks are pinned by the package's own requirement."""
-    assert any("trl" in line and "<2" in line and ">=1.15" in line
-               for line in requires("policy-entropy") or [])
-
-
 def test_plain_rows_need_no_second_forward(tmp_path, monkeypatch):
     """On-policy GRPO in one micro-batch: one forward pass a step, that of the loss."""
     calls = []
@@ -353,29 +534,79 @@ def test_plain_rows_need_no_second_forward(tmp_path, monkeypatch):
     assert len(calls) == 3
 
 
-def test_two_ranks_take_the_step_of_all_their_rows(tmp_path):
-    """Data parallelism averages gradients, and one prompt's samples lie on both ranks: neither may
-    show. Guards every statistic that a rank could compute on its own rows."""
-    root = Path(__file__).parents[2]
+@pytest.fixture(scope="module")
+def two_ranks(tmp_path_factory):
+    """Everything that runs on two processes, in one launch."""
+    folder = tmp_path_factory.mktemp("two_ranks")
     run = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone",
-         "--module", "tests.llm_bridge.two_processes", str(tmp_path)],
-        cwd=root, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
-        check=False, timeout=300,  # two ranks that wait for each other would wait for ever
+         "--module", "tests.llm_bridge.two_processes", str(folder)],
+        cwd=Path(__file__).parents[2], env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=False,
+        timeout=300,  # two ranks that wait for each other would wait for ever
     )
     assert run.returncode == 0, run.stderr[-3000:]
-    step = torch.load(tmp_path / "step.pt", weights_only=True)
-    parts = [SimpleNamespace(inputs=inputs) for inputs in step["parts"]]
-    assert len(parts) == 2
-    ordinary = [part.inputs["group"][~part.inputs["tempered"]] for part in parts]
-    assert set(ordinary[0].tolist()) & set(ordinary[1].tolist())  # a group on both ranks
-    before = step["before"].numpy()
-    tokenizer = tabular_model()[1]
-    batch = rebuilt_batch(parts, before, tokenizer)
-    rule = update_rules.get("aepo", alpha=2.0, normalize="positives")
+    return folder
+
+
+def of_both_ranks(folder, name):
+    """The rows of each step, the tables around them on each rank, and the log."""
+    found = torch.load(folder / f"{name}.pt", weights_only=True)
+    steps = [[SimpleNamespace(inputs=inputs) for inputs in step] for step in found["steps"]]
+    assert [len(step) for step in steps] == [2] * len(steps)
+    for first, second in steps:
+        ordinary = [part.inputs["group"][~part.inputs["tempered"]] for part in (first, second)]
+        assert set(ordinary[0].tolist()) & set(ordinary[1].tolist())  # a group on both ranks
+    return steps, [table.numpy() for table in found["tables"]], found["records"]
+
+
+def test_two_ranks_take_the_step_of_all_their_rows(two_ranks):
+    """Data parallelism averages gradients, and one prompt's samples lie on both ranks: neither may
+    show. Guards every statistic that a rank could compute on its own rows."""
+    (parts,), tables, (record,) = of_both_ranks(two_ranks, "aepo")
+    before = tables[0][0]
+    made = SimpleNamespace(processing_class=tabular_model()[1], args=SimpleNamespace(seed=42))
+    name, options = two_processes.AEPO
+    rule = update_rules.get(name, **options)
+    batch = rebuilt_batch(parts, before, made)
     expected = 0.5 * tabular.logit_step(before, batch, rule)
     assert np.abs(expected).max() > 1e-2
-    for after in step["after"].numpy():
+    for after in tables[1]:
         np.testing.assert_allclose(after - before, expected, rtol=0, atol=SAME_STEP)
-    (record,) = step["record"]
     assert record["reward"] == pytest.approx(batch.reward[~batch.tempered].mean())
+
+
+@pytest.mark.parametrize("name", list(two_processes.OFF_POLICY))
+def test_two_ranks_select_tokens_together(two_ranks, name):
+    """The quota, the means and the keys of the random choice are those of all rows, and a coefficient
+    is steered by both ranks' entropy: one process with all rows picks the same tokens."""
+    steps, tables, records = of_both_ranks(two_ranks, name)
+    made = SimpleNamespace(processing_class=tabular_model()[1], args=SimpleNamespace(seed=42))
+    rule = two_processes.off_policy_rule(name)
+    start, middle = tables[0][0], tables[1][0]
+    first = rule.prepare(rebuilt_batch(steps[0], start, made, rule))
+    step, second = off_policy_step(steps[1], [start, middle], made, rule)
+    second = second if second.prepared else rule.prepare(second)
+    for parts, batch in ((steps[0], first), (steps[1], second)):
+        picked = np.concatenate([part.inputs["selected"].numpy() for part in parts])
+        assert picked.sum() == 4  # floor(0.2 x 24)
+        np.testing.assert_array_equal(picked, batch.prepared[f"{name}.selected"])
+    for before, after in zip(*tables[1:3], strict=True):
+        np.testing.assert_allclose(after - before, 0.5 * step, rtol=0, atol=SAME_STEP)
+    assert [record["selected_fraction"] for record in records] == [pytest.approx(4 / 24)] * 2
+    if name == "kl-cov":
+        chosen = torch.cat([part.inputs["coefficient"] for part in steps[1]])
+        assert len(chosen.unique()) == 1
+        assert float(chosen[0]) != two_processes.STEERED["coefficient"]
+
+
+def test_two_ranks_watch_a_users_own_loss(two_ranks):
+    """Diagnostics of a plain GRPOTrainer: gradients are averaged over ranks, rows lie on both."""
+    found = torch.load(two_ranks / "diagnostics.pt", weights_only=True)
+    before, after = (table.numpy() for table in found["tables"])
+    states = [row[-1] for row in tabular_model()[1](list(PROMPTS)).input_ids]
+    expected = entropy_change.first_order(before, after - before)[states].mean()
+    (record,) = found["records"]
+    assert abs(expected) > 1e-5
+    assert record["forecast_entropy_change"] == pytest.approx(expected, abs=SAME_STEP)
+    assert record["entropy"] == pytest.approx(policy.entropy(before)[states].mean(), abs=1e-12)

@@ -1,4 +1,4 @@
-"""Run by test_trainer under torchrun: one AEPO step on a tabular policy, its rows on two ranks."""
+"""Run by test_trainer under torchrun: steps on a tabular policy, their rows on two ranks."""
 
 import sys
 from pathlib import Path
@@ -8,38 +8,93 @@ import transformers
 from accelerate.utils import gather_object
 
 from entropy_theory import update_rules
-from tests.llm_bridge.language_models import tabular_trainer
+from llm_bridge import diagnostics
+from tests.llm_bridge.language_models import (
+    ScoringFromLogits,
+    grpo_trainer,
+    tabular,
+    tabular_trainer,
+)
+
+AEPO = ("aepo", {"alpha": 2.0, "normalize": "positives"})
+STEERED = {"name": "aent", "warm_up_steps": 0, "coefficient": 0.1, "coefficient_step": 0.01,
+           "coefficient_high": 9.0, "clamped_fraction": 0.4}
+OFF_POLICY = {
+    "clip-cov": {"ratio": 0.2, "lower": 0.05},
+    "kl-cov": {"ratio": 0.2, "cov_log_prob": "current", "base": "aent"},
+}
+"""Two steps on one generation, the second off-policy: selection over both ranks."""
+
+
+def off_policy_rule(name: str) -> update_rules.UpdateRule:
+    options = dict(OFF_POLICY[name])
+    if options.pop("base", None):
+        options["base"] = update_rules.get(**STEERED)
+    return update_rules.get(name, **options)
 
 
 class Collector(transformers.TrainerCallback):
-    """Brings the rows of both ranks together before the step is taken."""
+    """Brings the rows of both ranks together before each step is taken."""
 
     def __init__(self, made):
-        self.made = made
+        self.made, self.steps, self.tables = made, [], []
 
     def on_pre_optimizer_step(self, *_, **__):
-        names = ("prompt_ids", "completion_ids", "tempered", "sampling_temperature", "group")
-        own = [{name: part.inputs[name] for name in names} for part in self.made.micro_batches]
-        self.parts = gather_object(own)
+        names = ("prompt_ids", "completion_ids", "tempered", "sampling_temperature", "group",
+                 "sequence")
+        own = []
+        for part in self.made.micro_batches:
+            chosen = [c for name, c in part.batch.prepared.items() if name.endswith(".selected")]
+            coefficient = part.batch.coefficient
+            own.append({
+                **{name: part.inputs[name] for name in names},
+                "selected": chosen[0] if chosen else None,
+                "coefficient": None if coefficient is None else coefficient[:, 0],
+            })
+        self.steps.append(gather_object(own))
+        self.on_train_end()
+
+    def on_train_end(self, *_, **__):
+        table = self.made.accelerator.unwrap_model(self.made.model).table.weight.detach()
+        self.tables.append(self.made.accelerator.gather(table[None].contiguous()))
 
 
-def main(folder: Path) -> None:
-    rule = update_rules.get("aepo", alpha=2.0, normalize="positives")
+def run(folder: Path, rule: update_rules.UpdateRule, label: str, **options) -> None:
     records: list[dict] = []
     made = tabular_trainer(
-        folder, rule, micro_batches=2, gradient_accumulation_steps=1, on_step=records.append
+        folder, rule, micro_batches=2, gradient_accumulation_steps=1, on_step=records.append,
+        **options,
     )
     collector = Collector(made)
     made.add_callback(collector)
-    before = made.model.table.weight.detach().clone()
     made.train()
-    after = made.accelerator.unwrap_model(made.model).table.weight.detach()
-    every = made.accelerator.gather(after[None].contiguous())
     if made.accelerator.is_main_process:
         torch.save(
-            {"parts": collector.parts, "before": before, "after": every, "record": records},
-            folder / "step.pt",
+            {"steps": collector.steps, "tables": collector.tables, "records": records},
+            folder / f"{label}.pt",
         )
+
+
+def watch(folder: Path) -> None:
+    """Diagnostics of TRL's own loss."""
+    records: list[dict] = []
+    model, tokenizer = tabular()
+    made = grpo_trainer(folder, model, tokenizer, kind=ScoringFromLogits, micro_batches=2,
+                        accumulation=1, entropy_coef=0.3)
+    diagnostics.attach(made, on_step=records.append)
+    before = model.table.weight.detach().clone()
+    made.train()
+    if made.accelerator.is_main_process:
+        after = made.accelerator.unwrap_model(made.model).table.weight.detach()
+        torch.save({"tables": [before, after], "records": records}, folder / "diagnostics.pt")
+
+
+def main(folder: Path) -> None:
+    name, options = AEPO
+    run(folder, update_rules.get(name, **options), name)
+    for name in OFF_POLICY:
+        run(folder, off_policy_rule(name), name, steps=2, num_iterations=2)
+    watch(folder)
 
 
 if __name__ == "__main__":

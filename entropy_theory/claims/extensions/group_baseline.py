@@ -48,7 +48,9 @@ def _room(i: Any, baseline: bool = True, bounded: bool = True) -> Any:
     """-c sum w pi (or zero) minus the log-growth of each unsampled token."""
     policy, w, size = ar.softmax(i.logits), weights(i, baseline), ar.per_action(i.size)
     step = size * (w - policy * ar.total(w)[..., None])
-    log_z = np.log1p(ar.total(policy * np.expm1(step)))
+    # Centered first: E exp of a centered step is at least 1, however saturated the policy.
+    center = ar.total(policy * step)
+    log_z = center + np.log1p(ar.total(policy * np.expm1(step - center[..., None])))
     bound = -size[..., 0] * ar.total(policy * w) if bounded else 0 * log_z
     growth = step - log_z[..., None]
     return np.where(i.correct, 1 + 0 * growth, bound[..., None] - growth)

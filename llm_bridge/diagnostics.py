@@ -1,0 +1,332 @@
+"""What any TRL GRPOTrainer's loss does to entropy, watched from outside: the loss is left alone.
+
+    trainer = GRPOTrainer(...)
+    diagnostics.attach(trainer)
+    trainer.train()
+
+adds to TRL's log, at every optimizer step,
+
+- the entropy forecast (i) of `entropy_theory.forecast`: what the step's coefficients announce for the
+  mean token entropy, times the learning rate (the optimizer's own scaling is not in it);
+- the covariance table of Cui et al. (Table 1): the mean of the largest token covariances
+  (log pi - mean)(A - mean);
+- the performance ceiling that the law R = b - a e^H announces from the steps so far, its interval, and
+  whether the fit is to be trusted.
+
+The coefficients are not computed from a formula but read off: minus the gradient that reaches each
+token's log-probability and entropy in the trainer's own backward pass is weight x score and
+weight x entropy term, for any loss, clip, penalty or scaling. What else the forecast needs of the
+distributions costs one more forward pass without gradient (``forecast_every``), in evaluation mode, so
+that it draws no random number: the weights that come out are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import special
+from transformers import TrainerCallback
+
+from entropy_theory import forecast, performance_law
+from entropy_theory.forecast import StateStatistics
+from entropy_theory.token_batch import TokenBatch, mean_entropy
+from entropy_theory.update_rules import selection
+from llm_bridge.rows import gathered, map_columns, prefix_states
+from llm_bridge.token_statistics import from_logits
+from llm_bridge.trainer import EntropyTrainer
+
+PREFIX = "diagnostics/"
+SHARES = {"top_0.02%": 2e-4, "top_0.2%": 2e-3, "top_2%": 0.02, "top_20%": 0.2, "top_50%": 0.5,
+          "all": 1.0}
+"""Rows of the covariance table."""
+LEAST_POINTS = 10
+LEAST_MOVE = 0.2
+"""Share of its largest value that e^H - 1 must have moved through before zero is extrapolated to."""
+STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Ceiling:
+    """The performance at zero entropy that the law announces, and how far to believe it."""
+
+    value: float | None
+    """None where nothing can be fitted."""
+    low: float | None
+    high: float | None
+    """Ends of the interval, widened for the correlation of successive residuals."""
+    doubts: tuple[str, ...]
+    """Why the fit is not to be trusted; none if it is."""
+
+    @property
+    def trusted(self) -> bool:
+        return not self.doubts
+
+
+def performance_ceiling(
+    entropy: Sequence[float], performance: Sequence[float], level: float = 0.95
+) -> Ceiling:
+    """Forecast of the ceiling from the steps so far.
+
+    Args:
+        entropy: mean token entropy of each step, nats.
+        performance: mean reward of each step.
+        level: of the interval.
+    """
+    n = len(entropy)
+    doubts = [f"{n} points, fewer than {LEAST_POINTS}"] if n < LEAST_POINTS else []
+    try:
+        law = performance_law.fit(entropy, performance)
+    except ValueError as error:
+        return Ceiling(value=None, low=None, high=None, doubts=(*doubts, str(error)))
+    x = np.expm1(np.asarray(entropy, dtype=float))
+    move = float(np.ptp(x) / x.max())
+    if move < LEAST_MOVE:
+        doubts.append(f"entropy has hardly moved: e^H - 1 by {move:.0%} of its largest value")
+    # Steps of one run are no independent points: an AR(1) process of lag-1 correlation r has the
+    # information of n (1 - r) / (1 + r) of them.
+    r = law.autocorrelation
+    r = 0.0 if math.isnan(r) else min(max(r, 0.0), 0.99)
+    reach = special.stdtrit(n - 2, (1 + level) / 2) * law.ceiling_error
+    reach *= math.sqrt((1 + r) / (1 - r))
+    explained = law.a * float(np.ptp(x))
+    if explained <= 0:
+        doubts.append("the reward has not risen as entropy fell")
+    elif 2 * reach > explained:
+        doubts.append(
+            f"the interval is wide: {2 * reach:.2g}, where entropy explains a rise of {explained:.2g}"
+        )
+    return Ceiling(
+        value=law.ceiling, low=law.ceiling - reach, high=law.ceiling + reach, doubts=tuple(doubts)
+    )
+
+
+def covariance_table(batch: TokenBatch, log_prob: Any, advantage: Any) -> dict[str, float]:
+    """Mean of the largest token covariances, by their share of the tokens (at least one token).
+
+    Args:
+        batch: whole; supplies ``weight`` and ``mask``.
+        log_prob: [sequences, positions], nats.
+        advantage: [sequences, positions].
+    """
+    covariance = selection.token_covariance(batch, log_prob, advantage)[batch.is_ordinary]
+    ordered = covariance.sort(descending=True).values
+    return {
+        name: float(ordered[: max(1, math.floor(share * len(ordered) + 1e-9))].mean())
+        for name, share in SHARES.items()
+    }
+
+
+def attach(trainer: Any, **options: Any) -> Diagnostics:
+    """Watch a trainer; call it before ``train``. Options and errors as `Diagnostics`."""
+    diagnostics = Diagnostics(trainer, **options)
+    trainer.add_callback(diagnostics)
+    return diagnostics
+
+
+class Diagnostics(TrainerCallback):
+    """See the module's docstring; added to a trainer by `attach`.
+
+    Args:
+        trainer: a TRL GRPOTrainer, or a subclass with a loss of its own that scores tokens through
+            ``_get_per_token_logps_and_entropies``, as TRL's losses do.
+        forecast_every: forecast every N-th step, the first included; 0: never, and no extra forward.
+        on_step: called on the main process with each step's record (`StepLog.append` writes a file).
+
+    Raises:
+        ValueError: a trainer that cannot be watched in this way.
+    """
+
+    def __init__(
+        self, trainer: Any, *, forecast_every: int = 1,
+        on_step: Callable[[dict[str, Any]], None] | None = None,
+    ):
+        if isinstance(trainer, EntropyTrainer):
+            raise ValueError("an EntropyTrainer logs its own forecast: attach to a GRPOTrainer")
+        if forecast_every < 0:
+            raise ValueError(f"forecast_every must be at least 0, got {forecast_every}")
+        hooks = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
+        for hook in hooks:
+            if not hasattr(trainer, hook):
+                raise ValueError(
+                    f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL GRPOTrainer"
+                )
+        self._trainer, self._every, self._on_step = trainer, forecast_every, on_step
+        self._loss, self._score, self._judge = (getattr(trainer, hook) for hook in hooks)
+        # On this trainer alone, and around its own methods: a subclass's stay what they are.
+        for hook, around in zip(hooks, (self._around_loss, self._around_score, self._around_rewards),
+                                strict=True):
+            setattr(trainer, hook, around)
+        self._parts: list[dict[str, torch.Tensor]] = []
+        self._reward: float | None = None
+        self._learning_rate = 0.0
+        self.entropy: list[float] = []
+        self.reward: list[float] = []
+        """One point of the law a generation."""
+        self.ceiling: Ceiling | None = None
+
+    # ------------------------------------------------------------------ around the trainer's methods
+
+    def _around_rewards(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        rewards = self._judge(*args, **kwargs)
+        if self._trainer.model.training:
+            weights = self._trainer.reward_weights.to(rewards.device)
+            judged = ~torch.isnan(rewards).all(dim=1)
+            if bool(judged.any()):
+                self._reward = float((rewards * weights).nansum(dim=1)[judged].mean())
+        return rewards
+
+    def _around_score(
+        self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int,
+        *args: Any, **kwargs: Any,
+    ) -> Any:
+        if not (torch.is_grad_enabled() and self._trainer.model.training):
+            return self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
+        if kwargs.get("pixel_values") is not None:
+            raise ValueError("diagnostics do not support prompts with images: train without them")
+        part: dict[str, torch.Tensor] = {}
+        if self._is_due():
+            part |= self._distributions(model, input_ids, attention_mask, logits_to_keep)
+        found = self._score(model, input_ids, attention_mask, logits_to_keep, *args, **kwargs)
+        for name, column in zip(("log_prob", "entropy"), found[:2], strict=True):
+            part[name] = column.detach()
+            part[f"by_{name}"] = torch.zeros_like(column)
+            if column.requires_grad:
+                column.register_hook(self._keep(part, f"by_{name}"))
+        states = prefix_states(input_ids, attention_mask)
+        part["state"] = states[:, input_ids.shape[1] - logits_to_keep : -1]
+        self._parts.append(part)
+        return found
+
+    def _keep(self, part: dict[str, torch.Tensor], name: str) -> Callable[[torch.Tensor], None]:
+        def hook(gradient: torch.Tensor) -> None:
+            accelerator = self._trainer.accelerator
+            scale = 1.0 if accelerator.scaler is None else accelerator.scaler.get_scale()
+            # Data parallelism averages over ranks what is summed here.
+            part[name] = gradient.detach() / (scale * accelerator.num_processes)
+
+        return hook
+
+    def _around_loss(self, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        if not self._trainer.model.training:
+            return self._loss(model, inputs, *args, **kwargs)
+        before = len(self._parts)
+        loss = self._loss(model, inputs, *args, **kwargs)
+        if len(self._parts) != before + 1:
+            raise ValueError(
+                f"the loss of {type(self._trainer).__name__} does not score its tokens by one call of "
+                "_get_per_token_logps_and_entropies, where diagnostics read them: train without them"
+            )
+        part, mask, advantage = self._parts[-1], inputs["completion_mask"], inputs["advantages"]
+        mask = mask.bool()
+        part["mask"] = mask & inputs["tool_mask"].bool() if "tool_mask" in inputs else mask
+        advantage = advantage if advantage.ndim == 2 else advantage[:, None]
+        part["advantage"] = advantage.detach().expand(mask.shape).to(part["log_prob"].dtype)
+        return loss
+
+    def _distributions(
+        self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int
+    ) -> dict[str, torch.Tensor]:
+        """The sums over the vocabulary that the forecast needs, at the trainer's temperature."""
+        model.eval()
+        try:
+            with torch.no_grad(), self._trainer.accelerator.autocast():
+                logits = model(
+                    input_ids=input_ids[:, :-1], attention_mask=attention_mask[:, :-1],
+                    use_cache=False, logits_to_keep=logits_to_keep,
+                ).logits
+        finally:
+            model.train()
+        ids = input_ids[:, -logits_to_keep:]
+        with torch.no_grad():
+            state = from_logits(logits / self._trainer.temperature, ids).state
+        return {name: getattr(state, name) for name in STATISTICS}
+
+    # ------------------------------------------------------------------------------------- callbacks
+
+    def on_train_begin(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
+        """Take up the points of a resumed run from its log."""
+        names = [PREFIX + name for name in ("entropy", "reward")]
+        points = [entry for entry in state.log_history if all(name in entry for name in names)]
+        self.entropy, self.reward = ([entry[name] for entry in points] for name in names)
+
+    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+        """The rate of the step about to be taken."""
+        self._learning_rate = self._trainer._get_learning_rate()
+
+    def on_step_end(self, *_: Any, **__: Any) -> None:
+        """Put the step that was just taken on record."""
+        parts, self._parts = self._parts, []
+        batch = gathered(self._trainer.accelerator, _as_batch(parts))
+        batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
+        batch = batch.replace(weight=batch.mask.double() / batch.mask.sum().clamp(min=1))
+        if not bool(batch.mask.any()):
+            return
+        entropy = float(mean_entropy(batch))
+        record: dict[str, Any] = {
+            "step": self._trainer.state.global_step,
+            "entropy": entropy,
+            "forecast_entropy_change": self._forecast(batch),
+        }
+        table = covariance_table(batch, batch.log_prob, batch.advantage)
+        record |= {f"covariance_{name}": value for name, value in table.items()}
+        if self._reward is not None:  # the first step on a generation
+            self.entropy.append(entropy)
+            self.reward.append(self._reward)
+            record["reward"], self._reward = self._reward, None
+        self.ceiling = performance_ceiling(self.entropy, self.reward)
+        record |= {
+            "ceiling": self.ceiling.value, "ceiling_low": self.ceiling.low,
+            "ceiling_high": self.ceiling.high, "ceiling_trusted": self.ceiling.trusted,
+        }
+        for name, value in record.items():
+            if value is not None and name != "step":
+                self._trainer._metrics["train"][PREFIX + name].append(float(value))
+        if self._on_step is not None and self._trainer.accelerator.is_main_process:
+            self._on_step({**record, "ceiling_doubts": list(self.ceiling.doubts)})
+
+    def _is_due(self) -> bool:
+        return self._every > 0 and self._trainer.state.global_step % self._every == 0
+
+    def _forecast(self, batch: TokenBatch) -> float | None:
+        """Forecast (i) of the mean entropy, per sequence and then over sequences, nats."""
+        columns = batch.prepared
+        if STATISTICS[0] not in columns:
+            return None
+        contributions = forecast.token_contributions(
+            # The gradients hold the weights already.
+            batch.replace(weight=torch.ones_like(batch.weight)), -columns["by_log_prob"],
+            {"entropy": -columns["by_entropy"]},
+            StateStatistics(log_prob=batch.log_prob, entropy=batch.entropy,
+                            **{name: columns[name] for name in STATISTICS}),
+        )
+        length = batch.mask.double().sum(-1, keepdim=True)
+        sequences = (length > 0).sum()
+        measure = torch.where(batch.mask, 1 / (length.clamp(min=1) * sequences), 0.0)
+        change = forecast.mean_entropy_forecast(batch.state, contributions, measure)
+        # Logits are divided by the temperature once in the gradient and once in the entropy.
+        return float(change) * self._learning_rate / self._trainer.temperature**2
+
+
+def _as_batch(parts: list[dict[str, torch.Tensor]]) -> TokenBatch:
+    """The micro-batches of a step as one batch: its own columns, and everything else as prepared."""
+    width = max(part["mask"].shape[1] for part in parts)
+
+    def column(name: str) -> torch.Tensor:
+        padded = [torch.nn.functional.pad(p[name], (0, width - p[name].shape[1])) for p in parts]
+        return torch.cat(padded)
+
+    # In one order on all ranks, which gather column after column.
+    names = sorted(set.intersection(*(set(part) for part in parts)))
+    columns = {name: column(name) for name in names}
+    log_prob = columns.pop("log_prob")
+    advantage = columns.pop("advantage")
+    return TokenBatch(
+        log_prob=log_prob, old_log_prob=log_prob, reward=advantage, advantage=advantage,
+        mask=columns.pop("mask"), weight=torch.ones_like(log_prob), entropy=columns.pop("entropy"),
+        state=columns.pop("state"), prepared=columns,
+    )

@@ -1,0 +1,136 @@
+"""TRL's options that go with an update rule: the right defaults, and a refusal of all others.
+
+Options of TRL that would change the objective or the sampling distribution are refused, and so are
+rules that samples do not allow.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from trl import GRPOConfig
+
+from entropy_theory.update_rules import UpdateRule
+from llm_bridge.loss import parts
+
+
+def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
+    """TRL's options with the defaults that an EntropyTrainer needs; ``options`` replace any.
+
+    No dropout, no half-precision autocast, no gradient checkpointing, constant learning rate, every
+    step logged, prompts in the order given.
+    """
+    defaults: dict[str, Any] = {
+        "disable_dropout": True,
+        "bf16": False,
+        "gradient_checkpointing": False,
+        "lr_scheduler_type": "constant",
+        "logging_steps": 1,
+        "shuffle_dataset": False,
+        "report_to": "none",
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "top_k": 0,
+        "loss_type": "grpo",
+        "dataloader_pin_memory": torch.cuda.is_available(),
+    }
+    return GRPOConfig(output_dir=str(output_dir), **{**defaults, **options})
+
+
+def check_config(args: Any) -> None:
+    """Raise ValueError for options under which the loss or the samples would not be the rule's."""
+    neutral = {
+        "temperature": (1.0,), "top_p": (1.0,), "top_k": (0, None), "min_p": (0.0, None),
+        "repetition_penalty": (1.0,), "disable_dropout": (True,), "beta": (0.0,),
+        "entropy_coef": (0.0,), "use_adaptive_entropy": (False,), "top_entropy_quantile": (1.0,),
+        "off_policy_mask_threshold": (None,), "delta": (None,),
+        "importance_sampling_level": ("token",),
+    }
+    for name, allowed in neutral.items():
+        value = getattr(args, name)
+        if value not in allowed:
+            raise ValueError(
+                f"option {name}={value!r} would change the objective or the samples behind the "
+                f"update rule's back: leave it at {allowed[0]!r} and use the rule's own options"
+            )
+    splits, accumulated = args.steps_per_generation, args.gradient_accumulation_steps
+    if splits % accumulated:
+        raise ValueError(
+            f"steps_per_generation ({splits}) must be a multiple of gradient_accumulation_steps "
+            f"({accumulated}): a rule must see all rows of an optimizer step at once"
+        )
+    reused = splits // accumulated * args.num_iterations
+    if args.save_strategy == "steps" and int(args.save_steps) % reused:
+        raise ValueError(
+            f"save_steps ({args.save_steps}) must be a multiple of the {reused} optimizer steps "
+            "that share one generation: a run resumed between them would not continue exactly"
+        )
+
+
+def check_rule(rule: UpdateRule) -> None:
+    """Raise ValueError for a rule that takes an expectation over groups, or over all actions.
+
+    Rows are samples here: the expectation belongs to states listed exactly, and would replace the
+    rule's estimate by another.
+    """
+    if not rule.needs_listing:
+        return
+    if any(getattr(part, "group_size", None) is not None for part in parts(rule)):
+        raise ValueError(
+            f"option group_size of update rule '{rule.name}' (or of its base) is for exact "
+            "expectation: leave it out, and set the number of samples of each prompt"
+        )
+    inner = [part.name for part in parts(rule) if part.needs_listing][-1]
+    raise ValueError(
+        f"update rule '{inner}' needs every action of a state listed exactly, and a language model's "
+        "answers are samples: train with 'reinforce' or 'grpo', or run it in the simulator"
+    )
+
+
+def check_plain_sampling(trainer: Any) -> None:
+    """Raise ValueError unless what is sampled is pi^T: nothing cut, penalized, forced or suppressed.
+
+    Generation fills whatever a configuration leaves unset from the checkpoint's own.
+    """
+    config = trainer.model.generation_config
+    options = trainer.args.generation_kwargs or {}
+    if not trainer.use_vllm:
+        config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
+        options = {}
+    plain = {
+        "do_sample": (True,), "top_k": (0, None), "top_p": (1.0, None), "min_p": (0.0, None),
+        "typical_p": (1.0, None), "epsilon_cutoff": (0.0, None), "eta_cutoff": (0.0, None),
+        "top_h": (None,), "repetition_penalty": (1.0, None), "no_repeat_ngram_size": (0, None),
+        "encoder_repetition_penalty": (1.0, None), "num_beams": (1, None), "bad_words_ids": (None,),
+        "min_length": (0, None), "min_new_tokens": (0, None), "suppress_tokens": (None,),
+        "begin_suppress_tokens": (None,), "forced_bos_token_id": (None,),
+        "forced_eos_token_id": (None,), "sequence_bias": (None,), "guidance_scale": (1.0, None),
+        "penalty_alpha": (None,), "exponential_decay_length_penalty": (None,),
+    }
+    for name, allowed in plain.items():
+        value = options.get(name, allowed[0]) if trainer.use_vllm else getattr(config, name, None)
+        if value not in allowed:
+            raise ValueError(
+                f"generation setting {name}={value!r} would bend the samples away from the policy "
+                f"whose entropy is measured: set it to {allowed[0]!r} in the model's "
+                "generation_config"
+            )
+
+
+def second_batch_options(rule: UpdateRule) -> dict[str, Any]:
+    """How the rule's target wants the second batch sampled, beside the temperature."""
+    targets = (getattr(part, "towards", None) for part in parts(rule))
+    return {k: v for target in targets if target for k, v in target.generation_options().items()}
+
+
+def check_second_batch(trainer: Any) -> None:
+    """Raise ValueError for an option of the rule's target that the sampler in use does not have."""
+    sampler = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
+    for name in second_batch_options(trainer.rule):
+        if not hasattr(sampler, name):
+            raise ValueError(
+                f"the target of update rule '{trainer.rule.name}' samples with {name}, which "
+                f"{type(sampler).__name__} does not know: choose another target or sampler"
+            )

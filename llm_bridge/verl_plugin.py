@@ -1,0 +1,515 @@
+"""The update rules as policy losses of verl (0.9), selected by name in verl's own configuration.
+
+    actor_rollout_ref.actor.policy_loss.loss_mode=entropy-theory/clip-cov
+    actor_rollout_ref.actor.policy_loss._target_=llm_bridge.verl_plugin.policy_loss_config
+    +actor_rollout_ref.actor.policy_loss.rule_options.ratio=0.002
+    actor_rollout_ref.model.external_lib=llm_bridge.verl_worker
+
+The second and third line give the rule options (`UpdateRule`'s, ``base`` by name or as a mapping with
+``name``); without them it has its defaults. Where this package is installed verl imports the module by
+itself (entry point group ``verl.plugins``, or ``VERL_USE_EXTERNAL_MODULES=llm_bridge.verl_plugin``).
+
+What each side decides:
+
+- verl: advantages (``algorithm.adv_estimator``), normalization (``loss_agg_mode``), parallelism;
+- the rule: each token's score. Its options for the other two are refused, and so are verl's options
+  for clips and covariances that the rule would not read.
+
+verl shows a policy loss one micro-batch at a time, without entropies. That is enough for
+``reinforce``, ``grpo``, ``gspo`` and ``clip-higher``. The last line above puts `rule_loss` in the
+place of verl's loss and lets a rule see the mini-batch of all ranks before it is cut; ``clip-cov``,
+``kl-cov``, ``entropy-bonus``, ``entropy-advantage`` and ``reference-kl`` need it. ``aepo``, ``aent``
+and ``natural-gradient`` are refused, with the reason.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.util
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+from entropy_theory import update_rules
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.entropy_bonus import EntropyBonus
+from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.reference_kl import ReferenceKl
+from entropy_theory.update_rules.reinforce import Reinforce
+from llm_bridge.loss import detached
+from llm_bridge.rows import prefix_states
+
+PREFIX = "entropy-theory/"
+"""Of the rules' names in verl's registry, and of their columns in verl's batches."""
+WORKER = "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker"
+
+ROW_WISE = (
+    "reinforce", "grpo", "gspo", "clip-higher", "entropy-bonus", "entropy-advantage", "reference-kl",
+)
+"""Rules that, given advantages, need no more than a sequence at a time."""
+REFUSED = {
+    "aepo": "it needs a second batch, sampled at another temperature, and verl's trainers sample one: "
+            "train with llm_bridge.trainer.EntropyTrainer",
+    "aent": "it needs the clamped entropy, and verl's engines keep the logits to themselves: use "
+            "'entropy-bonus', or train with TRL",
+    "natural-gradient": "it needs every action of a state listed exactly: use 'grpo'",
+}
+# Options that the advantage column which verl brings would silently overrule.
+_ADVANTAGE_OPTIONS = (
+    "estimator", "std_ddof", "dynamic_sampling", "overlong_buffer", "group_size", "max_length",
+)
+# verl's own settings of clips and covariances, with their defaults.
+_UNREAD = {
+    "clip_ratio": 0.2, "clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "clip_ratio_c": 3.0,
+    "policy_loss.clip_cov_ratio": 2e-4, "policy_loss.clip_cov_lb": 1.0,
+    "policy_loss.clip_cov_ub": 5.0, "policy_loss.kl_cov_ratio": 2e-4, "policy_loss.ppo_kl_coef": 0.1,
+}
+
+Loss = tuple[torch.Tensor, dict[str, Any]]
+
+
+# ---------------------------------------------------------------------------------- configuration
+
+
+def policy_loss_config(rule_options: Mapping[str, Any] | None = None, **fields: Any) -> Any:
+    """verl's PolicyLossConfig with the options of a rule: a ``_target_`` for its configuration.
+
+    Raises:
+        ImportError: verl is not installed.
+        ValueError: an unknown rule, or options that it cannot have under verl.
+    """
+    _need_verl()
+    from verl.workers.config import PolicyLossConfig
+
+    config = PolicyLossConfig(**fields)
+    config.rule_options = _plain(rule_options or {})
+    if config.loss_mode.startswith(PREFIX):
+        rule_of(config)
+    return config
+
+
+def rule_of(policy_loss: Any) -> UpdateRule:
+    """The rule that a PolicyLossConfig names.
+
+    Raises ValueError as `make_rule`.
+    """
+    options = _plain(policy_loss.get("rule_options") or {})
+    return _cached_rule(policy_loss.get("loss_mode"), json.dumps(options, sort_keys=True))
+
+
+@functools.lru_cache(maxsize=64)
+def _cached_rule(loss_mode: str, options: str) -> UpdateRule:
+    return make_rule(loss_mode.removeprefix(PREFIX), json.loads(options))
+
+
+def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
+    """The update rule as it runs under verl: one number a token, normalized by verl alone.
+
+    Raises:
+        ValueError: a rule that verl cannot run, an option that verl decides, or as
+            `update_rules.get`.
+    """
+    rule = _build(name, options)
+    for part in parts(rule):
+        if part.name in REFUSED:
+            raise ValueError(f"update rule '{part.name}' does not run under verl: {REFUSED[part.name]}")
+    if rule.coefficient_controller() is not None:
+        raise ValueError(
+            f"option target of '{rule.name}' needs the entropy of the whole batch before the step, "
+            "which verl's loss does not see: leave it out, or train with TRL"
+        )
+    needing = [part.name for part in parts(rule) if part.requires]
+    if needs_whole_batch(rule) and needing:
+        raise ValueError(
+            f"'{rule.name}' selects tokens before the forward pass, when the columns that its base "
+            f"'{needing[0]}' reads are not there yet: take another base"
+        )
+    return _token_mean(rule)
+
+
+def _build(name: str, options: Mapping[str, Any]) -> UpdateRule:
+    options = dict(options)
+    if isinstance(options.get("base"), str):
+        options["base"] = {"name": options["base"]}
+    if isinstance(options.get("base"), Mapping):
+        base = dict(options["base"])
+        if "name" not in base:
+            raise ValueError(f"base of '{name}' must say its name, got {base}")
+        options["base"] = _build(base.pop("name"), base)
+    rule = update_rules.get(name, **options)
+    if "normalization" in options:
+        raise ValueError(
+            f"option normalization of '{name}' is verl's under verl: set "
+            "actor_rollout_ref.actor.loss_agg_mode"
+        )
+    overruled = [o for o in options if o in _ADVANTAGE_OPTIONS] if isinstance(
+        rule, (Grpo, Reinforce)) else []
+    if overruled:
+        raise ValueError(
+            f"option {overruled[0]} of '{name}' is about advantages, which verl computes: set "
+            "algorithm.adv_estimator and the options beside it"
+        )
+    if isinstance(rule, ReferenceKl) and rule.placement == "reward":
+        raise ValueError(
+            "placement 'reward' of 'reference-kl' is verl's under verl: set algorithm.use_kl_in_reward"
+        )
+    return rule
+
+
+def parts(rule: UpdateRule) -> Iterator[UpdateRule]:
+    """The rule, its base, the base's base, ..."""
+    current: Any = rule
+    while current is not None:
+        yield current
+        current = getattr(current, "base", None)
+
+
+def needs_whole_batch(rule: UpdateRule) -> bool:
+    """Whether the rule, or one that it builds on, takes statistics over the whole mini-batch."""
+    return any(part.name not in ROW_WISE for part in parts(rule))
+
+
+def _needs_model_output(rule: UpdateRule) -> bool:
+    return any(part.requires or isinstance(part, EntropyBonus) for part in parts(rule))
+
+
+def _token_mean(rule: Any) -> Any:
+    """The rule and its bases without length factors: verl's loss_agg_mode puts them in."""
+    changes: dict[str, Any] = {}
+    if hasattr(rule, "normalization"):
+        changes["normalization"] = "token-mean"
+    if hasattr(rule, "base"):
+        changes["base"] = _token_mean(rule.base)
+    return dataclasses.replace(rule, **changes)
+
+
+def _check_unread(config: Any, rule: UpdateRule) -> None:
+    for path, default in _UNREAD.items():
+        value: Any = config
+        for name in path.split("."):
+            value = value.get(name)
+        if value is not None and value != default:
+            raise ValueError(
+                f"'{PREFIX}{rule.name}' does not read verl's option {path}={value}: leave it at "
+                f"{default} and give the rule's own option in policy_loss.rule_options"
+            )
+
+
+def _plain(options: Any) -> Any:
+    """Nested mappings and lists, of OmegaConf too, as dicts and lists."""
+    if isinstance(options, Mapping):
+        return {str(name): _plain(value) for name, value in options.items()}
+    if not isinstance(options, str) and hasattr(options, "__iter__"):
+        return [_plain(value) for value in options]
+    return options
+
+
+# ---------------------------------------------------------------------- losses in verl's signatures
+
+
+def policy_loss_for(name: str) -> Callable[..., Loss]:
+    """The loss of a rule as verl's registry calls it, on one micro-batch."""
+
+    def policy_loss(
+        old_log_prob: torch.Tensor,
+        log_prob: torch.Tensor,
+        advantages: torch.Tensor,
+        response_mask: torch.Tensor,
+        loss_agg_mode: str = "token-mean",
+        config: Any = None,
+        rollout_is_weights: torch.Tensor | None = None,
+    ) -> Loss:
+        if config is None:
+            raise ValueError(f"'{PREFIX}{name}' needs the actor's configuration, got config=None")
+        options = _plain(config.policy_loss.get("rule_options") or {})
+        rule = _cached_rule(PREFIX + name, json.dumps(options, sort_keys=True))
+        _check_unread(config, rule)
+        if _needs_model_output(rule):
+            raise ValueError(
+                f"'{PREFIX}{name}' needs entropies or reference log-probabilities, which verl does "
+                f"not show to a policy loss: set {WORKER}"
+            )
+        batch = token_batch(
+            old_log_prob, log_prob, advantages, response_mask, seed=config.get("data_loader_seed", 0)
+        )
+        if needs_whole_batch(rule):
+            _check_whole(batch, rule, config.global_batch_info)
+            if bool(batch.mask.any()):
+                batch = batch.with_prepared(**_prepared(batch, rule))
+        return _loss_and_metrics(
+            batch, rule, loss_agg_mode, config.global_batch_info, rollout_is_weights
+        )
+
+    return policy_loss
+
+
+def rule_loss(config: Any, model_output: Any, data: Any, dp_group: Any = None) -> Loss:
+    """In the place of verl's ``ppo_loss``: a rule that reads entropies or prepared columns.
+
+    Args:
+        config: the actor's configuration.
+        model_output: of the engine's forward pass on a micro-batch.
+        data: the micro-batch, with the columns that `add_columns` gave the mini-batch.
+        dp_group: unused; verl passes it.
+
+    Raises:
+        ValueError: a column that the rule reads is missing, or an option of verl that would add a
+            second term to the rule's objective; the message has the remedy.
+    """
+    _need_verl()
+    from verl.utils.metric import AggregationType, Metric
+    from verl.workers.utils.padding import no_padding_2_padding
+
+    rule = rule_of(config.policy_loss)
+    check_actor(config, rule)
+    log_prob = no_padding_2_padding(model_output["log_probs"], data)
+    entropy = model_output.get("entropy", None)
+    if entropy is not None:
+        entropy = no_padding_2_padding(entropy, data)
+    info = config.global_batch_info
+    for name in ("dp_size", "batch_num_tokens", "global_batch_size"):
+        info[name] = data[name]
+    info["loss_scale_factor"] = config.loss_scale_factor
+    present = [str(name) for name in data.keys()]  # noqa: SIM118, a TensorDict iterates over rows
+    columns = {name: data[name] for name in present if name.startswith(PREFIX)}
+    fields = ["response_mask", "old_log_probs", "advantages"]
+    fields += [name for name in ("rollout_is_weights", "ref_log_prob") if name in present]
+    padded = data.select(*fields).to_padded_tensor()
+    batch = token_batch(
+        padded["old_log_probs"], log_prob, padded["advantages"], padded["response_mask"],
+        entropy=entropy, reference_log_prob=padded.get("ref_log_prob", None),
+        seed=config.data_loader_seed,
+    )
+    width = batch.mask.shape[1]
+    batch = batch.with_prepared(**{
+        name.removeprefix(PREFIX): torch.nn.functional.pad(
+            column, (0, max(width - column.shape[1], 0)))[:, :width].to(log_prob.device)
+        for name, column in columns.items()
+    })
+    if needs_whole_batch(rule) and not columns:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' selects tokens over the whole mini-batch, and this micro-batch "
+            f"lacks the columns that say which: set {WORKER}"
+        )
+    loss, metrics = _loss_and_metrics(
+        batch, rule, config.loss_agg_mode, info, padded.get("rollout_is_weights", None)
+    )
+    # Shares of tokens become those of the mini-batch: summed over micro-batches, averaged over ranks.
+    share = info["dp_size"] * float(batch.mask.sum()) / info["batch_num_tokens"]
+    found = {
+        name: Metric(value=value * share, aggregation=AggregationType.SUM)
+        for name, value in metrics.items()
+    }
+    found["actor/pg_loss"] = Metric(value=loss, aggregation=AggregationType.SUM)
+    return loss, found
+
+
+def check_actor(config: Any, rule: UpdateRule) -> None:
+    """Raise ValueError unless verl's actor gives what the rule reads, and adds nothing to it."""
+    _check_unread(config, rule)
+    entropic = any(
+        isinstance(part, EntropyBonus) or "entropy" in part.requires for part in parts(rule))
+    if config.entropy_coeff != 0:
+        raise ValueError(
+            f"entropy_coeff={config.entropy_coeff} would add a term to '{PREFIX}{rule.name}': leave "
+            "it at 0 and use 'entropy-theory/entropy-bonus' with the rule as its base"
+        )
+    if entropic and not config.calculate_entropy:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' reads entropies: set actor_rollout_ref.actor.calculate_entropy=true"
+        )
+    referring = any("reference_log_prob" in part.requires for part in parts(rule))
+    if referring and not config.use_kl_loss:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' reads the reference policy: set "
+            "actor_rollout_ref.actor.use_kl_loss=true and kl_loss_coef=0, so that verl runs it"
+        )
+    if config.use_kl_loss and config.kl_loss_coef != 0:
+        raise ValueError(
+            f"kl_loss_coef={config.kl_loss_coef} would add a term to '{PREFIX}{rule.name}': set it to "
+            "0 and use 'entropy-theory/reference-kl' with the rule as its base"
+        )
+    if rule.prepares_every_step:
+        raise ValueError(
+            f"cov_log_prob='current' of '{rule.name}' needs log-probabilities of the whole mini-batch "
+            "before its forward passes: use 'old'"
+        )
+
+
+def add_columns(data: Any, config: Any, *, group: Any = None, on_policy: bool = False) -> None:
+    """Let the rule see the mini-batch of all ranks, before it is cut, and add what it found.
+
+    Args:
+        data: this rank's part of a mini-batch; gets columns [sequences, positions] that are cut
+            with it.
+        config: the actor's configuration.
+        group: data-parallel process group; None: one rank.
+        on_policy: the mini-batch is all that its samples are used for.
+
+    Raises:
+        ValueError: as `check_actor`, and samples scored at another temperature than 1.
+    """
+    rule = rule_of(config.policy_loss)
+    check_actor(config, rule)
+    temperature = torch.as_tensor(data["temperature"])
+    if bool((temperature != 1).any()):
+        raise ValueError(
+            f"verl scores at the sampling temperature ({temperature.max():g}), and rules read "
+            "log-probabilities at temperature 1: set actor_rollout_ref.rollout.temperature=1"
+        )
+    padded = data.select("response_mask", "old_log_probs", "advantages").to_padded_tensor()
+    names = ("old_log_probs", "advantages", "response_mask")
+    own = [padded[name].detach().cpu() for name in names]
+    world = [own]
+    rank = 0
+    if group is not None and torch.distributed.get_world_size(group) > 1:
+        world = [[] for _ in range(torch.distributed.get_world_size(group))]
+        torch.distributed.all_gather_object(world, own, group=group)
+        rank = torch.distributed.get_rank(group)
+    tokens = sum(int(columns[2].bool().sum()) for columns in world)
+    for warning in rule.warnings(on_policy=on_policy, tokens=tokens):
+        _warn_once(warning)
+    if not needs_whole_batch(rule):
+        return
+    width = max(columns[0].shape[1] for columns in world)
+    old_log_prob, advantages, mask = (
+        torch.cat([torch.nn.functional.pad(c, (0, width - c.shape[1])) for c in parts_])
+        for parts_ in zip(*world, strict=True)
+    )
+    batch = token_batch(
+        old_log_prob.double(), old_log_prob.double(), advantages.double(), mask,
+        seed=config.data_loader_seed,
+    )
+    start = sum(len(columns[0]) for columns in world[:rank])
+    rows, positions = own[0].shape
+    for name, column in _prepared(batch, rule).items():
+        column = column[start : start + rows, :positions]
+        if column.is_floating_point():
+            column = column.to(own[0].dtype)
+        data[PREFIX + name] = column.contiguous().to(padded["advantages"].device)
+
+
+@functools.lru_cache(maxsize=64)
+def _warn_once(warning: str) -> None:
+    logging.getLogger(__name__).warning(warning)
+
+
+def token_batch(
+    old_log_prob: torch.Tensor, log_prob: torch.Tensor, advantages: torch.Tensor,
+    response_mask: torch.Tensor, *, entropy: torch.Tensor | None = None,
+    reference_log_prob: torch.Tensor | None = None, seed: int = 0,
+) -> TokenBatch:
+    """verl's columns [sequences, positions] as update rules read them.
+
+    A sequence's id comes from its old log-probabilities: the same in any order, on any rank, in any
+    cut. Rewards are not shown by verl; no rule that runs here reads them.
+    """
+    mask = response_mask.bool()
+    bits = old_log_prob.detach().double().contiguous().view(torch.int64)
+    weight = mask.to(log_prob.dtype) / mask.sum().clamp(min=1)
+    advantages = advantages.expand(log_prob.shape).to(log_prob.dtype)
+    return TokenBatch(
+        log_prob=log_prob,
+        old_log_prob=old_log_prob.detach(),
+        reward=advantages,
+        advantage=advantages,
+        mask=mask,
+        weight=weight,
+        entropy=entropy,
+        reference_log_prob=reference_log_prob,
+        sequence=prefix_states(bits, mask)[:, -1:].expand(mask.shape),
+        seed=seed,
+    )
+
+
+def _prepared(batch: TokenBatch, rule: UpdateRule) -> Mapping[str, torch.Tensor]:
+    """The rule's whole-batch columns, of the policy that sampled unless it asks for the current."""
+    constants = detached(batch)
+    if not rule.prepares_every_step:
+        constants = constants.replace(log_prob=constants.old_log_prob)
+    return rule.prepare(constants).prepared
+
+
+def _check_whole(batch: TokenBatch, rule: UpdateRule, info: Mapping[str, Any]) -> None:
+    tokens, known = int(batch.mask.sum()), info.get("batch_num_tokens")
+    if known is None or int(known) != tokens or info.get("dp_size", 1) > 1:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' selects tokens over the whole mini-batch, and verl shows it "
+            f"{tokens} of {'an unknown number of' if known is None else int(known)} response tokens, "
+            f"on {info.get('dp_size', 1)} ranks; selecting in each micro-batch would be another rule. "
+            f"Set {WORKER}, or one rank and ppo_micro_batch_size_per_gpu as large as the mini-batch"
+        )
+
+
+def _loss_and_metrics(
+    batch: TokenBatch, rule: UpdateRule, loss_agg_mode: str, info: Mapping[str, Any],
+    correction: torch.Tensor | None,
+) -> Loss:
+    """The loss in verl's aggregation, and what a log should show of this micro-batch.
+
+    Its gradient is minus the rule's step, as `llm_bridge.loss.policy_loss`; its value, minus the
+    mean score. A correction (verl's rollout_is_weights) multiplies all of a token's terms.
+    """
+    from verl.trainer.ppo.core_algos import agg_loss
+
+    constants = detached(batch)
+    # Dynamic micro-batches and rejected samples can leave nothing to learn from: a loss of 0 then.
+    empty = not bool(batch.mask.any())
+    if empty:
+        constants = constants.replace(mask=torch.ones_like(batch.mask))
+    if not batch.prepared:
+        constants = constants.with_prepared(**rule.prepare(constants).prepared)
+    scores = rule.scores(constants)
+    objective = scores + _times(scores, batch.log_prob, constants.log_prob, batch.mask)
+    for name, term in rule.state_terms(constants).items():
+        objective = objective + torch.where(batch.mask, term * getattr(batch, name), 0.0)
+    change = torch.where(batch.mask, constants.old_log_prob - constants.log_prob, 0.0)
+    shown = {"ppo_kl": change.sum() / batch.mask.sum().clamp(min=1), **rule.metrics(constants)}
+    shown.pop("groups_without_signal", None)  # of rewards, which verl does not show
+    metrics = {f"actor/{name}": 0.0 if empty else float(value) for name, value in shown.items()}
+    if correction is not None:
+        objective = objective * correction.detach()
+    loss = agg_loss(loss_mat=-objective, loss_mask=batch.mask, loss_agg_mode=loss_agg_mode, **info)
+    return loss, metrics
+
+
+def _times(
+    scores: torch.Tensor, log_prob: torch.Tensor, constant: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    """0, with gradient score x grad log_prob."""
+    counts = mask & (scores != 0)
+    return scores * (torch.where(counts, log_prob, 0.0) - torch.where(counts, constant, 0.0))
+
+
+# ------------------------------------------------------------------------------------ registration
+
+
+def register() -> None:
+    """Put every rule into verl's registry of policy losses; importing this module does it.
+
+    Raises ImportError if verl is not installed.
+    """
+    _need_verl()
+    from verl.trainer.ppo.core_algos import register_policy_loss
+
+    for name in update_rules.RULES:
+        register_policy_loss(PREFIX + name)(policy_loss_for(name))
+
+
+def _need_verl() -> None:
+    if importlib.util.find_spec("verl") is None:
+        raise ImportError("verl is not installed: pip install verl==0.9.1 (make test-verl has its pins)")
+
+
+if importlib.util.find_spec("verl") is not None:
+    try:
+        register()
+    except Exception as error:
+        # verl itself would note this at level DEBUG, and then know no such loss.
+        logging.getLogger(__name__).error("update rules are not registered in verl: %r", error)
+        raise

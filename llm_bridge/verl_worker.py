@@ -1,0 +1,67 @@
+"""A verl (0.9) worker whose rules see the whole mini-batch and the entropies.
+
+``actor_rollout_ref.model.external_lib=llm_bridge.verl_worker`` imports this module in every worker
+process before its actor is made. The import names `RuleTrainingWorker` as the actor's class; it acts
+only where ``policy_loss.loss_mode`` is one of `verl_plugin`'s.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from verl.single_controller.base.decorator import (
+    Dispatch,
+    make_nd_compute_dataproto_dispatch_fn,
+    register,
+)
+from verl.utils import tensordict_utils
+from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
+from verl.workers.utils.losses import ppo_loss
+
+from llm_bridge.verl_plugin import PREFIX, add_columns, check_actor, rule_loss, rule_of
+
+
+class RuleTrainingWorker(TrainingWorker):
+    """verl's TrainingWorker with `rule_loss` for its ``ppo_loss``, and the rule's columns before it."""
+
+    _on_policy = False
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def set_loss_fn(self, loss_fn: Any) -> None:
+        """As verl's; a loss that would look up one of our rules becomes `rule_loss`.
+
+        Raises ValueError as `verl_plugin.check_actor`.
+        """
+        config = getattr(loss_fn, "keywords", {}).get("config")
+        if config is not None and config.policy_loss.loss_mode.startswith(PREFIX):
+            if loss_fn.func is not ppo_loss:
+                raise ValueError(
+                    f"loss_mode={config.policy_loss.loss_mode} and distillation do not go together"
+                )
+            check_actor(config, rule_of(config.policy_loss))
+            loss_fn = functools.partial(rule_loss, config=config)
+        TrainingWorker.set_loss_fn(self, loss_fn)
+
+    @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
+    def train_mini_batch(self, data: Any) -> Any:
+        """As verl's."""
+        size = tensordict_utils.get(data, key="mini_batch_size", default=None)
+        count = tensordict_utils.get(data, key="num_mini_batch", default=None)
+        if count is None and size is not None:
+            count = len(data) * self.engine.get_data_parallel_size() // size
+        self._on_policy = count * tensordict_utils.get(data, key="epochs", default=1) == 1
+        return TrainingWorker.train_mini_batch(self, data)
+
+    @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
+    def train_batch(self, data: Any) -> Any:
+        """As verl's, on the mini-batch with the rule's columns."""
+        if getattr(self.loss_fn, "func", None) is rule_loss:
+            add_columns(
+                data, self.loss_fn.keywords["config"],
+                group=self.engine.get_data_parallel_group(), on_policy=self._on_policy,
+            )
+        return TrainingWorker.train_batch(self, data)
+
+
+ActorRolloutRefWorker.actor_worker_cls = RuleTrainingWorker

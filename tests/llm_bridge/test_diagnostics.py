@@ -1,0 +1,226 @@
+"""Guards llm_bridge/diagnostics.py: what it says of a user's loss is true, and the loss is the user's."""
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from entropy_theory import entropy_change, performance_law, policy, update_rules
+from entropy_theory.token_batch import TokenBatch
+from llm_bridge import diagnostics, models
+from llm_bridge.step_log import StepLog
+from tests.llm_bridge.language_models import (
+    PROMPTS,
+    ScoringFromLogits,
+    grpo_trainer,
+    tabular,
+    tabular_trainer,
+    tiny_llama,
+)
+from tests.tolerances import FLOAT64, SAME_STEP
+
+LOSSES = [
+    {"loss_type": "grpo"}, {"loss_type": "dapo"}, {"loss_type": "cispo"},
+    {"loss_type": "grpo", "entropy_coef": 0.3}, {"loss_type": "dr_grpo", "temperature": 1.5},
+]
+
+
+@pytest.mark.parametrize("micro_batches", [1, 2])
+@pytest.mark.parametrize("options", LOSSES, ids=str)
+def test_the_forecast_is_the_first_order_change_of_any_loss(tmp_path, options, micro_batches):
+    """On a tabular policy under SGD the forecast must be the first-order change of the mean entropy
+    under the step that was really taken: no formula of a loss could hide a wrong scale here."""
+    model, tokenizer = tabular()
+    records = []
+    made = grpo_trainer(tmp_path, model, tokenizer, kind=ScoringFromLogits,
+                        micro_batches=micro_batches, **options)
+    diagnostics.attach(made, on_step=records.append)
+    temperature = options.get("temperature", 1.0)
+    before = model.table.weight.detach().numpy() / temperature
+    made.train()
+    step = model.table.weight.detach().numpy() / temperature - before
+    states = [row[-1] for row in tokenizer(list(PROMPTS)).input_ids]
+    expected = entropy_change.first_order(before, step)[states].mean()
+    assert abs(expected) > 1e-5
+    (record,) = records
+    assert record["forecast_entropy_change"] == pytest.approx(expected, abs=SAME_STEP)
+    assert record["entropy"] == pytest.approx(policy.entropy(before)[states].mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("every", [0, 1])
+def test_training_is_what_it_is_without(tmp_path, every):
+    """Bit for bit, on TRL's own scoring with dropout on: no random number more, no gradient changed."""
+    weights, logs = [], []
+    for watched in (False, True):
+        folder = tiny_llama(tmp_path / "model")
+        model, tokenizer = models.load(str(folder))
+        model.config.attention_dropout = 0.2
+        for layer in model.model.layers:
+            layer.self_attn.attention_dropout = 0.2
+        models.sample_plainly(model, tokenizer)
+        made = grpo_trainer(tmp_path / "run", model, tokenizer, steps=3, micro_batches=2, tokens=4,
+                            optim="adamw_torch", learning_rate=1e-2)
+        if watched:
+            diagnostics.attach(made, forecast_every=every)
+        made.train()
+        weights.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
+        logs.append(made.state.log_history)
+    assert torch.equal(*weights)
+    names = {name.removeprefix(diagnostics.PREFIX) for name in logs[1][0]
+             if name.startswith(diagnostics.PREFIX)}
+    assert {"entropy", "reward", "ceiling_trusted", "covariance_all", "covariance_top_2%"} <= names
+    assert ("forecast_entropy_change" in names) == bool(every)
+    for plain, seen in zip(*logs, strict=True):
+        for name in ("loss", "reward", "entropy", "grad_norm"):
+            assert plain.get(name) == seen.get(name)
+
+
+def test_the_statistics_are_those_of_trls_own_scoring(tmp_path):
+    """On a transformer with padded prompts and answers: the extra pass sees the same distributions."""
+    model, tokenizer = models.load(str(tiny_llama(tmp_path / "model")))
+    models.sample_plainly(model, tokenizer)
+    made = grpo_trainer(tmp_path / "run", model, tokenizer, tokens=4)
+    found = diagnostics.attach(made)
+    seen = []
+    around = made._compute_loss
+
+    def spy(policy_model, inputs):
+        loss = around(policy_model, inputs)
+        tokens = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], 1)
+        mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], 1)
+        with torch.no_grad():
+            logits = policy_model(tokens, attention_mask=mask).logits
+        prob = logits[:, -inputs["completion_ids"].shape[1] - 1 : -1].double().softmax(-1)
+        seen.append((dict(found._parts[-1]), prob))
+        return loss
+
+    made._compute_loss = spy
+    made.train()
+    ((part, prob),) = seen
+    mask = part["mask"]
+    for name, expected in (
+        ("sum_squared_prob", (prob**2).sum(-1)),
+        ("sum_squared_prob_log_prob", (prob**2 * prob.log()).sum(-1)),
+        ("entropy", -(prob * prob.log()).sum(-1)),
+    ):
+        torch.testing.assert_close(part[name][mask].double(), expected[mask], rtol=1e-5, atol=1e-6)
+
+
+def test_a_loss_that_scores_in_another_way_is_refused(tmp_path):
+    """Silence would look like an entropy that nothing moves."""
+
+    class OwnForward(ScoringFromLogits):
+        def _compute_loss(self, model, inputs):
+            return model(inputs["completion_ids"], logits_to_keep=1).logits.mean()
+
+    made = grpo_trainer(tmp_path, *tabular(), kind=OwnForward)
+    diagnostics.attach(made)
+    with pytest.raises(ValueError, match="OwnForward does not score its tokens"):
+        made.train()
+
+
+def test_trainers_that_cannot_be_watched_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="logs its own forecast"):
+        diagnostics.attach(tabular_trainer(tmp_path, update_rules.get("grpo")))
+    with pytest.raises(ValueError, match="no _compute_loss"):
+        diagnostics.attach(object())
+    with pytest.raises(ValueError, match="forecast_every"):
+        diagnostics.attach(grpo_trainer(tmp_path, *tabular()), forecast_every=-1)
+
+
+def test_forecasts_every_other_step_and_a_file(tmp_path):
+    """None where no forecast was made; a reward once a generation."""
+    log = StepLog(tmp_path / "metrics.jsonl")
+    made = grpo_trainer(tmp_path / "run", *tabular(), kind=ScoringFromLogits, steps=4,
+                        num_iterations=2)
+    found = diagnostics.attach(made, forecast_every=2, on_step=log.append)
+    made.train()
+    records = log.read()
+    assert [record["step"] for record in records] == [1, 2, 3, 4]
+    assert [record["forecast_entropy_change"] is None for record in records] == [0, 1, 0, 1]
+    assert ["reward" in record for record in records] == [True, False, True, False]
+    assert found.entropy == [records[0]["entropy"], records[2]["entropy"]]
+    assert records[3]["ceiling"] is None
+    assert "fewer than 10" in records[3]["ceiling_doubts"][0]
+
+
+def test_the_points_of_a_resumed_run_are_taken_up(tmp_path):
+    made = grpo_trainer(tmp_path, *tabular(), kind=ScoringFromLogits)
+    found = diagnostics.attach(made)
+    state = transformers.TrainerState(log_history=[
+        {"loss": 1.0}, {"diagnostics/entropy": 0.5, "diagnostics/reward": 0.25},
+    ])
+    found.on_train_begin(None, state, None)
+    assert (found.entropy, found.reward) == ([0.5], [0.25])
+
+
+def test_covariance_table():
+    """Means of the largest covariances, by count; padding does not count; few tokens are one token."""
+    rng = np.random.default_rng(0)
+    log_prob, advantage = rng.normal(size=(2, 50, 100))
+    mask = rng.random((50, 100)) < 0.8
+    columns = {"log_prob": torch.tensor(log_prob), "advantage": torch.tensor(advantage)}
+    batch = TokenBatch(
+        **columns, old_log_prob=columns["log_prob"], reward=columns["advantage"],
+        mask=torch.tensor(mask), weight=torch.tensor(mask / mask.sum()),
+    )
+    x, y = log_prob[mask], advantage[mask]
+    ordered = np.sort((x - x.mean()) * (y - y.mean()))[::-1]
+    found = diagnostics.covariance_table(batch, batch.log_prob, batch.advantage)
+    n = len(ordered)
+    assert 3900 < n < 4100
+    for name, count in (("top_0.02%", 1), ("top_0.2%", int(0.002 * n)), ("top_2%", int(0.02 * n)),
+                        ("top_20%", int(0.2 * n)), ("top_50%", n // 2), ("all", n)):
+        expected = ordered[:count].mean()
+        assert found[name] == pytest.approx(expected, rel=1e-12, abs=64 * FLOAT64), name
+    assert found["all"] == pytest.approx(np.cov(x, y, bias=True)[0, 1], abs=1e-12)
+
+
+def law_points(n, low, high, noise=0.0, a=0.2, seed=0):
+    entropy = np.linspace(high, low, n)
+    rng = np.random.default_rng(seed)
+    return entropy, 0.8 - a * np.exp(entropy) + noise * rng.normal(size=n)
+
+
+def test_a_ceiling_that_may_be_trusted():
+    """b - a = 0.6 is inside the interval, which is that of the law (residuals hardly correlated)."""
+    entropy, reward = law_points(40, 0.05, 1.0, noise=0.02)
+    found = diagnostics.performance_ceiling(entropy, reward)
+    assert found.trusted
+    assert found.low < 0.6 < found.high
+    law = performance_law.fit(entropy, reward)
+    assert found.value == law.ceiling
+    low, _ = law.interval(0.0, of_mean=True)
+    r = max(law.autocorrelation, 0)
+    assert found.value - found.low == pytest.approx(
+        (law.ceiling - low) * np.sqrt((1 + r) / (1 - r)), rel=1e-6
+    )
+
+
+def test_correlated_residuals_widen_the_interval():
+    """The reward of a run wanders: its steps are worth fewer independent points."""
+    entropy, reward = law_points(200, 0.05, 1.0)
+    wander = np.convolve(np.random.default_rng(1).normal(size=400), 0.9 ** np.arange(50))[100:300]
+    correlated = diagnostics.performance_ceiling(entropy, reward + 0.01 * wander)
+    shuffled = diagnostics.performance_ceiling(
+        entropy, reward + 0.01 * np.random.default_rng(2).permutation(wander)
+    )
+    assert correlated.high - correlated.low > 2 * (shuffled.high - shuffled.low)
+
+
+@pytest.mark.parametrize(
+    ("points", "doubt"),
+    [
+        (law_points(6, 0.05, 1.0), "6 points, fewer than 10"),
+        (law_points(40, 0.95, 1.0), "hardly moved"),
+        (law_points(12, 0.05, 1.0, noise=0.5), "interval is wide"),
+        (law_points(40, 0.05, 1.0, a=-0.2), "not risen as entropy fell"),
+        (law_points(2, 0.05, 1.0), "at least 3 points"),
+        ((np.full(20, 0.5), np.linspace(0, 1, 20)), "entropy is constant"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_a_ceiling_that_is_not_to_be_trusted_says_why(points, doubt):
+    found = diagnostics.performance_ceiling(*points)
+    assert not found.trusted
+    assert any(doubt in reason for reason in found.doubts), found.doubts

@@ -1,0 +1,59 @@
+"""Guards llm_bridge/verl_plugin.py where verl is not; tests/verl/ has the rest."""
+
+import importlib.util
+
+import pytest
+
+from entropy_theory import update_rules
+from llm_bridge import verl_plugin
+
+
+def make(name, **options):
+    return verl_plugin.make_rule(name, options)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("verl") is not None, reason="verl is installed")
+def test_without_verl_the_module_imports_and_its_use_says_what_to_install():
+    for use in (verl_plugin.register, verl_plugin.policy_loss_config):
+        with pytest.raises(ImportError, match=r"pip install verl==0\.9"):
+            use()
+
+
+@pytest.mark.parametrize("name", [n for n in update_rules.RULES if n not in verl_plugin.REFUSED])
+def test_verl_normalizes(name):
+    """A length factor of the rule's own would come on top of loss_agg_mode."""
+    for part in verl_plugin.parts(make(name)):
+        assert getattr(part, "normalization", "token-mean") == "token-mean"
+
+
+def test_bases_may_be_nested():
+    rule = make("entropy-bonus", base={"name": "kl-cov", "base": "gspo"})
+    assert [part.name for part in verl_plugin.parts(rule)] == ["entropy-bonus", "kl-cov", "gspo"]
+    assert verl_plugin.needs_whole_batch(rule)
+
+
+def test_a_new_rule_is_taken_to_need_the_whole_batch():
+    """Row-wise rules are listed, so that forgetting one is slow and never wrong."""
+    known = set(verl_plugin.ROW_WISE) | set(verl_plugin.REFUSED) | {"clip-cov", "kl-cov"}
+    assert known == set(update_rules.RULES)
+
+
+@pytest.mark.parametrize(("name", "options", "message"), [
+    ("aepo", {}, "second batch"),
+    ("aent", {}, "clamped entropy"),
+    ("natural-gradient", {}, "listed exactly"),
+    ("kl-cov", {"base": "aepo"}, "second batch"),
+    ("grpo", {"normalization": "dr-grpo"}, "loss_agg_mode"),
+    ("clip-cov", {"base": {"name": "grpo", "normalization": "sequence-mean"}}, "loss_agg_mode"),
+    ("grpo", {"std_ddof": 1}, "algorithm.adv_estimator"),
+    ("reinforce", {"estimator": "leave-one-out"}, "algorithm.adv_estimator"),
+    ("reference-kl", {"estimator": "k1", "placement": "reward"}, "algorithm.use_kl_in_reward"),
+    ("entropy-bonus", {"target": 0.5}, "before the step"),
+    ("clip-cov", {"base": "entropy-advantage"}, "before the forward pass"),
+    ("clip-cov", {"base": {"clip_low": 1.0}}, "must say its name"),
+    ("grppo", {}, "did you mean grpo"),
+    ("grpo", {"clip_hi": 0.3}, "did you mean clip_high"),
+])
+def test_what_does_not_run_under_verl_says_why(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        make(name, **options)

@@ -1,0 +1,119 @@
+"""Guards llm_bridge/verl_plugin.py: verl finds it, its options arrive, and bad ones are explained."""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("verl")
+
+import hydra
+import verl
+from verl.trainer.ppo.core_algos import POLICY_LOSS_REGISTRY
+from verl.utils.config import omega_conf_to_dataclass
+
+from entropy_theory import update_rules
+from llm_bridge import verl_plugin
+from tests.verl.verl_batches import engine_data, hook, ours, random_batch
+
+ACTOR = "actor_rollout_ref.actor."
+
+
+def configured(*overrides: str):
+    """The actor's configuration as verl's trainer makes it from a command line."""
+    folder = str(Path(verl.__file__).parent / "trainer" / "config")
+    with hydra.initialize_config_dir(folder, version_base=None):
+        config = hydra.compose("ppo_trainer", overrides=[
+            ACTOR + "ppo_micro_batch_size_per_gpu=4", *overrides])
+    return omega_conf_to_dataclass(config.actor_rollout_ref.actor)
+
+
+def test_all_rules_are_registered():
+    """A rule that verl cannot run is there too, to say why when it is chosen."""
+    names = {name.removeprefix(verl_plugin.PREFIX) for name in POLICY_LOSS_REGISTRY
+             if name.startswith(verl_plugin.PREFIX)}
+    assert names == set(update_rules.RULES)
+
+
+@pytest.mark.parametrize("way", ["entry point", "environment"])
+def test_verl_loads_the_plugin(way):
+    """In a fresh process, as each of verl's Ray workers is one."""
+    environment = dict(os.environ)
+    if way == "environment":
+        environment |= {"VERL_USE_EXTERNAL_PLUGINS": "none",
+                        "VERL_USE_EXTERNAL_MODULES": "llm_bridge.verl_plugin"}
+    code = ("import verl; from verl.trainer.ppo.core_algos import get_policy_loss_fn as get; "
+            "print(get('entropy-theory/gspo').__module__)")
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment,
+                         capture_output=True, text=True, check=True)
+    assert ran.stdout.split()[-1] == "llm_bridge.verl_plugin"
+
+
+def test_the_entry_point_is_declared():
+    assert [point.value for point in importlib.metadata.entry_points(group="verl.plugins")
+            if point.name == "entropy_theory"] == ["llm_bridge.verl_plugin"]
+
+
+def test_options_arrive_from_the_command_line():
+    """The lines of the module's docstring, through verl's own configuration."""
+    config = configured(
+        ACTOR + "policy_loss.loss_mode=entropy-theory/clip-cov",
+        ACTOR + "policy_loss._target_=llm_bridge.verl_plugin.policy_loss_config",
+        "+" + ACTOR + "policy_loss.rule_options.ratio=0.002",
+        "+" + ACTOR + "policy_loss.rule_options.base={name:grpo,clip_low:1.0,clip_high:1.0}",
+        "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker",
+    )
+    rule = verl_plugin.rule_of(config.policy_loss)
+    base = update_rules.get("grpo", clip_low=1.0, clip_high=1.0, normalization="token-mean")
+    assert rule == update_rules.get("clip-cov", ratio=0.002, base=base)
+
+
+def test_without_options_a_rule_has_its_defaults():
+    config = configured(ACTOR + "policy_loss.loss_mode=entropy-theory/gspo")
+    assert verl_plugin.rule_of(config.policy_loss) == update_rules.get(
+        "gspo", normalization="token-mean")
+
+
+def test_a_wrong_rule_is_refused_before_anything_is_sampled():
+    with pytest.raises(Exception, match="did you mean clip-cov"):
+        configured(ACTOR + "policy_loss.loss_mode=entropy-theory/clip-kov",
+                   ACTOR + "policy_loss._target_=llm_bridge.verl_plugin.policy_loss_config")
+
+
+@pytest.mark.parametrize(("option", "value"), [
+    ("clip_ratio_high", 0.28), ("clip_ratio_c", 5.0), ("kl_cov_ratio", 0.002), ("ppo_kl_coef", 1.0)])
+def test_options_of_verl_that_would_go_unread_are_refused(option, value):
+    """Two places for one setting: the one that does nothing must say so."""
+    with pytest.raises(ValueError, match=rf"does not read verl's option .*{option}={value}"):
+        hook(random_batch(), ours("grpo", **{option: value}))
+
+
+@pytest.mark.parametrize("name", ["entropy-bonus", "entropy-advantage", "reference-kl"])
+def test_the_hook_names_what_it_does_not_see(name):
+    with pytest.raises(ValueError, match=r"external_lib=llm_bridge.verl_worker"):
+        hook(random_batch(), ours(name))
+
+
+@pytest.mark.parametrize(("config", "message"), [
+    (ours("entropy-bonus"), "calculate_entropy=true"),
+    (ours("reference-kl"), "use_kl_loss=true and kl_loss_coef=0"),
+    (ours("grpo", entropy_coeff=0.1), r"entropy_coeff=0.1 would add"),
+    (ours("grpo", use_kl_loss=True), r"kl_loss_coef=0.001 would add"),
+    (ours("kl-cov", {"cov_log_prob": "current"}), "use 'old'"),
+])
+def test_the_worker_refuses_what_would_change_the_rule(config, message):
+    with pytest.raises(ValueError, match=message):
+        verl_plugin.add_columns(engine_data(random_batch()), config)
+
+
+def test_another_sampling_temperature_is_refused():
+    """verl scores at it, and then nothing is what the rules mean by a log-probability."""
+    data = engine_data(random_batch())
+    from verl.utils import tensordict_utils
+
+    tensordict_utils.assign_non_tensor(data, temperature=0.7)
+    with pytest.raises(ValueError, match=r"temperature \(0.7\).*rollout.temperature=1"):
+        verl_plugin.add_columns(data, ours("kl-cov"))
