@@ -15,12 +15,14 @@ from entropy_theory.verification.claim import Claim
 
 def all_claims() -> dict[str, Claim]:
     """Every claim of the package, by id, in order of id."""
-    modules = (
-        importlib.import_module(info.name)
-        for info in pkgutil.walk_packages(__path__, prefix=f"{__name__}.")
-        if not info.ispkg
-    )
+    modules = (importlib.import_module(name) for name in module_names())
     return _by_id(claim for module in modules for claim in claims_of(module))
+
+
+def module_names() -> list[str]:
+    """The modules that hold the package's claims."""
+    found = pkgutil.walk_packages(__path__, prefix=f"{__name__}.")
+    return [info.name for info in found if not info.ispkg]
 
 
 def claims_in_file(path: str | Path) -> dict[str, Claim]:

@@ -192,9 +192,12 @@ def _context() -> Any:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    from entropy_theory.claims import module_names
+
     context = multiprocessing.get_context("forkserver")
+    # A worker a claim is cheap only if nothing is left to import in it.
     context.set_forkserver_preload(
-        ["entropy_theory.verification.check", "entropy_theory.claims", "sympy", "z3",
-         "scipy.optimize", "hypothesis", "flint"]
+        ["entropy_theory.verification.check", *module_names(), "sympy", "z3", "scipy.optimize",
+         "hypothesis", "flint"]
     )
     return context
