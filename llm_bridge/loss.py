@@ -35,7 +35,8 @@ def policy_loss(
         Scalar, nats.
 
     Raises:
-        ValueError: as `UpdateRule.prepare`; a state term whose column the batch lacks.
+        ValueError: as `UpdateRule.prepare`; a state term whose column the batch lacks, or whose
+            column carries no gradient although ``log_prob`` does.
     """
     constants = detached(batch)
     weight = constants.weight if correction is None else constants.weight * correction.detach()
@@ -46,6 +47,11 @@ def policy_loss(
             raise ValueError(
                 f"update rule '{rule.name}' moves '{name}', which this TokenBatch has no "
                 "differentiable column for"
+            )
+        if batch.log_prob.requires_grad and not column.requires_grad:
+            raise ValueError(
+                f"update rule '{rule.name}' moves '{name}', but that column carries no gradient, so "
+                "its coefficient would do nothing: compute it from the logits with gradients on"
             )
         objective = objective + _weighted_sum(weight * term, column, batch.mask)
     return -objective

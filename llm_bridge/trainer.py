@@ -172,6 +172,7 @@ class EntropyTrainer(GRPOTrainer):
             on_policy=self._steps_per_batch * args.num_iterations == 1,
             # At most: a rule that is inert with so many tokens is inert.
             tokens=rows * self.accelerator.num_processes * longest if longest else None,
+            actions=getattr(self.model.config.get_text_config(), "vocab_size", None),
         )
         if self.accelerator.is_main_process:
             for message in found:

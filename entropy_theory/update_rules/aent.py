@@ -15,6 +15,7 @@ all ordinary rows, where the code averages over the update's micro-batches.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -69,8 +70,16 @@ class Aent(EntropyBonus):
             low=self.coefficient_low, high=self.coefficient_high, warm_up_steps=self.warm_up_steps,
         )
 
-    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
-        found = EntropyBonus.warnings(self, on_policy=on_policy, tokens=tokens)
-        if self.clamped_fraction == 0:
-            found += ("'aent' with clamped_fraction 0 removes nothing: it is an entropy bonus",)
+    def warnings(
+        self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
+    ) -> tuple[str, ...]:
+        found = EntropyBonus.warnings(self, on_policy=on_policy, tokens=tokens, actions=actions)
+        removes = self.clamped_fraction > 0
+        if removes and actions is not None:
+            removes = math.floor(self.clamped_fraction * actions + 1e-9) > 0
+        if not removes:
+            found += (
+                f"'aent' with clamped_fraction {self.clamped_fraction:g} removes nothing and is an "
+                "entropy bonus: raise it",
+            )
         return found

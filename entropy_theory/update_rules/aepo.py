@@ -104,13 +104,15 @@ class Aepo(Modifier):
             temperature_low=1.0 if untempered else self.temperature_low,
         )
 
-    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+    def warnings(
+        self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
+    ) -> tuple[str, ...]:
         inert: tuple[str, ...] = ()
         if self.form == "paper" and np.all(np.asarray(self.alpha) == 0):
             inert = ("'aepo' with alpha 0 samples a second batch and ignores it: raise alpha",)
         if self.temperature_high <= 1 and self.ablation != "untempered":
             inert += ("'aepo' with temperature_high at most 1 cannot raise entropy: raise it",)
-        return (*self.base.warnings(on_policy=on_policy, tokens=tokens), *inert)
+        return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions), *inert)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         if self.form == "code":

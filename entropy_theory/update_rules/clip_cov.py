@@ -63,8 +63,10 @@ class ClipCov(Modifier):
     def prepares_every_step(self) -> bool:
         return self.cov_log_prob == "current" or self.base.prepares_every_step
 
-    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
-        return (*self.base.warnings(on_policy=on_policy, tokens=tokens),
+    def warnings(
+        self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
+    ) -> tuple[str, ...]:
+        return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions),
                 *quota_warnings(self.name, self.ratio, self.at_least_one, tokens))
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:

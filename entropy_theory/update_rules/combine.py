@@ -60,8 +60,11 @@ class Combined(UpdateRule):
         controllers = [rule.coefficient_controller() for rule in self.rules]
         return next((c for c in controllers if c is not None), None)
 
-    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
-        found = [w for r in self.rules for w in r.warnings(on_policy=on_policy, tokens=tokens)]
+    def warnings(
+        self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
+    ) -> tuple[str, ...]:
+        known: dict[str, Any] = {"on_policy": on_policy, "tokens": tokens, "actions": actions}
+        found = [warning for rule in self.rules for warning in rule.warnings(**known)]
         return tuple(dict.fromkeys(found))
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:

@@ -66,11 +66,13 @@ class EntropyBonus(Modifier):
             raise ValueError("at most one of the rules may adapt its coefficient")
         return own if own is not None else other
 
-    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+    def warnings(
+        self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
+    ) -> tuple[str, ...]:
         inert: tuple[str, ...] = ()
         if self._own_controller() is None and np.all(np.asarray(self.coefficient) == 0):
             inert = (f"'{self.name}' has coefficient 0 and does nothing: raise it",)
-        return (*self.base.warnings(on_policy=on_policy, tokens=tokens), *inert)
+        return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions), *inert)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)

@@ -73,13 +73,15 @@ class KlCov(Modifier):
     def prepares_every_step(self) -> bool:
         return self.cov_log_prob == "current" or self.base.prepares_every_step
 
-    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+    def warnings(
+        self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
+    ) -> tuple[str, ...]:
         inert = (
             "'kl-cov' has no gradient where every step is on-policy, because its penalty is flat at "
             "ratio 1: take several optimizer steps on each batch (num_iterations above 1, or "
             "steps_per_generation above gradient_accumulation_steps), or use 'clip-cov'",
         ) if on_policy else ()
-        return (*self.base.warnings(on_policy=on_policy, tokens=tokens), *inert,
+        return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions), *inert,
                 *quota_warnings(self.name, self.ratio, self.at_least_one, tokens))
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:

@@ -54,8 +54,10 @@ class Modifier(UpdateRule):
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
         return self.base.metrics(batch)
 
-    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
-        return self.base.warnings(on_policy=on_policy, tokens=tokens)
+    def warnings(
+        self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
+    ) -> tuple[str, ...]:
+        return self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         return self.base.prepare(batch)

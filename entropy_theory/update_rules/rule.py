@@ -114,12 +114,15 @@ class UpdateRule:
         """
         raise ValueError(f"update rule '{self.name}' has no advantage for another rule to build on")
 
-    def warnings(self, *, on_policy: bool, tokens: int | None = None) -> tuple[str, ...]:
+    def warnings(
+        self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
+    ) -> tuple[str, ...]:
         """What would make the rule do nothing without saying so, with the remedy; none by default.
 
         Args:
             on_policy: each batch of samples is used for one optimizer step.
             tokens: response tokens of a step, if known.
+            actions: size of the vocabulary, if known.
         """
         return ()
 

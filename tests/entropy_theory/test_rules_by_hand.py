@@ -213,6 +213,9 @@ def test_what_would_do_nothing_is_said():
         (update_rules.combine(get("grpo"), get("kl-cov")), "no gradient"),
     ):
         assert any(said in warning for warning in rule.warnings(**quiet)), said
+    few = get("aent").warnings(on_policy=True, actions=3)
+    assert any("removes nothing" in warning for warning in few)
+    assert not get("aent").warnings(on_policy=True, actions=4)
     for name in update_rules.RULES:
         if name != "kl-cov":
             assert not get(name).warnings(**quiet), name

@@ -9,6 +9,7 @@ import torch
 from entropy_theory import forecast, policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge import loss, token_statistics
+from llm_bridge.rows import map_columns
 from tests.tolerances import FLOAT64, SAME_STEP
 
 STATES, ACTIONS = 3, 5
@@ -151,6 +152,29 @@ def test_one_rule_two_scales(make_batch, name, options):
     model = TabularModel(logits)
     loss.policy_loss(as_torch(batch, model, rule), rule).backward()
     np.testing.assert_allclose(gradient_step(model), expected, rtol=0, atol=SAME_STEP)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize(("name", "options"), SAMPLED, ids=lambda v: str(v))
+def test_the_step_is_the_same_on_cuda(name, options):
+    rule = update_rules.get(name, **options)
+    steps = []
+    for device in ("cpu", "cuda"):
+        model = TabularModel(policy_logits()).to(device)
+        batch = as_torch(sampled_batch(policy_logits(), rule), model.cpu(), rule)
+        moved = map_columns(lambda column, to=device: column.to(to), batch)
+        loss.policy_loss(moved, rule).backward()
+        steps.append(gradient_step(model))
+    np.testing.assert_allclose(steps[1], steps[0], rtol=0, atol=SAME_STEP)
+
+
+def test_a_term_without_a_gradient_is_refused():
+    """An entropy computed under no_grad makes a bonus do nothing, in several engines silently."""
+    rule = update_rules.get("entropy-bonus", coefficient=0.3)
+    model = TabularModel(policy_logits())
+    batch = as_torch(sampled_batch(policy_logits(), rule), model, rule)
+    with pytest.raises(ValueError, match="carries no gradient"):
+        loss.policy_loss(batch.replace(entropy=batch.entropy.detach()), rule)
 
 
 @pytest.mark.parametrize("cuts", [2, 5, 24])
