@@ -39,8 +39,8 @@ OPTIONAL_COLUMNS = (
 class TokenBatch:
     """Per-token statistics of one optimizer step (or of any cut of it), [..., sequences, positions].
 
-    Raises ValueError when two columns differ in shape or the mask is not boolean; the message names
-    them.
+    Raises ValueError when a required column is None, two columns differ in shape or the mask is not
+    boolean; the message names them.
     """
 
     log_prob: Array
@@ -86,6 +86,9 @@ class TokenBatch:
     """Columns that rules' ``prepare`` added: what needs the whole batch."""
 
     def __post_init__(self) -> None:
+        for name in REQUIRED_COLUMNS:
+            if getattr(self, name) is None:
+                raise ValueError(f"a TokenBatch needs the column '{name}', got None")
         shape = self.log_prob.shape
         if len(shape) < 2:
             raise ValueError(f"columns are [..., sequences, positions], log_prob has shape {shape}")

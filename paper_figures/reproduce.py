@@ -194,6 +194,8 @@ def _launch(run: Run, build: Path) -> None:
         "MKL_NUM_THREADS": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "PYTHONUNBUFFERED": "1",
+        # Of a dependency that is compiled when first imported; it would stand in the progress line.
+        "PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "ignore::SyntaxWarning"),
     }
     with run.log.open("wb") as log:
         run.process = subprocess.Popen(

@@ -1,5 +1,6 @@
 """Guards update_rules/ and advantages.py: the formulas, every rule on both backends, any batch cut."""
 
+import dataclasses
 import itertools
 import math
 
@@ -383,6 +384,8 @@ def test_bad_batches_are_named():
         grpo.prepare(batch.replace(mask=batch.mask & False))
     with pytest.raises(ValueError, match="'reward' has shape"):
         batch.replace(reward=batch.reward[:, :2])
+    with pytest.raises(ValueError, match="needs the column 'old_log_prob'"):
+        dataclasses.replace(batch, old_log_prob=None)
     with pytest.raises(ValueError, match="'mask' must be boolean"):
         batch.replace(mask=batch.mask.astype(int))
     with pytest.raises(ValueError, match="at least two sequences"):
