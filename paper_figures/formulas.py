@@ -18,7 +18,8 @@ from matplotlib.textpath import TextToPath
 # LaTeX that mathtext lacks, and what it has instead.
 REPLACEMENTS = (
     (re.compile(r"\\[tc]frac\b"), r"\\frac"),
-    (re.compile(r"\\frac\s*(\d)\s*(\d)"), r"\\frac{\1}{\2}"),
+    (re.compile(r"\\frac\s*([A-Za-z0-9]|\\[A-Za-z]+)\s*([A-Za-z0-9])"), r"\\frac{\1}{\2}"),
+    (re.compile(r"\\sqrt\s*([A-Za-z0-9])"), r"\\sqrt{\1}"),
     (re.compile(r"\\frac(\{[^{}]*\})\s*([A-Za-z0-9])"), r"\\frac\1{\2}"),
     (re.compile(r"\\(le|ge)(?![a-zA-Z])"), r"\\\1q"),
     (re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![a-zA-Z])"), ""),

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from entropy_theory.claims import all_claims
 from paper_figures.catalog import FIGURES
 from paper_figures.figure import build
 from paper_figures.formulas import Formulas
@@ -144,3 +145,17 @@ def test_evaluations_stand_beside_the_constant_answer(tmp_path: Path) -> None:
     assert "0.33" in runs
     assert "[0.25, 0.41]" in runs
     assert "0.12 (<code>9</code>)" in runs or "0.13 (<code>9</code>)" in runs
+
+
+def test_every_formula_of_the_ledger_can_be_set():
+    """One that cannot would stand as LaTeX source in the report."""
+    formulas = Formulas()
+    for claim in all_claims().values():
+        texts = [claim.title, claim.statement.latex, claim.repair_note]
+        steps = [*claim.statement.proof, *claim.negation, *claim.experiments]
+        if claim.repair is not None:
+            texts.append(claim.repair.latex)
+            steps += claim.repair.proof
+        for text in (*texts, *(step.statement for step in steps)):
+            formulas.text(text)
+    assert formulas.broken == []
