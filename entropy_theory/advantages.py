@@ -71,7 +71,7 @@ def batch_normalized(batch: TokenBatch, rows: Array) -> Array:
 
 def group_centered_batch_normalized(batch: TokenBatch, rows: Array) -> Array:
     """R minus its group's mean, over the batch's standard deviation (REINFORCE++-baseline)."""
-    return _normalized_over_batch(batch, rows, batch.reward - _Groups(batch, rows).mean(batch.reward))
+    return _normalized_over_batch(batch, rows, _centered(batch, rows))
 
 
 def _normalized_over_batch(batch: TokenBatch, rows: Array, values: Array) -> Array:
@@ -87,6 +87,24 @@ def _normalized_over_batch(batch: TokenBatch, rows: Array, values: Array) -> Arr
 def group_mean(batch: TokenBatch, rows: Array, column: Array) -> Array:
     """Mean of a sequence-level column over each row's prompt, by weight: broadcasts to the rows."""
     return _Groups(batch, rows).mean(column)
+
+
+def group_largest(batch: TokenBatch, rows: Array, column: Array) -> Array:
+    """Largest value of a sequence-level column in each row's prompt: broadcasts to the rows."""
+    return _Groups(batch, rows).largest(column)
+
+
+def group_centered(batch: TokenBatch, rows: Array) -> Array:
+    """R - mean within each prompt's group, without a standard deviation (Dr.GRPO)."""
+    return _centered(batch, rows)
+
+
+def _centered(batch: TokenBatch, rows: Array) -> Array:
+    """R - mean, 0 exactly where a group's rewards are all equal."""
+    group = _Groups(batch, rows)
+    xp = namespace(batch.reward)
+    centered = batch.reward - group.mean(batch.reward)
+    return xp.where(group.spread(batch.reward) > 0, centered, xp.zeros_like(centered))
 
 
 def without_signal(batch: TokenBatch, rows: Array) -> Array:
@@ -191,6 +209,7 @@ def equal_reward_groups(batch: TokenBatch, rows: Array) -> Array:
 ESTIMATORS: dict[str, Callable[..., Array]] = {
     "reward": reward,
     "group-normalized": group_normalized,
+    "group-centered": group_centered,
     "leave-one-out": leave_one_out,
     "reinforce++": batch_normalized,
     "reinforce++-baseline": group_centered_batch_normalized,
@@ -239,6 +258,17 @@ class _Groups:
         weighted = self._sum(self._weight * first)
         total = self._xp.where(self._total > 0, self._total, self._xp.ones_like(self._total))
         return weighted / total
+
+    def largest(self, column: Array) -> Array:
+        """Largest value in each row's group; -inf where the group has no row here."""
+        xp, first = self._xp, column[..., :1]
+        low = xp.full_like(first, -math.inf)
+        if self._member is None:
+            return xp.max(xp.where(self._present, first, low), axis=-2, keepdims=True)
+        member = self._present & self._member
+        largest = xp.max(xp.where(member, first, low), axis=-2, keepdims=True)
+        return xp.max(xp.where(self._member, largest, xp.full_like(largest, -math.inf)), axis=-1,
+                      keepdims=True)
 
     def spread(self, column: Array) -> Array:
         """Largest minus smallest value in each row's group, 0 exactly where all are equal."""

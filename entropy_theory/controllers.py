@@ -156,7 +156,10 @@ class AdaptiveCoefficient(Controller):
 
 @dataclass(kw_only=True, slots=True)
 class TargetEntropyCoefficient(Controller):
-    """The coefficient goes up by a step while H < target, and down while it is above (Skywork-OR1)."""
+    """Up by a step while H <= target, down while it is above, and applied only below (Skywork-OR1).
+
+    Above the target the coefficient that acts is 0, whatever value it has reached; TRL does the same.
+    """
 
     state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy")
     coefficient: Array = 0.0
@@ -180,9 +183,10 @@ class TargetEntropyCoefficient(Controller):
         self.entropy = entropy = _checked(entropy)
         xp = namespace(entropy)
         before = xp.asarray(self.coefficient, dtype=entropy.dtype) * xp.ones_like(entropy)
-        direction = xp.sign(self.target - entropy)
-        self.coefficient = xp.clip(before + self.step * direction, self.low, self.high)
-        return self.coefficient
+        wanted = entropy <= self.target
+        moved = xp.where(wanted, before + self.step, before - self.step)
+        self.coefficient = xp.clip(moved, self.low, self.high)
+        return xp.where(wanted, self.coefficient, xp.zeros_like(before))
 
 
 def _check_interval(low_name: str, low: float, high_name: str, high: float) -> None:

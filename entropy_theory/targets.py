@@ -30,6 +30,11 @@ class Target:
         """Options of the sampler for the second batch, beside the temperature (Hugging Face names)."""
         return {}
 
+    @property
+    def pools_equal_rewards(self) -> bool:
+        """Whether answers of one token and equal reward have equal tilts (`UpdateRule`)."""
+        return type(self).log_tilt is Target.log_tilt
+
     def log_tilt(self, batch: TokenBatch) -> Array | None:
         """l(o) of each response, repeated over its tokens [..., sequences, positions]; None: 0."""
         return None
@@ -46,10 +51,10 @@ class Target:
         tilt = self.log_tilt(batch)
         if tilt is None:
             return xp.ones_like(positive)
-        # Shifted by the largest of the step, so that no weight overflows.
+        # Shifted by the largest of each prompt, so that none overflows or vanishes as a whole.
         counted = rows & (positive > 0)
-        largest = xp.max(xp.where(counted, tilt, xp.full_like(tilt, -math.inf)), axis=(-2, -1),
-                         keepdims=True)
+        largest = advantages.group_largest(
+            batch, rows, xp.where(counted, tilt, xp.full_like(tilt, -math.inf)))
         shift = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
         weight = positive * xp.exp(xp.where(counted, tilt - shift, xp.zeros_like(tilt)))
         right = advantages.group_mean(batch, rows, positive)
@@ -67,6 +72,10 @@ class ShorterResponses(Target):
     def __post_init__(self) -> None:
         if not math.isfinite(self.per_token):
             raise ValueError(f"per_token must be finite, got {self.per_token}")
+
+    @property
+    def pools_equal_rewards(self) -> bool:
+        return True
 
     def log_tilt(self, batch: TokenBatch) -> Array:
         xp = namespace(batch.log_prob)

@@ -68,6 +68,11 @@ class Dynamics:
         if self.temperature is not None:
             if self.rule.controller() is not None:
                 raise ValueError(f"'{self.rule.name}' chooses the temperature: leave it None")
+            if self.rule.name not in ("reinforce", "grpo"):
+                raise ValueError(
+                    "a run on tempered samples alone needs the rule 'reinforce' or 'grpo': "
+                    f"'{self.rule.name}' acts on ordinary rows, of which there are none"
+                )
             check_temperature(np.asarray(self.temperature))
         if self.targets is not None and not hasattr(self.rule.controller(), "target"):
             raise ValueError(f"'{self.rule.name}' has no controller that takes targets: leave None")

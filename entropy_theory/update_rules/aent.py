@@ -34,7 +34,7 @@ class Aent(EntropyBonus):
     name: ClassVar[str] = "aent"
     term: ClassVar[str] = "clamped_entropy"
     coefficient: Array = 0.002
-    clamped_fraction: float = 0.33
+    removed_fraction: float = 0.33
     """p: share of the vocabulary, by count, that the clamped entropy leaves out."""
     normalization: str = "token-mean"
     adaptive: bool = True
@@ -52,14 +52,10 @@ class Aent(EntropyBonus):
 
     def __post_init__(self) -> None:
         EntropyBonus.__post_init__(self)
-        if not 0 <= self.clamped_fraction < 1:
-            raise ValueError(f"clamped_fraction must be in [0, 1), got {self.clamped_fraction}")
+        if not 0 <= self.removed_fraction < 1:
+            raise ValueError(f"removed_fraction must be in [0, 1), got {self.removed_fraction}")
         if self.target is not None:
             raise ValueError("'aent' steers by entropy_low and entropy_high: leave target None")
-
-    @property
-    def removed_fraction(self) -> float:
-        return self.clamped_fraction
 
     def _own_controller(self) -> Any | None:
         if not self.adaptive:
@@ -74,12 +70,12 @@ class Aent(EntropyBonus):
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
     ) -> tuple[str, ...]:
         found = EntropyBonus.warnings(self, on_policy=on_policy, tokens=tokens, actions=actions)
-        removes = self.clamped_fraction > 0
+        removes = self.removed_fraction > 0
         if removes and actions is not None:
-            removes = math.floor(self.clamped_fraction * actions + 1e-9) > 0
+            removes = math.floor(self.removed_fraction * actions + 1e-9) > 0
         if not removes:
             found += (
-                f"'aent' with clamped_fraction {self.clamped_fraction:g} removes nothing and is an "
+                f"'aent' with removed_fraction {self.removed_fraction:g} removes nothing and is an "
                 "entropy bonus: raise it",
             )
         return found

@@ -22,6 +22,7 @@ above 1. Where alpha stays below kappa |F(1)| / F(T_high) entropy keeps falling.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -88,11 +89,21 @@ class Aepo(Modifier):
             raise ValueError(f"replaced_rows must be at least 2, got {self.replaced_rows}")
         if self.form == "code" and self.ablation == "advantage":
             raise ValueError("ablation 'advantage' belongs to form 'paper'")
+        if self.form == "code" and self.base.length_normalization[0] != "token-mean":
+            raise ValueError(
+                "form 'code' averages over tokens: give a base with normalization 'token-mean', such "
+                "as update_rules.get('grpo', normalization='token-mean')"
+            )
+        if not isinstance(self.towards, Target):
+            raise ValueError(f"towards must be a target (entropy_theory.targets), got {self.towards!r}")
+        if math.isnan(self.positive_reward):
+            raise ValueError("positive_reward must be a number, got nan")
         self.controller()
 
     @property
     def pools_equal_rewards(self) -> bool:
-        return self.base.pools_equal_rewards and self.form == "paper"
+        return (self.base.pools_equal_rewards and self.form == "paper"
+                and self.towards.pools_equal_rewards)
 
     def controller(self) -> TemperatureSwitch:
         """The loop of Eq. 1 (both temperatures 1 under ablation "untempered")."""
@@ -120,10 +131,7 @@ class Aepo(Modifier):
         xp = namespace(batch.log_prob)
         rows = batch.is_tempered
         if self.ablation == "advantage":
-            # The advantage that the ordinary rows get, where the base rule is GRPO itself.
-            grpo = self.base if isinstance(self.base, Grpo) else Grpo()
-            grpo = dataclasses.replace(grpo, normalization="sequence-mean")
-            gain = grpo._prepare(batch.replace(mask=rows)).prepared["grpo.scaled_advantage"]
+            gain = self._grpo()._prepare(batch.replace(mask=rows)).prepared["grpo.scaled_advantage"]
         else:
             positive = self._positive(batch)
             positive = positive * self.towards.weights(batch, rows, positive)
@@ -133,7 +141,7 @@ class Aepo(Modifier):
             gain = gain / xp.where(share > 0, share, xp.ones_like(share))[..., None, None]
         gain = xp.where(rows, per_run(self.alpha, gain) * gain, xp.zeros_like(gain))
         ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
-        return batch.with_prepared(**ordinary.prepared, **{"aepo.gain": gain})
+        return batch.with_prepared(**{**ordinary.prepared, "aepo.gain": gain})
 
     def _replaced(self, batch: TokenBatch) -> TokenBatch:
         """The authors' code: right answers of mixed groups overwrite the first rows, then one mean.
@@ -150,8 +158,9 @@ class Aepo(Modifier):
         eligible = first_token & batch.is_tempered & (advantage > 0.05)
         temperature: Any = batch.sampling_temperature
         lowers = xp.any(batch.is_tempered & (temperature < 1), axis=(-2, -1), keepdims=True)
-        limit = xp.where(lowers, 0 * ones[..., :1, :1] + self.replaced_rows // 2,
-                         0 * ones[..., :1, :1] + self.replaced_rows)
+        limit = masked_sum(ones, eligible)
+        limit = xp.where(limit < self.replaced_rows, limit, 0 * limit + self.replaced_rows)
+        limit = xp.where(lowers, xp.floor(limit / 2), limit)
         kept = selection.largest(batch, -selection.rank(batch), eligible, limit)
         count = masked_sum(ones, kept)
         dropped = selection.largest(
@@ -164,19 +173,27 @@ class Aepo(Modifier):
         share = xp.where(left, masked_sum(ones, batch.is_ordinary) / tokens * ones, 0 * ones)
         ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
         return batch.with_prepared(
-            **ordinary.prepared, **{"aepo.gain": gain, "aepo.share": share})
+            **{**ordinary.prepared, "aepo.gain": gain, "aepo.share": share})
 
     def advantages(self, batch: TokenBatch) -> Array:
-        """The base rule's on ordinary rows, R on tempered ones."""
+        """The base rule's on ordinary rows; R on tempered ones, or their own where that is ablated."""
         xp = namespace(batch.log_prob)
         ordinary = self.base.advantages(batch.replace(mask=batch.is_ordinary))
-        return xp.where(batch.is_tempered, self._positive(batch), ordinary)
+        if self.ablation == "advantage" and bool(xp.any(batch.is_tempered)):
+            second = self._grpo().advantages(batch.replace(mask=batch.is_tempered))
+        else:
+            second = self._positive(batch)
+        return xp.where(batch.is_tempered, second, ordinary)
+
+    def _grpo(self) -> Grpo:
+        """What gives the advantages of ablation (3): the base where that is GRPO itself."""
+        grpo = self.base if isinstance(self.base, Grpo) else Grpo()
+        return dataclasses.replace(grpo, normalization="sequence-mean")
 
     def _scores(self, batch: TokenBatch) -> Array:
         xp = namespace(batch.log_prob)
         gain, r = batch.prepared["aepo.gain"], ratio(batch)
-        low, high = getattr(self.base, "clip_low", 0.2), getattr(self.base, "clip_high", 0.2)
-        tempered = xp.where(unclipped(r, gain, low, high), r * gain, 0 * r)
+        tempered = xp.where(unclipped(r, gain, *self.base.clip_bounds), r * gain, 0 * r)
         ordinary = self.base.scores(batch)
         if self.form == "code":
             ordinary = batch.prepared["aepo.share"] * ordinary

@@ -12,7 +12,10 @@ from entropy_theory.update_rules.rule import UpdateRule
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Combined(UpdateRule):
-    """score = sum of the rules' scores; a rule counted twice acts twice."""
+    """score = sum of the rules' scores; a rule counted twice acts twice.
+
+    Where one part chooses a second batch (AEPO), the others act on the ordinary rows only.
+    """
 
     name: ClassVar[str] = "combined"
     rules: tuple[UpdateRule, ...]
@@ -71,14 +74,19 @@ class Combined(UpdateRule):
         # Each rule's columns under its place in the sum, so that two rules of one name keep apart.
         columns: dict[str, Array] = {}
         for place, rule in enumerate(self.rules):
-            prepared = rule.prepare(batch.replace(prepared={})).prepared
+            prepared = rule.prepare(self._own(batch.replace(prepared={}), rule)).prepared
             columns |= {f"combined.{place}.{key}": value for key, value in prepared.items()}
         return batch.with_prepared(**columns)
 
     def _part(self, batch: TokenBatch, place: int) -> TokenBatch:
         prefix = f"combined.{place}."
         own = {k[len(prefix):]: v for k, v in batch.prepared.items() if k.startswith(prefix)}
-        return batch.replace(prepared=own)
+        return self._own(batch.replace(prepared=own), self.rules[place])
+
+    def _own(self, batch: TokenBatch, rule: UpdateRule) -> TokenBatch:
+        """The rows a part sees: a second batch is for the part that asked for it."""
+        asked = [part for part in self.rules if part.controller() is not None]
+        return batch.replace(mask=batch.is_ordinary) if asked and rule not in asked else batch
 
     def _scores(self, batch: TokenBatch) -> Array:
         parts = [rule.scores(self._part(batch, i)) for i, rule in enumerate(self.rules)]

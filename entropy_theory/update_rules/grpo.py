@@ -32,7 +32,8 @@ class Grpo(UpdateRule):
     clip_high: float = 0.2
     """eps_high: with a positive advantage, no gradient once the ratio is above 1 + eps_high."""
     normalization: str = "sequence-mean"
-    """"sequence-mean" (printed), "token-mean" (DAPO, verl) or "dr-grpo"."""
+    """"sequence-mean" (printed), "token-mean" (DAPO, verl) or "dr-grpo" (over a constant length; Dr.GRPO
+    itself also drops the standard deviation: estimator "group-centered")."""
     std_ddof: int = 0
     """0: standard deviation over G (population); 1: over G - 1 (verl, TRL)."""
     estimator: str = "group-normalized"
@@ -73,6 +74,14 @@ class Grpo(UpdateRule):
                                    ("overlong_buffer", self.overlong_buffer, 1)):
             if value is not None and not (isinstance(value, int) and value >= least):
                 raise ValueError(f"{name} must be None or an integer of at least {least}, got {value}")
+
+    @property
+    def clip_bounds(self) -> tuple[float, float]:
+        return self.clip_low, self.clip_high
+
+    @property
+    def length_normalization(self) -> tuple[str, int | None]:
+        return self.normalization, self.max_length
 
     @property
     def pools_equal_rewards(self) -> bool:

@@ -27,6 +27,11 @@ class Gspo(Grpo):
     clip_low: float = 3e-4
     clip_high: float = 4e-4
 
+    @property
+    def clip_bounds(self) -> tuple[float, float]:
+        """PPO's: its own bounds are for sequence ratios, and would silence tokens."""
+        return 0.2, 0.2
+
     def _ratio(self, batch: TokenBatch) -> Array:
         change = log_ratio(batch)
         xp = namespace(change)

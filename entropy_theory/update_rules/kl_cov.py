@@ -26,7 +26,7 @@ from entropy_theory.policy import Array, namespace
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.clip_cov import LOG_PROBS, fraction, quota_warnings
-from entropy_theory.update_rules.clipped_ratio import log_ratio
+from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor, log_ratio
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import UpdateRule, check_share
@@ -76,11 +76,13 @@ class KlCov(Modifier):
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
     ) -> tuple[str, ...]:
-        inert = (
+        inert: tuple[str, ...] = (
             "'kl-cov' has no gradient where every step is on-policy, because its penalty is flat at "
             "ratio 1: take several optimizer steps on each batch (num_iterations above 1, or "
             "steps_per_generation above gradient_accumulation_steps), or use 'clip-cov'",
         ) if on_policy else ()
+        if self.ratio == 0 or self.coefficient == 0:
+            inert += ("'kl-cov' with ratio or coefficient 0 is its base rule: raise it",)
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions), *inert,
                 *quota_warnings(self.name, self.ratio, self.at_least_one, tokens))
 
@@ -90,7 +92,9 @@ class KlCov(Modifier):
         covariance = selection.token_covariance(batch, log_prob, self.base.advantages(batch))
         count = selection.quota(batch, self.ratio, self.at_least_one)
         chosen = selection.largest(batch, covariance, batch.is_ordinary, count)
-        return batch.with_prepared(**{"kl-cov.selected": chosen})
+        # The penalty is part of the token's loss, and averaged with it.
+        factor = length_factor(batch, batch.is_ordinary, *self.base.length_normalization)
+        return batch.with_prepared(**{"kl-cov.selected": chosen, "kl-cov.factor": factor})
 
     def _scores(self, batch: TokenBatch) -> Array:
         scores = self.base.scores(batch)
@@ -99,8 +103,8 @@ class KlCov(Modifier):
         if self.penalty == "absolute":
             slope = xp.sign(change)
         else:
-            slope = change if self.penalty == "k2" else xp.expm1(change)
-        penalized = scores - self.coefficient * slope
+            slope = change if self.penalty == "k2" else capped_exp(change) - 1
+        penalized = scores - self.coefficient * batch.prepared["kl-cov.factor"] * slope
         return xp.where(batch.prepared["kl-cov.selected"], penalized, scores)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:

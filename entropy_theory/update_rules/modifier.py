@@ -21,6 +21,14 @@ class Modifier(UpdateRule):
     def __post_init__(self) -> None:
         if not isinstance(self.base, UpdateRule):
             raise ValueError(f"base of '{self.name}' must be an update rule, got {self.base!r}")
+        inner = self.base
+        while isinstance(inner, Modifier):
+            if inner.name == self.name:
+                raise ValueError(
+                    f"'{self.name}' modifies itself further down: give it once, or add two rules "
+                    "with combine"
+                )
+            inner = inner.base
 
     @property
     def pools_equal_rewards(self) -> bool:
@@ -29,6 +37,14 @@ class Modifier(UpdateRule):
     @property
     def needs_listing(self) -> bool:
         return self.base.needs_listing
+
+    @property
+    def clip_bounds(self) -> tuple[float, float]:
+        return self.base.clip_bounds
+
+    @property
+    def length_normalization(self) -> tuple[str, int | None]:
+        return self.base.length_normalization
 
     @property
     def required_columns(self) -> frozenset[str]:

@@ -17,6 +17,11 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import UpdateRule
 from entropy_theory.user_errors import lookup
 
+REFUSED = (
+    "'natural-gradient' needs every action of each state listed exactly, with its probability as weight "
+    "(tabular.listing): on samples it is undefined, use 'reinforce' or 'grpo'"
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NaturalGradient(UpdateRule):
@@ -40,6 +45,8 @@ class NaturalGradient(UpdateRule):
         return advantages.ESTIMATORS[self.estimator](batch, batch.is_ordinary)
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        if batch.mask.shape[-1] != 1:
+            raise ValueError(REFUSED)
         xp = namespace(batch.log_prob)
         rows = batch.is_ordinary
         states = batch.state == xp.unique_values(batch.state)  # [..., rows, states]
@@ -51,12 +58,8 @@ class NaturalGradient(UpdateRule):
         expected = probability * xp.sum(member * share, axis=-1, keepdims=True)
         tolerance = 1e-6
         is_listing = (abs(listed - 1) < tolerance) & (abs(batch.weight - expected) < tolerance)
-        if batch.mask.shape[-1] != 1 or not bool(xp.all(is_listing | ~rows)):
-            raise ValueError(
-                "'natural-gradient' needs every action of each state listed exactly, with its "
-                "probability as weight (tabular.listing): on samples it is undefined, use 'reinforce' "
-                "or 'grpo'"
-            )
+        if not bool(xp.all(is_listing | ~rows)):
+            raise ValueError(REFUSED)
         advantage = self.advantages(batch)
         actions = xp.sum(member, axis=-2, keepdims=True)
         mean = xp.sum(member * advantage, axis=-2, keepdims=True) / xp.where(

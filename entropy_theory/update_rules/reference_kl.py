@@ -75,18 +75,25 @@ class ReferenceKl(Modifier):
         if self.placement != "reward":
             return batch
         batch.require(self.name, "reference_log_prob")
+        if batch.advantage is not None:
+            raise ValueError(
+                "placement 'reward' has nothing to act on where the batch brings its own 'advantage': "
+                "put the penalty into that, or use placement 'loss'"
+            )
         xp = namespace(batch.log_prob)
         surplus = _difference(batch, batch.old_log_prob)
         kl = xp.sum(surplus, axis=-1, keepdims=True)
-        return batch.replace(reward=batch.reward - per_run(self.coefficient, kl) * kl)
+        penalized = batch.reward - per_run(self.coefficient, kl) * kl
+        # A second batch is judged by its rewards: a penalty would turn right answers into wrong ones.
+        return batch.replace(reward=xp.where(batch.is_tempered, batch.reward, penalized))
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         prepared = self.base.prepare(self._penalized(batch)).prepared
         rows = batch.is_ordinary
-        factor = length_factor(batch, rows, getattr(self.base, "normalization", "sequence-mean"))
+        factor = length_factor(batch, rows, *self.base.length_normalization)
         xp = namespace(factor)
         factor = xp.where(rows, factor, xp.zeros_like(factor))
-        return batch.with_prepared(**prepared, **{"reference-kl.factor": factor})
+        return batch.with_prepared(**{**prepared, "reference-kl.factor": factor})
 
     def _scores(self, batch: TokenBatch) -> Array:
         scores = self.base.scores(batch)

@@ -34,6 +34,10 @@ class Reinforce(UpdateRule):
         lookup(dict.fromkeys(NORMALIZATIONS), self.normalization, "normalization")
 
     @property
+    def length_normalization(self) -> tuple[str, int | None]:
+        return self.normalization, None
+
+    @property
     def pools_equal_rewards(self) -> bool:
         return self.estimator != "leave-one-out"
 

@@ -49,6 +49,16 @@ class UpdateRule:
         return False
 
     @property
+    def clip_bounds(self) -> tuple[float, float]:
+        """(low, high) of the clip on token ratios, which AEPO's second batch shares; PPO's 0.2."""
+        return 0.2, 0.2
+
+    @property
+    def length_normalization(self) -> tuple[str, int | None]:
+        """(normalization, max_length) of the policy-gradient term, which penalties share."""
+        return "sequence-mean", None
+
+    @property
     def required_columns(self) -> frozenset[str]:
         """Optional columns that this rule and the rules it is made of read."""
         return frozenset(self.requires)
@@ -158,6 +168,8 @@ def _check_values(batch: TokenBatch, names: tuple[str, ...]) -> None:
         raise ValueError("the mask is False everywhere: the batch has no response token")
     # A sum is finite only if its terms are: one look at the usual batch, where all is well.
     total = batch.log_prob + batch.old_log_prob + batch.reward + batch.weight
+    if batch.advantage is not None:
+        names = (*names, "advantage")
     if not names and bool(xp.all(xp.isfinite(total) | ~batch.mask)):
         return
     for name in ("log_prob", "old_log_prob", "reward", "weight", *names):

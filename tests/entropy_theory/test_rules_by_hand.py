@@ -159,7 +159,7 @@ def test_aent_adds_the_gradient_of_the_clamped_entropy():
     rng = np.random.default_rng(40)
     logits = 2 * rng.normal(size=(2, 6))
     reward = (rng.random((2, 6)) < 0.5).astype(float)
-    rule = update_rules.get("aent", coefficient=0.7, clamped_fraction=0.4, adaptive=False)
+    rule = update_rules.get("aent", coefficient=0.7, removed_fraction=0.4, adaptive=False)
     batch = tabular.exact_batch(logits, reward, removed_fraction=rule.removed_fraction)
     bonus = tabular.logit_step(logits, batch, rule) - tabular.logit_step(logits, batch, rule.base)
     slope, h = np.empty_like(logits), 1e-6
@@ -193,7 +193,7 @@ def test_a_controlled_coefficient_replaces_the_rules_own():
         lambda get, combine: combine(get("aent"), get("entropy-bonus", target=0.2)),
         lambda get, combine: get("aent", base=get("entropy-bonus", target=0.2)
                                  ).coefficient_controller(),
-        lambda get, combine: combine(get("aent"), get("aent", clamped_fraction=0.1)),
+        lambda get, combine: combine(get("aent"), get("aent", removed_fraction=0.1)),
     ],
 )
 def test_two_closed_loops_on_one_coefficient_are_refused(build):
@@ -208,7 +208,7 @@ def test_what_would_do_nothing_is_said():
         (get("entropy-bonus", coefficient=0.0), "does nothing"),
         (get("aepo", alpha=0.0), "ignores it"),
         (get("aepo", temperature_high=1.0), "cannot raise entropy"),
-        (get("aent", clamped_fraction=0.0), "removes nothing"),
+        (get("aent", removed_fraction=0.0), "removes nothing"),
         (get("clip-cov", base=get("entropy-bonus", coefficient=0.0)), "does nothing"),
         (update_rules.combine(get("grpo"), get("kl-cov")), "no gradient"),
     ):
@@ -278,3 +278,82 @@ def test_every_target_leaves_a_prompts_weight_alone():
     for bad in (lambda: Nucleus(top_p=0.0), lambda: ShorterResponses(per_token=np.nan)):
         with pytest.raises(ValueError, match=r"top_p|per_token"):
             bad()
+
+
+def test_a_second_batch_is_for_the_part_of_a_sum_that_asked_for_it():
+    """combine(aepo, clip-higher) must not put group advantages on tempered rows (ablation 3)."""
+    get = update_rules.get
+    batch = random_batch(60)
+    for other in (get("clip-higher"), get("entropy-bonus"), get("reinforce")):
+        both = update_rules.combine(get("aepo"), other)
+        alone = get("aepo").scores(batch)
+        added = other.scores(batch.replace(mask=batch.is_ordinary))
+        np.testing.assert_allclose(both.scores(batch), alone + added, rtol=1e-12)
+
+
+def test_a_penalized_reward_leaves_the_second_batch_to_its_answers():
+    batch = random_batch(61)
+    rule = update_rules.get("reference-kl", base="aepo", estimator="k1", placement="reward")
+    plain = update_rules.get("aepo").scores(batch)
+    np.testing.assert_allclose(rule.scores(batch)[12:], plain[12:], rtol=1e-12)
+    assert np.abs(rule.scores(batch)[:12] - plain[:12]).max() > 1e-4
+
+
+def test_the_code_halves_the_rows_it_found_when_it_lowers_entropy():
+    """Eight right answers and room for twelve: four are kept, not six."""
+    batch = random_batch(62)
+    second = np.array([1, 1, 1, 0] * 2 + [1, 0, 0, 1.0])
+    reward = np.concatenate([batch.reward[:12, 0], second])[:, None] * np.ones((24, 5))
+    cold = np.where(batch.tempered, 0.8, 1.0)
+    batch = batch.replace(reward=reward, sampling_temperature=cold, log_prob=batch.old_log_prob)
+    base = update_rules.get("grpo", normalization="token-mean")
+    rule = update_rules.get("aepo", form="code", replaced_rows=12, base=base)
+    assert (rule.scores(batch)[12:] > 0).any(axis=1).sum() == 4
+
+
+def test_clips_and_lengths_reach_through_modifiers():
+    get = update_rules.get
+    inner = get("clip-higher", normalization="dr-grpo", max_length=7)
+    outer = get("aepo", base=get("clip-cov", base=get("entropy-advantage", base=inner)))
+    assert outer.base.clip_bounds == (0.2, 0.28)
+    assert outer.length_normalization == ("dr-grpo", 7)
+    assert get("aepo", base="gspo").base.clip_bounds == (0.2, 0.2)
+    batch = on_policy(63)
+    batch = batch.replace(log_prob=batch.old_log_prob + 0.1)
+    rule = get("kl-cov", ratio=1.0, penalty="k2", base=get("grpo", clip_high=9, clip_low=9))
+    factor = batch.mask.sum() / (12 * batch.mask.sum(-1, keepdims=True))
+    expected = rule.base.scores(batch) - 0.1 * factor * batch.mask
+    np.testing.assert_allclose(rule.scores(batch), expected, rtol=1e-10)
+
+
+def test_groups_without_signal_stay_without_in_reinforce_plus_plus():
+    """Rewards of 0.1 whose mean rounds: no group has a signal, and none may be made of rounding."""
+    batch = random_batch(64, second_batch=False)
+    reward = np.repeat([0.1, 1.0, 0.3], 4)[:, None] * np.ones((12, 5))
+    found = advantages.group_centered_batch_normalized(batch.replace(reward=reward), batch.mask)
+    assert (found == 0).all()
+    assert (advantages.group_centered(batch.replace(reward=reward), batch.mask) == 0).all()
+
+
+def test_no_prompt_vanishes_under_a_steep_target():
+    """Lengths of another prompt do not enter: 50 nats apart, in float32's reach of nothing."""
+    batch = random_batch(65)
+    reward = np.concatenate([batch.reward[:12, 0], np.ones(12)])[:, None] * np.ones((24, 5))
+    positive = reward * batch.tempered
+    far = np.where(batch.group == 1, -2000.0, -0.1 * batch.mask.sum(-1, keepdims=True))
+
+    class Tilted(Target):
+        def log_tilt(self, batch):
+            return far
+
+    weight = Tilted().weights(batch, batch.is_tempered, positive)[12:, 0]
+    np.testing.assert_allclose(weight.reshape(3, 4).mean(1), 1, rtol=1e-12)
+    assert not Tilted().pools_equal_rewards
+    assert not update_rules.get("aepo", towards=Tilted()).pools_equal_rewards
+
+
+def test_the_ablations_advantages_are_what_its_scores_use():
+    batch = random_batch(66)
+    ablated = update_rules.get("aepo", ablation="advantage")
+    shaped = update_rules.get("entropy-advantage", beta=0.0, base=ablated)
+    np.testing.assert_allclose(shaped.scores(batch), ablated.scores(batch), rtol=1e-12)

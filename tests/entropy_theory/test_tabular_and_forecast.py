@@ -16,7 +16,7 @@ ACTIVE = {
     "entropy-bonus": {"coefficient": 0.3}, "entropy-advantage": {},
     "reference-kl": {"coefficient": 0.2}, "clip-cov": {"ratio": 0.2, "lower": 0.05},
     "kl-cov": {"ratio": 0.2}, "aepo": {"alpha": 0.7},
-    "aent": {"coefficient": 0.3, "clamped_fraction": 0.4, "adaptive": False},
+    "aent": {"coefficient": 0.3, "removed_fraction": 0.4, "adaptive": False},
 }
 RULES = [
     update_rules.get("reinforce"),

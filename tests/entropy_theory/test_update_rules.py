@@ -16,6 +16,7 @@ from entropy_theory.targets import ShorterResponses
 from entropy_theory.token_batch import TokenBatch, concatenate
 from tests.tolerances import FLOAT64, SAME_STEP
 
+TOKEN_MEAN = update_rules.get("grpo", normalization="token-mean")
 VARIANTS = [
     ("reinforce", {}),
     ("reinforce", {"estimator": "leave-one-out"}),
@@ -26,7 +27,7 @@ VARIANTS = [
     ("aepo", {"alpha": 0.3, "normalize": "positives"}),
     ("aepo", {"ablation": "advantage"}),
     ("aepo", {"ablation": "untempered", "base": "grpo"}),
-    ("aepo", {"form": "code", "replaced_rows": 4}),
+    ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}),
     ("aepo", {"towards": ShorterResponses(per_token=0.7), "control": "proportional"}),
     ("entropy-bonus", {"coefficient": 0.2}),
     ("grpo", {"estimator": "leave-one-out", "dual_clip": 1.2}),
@@ -44,7 +45,7 @@ VARIANTS = [
     ("kl-cov", {"ratio": 0.1}),
     ("kl-cov", {"ratio": 0.2, "penalty": "k3", "base": "entropy-advantage"}),
     ("aent", {}),
-    ("aent", {"adaptive": False, "base": "clip-higher", "clamped_fraction": 0.2}),
+    ("aent", {"adaptive": False, "base": "clip-higher", "removed_fraction": 0.2}),
 ]
 
 
@@ -343,6 +344,11 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
         ("aepo", {"form": "cod"}, "unknown form"),
         ("aepo", {"form": "code", "ablation": "advantage"}, "belongs to form"),
         ("aepo", {"replaced_rows": 1}, "replaced_rows"),
+        ("aepo", {"form": "code"}, "averages over tokens"),
+        ("aepo", {"towards": "shorter"}, "must be a target"),
+        ("aepo", {"positive_reward": math.nan}, "positive_reward"),
+        ("clip-cov", {"base": update_rules.get("clip-cov")}, "modifies itself"),
+        ("aepo", {"base": update_rules.get("aent", base="aepo")}, "modifies itself"),
         ("aepo", {"base": "gropo"}, "did you mean grpo"),
         ("entropy-bonus", {"coefficient": math.nan}, "coefficient"),
         ("grpo", {"dual_clip": 1.0}, "dual_clip"),
@@ -359,7 +365,7 @@ def test_exact_steps_of_a_symmetric_reward_are_policy_gradients():
         ("clip-cov", {"cov_log_prob": "new"}, "unknown cov_log_prob"),
         ("kl-cov", {"penalty": "k1"}, "unknown penalty"),
         ("kl-cov", {"coefficient": math.inf}, "coefficient must be finite"),
-        ("aent", {"clamped_fraction": 1.0}, "clamped_fraction"),
+        ("aent", {"removed_fraction": 1.0}, "removed_fraction"),
         ("aent", {"entropy_low": 0.5}, "above entropy_high"),
         ("aent", {"coefficient_low": 0.1}, "above coefficient_high"),
         ("entropy-bonus", {"target": 0.3, "coefficient_step": -1}, "coefficient_step"),
@@ -388,6 +394,11 @@ def test_bad_batches_are_named():
         dataclasses.replace(batch, old_log_prob=None)
     with pytest.raises(ValueError, match="'mask' must be boolean"):
         batch.replace(mask=batch.mask.astype(int))
+    with pytest.raises(ValueError, match="column 'advantage'"):
+        grpo.prepare(batch.replace(advantage=batch.reward * np.nan))
+    with pytest.raises(ValueError, match="brings its own 'advantage'"):
+        update_rules.get("reference-kl", estimator="k1", placement="reward").prepare(
+            batch.replace(advantage=batch.reward))
     with pytest.raises(ValueError, match="at least two sequences"):
         lonely = batch.replace(group=np.arange(12)[:, None] * np.ones((12, 5), dtype=int))
         update_rules.get("reinforce", estimator="leave-one-out").prepare(lonely)

@@ -16,8 +16,8 @@ IDENTITY = 1e-10
 @pytest.mark.parametrize(
     ("name", "options"),
     [("grpo", {}), ("reinforce", {}), ("entropy-bonus", {"coefficient": 0.5}), ("aepo", {}),
-     ("aent", {"coefficient": 0.5, "adaptive": False, "clamped_fraction": 0.4}),
-     ("aent", {"coefficient": 0.5, "adaptive": False, "clamped_fraction": 0.4,
+     ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4}),
+     ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4,
                "base": "entropy-bonus"}),
      ("clip-cov", {"ratio": 0.2, "lower": 0.0})],
 )

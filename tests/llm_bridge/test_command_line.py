@@ -234,8 +234,8 @@ def test_rule_options():
         ("kl-cov", ("at_least_one=True", "penalty=k3"), {"at_least_one": True, "penalty": "k3"}),
         ("entropy-bonus", ("target=0.6",), {"target": 0.6}),
         ("entropy-bonus", ("target=None",), {"target": None}),
-        ("aent", ("adaptive=false", "clamped_fraction=0.5"),
-         {"adaptive": False, "clamped_fraction": 0.5}),
+        ("aent", ("adaptive=false", "removed_fraction=0.5"),
+         {"adaptive": False, "removed_fraction": 0.5}),
         # The base that the rule comes with, and only what is said of it changed.
         ("kl-cov", ("base.clip_high=3",),
          {"base": update_rules.get("grpo", clip_low=math.inf, clip_high=3,

@@ -28,8 +28,8 @@ VARIANTS = [
     ("reference-kl", {"estimator": "k3", "coefficient": 0.1, "base": "reinforce"}),
     ("reference-kl", {"estimator": "k1", "placement": "reward", "coefficient": 0.1}),
     ("entropy-bonus", {"target": 1.0, "base": "gspo"}),
-    ("aent", {"adaptive": False, "coefficient": 0.3, "clamped_fraction": 0.4}),
-    ("aent", {"adaptive": False, "coefficient": 0.3, "clamped_fraction": 0.0}),
+    ("aent", {"adaptive": False, "coefficient": 0.3, "removed_fraction": 0.4}),
+    ("aent", {"adaptive": False, "coefficient": 0.3, "removed_fraction": 0.0}),
     ("aepo", {"base": update_rules.get("aent", base="clip-higher")}),
 ]
 CASES = [(name, {}) for name in update_rules.RULES] + VARIANTS + [("aepo", v) for v in AEPO_VARIANTS]
@@ -305,13 +305,13 @@ def test_clamped_entropy_adds_to_the_other_gradients():
 
 def test_what_a_rule_needs_is_found_inside_other_rules():
     """A clamped entropy or a reference policy may hide in a base or in a sum."""
-    aent = update_rules.get("aent", clamped_fraction=0.4)
+    aent = update_rules.get("aent", removed_fraction=0.4)
     kl = update_rules.get("reference-kl", base=aent)
     for rule in (kl, update_rules.get("clip-cov", base=kl), update_rules.get("aepo", base=kl),
                  update_rules.combine(update_rules.get("grpo"), kl)):
         assert "reference_log_prob" in rule.required_columns
         assert loss.clamped_fraction(rule) == 0.4
-    assert loss.clamped_fraction(update_rules.get("aent", clamped_fraction=0.0)) == 0
+    assert loss.clamped_fraction(update_rules.get("aent", removed_fraction=0.0)) == 0
     plain = update_rules.get("entropy-bonus")
     assert loss.clamped_fraction(plain) is None
     assert "reference_log_prob" not in plain.required_columns

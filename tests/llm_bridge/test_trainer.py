@@ -31,7 +31,7 @@ RULES = [*ON_POLICY, ("aepo", {"alpha": 2.0, "normalize": "positives"}),
          ("aepo", {"form": "code", "replaced_rows": 4}), ("aepo", {"control": "proportional"}),
          ("entropy-bonus", {"target": 9.0, "coefficient": 0.1, "coefficient_step": 0.2}),
          ("aent", {"warm_up_steps": 0, "coefficient": 0.1, "coefficient_high": 9.0,
-                   "coefficient_step": 0.5, "clamped_fraction": 0.4}),
+                   "coefficient_step": 0.5, "removed_fraction": 0.4}),
          ("aepo", {"base": update_rules.get("entropy-bonus", target=9.0, coefficient=0.1)})]
 OFF_POLICY = [*TRAINED, ("clip-cov", {**SMALL["clip-cov"], "cov_log_prob": "current"}),
               ("kl-cov", {**SMALL["kl-cov"], "cov_log_prob": "current", "coefficient": 0.5}),
@@ -284,7 +284,7 @@ def test_an_adapter_s_reference_is_the_model_without_it(tmp_path):
         ("kl-cov", SMALL["kl-cov"], "several optimizer steps on each batch"),
         ("clip-cov", {"ratio": 1e-3}, "raise ratio above"),
         ("entropy-bonus", {"coefficient": 0.0}, "raise it"),
-        ("aent", {"clamped_fraction": 0.0}, "removes nothing"),
+        ("aent", {"removed_fraction": 0.0}, "removes nothing"),
     ],
 )
 def test_a_rule_that_would_do_nothing_says_so_once(tmp_path, name, options, message):
@@ -306,7 +306,7 @@ def test_the_coefficient_is_steered_by_what_the_rule_names(tmp_path):
     """AEnt reads its clamped entropy over all rows, once a generation, and the log shows both."""
     records = []
     rule = update_rules.get("aent", warm_up_steps=0, coefficient=0.1, coefficient_high=9.0,
-                            coefficient_step=0.5, clamped_fraction=0.4)
+                            coefficient_step=0.5, removed_fraction=0.4)
     made = tabular_trainer(tmp_path, rule, micro_batches=2, steps=2, num_iterations=2,
                            on_step=records.append)
     logits = made.model.table.weight.detach().numpy().copy()

@@ -18,7 +18,7 @@ from tests.llm_bridge.language_models import (
 
 AEPO = ("aepo", {"alpha": 2.0, "normalize": "positives"})
 STEERED = {"name": "aent", "warm_up_steps": 0, "coefficient": 0.1, "coefficient_step": 0.01,
-           "coefficient_high": 9.0, "clamped_fraction": 0.4}
+           "coefficient_high": 9.0, "removed_fraction": 0.4}
 OFF_POLICY = {
     "clip-cov": {"ratio": 0.2, "lower": 0.05},
     "kl-cov": {"ratio": 0.2, "cov_log_prob": "current", "base": "aent"},

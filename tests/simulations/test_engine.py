@@ -417,7 +417,7 @@ def test_a_reference_kl_keeps_the_policy_near_its_start(steps_per_batch):
 def test_aents_coefficient_is_in_the_loop():
     options = {"adaptive": True, "warm_up_steps": 0, "coefficient": 0.02, "entropy_low": 0.5,
                "entropy_high": 0.6, "coefficient_low": 0.0, "coefficient_high": 1.0,
-               "coefficient_step": 0.05, "clamped_fraction": 0.34}
+               "coefficient_step": 0.05, "removed_fraction": 0.34}
     adaptive = one_run(get("aent", **options), steps=2000)
     constant = one_run(get("aent", **{**options, "adaptive": False}), steps=2000)
     assert constant.tail_entropy.max() < 0.3
