@@ -95,6 +95,13 @@ class StepProgress:
             print(f"{self._title}: step {step}/{self._steps}  {values}", file=sys.stderr, flush=True)
 
 
+ALWAYS = (
+    "reward", "entropy", "entropy_token_mean", "forecast_entropy_change", "distinct_answers",
+    "tempered_positive_share", "groups_without_signal", "clipped_fraction", "mean_length",
+)
+"""What every record has; None where a step has no row to measure it on."""
+
+
 def step_metrics(
     batch: TokenBatch, rule: UpdateRule, learning_rate: float
 ) -> dict[str, float | None]:
@@ -110,6 +117,9 @@ def step_metrics(
     entropy: Any = batch.entropy
     groups: Any = batch.group
     rows = batch.is_ordinary
+    if not bool(rows.any()):
+        # A small step of a generation may hold rows of the second batch only.
+        return dict.fromkeys(ALWAYS) | {k: float(v) for k, v in rule.metrics(batch).items()}
     weight = sequence_weight(batch, rows)
     tokens = masked_sum(torch.ones_like(entropy), rows)
     change = None

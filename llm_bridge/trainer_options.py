@@ -46,7 +46,8 @@ def check_config(args: Any) -> None:
         "repetition_penalty": (1.0,), "disable_dropout": (True,), "beta": (0.0,),
         "entropy_coef": (0.0,), "use_adaptive_entropy": (False,), "top_entropy_quantile": (1.0,),
         "off_policy_mask_threshold": (None,), "delta": (None,),
-        "importance_sampling_level": ("token",),
+        "importance_sampling_level": ("token",), "epsilon": (0.2,), "epsilon_high": (None,),
+        "loss_type": ("grpo", "dapo"), "scale_rewards": ("group", True),
     }
     for name, allowed in neutral.items():
         value = getattr(args, name)
@@ -62,10 +63,13 @@ def check_config(args: Any) -> None:
             f"({accumulated}): a rule must see all rows of an optimizer step at once"
         )
     reused = splits // accumulated * args.num_iterations
-    if args.save_strategy == "steps" and int(args.save_steps) % reused:
+    if reused == 1 or args.save_strategy == "no":
+        return
+    if args.save_strategy != "steps" or args.save_steps < 1 or args.save_steps % reused:
         raise ValueError(
-            f"save_steps ({args.save_steps}) must be a multiple of the {reused} optimizer steps "
-            "that share one generation: a run resumed between them would not continue exactly"
+            f"save_steps ({args.save_steps}, save_strategy {str(args.save_strategy)!r}) must be a "
+            f"multiple of the {reused} optimizer steps that share one generation: a run resumed "
+            "between them would not continue exactly"
         )
 
 
@@ -100,7 +104,8 @@ def check_plain_sampling(trainer: Any) -> None:
         config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
         options = {}
     plain = {
-        "do_sample": (True,), "top_k": (0, None), "top_p": (1.0, None), "min_p": (0.0, None),
+        "do_sample": (True,), "temperature": (1.0, None), "top_k": (0, None),
+        "top_p": (1.0, None), "min_p": (0.0, None),
         "typical_p": (1.0, None), "epsilon_cutoff": (0.0, None), "eta_cutoff": (0.0, None),
         "top_h": (None,), "repetition_penalty": (1.0, None), "no_repeat_ngram_size": (0, None),
         "encoder_repetition_penalty": (1.0, None), "num_beams": (1, None), "bad_words_ids": (None,),

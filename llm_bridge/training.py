@@ -122,6 +122,11 @@ def train(config: TrainConfig) -> dict[str, Any]:
         ValueError: an unknown name or a bad value, or an output folder with another run in it.
         OSError: the output folder cannot be written.
     """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError(
+            "this command trains in one process, and was started in several: write a script around "
+            "llm_bridge.trainer.EntropyTrainer and launch that (llm_bridge/accelerate_configs)"
+        )
     config = _resolved(config)
     rule = update_rules.get(config.rule, **parse_options(config.rule, config.rule_options))
     assert config.output is not None

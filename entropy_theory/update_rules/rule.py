@@ -165,7 +165,10 @@ def check_share(name: str, value: float) -> None:
 def _check_values(batch: TokenBatch, names: tuple[str, ...]) -> None:
     xp = namespace(batch.log_prob)
     if not bool(xp.all(xp.any(batch.mask, axis=(-2, -1)))):
-        raise ValueError("the mask is False everywhere: the batch has no response token")
+        raise ValueError(
+            "the mask is False everywhere: the batch has no response token (were all rewards missing, "
+            "or all responses cut off and masked?)"
+        )
     # A sum is finite only if its terms are: one look at the usual batch, where all is well.
     total = batch.log_prob + batch.old_log_prob + batch.reward + batch.weight
     if batch.advantage is not None:

@@ -396,3 +396,12 @@ def test_a_folder_with_other_checkpoints_is_left_alone(config):
     with pytest.raises(ValueError, match="checkpoints of something else"):
         training.train(config)
     assert mine.read_text() == "weights"
+
+
+def test_several_processes_are_refused_before_they_overwrite_each_other(tmp_path, monkeypatch):
+    from llm_bridge.training import TrainConfig, train
+
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="EntropyTrainer"):
+        train(TrainConfig(output=tmp_path / "run"))
+    assert not (tmp_path / "run").exists()

@@ -21,6 +21,7 @@ from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer
 from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.tolerances import FLOAT64, SAME_STEP
 
+TOKEN_MEAN = update_rules.get("grpo", normalization="token-mean")
 SMALL = {"clip-cov": {"ratio": 0.2, "lower": 0.05}, "kl-cov": {"ratio": 0.2},
          "gspo": {"clip_low": 0.1, "clip_high": 0.1}}
 """Options with which a rule acts on 24 tokens, and at a second large step on them."""
@@ -28,7 +29,7 @@ TRAINED = [(name, SMALL.get(name, {})) for name in update_rules.RULES if name !=
 ON_POLICY = [(name, options) for name, options in TRAINED if name != "kl-cov"]
 RULES = [*ON_POLICY, ("aepo", {"alpha": 2.0, "normalize": "positives"}),
          ("aepo", {"ablation": "untempered"}), ("aepo", {"ablation": "advantage"}),
-         ("aepo", {"form": "code", "replaced_rows": 4}), ("aepo", {"control": "proportional"}),
+         ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}), ("aepo", {"control": "proportional"}),
          ("entropy-bonus", {"target": 9.0, "coefficient": 0.1, "coefficient_step": 0.2}),
          ("aent", {"warm_up_steps": 0, "coefficient": 0.1, "coefficient_high": 9.0,
                    "coefficient_step": 0.5, "removed_fraction": 0.4}),
@@ -470,11 +471,34 @@ def test_record_of_a_step(tmp_path):
     ("option", "value"),
     [("temperature", 0.7), ("top_k", 50), ("top_p", 0.9), ("repetition_penalty", 1.1),
      ("beta", 0.04), ("entropy_coef", 0.01), ("disable_dropout", False), ("delta", 1.5),
-     ("importance_sampling_level", "sequence")],
+     ("importance_sampling_level", "sequence"), ("epsilon", 0.01), ("loss_type", "dr_grpo"),
+     ("scale_rewards", "none"), ("generation_kwargs", {"temperature": 0.3})],
 )
 def test_options_behind_the_rules_back_are_refused(tmp_path, option, value):
-    with pytest.raises(ValueError, match=option):
+    named = "temperature" if option == "generation_kwargs" else option
+    with pytest.raises(ValueError, match=named):
         tabular_trainer(tmp_path, update_rules.get("grpo"), **{option: value})
+
+
+def test_a_step_without_ordinary_rows_is_recorded_without_their_means(tmp_path):
+    """Small steps of a generation may hold rows of AEPO's second batch only."""
+    records = []
+    made = tabular_trainer(tmp_path, update_rules.get("aepo"), on_step=records.append, steps=24,
+                           micro_batches=12, gradient_accumulation_steps=1,
+                           steps_per_generation=12)
+    made.train()
+    assert len(records) == 24
+    missing = [r for r in records if r["reward"] is None]
+    assert missing
+    assert all(np.isfinite(r["entropy"]) for r in records if r["reward"] is not None)
+
+
+@pytest.mark.parametrize(("strategy", "every"), [("steps", 0.375), ("steps", 3), ("epoch", 2)])
+def test_a_checkpoint_between_the_steps_of_a_generation_is_refused(strategy, every):
+    options = trainer.grpo_config("unused", use_cpu=True, save_strategy=strategy, save_steps=every,
+                                  num_iterations=2, max_steps=8)
+    with pytest.raises(ValueError, match="save_steps"):
+        trainer.check_config(options)
 
 
 @pytest.mark.parametrize(
