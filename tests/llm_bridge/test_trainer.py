@@ -29,7 +29,8 @@ TRAINED = [(name, SMALL.get(name, {})) for name in update_rules.RULES if name !=
 ON_POLICY = [(name, options) for name, options in TRAINED if name != "kl-cov"]
 RULES = [*ON_POLICY, ("aepo", {"alpha": 2.0, "normalize": "positives"}),
          ("aepo", {"ablation": "untempered"}), ("aepo", {"ablation": "advantage"}),
-         ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}), ("aepo", {"control": "proportional"}),
+         ("aepo", {"form": "code", "replaced_rows": 4, "base": TOKEN_MEAN}),
+         ("aepo", {"control": "proportional"}),
          ("entropy-bonus", {"target": 9.0, "coefficient": 0.1, "coefficient_step": 0.2}),
          ("aent", {"warm_up_steps": 0, "coefficient": 0.1, "coefficient_high": 9.0,
                    "coefficient_step": 0.5, "removed_fraction": 0.4}),
