@@ -7,6 +7,7 @@ entropy where ``reads`` says so. It holds whatever state a checkpoint must resto
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from entropy_theory.policy import Array, check_temperature, namespace
 
 
 @dataclass(kw_only=True, slots=True)
-class Controller:
+class Controller(ABC):
     """What all controllers share: a state that a checkpoint stores and restores."""
 
     state: ClassVar[tuple[str, ...]]
@@ -24,6 +25,7 @@ class Controller:
     reads: ClassVar[str] = "entropy"
     """The TokenBatch column whose mean is observed."""
 
+    @abstractmethod
     def observe(self, entropy: Array) -> Array:
         """The next setting, given the mean entropy of the current policy.
 
@@ -33,7 +35,6 @@ class Controller:
         Raises:
             ValueError: NaN entropy.
         """
-        raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint stores, JSON-like."""

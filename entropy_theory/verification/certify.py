@@ -17,6 +17,8 @@ from entropy_theory.verification.arithmetic import UndecidedComparisonError
 from entropy_theory.verification.claim import Outcome, Relation, Statement, Step
 from entropy_theory.verification.instances import Instance, as_balls
 
+Status = Literal["violated", "holds", "outside", "undecided"]
+
 FIRST_BITS = 64
 CEILING = 4096
 """Bits beyond which a sign is reported undecided (an exact zero never becomes decided)."""
@@ -33,7 +35,7 @@ class Certificate:
         met: the hypotheses are proved to hold.
     """
 
-    status: Literal["violated", "holds", "outside", "undecided"]
+    status: Status
     interval: str
     bits: int
     met: bool = False
@@ -100,6 +102,7 @@ def check_instance(
         ValueError: the margin is NaN.
     """
     bits, interval, met = FIRST_BITS, "", False
+    status: Status
     while bits <= ceiling:
         with precision(bits):
             try:
@@ -107,9 +110,7 @@ def check_instance(
             except UndecidedComparisonError:
                 status, met = "undecided", False
         if status != "undecided":
-            return Certificate(
-                status=status, interval=interval, bits=bits, met=met  # type: ignore[arg-type]
-            )
+            return Certificate(status=status, interval=interval, bits=bits, met=met)
         bits *= 2
     return Certificate(status="undecided", interval=interval, bits=bits // 2, met=met)
 
@@ -131,7 +132,7 @@ def may_be_equality(statement: Statement, certificate: Certificate) -> bool:
     return statement.relation == ">" and certificate.met and certificate.status == "undecided"
 
 
-def _status(statement: Statement, instance: Instance) -> tuple[str, str, bool]:
+def _status(statement: Statement, instance: Instance) -> tuple[Status, str, bool]:
     batch = as_balls(instance)
     hypotheses = [holds(condition.value(batch), condition.relation)
                   for condition in statement.conditions]

@@ -237,6 +237,20 @@ def softmax_rule() -> Step:
     )
 
 
+def entropy_slope_residual() -> Expression:
+    """Along dz/dt = x: dH/dt + Cov(log pi, x), zero for every n."""
+    m = Moments("L x")
+    log_p, x = m["L"], m["x"]
+    return m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)}) + m.covariance(log_p, x)
+
+
+def entropy_slope(
+    name: str = "entropy slope", statement: str = "along dz/dt = x: dH/dt = -Cov(log pi, x)"
+) -> Step:
+    """The step from the softmax rule to the gradient of entropy (AEPO, Eq. 6; Cui et al., Lemma 1)."""
+    return identity(name, statement, entropy_slope_residual, uses=("softmax rule",))
+
+
 def _sum(terms: Iterable[Any]) -> Any:
     result: Any = 0
     for term in terms:

@@ -93,6 +93,11 @@ def _optimum() -> Any:
     return sympy.together((1 - value) - (k - m) / (m * e + k - m))
 
 
+OPTIMUM = symbolic.identity(
+    "regularized optimum",
+    "1 - E[r] under softmax(r/lambda) is (k - m)/(m e^{1/lambda} + k - m)",
+    _optimum,
+)
 MONOTONE = smt.lemma(
     "bias falls with density",
     "B = (1 - rho)/(rho E + 1 - rho), rho = m/k, E = e^{1/lambda}: B1 <= B2 exactly when "
@@ -119,9 +124,7 @@ _repaired = Statement(
     margin=lambda i: _less_biased(i) * _denser(i),
     conditions=(_no_tie,),
     proof=(
-        symbolic.identity("regularized optimum",
-                          "1 - E[r] under softmax(r/lambda) is (k - m)/(m e^{1/lambda} + k - m)",
-                          _optimum),
+        OPTIMUM,
         MONOTONE,
         smt.lemma(
             "assembly",

@@ -62,11 +62,6 @@ def draws_apart(moves: Step) -> tuple[Step, ...]:
     The last step is called "collapse to the ties".
     """
 
-    def slope() -> Any:
-        m = symbolic.Moments("L x")
-        log_q, x = m["L"], m["x"]
-        return m.derivative(-m.expect(log_q), x, {log_q: x - m.expect(x)}) + m.covariance(log_q, x)
-
     apart = smt.lemma(
         "right answers draw apart", "(z_i - z_j)(dz_i - dz_j) >= 0 for all right i, j",
         "x y zi zj pi pj ti tj",
@@ -80,8 +75,8 @@ def draws_apart(moves: Step) -> tuple[Step, ...]:
         symbolic.softmax_rule(),
         moves,
         apart,
-        symbolic.identity("conditional entropy slope", "along dz: dH(q)/ds = -Cov_q(log q, dz)", slope,
-                          uses=("softmax rule",)),
+        symbolic.entropy_slope("conditional entropy slope",
+                               "along dz: dH(q)/ds = -Cov_q(log q, dz)"),
         covariance_as_pairs(),
         smt.lemma(
             "pairs on the way",

@@ -37,13 +37,6 @@ def _residuals(i: Any) -> Any:
     return np.stack([by_action - with_log, with_log - with_logits], axis=-1)
 
 
-def _entropy_slope() -> Any:
-    m = symbolic.Moments("L x")
-    log_p, x = m["L"], m["x"]
-    slope = m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)})
-    return slope + m.covariance(log_p, x)
-
-
 def _log_probability_or_logit() -> Any:
     import sympy
 
@@ -64,10 +57,6 @@ def _written_out(s: symbolic.ExplicitSoftmax) -> Any:
     yield s.mean(s.x) - s.along_direction(s.mean(s.z)) + s.covariance(s.z, s.x)
 
 
-_slope = symbolic.identity(
-    "entropy slope", "along dz/dt = x: dH/dt = -Cov(log pi, x)", _entropy_slope,
-    uses=("softmax rule",),
-)
 _by_action_step = symbolic.identity(
     "sum by action", "sum_a x_a pi_a (log pi_a - E log pi) = Cov(x, log pi)", _by_action
 )
@@ -83,7 +72,7 @@ _statement = Statement(
     relation="==",
     proof=(
         symbolic.softmax_rule(),
-        _slope,
+        symbolic.entropy_slope(),
         _by_action_step,
         _logits_step,
         symbolic.explicit("entropy slope, written out", "the same for each n", _written_out),
@@ -111,7 +100,8 @@ equation_6 = Claim(
     instances=bandit_instances(correct=False, step=True),
     printed_proof=(
         PrintedStep(as_printed=symbolic.identity(
-            "printed: gradient of H", "grad H = -E[grad log pi log pi]", _entropy_slope)),
+            "printed: gradient of H", "grad H = -E[grad log pi log pi]",
+            symbolic.entropy_slope_residual)),
         PrintedStep(as_printed=symbolic.identity(
             "printed: as a covariance", "the sum over actions is Cov(dz, log pi)", _by_action)),
         PrintedStep(as_printed=symbolic.identity(

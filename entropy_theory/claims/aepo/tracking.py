@@ -90,11 +90,6 @@ def _repaired_margin(i: Any) -> Any:
 
 
 def _proof() -> tuple[Step, ...]:
-    def slope() -> Any:
-        m = symbolic.Moments("L x")
-        log_p, x = m["L"], m["x"]
-        return m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)}) + m.covariance(log_p, x)
-
     def any_center() -> Any:
         import sympy
 
@@ -110,8 +105,7 @@ def _proof() -> tuple[Step, ...]:
     _, towards = law = towards_target()
     return (
         symbolic.softmax_rule(),
-        symbolic.identity("entropy slope", "along dz: dH/ds = -Cov(log pi, dz)", slope,
-                          uses=("softmax rule",)),
+        symbolic.entropy_slope(statement="along dz: dH/ds = -Cov(log pi, dz)"),
         symbolic.identity("any center", "Cov(log pi, dz) = E[(log pi + H)(dz - c)] for every c",
                           any_center),
         symbolic.identity("mean distance", "E[H - log pi] = 2 H", twice),

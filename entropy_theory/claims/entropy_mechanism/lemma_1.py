@@ -141,12 +141,6 @@ def _frozen_states() -> Any:
     return _left_out(m, m["x"])
 
 
-def _state_slope() -> Any:
-    m = symbolic.Moments("L x")
-    log_p, x = m["L"], m["x"]
-    return m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)}) + m.covariance(log_p, x)
-
-
 def _dropped_along_to_go() -> Any:
     # The step x = W at one state, 0 elsewhere: what is left out is Var(W).
     m = symbolic.Moments("L W x D")
@@ -217,7 +211,7 @@ lemma_1_visitation = Claim(
             "dH(pi) = E_s[dH(pi|s)], one level: what is left over is the change of visited states",
             _frozen_states)),
         PrintedStep(as_printed=symbolic.identity(
-            "printed: one state", "dH(pi|s) = -Cov_s(log pi, dz)", _state_slope)),
+            "printed: one state", "dH(pi|s) = -Cov_s(log pi, dz)", symbolic.entropy_slope_residual)),
     ),
     mutants=(
         Mutant(name="entropy-to-go with the wrong sign",

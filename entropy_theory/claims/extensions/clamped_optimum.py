@@ -19,8 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.aent.clamping_reduces_bias import MONOTONE, REMOVED, bias, kept_tokens
-from entropy_theory.claims.aent.clamping_reduces_bias import clamping_reduces_bias as printed
+from entropy_theory.claims.aent.clamping_reduces_bias import (
+    MONOTONE,
+    OPTIMUM,
+    REMOVED,
+    bias,
+    kept_tokens,
+)
 from entropy_theory.claims.aent.lemma_5 import soft_optimum
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT
 from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, smt
@@ -85,7 +90,7 @@ def proof() -> tuple[Step, ...]:
             lambda v: v.reward + v.lam * v.entropy <= v.lam * v.logZ,
             uses=("trade places", "soft optimum of a state", "divergence"),
         ),
-        printed.repair.proof[0],  # type: ignore[union-attr]
+        OPTIMUM,
         MONOTONE,
         smt.lemma(
             "assembly", "min(m, k)/k >= m/n for k <= n, so B(k, m*) <= B(n, m)",

@@ -135,7 +135,7 @@ def _limits(sign: smt.Lemma, gap: smt.Lemma) -> tuple[smt.Lemma, ...]:
 
 def _proof() -> tuple[Step, ...]:
     rate, gap = sign_of_rate(), top_gap_law()
-    return (*rate, *gap, *order_is_kept(), *_limits(rate[-1], gap[-1]))  # type: ignore[arg-type]
+    return (*rate, *gap, *order_is_kept(), *_limits(rate[-1], gap[-1]))
 
 
 def _to_the_ends() -> tuple[bool, str]:

@@ -83,12 +83,6 @@ def _second() -> Any:
     return change + m.expect((w - 1) * log_q) - m.expect(log_p - log_q)
 
 
-def _slope() -> Any:
-    m = symbolic.Moments("L d")
-    log_p, d = m["L"], m["d"]
-    return m.derivative(-m.expect(log_p), d, {log_p: d - m.expect(d)}) + m.covariance(log_p, d)
-
-
 def _divergence_slope() -> Any:
     """KL(pi_t || pi) = t E_t[d] - psi(t) with psi' = E_t[d]."""
     import sympy
@@ -138,8 +132,7 @@ def proof() -> tuple[Step, ...]:
             "E2", "H(pi') - H(pi) = -sum (pi' - pi) log pi' + KL(pi || pi')", _second,
             axioms=(REWEIGHTING,)),
         symbolic.softmax_rule(),
-        symbolic.identity("entropy slope", "d/dt H(pi_t) = -Cov_{pi_t}(log pi_t, d)", _slope,
-                          uses=("softmax rule",)),
+        symbolic.entropy_slope(statement="d/dt H(pi_t) = -Cov_{pi_t}(log pi_t, d)"),
         symbolic.identity("divergence slope", "d/dt KL(pi_t || pi) = t Var_{pi_t}(d)",
                           _divergence_slope, uses=("softmax rule",)),
         Step(name="integrals, enclosed",

@@ -102,14 +102,14 @@ def two_answer_entropy(gap: Array) -> Array:
     return np.log1p(weight) + gap * weight / (1 + weight)
 
 
-def sign_of_rate() -> tuple[Step, ...]:
+def sign_of_rate() -> tuple[*tuple[Step, ...], smt.Lemma]:
     """F(T) has the sign of T - 1 on the face; the last step is called "sign of the rate"."""
 
     def neutral() -> Any:
         m = symbolic.Moments("c")
         return m.expect(m["c"] - m.expect(m["c"]))
 
-    return (
+    before: tuple[Step, ...] = (
         *threshold_lemmas(strict=False),
         *monotone_form(),
         symbolic.identity(
@@ -131,6 +131,9 @@ def sign_of_rate() -> tuple[Step, ...]:
             lambda v: v.slope > 0,
             uses=("g does not decrease", "bottom term"), axioms=("exp is positive", SUM_OF_SIGNS),
         ),
+    )
+    return (
+        *before,
         smt.lemma(
             "sign of the rate", "F(T) > 0 for T > 1, F(T) < 0 for T < 1, F(1) = 0",
             "T F1 FT k1 kT g1 gT",
@@ -152,7 +155,7 @@ def at_rate(v: Any) -> SimpleNamespace:
     return SimpleNamespace(T=v.T, F1=v.F1, FT=v.F, k1=v.k1, kT=v.kT, g1=v.g1, gT=v.gT)
 
 
-def top_gap_law() -> tuple[Step, ...]:
+def top_gap_law() -> tuple[*tuple[Step, ...], smt.Lemma]:
     """The gap of the likeliest answer: the last step is called "top gap"."""
     side = smt.lemma(
         "top ratio", "r_1 < 1 for T > 1 and r_1 > 1 for T < 1, as the q-mean of r is 1", "q r R",

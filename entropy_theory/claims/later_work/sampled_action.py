@@ -70,17 +70,9 @@ def _mean_and_gradient() -> Any:
     return [m.expect(deviation), average.subs({m.expect(advantage): 0})]
 
 
-def _entropy_slope() -> Any:
-    m = symbolic.Moments("L x")
-    log_p, x = m["L"], m["x"]
-    slope = m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)})
-    return slope + m.covariance(log_p, x)
-
-
 ONE_ACTION = (
     symbolic.softmax_rule(),
-    symbolic.identity("entropy slope", "along dz/dt = x: dH/dt = -Cov(log pi, x)", _entropy_slope,
-                      uses=("softmax rule",)),
+    symbolic.entropy_slope(),
     symbolic.identity("one action", "Cov(log pi, e_k - pi) = S_k - Sbar", _one_action,
                       uses=("entropy slope",),
                       axioms=("S_k = E_pi[1_k (log pi + H)], Sbar = E_pi[pi (log pi + H)]",)),
