@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
+from entropy_theory.claims.aepo.tempered_reinforce import PER_LOG, SUM_OF_SIGNS, UNIT
 from entropy_theory.verification import Step, certify, smt, symbolic
 
 LOG_BOUND = "log y <= y - 1 for y > 0"
@@ -100,15 +100,16 @@ def remainder_steps() -> tuple[Step, ...]:
                 v.V >= 0, v.H >= 0, v.log_n >= v.H, v.r >= 4 * v.V, v.r <= 2 * v.N,
                 -v.Q <= (1 + v.H) * v.V, (1 + v.log_n) * v.N >= 2 * v.Q,
             ],
-            lambda v: smt.all_of((1 + v.log_n) * v.N >= 2 * v.Q, (1 + v.log_n) * v.N >= -2 * v.Q),
+            lambda v: smt.all_of(2 * (1 + PER_LOG * v.log_n) * v.N >= UNIT * v.Q,
+                                 2 * (1 + PER_LOG * v.log_n) * v.N >= -UNIT * v.Q),
             uses=("curvature from above", "curvature from below", "entropy term", "V <= r/4",
                   "r <= 2 N"),
         ),
         smt.lemma(
             "remainder", "|H(z + d) - H(z) + Cov(z, d)| <= (1/4)(1 + log n) ||d||^2",
             "error sup log_n N",
-            lambda v: [2 * v.error <= v.sup, 2 * v.sup <= (1 + v.log_n) * v.N],
-            lambda v: 4 * v.error <= (1 + v.log_n) * v.N,
+            lambda v: [2 * v.error <= v.sup, UNIT * v.sup <= 2 * (1 + PER_LOG * v.log_n) * v.N],
+            lambda v: UNIT * v.error <= (1 + PER_LOG * v.log_n) * v.N,
             uses=("entropy slope", "curvature bound"), axioms=(TAYLOR,),
         ),
     )

@@ -35,6 +35,8 @@ LEARNING_RATE = Scalar(
     name="learning_rate", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 2), 4)
 )
 
+PER_LOG, UNIT = 1, 4
+"""The remainder is at most (1 + log n)/4 ||d||^2: the margins and the proof share these integers."""
 SUM_OF_SIGNS = "a finite sum of nonnegative terms is nonnegative, and positive if one term is"
 EXP_INCREASES = "exp is increasing, so z_i <= z_j implies pi_i <= pi_j"
 MEAN_VALUE = "a differentiable function with nonnegative derivative on an interval does not decrease"
@@ -70,8 +72,8 @@ def unit_step(logits: Array, correct: Array, temperature: Array | None = None) -
 
 
 def remainder_bound(step: Array) -> Array:
-    """(1/4)(1 + log n) ||step||_2^2, with n the number of actions."""
-    return (1 + ar.log_of(step.shape[-1], like=step)) * ar.total(step * step) / 4
+    """(1/4)(1 + log n) ||step||_2^2, with n the number of actions; proved in `expansion`."""
+    return (1 + PER_LOG * ar.log_of(step.shape[-1], like=step)) * ar.total(step * step) / UNIT
 
 
 ENTROPY_FALLS = Condition(
