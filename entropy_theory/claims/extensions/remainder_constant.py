@@ -267,7 +267,8 @@ _statement = Statement(
         smt.lemma(
             "assembly", "|R| <= (1/2)(5/8 + (1/5) log n) ||d||^2, and a valid constant K is at least "
             "1/4 + (1/8) log((n - 2)/2)", "R sup log_n N K Q g M",
-            lambda v: [v.sup >= 2 * v.R, v.sup >= -2 * v.R, UNIT * v.sup <= (CONSTANT + PER_LOG * v.log_n) * v.N,
+            lambda v: [v.sup >= 2 * v.R, v.sup >= -2 * v.R,
+                       UNIT * v.sup <= (CONSTANT + PER_LOG * v.log_n) * v.N,
                        # For small steps along d, R tends to Q/2.
                        v.M > 0, (1 + v.g / 2) / 4 * v.M == -v.Q, v.K * v.M >= -v.Q],
             lambda v: smt.all_of((CONSTANT + PER_LOG * v.log_n) * v.N >= 2 * UNIT * v.R,
