@@ -88,10 +88,7 @@ def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
     if logits.ndim == 0 or logits.shape[-1] == 0:
         raise ValueError(f"logits need at least one action on the last axis, got {logits.shape}")
     check_temperature(temperature)
-    # One index for the shift and for the term left out below: among ties torch's max spreads its
-    # gradient, which would leave a wrong one at every tie (a uniform start, for one).
-    top_index = xp.argmax(logits, axis=-1, keepdims=True)
-    top = xp.take_along_axis(logits, top_index, axis=-1)
+    top_index, top = _top(logits)
     # NaN and +inf reach the maximum, and a state of -inf alone has -inf for it.
     if not bool(xp.all(xp.isfinite(top))):
         raise ValueError(
@@ -99,13 +96,41 @@ def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
             f"state; found {_first_bad_state(xp, logits, top)}: look for a diverged or fully "
             "masked policy"
         )
+    return _shift(logits, top_index, top, temperature)
+
+
+def shift_logits_unseen(logits: Array, temperature: float = 1.0) -> ShiftedLogits:
+    """`shift_logits` without its look at the values, for which a GPU would have to be waited for (and
+    which a CUDA graph cannot hold): the normalizer of a state that it refuses is NaN."""
+    top_index, top = _top(logits)
+    policy = _shift(logits, top_index, top, temperature)
+    xp = namespace(logits)
+    valid = xp.isfinite(top)
+    return policy._replace(log_normalizer=xp.where(valid, policy.log_normalizer, math.nan))
+
+
+def _top(logits: Array) -> tuple[Array, Array]:
+    """Index and value of a largest logit, [..., 1] each."""
+    xp = namespace(logits)
+    # One index for the shift and for the term that the normalizer leaves out: among ties torch's max
+    # spreads its gradient, which would leave a wrong one at every tie (a uniform start, for one).
+    top_index = xp.argmax(logits, axis=-1, keepdims=True)
+    return top_index, xp.take_along_axis(logits, top_index, axis=-1)
+
+
+def _shift(logits: Array, top_index: Array, top: Array, temperature: Array) -> ShiftedLogits:
+    xp = namespace(logits)
     shifted = logits - top
     if not (isinstance(temperature, (int, float)) and temperature == 1.0):
-        divisor = xp.asarray(temperature, dtype=logits.dtype)
-        divisor = divisor[..., None] if divisor.ndim else divisor
         # A temperature that underflows in the dtype is its smallest number.
         smallest = float(xp.finfo(logits.dtype).smallest_normal)
-        divisor = xp.where(divisor > smallest, divisor, smallest)
+        if isinstance(temperature, (int, float)):
+            # Not as an array, which would be copied to the GPU at every call.
+            divisor = max(float(temperature), smallest)
+        else:
+            divisor = xp.asarray(temperature, dtype=logits.dtype)
+            divisor = divisor[..., None] if divisor.ndim else divisor
+            divisor = xp.where(divisor > smallest, divisor, smallest)
         # An action never taken stays so at every temperature; -inf / inf would be NaN.
         never = shifted == -math.inf
         shifted = xp.where(never, shifted, xp.where(never, xp.zeros_like(shifted), shifted) / divisor)
@@ -152,7 +177,11 @@ def entropy(logits: Array, temperature: Array = 1.0) -> Array:
     Raises:
         ValueError: as `shift_logits`.
     """
-    policy = shift_logits(logits, temperature)
+    return entropy_of(shift_logits(logits, temperature))
+
+
+def entropy_of(policy: ShiftedLogits) -> Array:
+    """`entropy` of logits that are shifted already: [...], nats."""
     xp = namespace(policy.shifted)
     # 0 * -inf is NaN: mask before multiplying, so that gradients are clean too.
     depth = xp.where(policy.exponentials > 0, -policy.shifted, xp.zeros_like(policy.shifted))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from simulations import sweep as sweeps
 from simulations.cluster import dask_cluster
 from simulations.experiments import EXPERIMENTS
 from simulations.store import is_done, path_of, result
-from simulations.sweep_file import SweepFile, read_sweep
+from simulations.sweep_file import EXAMPLE, SweepFile, read_sweep
 from simulations.sweep_plan import Plan, plan
 from simulations.workers import Backend, in_this_process, local_processes
 
@@ -43,7 +44,7 @@ COMMAND --help lists its options. What was computed is kept; a killed command go
 
 examples:
   python -m simulations run aepo_figure_1
-  python -m simulations run all --profile smoke --output /tmp/simulations
+  python -m simulations run all --profile smoke --output build/smoke
   python -m simulations sweep targets.toml --workers 8
 """
 RUN = """\
@@ -54,10 +55,10 @@ those made of cells also the finished cells. Exit status 2 on an error.
 
 examples:
   python -m simulations run aepo_figure_1
-  python -m simulations run all --profile smoke --output /tmp/simulations
+  python -m simulations run all --profile smoke --output build/smoke
   python -m simulations run rules_at_equal_reward --profile full --workers 8
 """
-SWEEP = """\
+SWEEP = f"""\
 Compute a grid of runs of your own, described in a TOML file, as one Dataset with a CSV summary.
 
 Runs that were computed are kept, run by run: a killed command goes on where it was, and another value
@@ -71,21 +72,7 @@ examples:
   python -m simulations sweep targets.toml --cluster tcp://localhost:8786
 
 targets.toml:
-  n_starts = 8                      # policies started from each problem
-  seed = 0                          # of the starts and of samples
-  [problem]                         # kind = "bandit" (simulations.problems.Bandit) and its options,
-  n_actions = 20                    # or kind = "tokens" (simulations.token_problems.TokenProblem)
-  [rule]                            # an update rule and its options
-  name = "aepo"
-  base = { name = "grpo", clip_high = 0.28 }
-  [dynamics]                        # options of simulations.engine.Dynamics
-  steps = 4000
-  samples = { group_size = 8 }      # left out: exact expectation
-  [grid]                            # lists of values: every combination is computed
-  problem.n_correct = [1, 4, 8]
-  rule.target = [0.25, 0.5, 1.0]
-  dynamics.learning_rate = [0.1, 0.5]
-
+{textwrap.indent(EXAMPLE, "  ")}
 [[rule]] several times, each with a label, makes an axis of rules; [[problem]] one of problems.
 """
 

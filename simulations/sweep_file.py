@@ -1,26 +1,8 @@
 """A sweep file: TOML that says which problems, rules and dynamics a grid of runs goes over.
 
-    n_starts = 8                      # policies started from each problem
-    seed = 0                          # of the starts and of samples
-
-    [problem]                         # kind = "bandit" (simulations.problems.Bandit) and its options,
-    n_actions = 20                    # or kind = "tokens" (simulations.token_problems.TokenProblem)
-
-    [rule]                            # an update rule and its options
-    name = "aepo"
-    base = { name = "grpo", clip_high = 0.28 }
-
-    [dynamics]                        # options of simulations.engine.Dynamics
-    steps = 4000
-    samples = { group_size = 8 }      # left out: exact expectation
-
-    [grid]                            # lists of values: every combination is computed
-    problem.n_correct = [1, 4, 8]
-    rule.target = [0.25, 0.5, 1.0]
-    dynamics.learning_rate = [0.1, 0.5]
-
-``[[rule]]`` (or ``[[problem]]``) several times instead of ``[rule]`` once makes an axis of rules, each
-with a ``label`` (by default its name). "none" stands for None where an option may be None.
+``EXAMPLE`` is one. ``[[rule]]`` (or ``[[problem]]``) several times instead of ``[rule]`` once makes an
+axis of rules, each with a ``label`` (by default its name). "none" stands for None where an option may
+be None.
 """
 
 from __future__ import annotations
@@ -57,6 +39,24 @@ _NOT_OPTIONS = {Dynamics: ("rule", "targets", "target_schedule", "seed", "first_
                 Record: ("logits", "forecasts")}
 # Per-run values are what a grid is for.
 _HINTS = {Dynamics: {"learning_rate": float, "temperature": float | None}}
+
+EXAMPLE = """\
+n_starts = 8                      # policies started from each problem
+seed = 0                          # of the starts and of samples
+[problem]                         # kind = "bandit" (simulations.problems.Bandit) and its options,
+n_actions = 20                    # or kind = "tokens" (simulations.token_problems.TokenProblem)
+[rule]                            # an update rule and its options
+name = "aepo"
+base = { name = "grpo", clip_high = 0.28 }
+[dynamics]                        # options of simulations.engine.Dynamics
+steps = 4000
+samples = { group_size = 8 }      # left out: exact expectation
+[grid]                            # lists of values: every combination is computed
+problem.n_correct = [1, 4, 8]
+rule.target = [0.25, 0.5, 1.0]
+dynamics.learning_rate = [0.1, 0.5]
+"""
+"""A grid over 18 combinations, for help texts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

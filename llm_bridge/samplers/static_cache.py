@@ -17,6 +17,7 @@ import torch
 import transformers
 from transformers.cache_utils import StaticLayer
 
+from entropy_theory import policy
 from llm_bridge.samplers.batch import PromptBatch, Tokens, positions
 
 WARM_UP_STEPS = 3
@@ -54,21 +55,14 @@ def obstacle(model: Any) -> str | None:
 
 
 def statistics(logits: torch.Tensor, temperature: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
-    """`policy.log_softmax` and `policy.entropy` without their look at the values, which would wait for
-    the GPU: NaN for logits that those refuse.
+    """`policy.log_softmax` and `policy.entropy`, NaN for logits that those refuse: nothing here waits for
+    the GPU.
 
     Returns:
         [rows, actions] and [rows, 1], nats.
     """
-    top, top_index = logits.max(-1, keepdim=True)
-    shifted = (logits - top) / temperature
-    exponentials = shifted.exp()
-    rest = exponentials.scatter(1, top_index, 0.0).sum(-1, keepdim=True)
-    depth = torch.where(exponentials > 0, -shifted, 0.0)
-    log_normalizer = rest.log1p()
-    entropy = log_normalizer + (exponentials * depth).sum(-1, keepdim=True) / (1 + rest)
-    # All -inf has no maximum to shift by; where() would hide it.
-    return shifted - log_normalizer, torch.where(top.isfinite(), entropy, torch.nan)
+    rows = policy.shift_logits_unseen(logits, temperature)
+    return rows.shifted - rows.log_normalizer, policy.entropy_of(rows)[:, None]
 
 
 class _Decoder:

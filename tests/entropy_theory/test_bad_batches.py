@@ -211,6 +211,7 @@ def test_a_second_batch_without_right_answers_or_rows_is_a_step_of_the_base_rule
     plain = update_rules.get("grpo") if name == "clip-cov" else rule.base
     plain = update_rules.get(name, **without, base=plain) if name == "clip-cov" else plain
     ordinary = batch.take_sequences(slice(0, 12))
+    # Group sums in another order: a few roundings of terms of order 1.
     np.testing.assert_allclose(scores[:12], plain.scores(ordinary), rtol=1e-12)
     assert (scores[:12] != 0).any()
     assert rule.metrics(random_batch(20))["tempered_sequences"] == 12
@@ -357,6 +358,7 @@ def test_options_of_each_run_may_be_tensors():
                          ("reference-kl", "coefficient")):
         ours = update_rules.get(name, **{option: np.array([0.1, 0.3])})
         theirs = update_rules.get(name, **{option: torch.tensor([0.1, 0.3], dtype=torch.float64)})
+        # Torch sums in another order than NumPy: roundings, as in test_rules_any_array.
         np.testing.assert_allclose(theirs.scores(to_torch(two)).numpy(), ours.scores(two), rtol=1e-12)
         for key, term in ours.state_terms(two).items():
             other = theirs.state_terms(to_torch(two))[key]
