@@ -36,6 +36,8 @@ CURVES = {
     "temperature": ("Temperature of the second batch", "T"),
     "coefficient": ("Coefficient", ""),
     "mean_length": ("Length", "tokens"),
+    "best_reward": ("Best reward of a prompt's samples", "mean of the step"),
+    "covariance": ("Covariance of log-probability and advantage", "nats"),
 }
 WINDOW = 0.05
 """Curves on the page are means over this share of a run's steps."""

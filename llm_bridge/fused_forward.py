@@ -27,7 +27,7 @@ Head = Callable[[torch.nn.Linear, torch.Tensor], torch.Tensor]
 
 def statistics(
     model: Any, forward: Callable[[], torch.Tensor], token_ids: torch.Tensor, mask: torch.Tensor,
-    *, removed_fraction: float | None = None,
+    *, removed_fraction: float | None = None, first: torch.Tensor | None = None,
 ) -> TokenStatistics:
     """Statistics of the tokens, as `token_statistics.from_logits` of what ``forward`` returns.
 
@@ -37,9 +37,13 @@ def statistics(
         token_ids: integer [sequences, positions].
         mask: [sequences, positions]; where it is False nothing is computed, and all columns are 0.
         removed_fraction: of the clamped entropy; None: without it.
+        first: the head's input [sequences, 1, features] at a position before those of ``forward``,
+            from a pass of its own (`hidden_states`); None: ``forward`` has all positions.
     """
 
     def columns(module: torch.nn.Linear, hidden: torch.Tensor) -> torch.Tensor:
+        if first is not None:
+            hidden = torch.cat([first.to(hidden.dtype), hidden], dim=1)
         places = mask.reshape(-1).nonzero()[:, 0]
         packed = head.column_stack(
             hidden.reshape(-1, hidden.shape[-1])[places], module.weight,
@@ -52,6 +56,13 @@ def statistics(
     with _replaced(_heads(model), torch.compiler.disable(columns)):
         found = forward()
     return from_columns(list(found.unbind(-1)))
+
+
+def hidden_states(model: Any, forward: Callable[[], torch.Tensor]) -> torch.Tensor:
+    """What the head is given, [sequences, positions, features], in a call of the model that `obstacle`
+    finds nothing against."""
+    with _replaced(_heads(model), lambda _, hidden: hidden):
+        return forward()
 
 
 def obstacle(

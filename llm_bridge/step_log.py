@@ -20,6 +20,7 @@ from entropy_theory.token_batch import (
     sequence_weight,
 )
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.selection import token_covariance
 
 
 class StepLog:
@@ -98,7 +99,7 @@ class StepProgress:
 ALWAYS = (
     "reward", "entropy", "entropy_token_mean", "forecast_entropy_change", "distinct_answers",
     "tempered_positive_share", "groups_without_signal", "clipped_fraction", "mean_length",
-    "usable_fraction",
+    "usable_fraction", "best_reward", "covariance",
 )
 """What every record has; None where a step has no row to measure it on."""
 
@@ -112,6 +113,9 @@ def step_metrics(
     (that of its first forward pass, with several steps a generation). The rule's own metrics follow,
     such as the share of tokens that it selected. ``usable_fraction`` is the share of the completions
     that take part; where it is 0 the step's gradient is zero, and nothing else is known of it.
+    ``best_reward`` is the mean over prompts of the best reward among a prompt's samples: for rewards 0
+    and 1, pass@G. ``covariance`` is that of log-probability and group-normalized advantage over tokens
+    (Cui et al., Eq. 10), whatever the rule's own advantages are.
 
     Args:
         batch: with prepared columns "answer" and, if the rule has one, "forecast".
@@ -138,17 +142,23 @@ def step_metrics(
     ordinary = len(present) if batch.tempered is None else int((~batch.tempered[:, 0]).sum())
     group, answer = groups[present, 0], batch.prepared["answer"][present, 0]
     pairs = torch.unique(torch.stack([group, answer]), dim=1).shape[1]
+    prompts, place = torch.unique(group, return_inverse=True)
+    reward: Any = batch.reward.expand(batch.mask.shape)[present, 0]
+    best = reward.new_full((len(prompts),), -torch.inf).scatter_reduce(0, place, reward, "amax")
+    covariance = token_covariance(batch, batch.log_prob, advantages.group_normalized(batch, rows))
     found = {
         "reward": float((weight * batch.reward[:, :1]).sum() / weight.sum()),
         "entropy": float(mean_entropy(batch)),
         "entropy_token_mean": float(masked_sum(entropy, rows) / tokens),
         "forecast_entropy_change": change,
-        "distinct_answers": pairs / len(torch.unique(group)),
+        "distinct_answers": pairs / len(prompts),
         "tempered_positive_share": None,
         "groups_without_signal": float(advantages.equal_reward_groups(batch, rows)),
         "clipped_fraction": None,
         "mean_length": float(rows.sum() / present.sum()),
         "usable_fraction": float(present.sum()) / ordinary,
+        "best_reward": float(best.mean()),
+        "covariance": float(masked_sum(batch.weight * covariance, rows) / masked_sum(batch.weight, rows)),
     }
     if batch.clamped_entropy is not None:
         found["clamped_entropy"] = float(mean_over_sequences(batch, "clamped_entropy"))

@@ -19,15 +19,14 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 - options of TRL that would change the objective or the sampling distribution are refused;
 - plain samples are drawn by `group_sampling`, which reads a prompt once for its group; everything
   else (vLLM, continuous batching, sharded weights, a target's nucleus) is sampled by TRL;
-- logits are never held: the model's head gives per-token statistics (`fused_forward`), unless an
-  audit asks for the logits, or the model does not allow it, which is told once.
+- logits are never held, and a prompt is read once for all its samples (`forward`), unless an audit
+  asks for the logits, or the model does not allow it, which is told once.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
-import inspect
 import logging
 import time
 import warnings
@@ -47,19 +46,12 @@ from entropy_theory import forecast, results
 from entropy_theory.forecast import StateStatistics
 from entropy_theory.token_batch import TokenBatch, mean_over_sequences
 from entropy_theory.update_rules import UpdateRule
-from llm_bridge import (
-    checkpoints,
-    dynamic_sampling,
-    faults,
-    fused_forward,
-    logits_processors,
-    reference,
-)
+from llm_bridge import checkpoints, dynamic_sampling, faults, logits_processors, reference
+from llm_bridge.forward import COLUMNS, Forward
 from llm_bridge.group_sampling import sample_groups
 from llm_bridge.loss import clamped_fraction, detached, parts, policy_loss
 from llm_bridge.rows import PREPARED, gathered, join, map_columns, prefix_states, token_batch
 from llm_bridge.step_log import step_metrics
-from llm_bridge.token_statistics import TokenStatistics, from_logits
 from llm_bridge.trainer_options import (
     check_config,
     check_plain_sampling,
@@ -157,11 +149,9 @@ class EntropyTrainer(GRPOTrainer):
         self.coefficient_controller = rule.coefficient_controller()
         self.needs_reference = needs_reference
         self.reference_model = None if frozen is None else reference.prepare(frozen, self)
-        self._clamped_fraction = clamped_fraction(rule)
         self.on_step = on_step
         self.micro_batches: list[MicroBatch] = []
         self.keeps_logits: Callable[[], bool] = lambda: False
-        self._obstacles: dict[int, str | None] = {}
         self._tempered_rows = self._count_tempered_rows(tempered_fraction)
         self.resampling_rounds = resampling_rounds
         check_resampling(self)
@@ -176,8 +166,9 @@ class EntropyTrainer(GRPOTrainer):
         self._scored: dict[str, torch.Tensor] | None = None
         self._empty_logs = copy.deepcopy(self._logs)
         self._started, self._learning_rate = time.perf_counter(), args.learning_rate
-        forward = inspect.signature(type(self.generating_model).forward)
-        self._takes_positions = "position_ids" in forward.parameters
+        self.forward = Forward(
+            self.accelerator, self.generating_model, removed_fraction=clamped_fraction(rule)
+        )
         check_plain_sampling(self)
         check_second_batch(self)
         self._warn_of_inertness()
@@ -426,50 +417,7 @@ class EntropyTrainer(GRPOTrainer):
 
     def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
         """Logits [sequences, positions, vocabulary] that the completions' tokens were drawn from."""
-        tokens = torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1)[:, :-1]
-        mask = torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1)[:, :-1]
-        positions = {}
-        if self._takes_positions:
-            # As in generation: padding on the left does not shift a sequence.
-            positions = {"position_ids": (mask.cumsum(-1) - 1).clamp(min=0)}
-        with self.accelerator.autocast():
-            output = model(
-                input_ids=tokens, attention_mask=mask, use_cache=False,
-                logits_to_keep=rows["completion_ids"].shape[1], **positions,
-            )
-        return output.logits
-
-    def _statistics(self, model: Any, rows: dict[str, Any]) -> TokenStatistics:
-        """Statistics of the completions' tokens, without their logits wherever that can be."""
-        ids = rows["completion_ids"]
-        if not self._has_fused_head(model, rows):
-            return self._from_logits(self.logits(model, rows), rows)
-        return fused_forward.statistics(
-            self.accelerator.unwrap_model(model), lambda: self.logits(model, rows), ids,
-            rows.get("mask", rows["completion_mask"]).bool(),
-            removed_fraction=self._clamped_fraction,
-        )
-
-    def _from_logits(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
-        return from_logits(
-            logits, rows["completion_ids"], removed_fraction=self._clamped_fraction
-        )
-
-    def _has_fused_head(self, model: Any, rows: dict[str, Any]) -> bool:
-        """Whether the model's head can give statistics; asked at its first forward pass."""
-        plain = self.accelerator.unwrap_model(model)
-        if id(plain) not in self._obstacles:
-            inputs = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
-            short = {name: rows[name][:1, :2] for name in inputs}
-            found = fused_forward.obstacle(
-                plain, lambda: self.logits(model, short), tuple(short["completion_ids"].shape)
-            )
-            if found is not None and self.accelerator.is_main_process:
-                logger.warning(
-                    "%s holds the logits of every token in memory: %s", type(plain).__name__, found
-                )
-            self._obstacles[id(plain)] = found
-        return self._obstacles[id(plain)] is None
+        return self.forward.logits(model, rows)
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor,
@@ -493,12 +441,11 @@ class EntropyTrainer(GRPOTrainer):
         """log_prob, entropy and, where the rule moves it, clamped_entropy; without gradient."""
         model = self.model if model is None else model
         size = batch_size or self.args.per_device_train_batch_size
-        inputs = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
         found = defaultdict(list)
         with torch.no_grad():
             for start in range(0, len(rows["prompt_ids"]), size):
-                cut = {name: rows[name][start : start + size] for name in inputs}
-                statistics = self._statistics(model, cut)
+                cut = {name: rows[name][start : start + size] for name in COLUMNS}
+                statistics = self.forward.statistics(model, cut)
                 found["log_prob"].append(statistics.log_prob)
                 found["entropy"].append(statistics.entropy)
                 if statistics.clamped_entropy is not None:
@@ -551,7 +498,8 @@ class EntropyTrainer(GRPOTrainer):
             return super()._compute_loss(model, inputs)
         logits = self.logits(model, inputs) if self.keeps_logits() else None
         statistics = (
-            self._statistics(model, inputs) if logits is None else self._from_logits(logits, inputs)
+            self.forward.statistics(model, inputs) if logits is None
+            else self.forward.from_logits(logits, inputs)
         )
         batch = token_batch(
             inputs, statistics.log_prob, statistics.entropy, statistics.clamped_entropy,

@@ -1,5 +1,6 @@
 """Training steps of a tiny transformer in float64, to be compared with one another."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ def llama(**options: Any) -> tuple[Any, Any]:
 
 def llama_trainer(
     folder: Path, rule: update_rules.UpdateRule, *, model: Any = None, steps: int = 1,
-    micro_batches: int = 1, peft_config: Any = None, on_step: Any = None, **options: Any,
+    micro_batches: int = 1, peft_config: Any = None, on_step: Any = None,
+    prompts: Sequence[str] = PROMPTS, **options: Any,
 ) -> trainer.EntropyTrainer:
     """Plain SGD with rate 1: a step moves each weight by minus its gradient."""
     own, tokenizer = llama()
@@ -43,7 +45,7 @@ def llama_trainer(
     )
     made = trainer.EntropyTrainer(
         model or own, [low_digit], arguments, rule=rule, on_step=on_step,
-        train_dataset=datasets.Dataset.from_dict({"prompt": list(PROMPTS) * steps}),
+        train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts) * steps}),
         processing_class=tokenizer, peft_config=peft_config,
     )
     made.remove_callback(transformers.PrinterCallback)

@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge import fused_forward, token_statistics, trainer
+from llm_bridge import forward, fused_forward, shared_prompts, token_statistics
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 SAME = {"rtol": 0, "atol": 1e-11}
@@ -21,7 +21,7 @@ AENT = {"warm_up_steps": 0, "coefficient": 0.1, "removed_fraction": 0.4}
 def trained(folder, monkeypatch, rule, *, fused, **options):
     """Weights after training, the records, and the last dimension of what the model returned."""
     widths, records = set(), []
-    original = trainer.EntropyTrainer.logits
+    original = forward.Forward.logits
 
     def logits(self, *arguments):
         found = original(self, *arguments)
@@ -30,7 +30,8 @@ def trained(folder, monkeypatch, rule, *, fused, **options):
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(trainer.EntropyTrainer, "logits", logits)
+        patch.setattr(forward.Forward, "logits", logits)
+        patch.setattr(shared_prompts, "obstacle", lambda _: "the test says so")
         if not fused:
             patch.setattr(fused_forward, "obstacle", lambda *_: "the test says so")
         made = llama_trainer(folder, rule, on_step=records.append, **options)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from entropy_theory import entropy_change, policy, tabular, update_rules
-from llm_bridge import trainer
+from llm_bridge.forward import Forward
 from tests.llm_bridge.language_models import PROMPTS, tabular_trainer
 from tests.llm_bridge.recorded_steps import (
     SMALL,
@@ -200,6 +200,14 @@ def test_record_of_a_step(tmp_path):
     assert record["coefficient"] == 0.3
     assert record["temperature"] is None
     assert record["mean_length"] == 1
+    group, reward = batch.group[:, 0], batch.reward[:, 0]
+    assert record["best_reward"] == np.mean([reward[group == g].max() for g in np.unique(group)])
+    advantage = np.zeros(len(reward))
+    for g in np.unique(group):
+        here = group == g
+        advantage[here] = (reward[here] - reward[here].mean()) / max(reward[here].std(), 1e-300)
+    expected = np.cov(batch.log_prob[:, 0], advantage, ddof=0)[0, 1]
+    assert record["covariance"] == pytest.approx(expected, rel=1e-6)
     # Under SGD on a tabular policy the forecast is the first-order change of the mean entropy.
     step = 0.5 * tabular.logit_step(before, batch, rule)
     change = entropy_change.first_order(before, step)[states].mean()
@@ -218,9 +226,9 @@ def test_record_of_a_step(tmp_path):
 )
 def test_no_row_is_scored_twice(tmp_path, monkeypatch, rule, steps, options, expected):
     calls = []
-    original = trainer.EntropyTrainer.logits
+    original = Forward.statistics
     monkeypatch.setattr(
-        trainer.EntropyTrainer, "logits",
+        Forward, "statistics",
         lambda self, *arguments: calls.append(1) or original(self, *arguments),
     )
     made = tabular_trainer(tmp_path, update_rules.get(rule), steps=steps, **options)

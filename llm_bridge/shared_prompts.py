@@ -1,0 +1,67 @@
+"""A training forward pass that reads each prompt once for all the samples drawn from it.
+
+GRPO's rows repeat every prompt as often as it was sampled, and a plain forward pass reads each copy.
+Here the distinct prompts are read first; their keys and values, with their gradients, then stand as
+the past of every sample. What comes out differs from the plain pass by rounding. (TRL reads the copies;
+packing a group into one row under a mask of its own costs attention over all its samples.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import transformers
+from transformers.cache_utils import DynamicLayer
+
+LARGEST_DIFFERENCE = {torch.float64: 1e-8, torch.float32: 1e-3}
+"""Of log-probs, in the mean, between the two ways: rounding is far below; a wrong position, mask or
+past changes them by tenths."""
+LARGEST_DIFFERENCE_IN_16_BITS = 0.05
+
+
+def distinct(
+    prompt_ids: torch.Tensor, prompt_mask: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which rows hold the distinct prompts, and which of those each row has.
+
+    Args:
+        prompt_ids, prompt_mask: [rows, positions], padded on the left.
+
+    Returns:
+        ``first`` [prompts] and ``owner`` [rows]: row i has the prompt of row ``first[owner[i]]``.
+    """
+    keys = torch.cat([prompt_ids * prompt_mask, prompt_mask.to(prompt_ids.dtype)], dim=1)
+    values, owner = torch.unique(keys, dim=0, return_inverse=True)
+    rows = torch.arange(len(keys), device=keys.device)
+    first = rows.new_full((len(values),), len(keys))
+    return first.scatter_reduce(0, owner, rows, "amin"), owner
+
+
+def obstacle(model: Any) -> str | None:
+    """Why a model cannot read its prompts once; None where nothing speaks against it."""
+    if getattr(model, "is_gradient_checkpointing", False):
+        return "gradient checkpointing keeps no keys and values"
+    if getattr(model, "_is_stateful", False):
+        return "its past is a state, not keys and values"
+    peft_config = getattr(model, "active_peft_config", None)
+    if getattr(peft_config, "is_prompt_learning", False):
+        return "its adapter takes the place of the past"
+    drops = any(isinstance(module, torch.nn.Dropout) and module.p > 0 for module in model.modules())
+    if drops or (getattr(model.config, "attention_dropout", None) or 0) > 0:
+        return "its dropout would be that of the prompt for all samples"
+    layers = transformers.DynamicCache(config=model.config).layers
+    if any(type(layer) is not DynamicLayer for layer in layers):
+        return "not all of its layers attend to everything before"
+    return None
+
+
+def agree(plain: torch.Tensor, shared: torch.Tensor, dtype: torch.dtype) -> bool:
+    """Whether log-probs of the two ways differ by rounding alone.
+
+    Args:
+        plain, shared: [sequences, positions].
+        dtype: of the model's parameters.
+    """
+    largest = LARGEST_DIFFERENCE.get(dtype, LARGEST_DIFFERENCE_IN_16_BITS)
+    return bool((plain - shared).abs().mean() <= largest)
