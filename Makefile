@@ -27,7 +27,7 @@ reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFIL
 	$(BIN)/python -m paper_figures reproduce --profile $(PROFILE)
 
 test: .venv/ready  ## the fast tests
-	$(BIN)/python -m pytest -n 2 -m 'not deep'
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not deep'
 
 test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an environment of its own
 	.venv-verl/bin/python -m pytest tests/verl

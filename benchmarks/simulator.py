@@ -383,12 +383,34 @@ def table(problem: Problem, times: dict[str, list[float]]) -> None:
     rivals = {n: float(np.median(t)) for n, t in times.items() if n not in ("ours", "floor")}
     own = float(np.median(times["ours"]))
     best = min(rivals, key=rivals.__getitem__) if rivals else None
-    verdict = f"{rivals[best] / own:.2f}x {best}" if best else "-"
+    verdict = f"{rivals[best] / own:.2f}x as fast as {best}" if best else "-"
     if "floor" in times:
-        verdict += f", {own / float(np.median(times['floor'])):.2f}x floor"
+        verdict += f", {own / float(np.median(times['floor'])):.2f}x the floor's time"
     size = f"{problem.runs}x{problem.actions}"
     print(f"{problem.rule:5} {problem.dtype:8} {size:>9} " + " ".join(f"{c:>20}" for c in cells)
           + f"  {verdict}", flush=True)
+
+
+def targets(results: Sequence[dict[str, Any]]) -> list[str]:
+    """Ours against each contender from 1000x10 up, and against the floor: the least favorable ratios."""
+    lines = []
+    for dtype in dict.fromkeys(cell["dtype"] for cell in results):
+        ratios: dict[str, list[tuple[float, str]]] = {}
+        for cell in results:
+            if cell["dtype"] != dtype or cell["size"] == "1x10":
+                continue
+            medians = {name: float(np.median(times)) for name, times in cell["ns"].items()}
+            for name, ns in medians.items():
+                if name != "ours":
+                    ratios.setdefault(name, []).append(
+                        (ns / medians["ours"], f"{cell['rule']} {cell['size']}"))
+        for name, found in ratios.items():
+            worst, where = min(found)
+            best, _ = max(found)
+            what = "of the floor's speed" if name == "floor" else f"times as fast as {name}"
+            lines.append(f"{dtype}, from 1000x10 up: {worst:.2f} to {best:.2f} {what} "
+                         f"(least at {where}, {len(found)} cells)")
+    return lines
 
 
 def long_run(steps: int, repeats: int) -> dict[str, float]:
@@ -434,25 +456,29 @@ def entropy_cost(repeats: int, sizes: Sequence[str]) -> dict[str, float]:
 
 
 def linearity(repeats: int) -> dict[str, list[float]]:
-    """ns a logit and step of our engine as runs, actions and steps double."""
-    print("\ncost a logit and step as one of runs, actions, steps grows 1, 2, 4, 8 times (ns):")
+    """ns a logit and step of our engine as runs, actions and steps double; sizes interleaved."""
+    print("\nns a logit and step as one of runs, actions, steps grows 1, 2, 4, 8 times, and the power of "
+          "it that the time grows with (1: linear):")
     found: dict[str, list[float]] = {}
+    factors = (1, 2, 4, 8)
     for name in ("runs", "actions", "steps"):
-        found[name] = []
-        for factor in (1, 2, 4, 8):
-            runs, actions, steps = (
-                base * (factor if name == kind else 1)
-                for kind, base in (("runs", 256), ("actions", 256), ("steps", 200)))
-            problem = Problem(rule="pg", runs=runs, actions=actions, dtype="float64")
-            take = ours(problem)
+        sizes = [{kind: base * (factor if name == kind else 1)
+                  for kind, base in (("runs", 256), ("actions", 256), ("steps", 500))}
+                 for factor in factors]
+        takes = [ours(Problem(rule="pg", dtype="float64", runs=size["runs"], actions=size["actions"]))
+                 for size in sizes]
+        times: list[list[float]] = [[] for _ in sizes]
+        for take in takes:
             take(4)
-            times = []
-            for _ in range(repeats):
+        for _ in range(repeats):
+            for size, take, kept in zip(sizes, takes, times, strict=True):
                 began = clock()
-                take(steps)
-                times.append((clock() - began) / (problem.entries * steps) * 1e9)
-            found[name].append(float(np.median(times)))
-        print(f"  {name:>8}: " + "  ".join(f"{value:.3g}" for value in found[name]), flush=True)
+                take(size["steps"])
+                kept.append((clock() - began) / math.prod(size.values()) * 1e9)
+        found[name] = [float(np.median(kept)) for kept in times]
+        power = 1 + np.polyfit(np.log(factors), np.log(found[name]), 1)[0]
+        print(f"  {name:>8}: " + "  ".join(f"{value:.3g}" for value in found[name])
+              + f"   time ~ {name}^{power:.2f}", flush=True)
     return found
 
 
@@ -617,6 +643,9 @@ def main(
                 table(problem, times)
                 results.append({"rule": rule, "dtype": dtype, "size": size, "ns": times})
                 keep()
+    summary = targets(results)
+    print("\n" + "\n".join(summary))
+    keep(summary=summary)
     keep(peak_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     print(f"\n{found['minutes']:.1f} minutes; load after: {os.getloadavg()[0]:.2f}")
 

@@ -334,9 +334,11 @@ def _entropies(values: Any) -> np.ndarray:
 
 def _probabilities(values: Any) -> np.ndarray:
     array = np.asarray(values, dtype=float)
-    if not np.all((array >= 0) & (array <= 1)):
-        raise ValueError(f"performance must be a probability, from 0 to 1, got {values}")
-    return array
+    # A sum of probabilities may be off by rounding.
+    bad = array[~((array >= -1e-12) & (array <= 1 + 1e-12))]
+    if bad.size:
+        raise ValueError(f"performance must be a probability, from 0 to 1, got {bad.flat[0]}")
+    return np.clip(array, 0.0, 1.0)
 
 
 def _checked(entropy: Any, performance: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -81,8 +81,9 @@ _CUI = Protocol(
 _CUI_SAMPLED = dataclasses.replace(_CUI, temperature=0.6, samples=32, top_k=0)
 _AEPO = Protocol(
     temperature=0.1, samples=1, top_p=0.95, top_k=0, max_new_tokens=8192, prompt=THINK_FIRST,
-    source="AEPO, arXiv 2510.08141, Table 4: T = 0.1 for pass@1, top-p 0.95, at most 8192 tokens; the "
-    "prompt is that of the authors' script. Presumed: one sample",
+    source="AEPO, arXiv 2510.08141, Table 4: T = 0.1 for pass@1, top-p 0.95, at most 8192 tokens; "
+    "Table 1: 32 samples on AIME and AMC; the prompt is that of the authors' script. Presumed: one "
+    "sample on the others",
 )
 _AEPO_PASS_AT_K = dataclasses.replace(
     _AEPO, temperature=1.0, samples=128,
@@ -100,7 +101,10 @@ PROTOCOLS: dict[str, dict[str, Protocol]] = {
     "entropy-mechanism": {
         name: _CUI_SAMPLED if name in _COMPETITIONS else _CUI for name in BENCHMARKS
     },
-    "aepo": dict.fromkeys(BENCHMARKS, _AEPO),
+    "aepo": {
+        name: dataclasses.replace(_AEPO, samples=32) if name in _COMPETITIONS else _AEPO
+        for name in BENCHMARKS
+    },
     "aepo-pass-at-k": {
         name: dataclasses.replace(_AEPO_PASS_AT_K, samples=1024) if name.startswith("aime")
         else _AEPO_PASS_AT_K for name in BENCHMARKS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 
 import tyro
@@ -17,11 +18,11 @@ from paper_figures.inputs import MEASURED
 from paper_figures.report import write_report
 from paper_figures.reproduce import LANES, print_outcome
 from paper_figures.reproduce import reproduce as run_stages
-from paper_figures.stages import Profile
+from paper_figures.stage import Profile
 
 
 def list_figures() -> int:
-    """Print one figure a line: name, source, title."""
+    """Print one figure or table a line: name, source, title."""
     for figure in FIGURES.values():
         print(f"{figure.name}\t{figure.source}\t{figure.title}")
     return 0
@@ -34,31 +35,39 @@ def build(
     results: Path = Path("build"),
     formats: tuple[Format, ...] = FORMATS,
 ) -> int:
-    """Draw figures into RESULTS/figures: the drawings, the plotted numbers as CSV, what was found.
+    """Make figures and tables in RESULTS/figures: drawings, tables, their numbers as CSV, what was found.
 
-    Exit status 2 if a figure that was named lacks its input; without names such figures are left
-    out and listed.
+    What is up to date is left as it is. Exit status 1 if one could not be made (the others are), 2 if
+    one that was named lacks its input; without names such figures are left out and listed.
 
     Args:
-        names: figures to draw; all of them by default.
+        names: figures and tables to make; all of them by default.
         results: folder with the results to draw from.
         formats: of the drawings.
     """
     chosen = {name: lookup(FIGURES, name, "figure") for name in names or FIGURES}
     output = results / "figures"
     missing: dict[str, str] = {}
+    failed: dict[str, str] = {}
     for name, figure in chosen.items():
         try:
-            finding = build_figure(figure, results, output, formats)
+            record = build_figure(figure, results, output, formats)
         except MissingInputError as error:
             missing[name] = str(error)
-            print(f"{name}: not drawn: {error}", file=sys.stderr)
-            continue
-        print(f"{name}: {finding.verdict}: {finding.text}")
+            print(f"{name}: not made: {error}", file=sys.stderr)
+        except OSError:  # a full disk: the others would meet it too
+            raise
+        except Exception as error:
+            failed[name] = f"{type(error).__name__}: {error}"
+            print(f"{name}: failed: {failed[name]}", file=sys.stderr)
+            if not isinstance(error, ValueError):
+                traceback.print_exc()
+        else:
+            print(f"{name}: {record['verdict']}: {record['finding']}")
     if not names:
-        drawn = [name for name in chosen if name not in missing]
-        write_json(output / "index.json", {"drawn": drawn, "missing": missing})
-    return 2 if names and missing else 0
+        made = [name for name in chosen if name not in missing and name not in failed]
+        write_json(output / "index.json", {"drawn": made, "missing": missing, "failed": failed})
+    return 1 if failed else 2 if names and missing else 0
 
 
 def report(*, results: Path = Path("build")) -> int:

@@ -1,9 +1,10 @@
-"""What a figure of this package is, and how it is written to disk."""
+"""What a figure or table of this package is, and how it is written to disk."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,16 +15,23 @@ import pandas
 from matplotlib.figure import Figure
 
 from entropy_theory.results import atomic_path, read_json, write_json, write_text
+from paper_figures import inputs
 from paper_figures.style import style
+from paper_figures.table import Table
 
-Verdict = Literal["reproduces", "reproduces in part", "does not reproduce", "our own"]
+Verdict = Literal[
+    "reproduces", "reproduces in part", "does not reproduce", "awaits runs", "for reference", "our own"
+]
+"""Whether the paper's finding comes out; "awaits runs": nothing of ours to compare yet; "for reference":
+there is no finding, as in a table of settings; "our own": no paper has it."""
+Evidence = Literal[
+    "theory", "tabular, exact", "tabular, sampled", "small transformer", "pretrained model",
+    "measured on a GPU", "the paper's numbers",
+]
 Format = Literal["svg", "png", "pdf"]
 FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
 ROOM = Path(__file__).parent
-
-
-class MissingInputError(ValueError):
-    """A result that a figure needs does not exist; the message says which command makes it."""
+MissingInputError = inputs.MissingInputError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,68 +49,101 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaperFigure:
-    """One figure: where it comes from, its numbers, its drawing and its finding."""
+    """One figure or table: where it comes from, its numbers, its drawing and its finding."""
 
     name: str
     source: str
     """Paper and number, or "This project"."""
     title: str
     paper: str
-    """What the paper's figure shows."""
+    """What the paper's figure or table shows."""
     ours: str
     """What we run."""
     data: Callable[[Path], pandas.DataFrame]
-    """Results folder -> tidy table of everything plotted; ``attrs["inputs"]`` maps each file read
-    to its provenance. Raises MissingInputError."""
+    """Results folder -> tidy table of everything shown, read through `paper_figures.inputs`;
+    ``attrs["inputs"]`` may name further provenance. Raises MissingInputError."""
     finding: Callable[[pandas.DataFrame], Finding]
-    draw: Callable[[pandas.DataFrame], Figure]
+    draw: Callable[[pandas.DataFrame], Figure] | None = None
+    tables: Callable[[pandas.DataFrame], Sequence[Table]] | None = None
+    """At least one of ``draw`` and ``tables``."""
+    evidence: tuple[Evidence, ...] = ("tabular, exact",)
+    recipes: tuple[str, ...] = ()
+    """Of `llm_bridge.recipes`: what would rerun it at full size, or on one GPU."""
 
 
 def build(
     figure: PaperFigure, results: Path, output: Path, formats: Sequence[Format] = FORMATS
-) -> Finding:
-    """Write NAME.svg, .png, .pdf, .csv (the plotted data) and .json (finding and provenance).
+) -> dict[str, Any]:
+    """Write NAME.json (finding, provenance, tables), NAME.csv (all numbers shown), the drawing in
+    ``formats`` and the tables as NAME.md and NAME.tex; nothing where all that is up to date.
 
-    The same data give the same bytes: no dates, no random ids. A drawing of the same data by the
-    same code is left as it is.
+    The same data give the same bytes: no dates, no random ids.
 
     Args:
-        results: folder with ``simulations/`` and ``runs/``.
+        figure: what to build.
+        results: folder with ``simulations/``, ``runs/`` and ``evaluations/``.
         output: folder for the files.
         formats: of the drawing.
+
+    Returns:
+        The content of NAME.json.
 
     Raises:
         MissingInputError: something the figure needs was not computed yet.
     """
-    table = figure.data(results)
+    path = output / f"{figure.name}.json"
+    code = _code_digest(Path(str(sys.modules[figure.data.__module__].__file__)))
+    drawings = [output / f"{figure.name}.{extension}" for extension in formats if figure.draw]
+    texts = [output / f"{figure.name}.{extension}" for extension in ("csv", *_text_formats(figure))]
+    old = _read(path)
+    complete = all(file.exists() for file in (*drawings, *texts))
+    if complete and old.get("code") == code and inputs.unchanged(old.get("read", {}), results):
+        return old
+    with inputs.reading(results) as read:
+        table = figure.data(results)
     finding = figure.finding(table)
+    tables = figure.tables(table) if figure.tables else ()
     csv = table.to_csv(index=False, float_format="%.10g", lineterminator="\n")
     digest = hashlib.sha256(csv.encode()).hexdigest()
     record = {
         "name": figure.name,
         "source": figure.source,
         "title": figure.title,
+        "evidence": list(figure.evidence),
+        "recipes": list(figure.recipes),
         "verdict": finding.verdict,
         "headline": finding.headline,
         "finding": finding.text,
         "numbers": finding.numbers,
+        "tables": [found.record() for found in tables],
         "data_sha256": digest,
-        "drawn_with": {"matplotlib": matplotlib.__version__, "code": _code_digest()},
-        "inputs": table.attrs.get("inputs", {}),
+        "matplotlib": matplotlib.__version__,
+        "code": code,
+        "read": read.digests,
+        "inputs": {**read.provenance, **table.attrs.get("inputs", {})},
     }
-    drawings = [output / f"{figure.name}.{extension}" for extension in formats]
-    if not _is_drawn(output / f"{figure.name}.json", record, drawings):
-        _draw(figure, table, digest, drawings)
-        write_text(output / f"{figure.name}.csv", csv)
-    write_json(output / f"{figure.name}.json", record)
-    return finding
+    same = all(old.get(key) == record[key] for key in ("data_sha256", "matplotlib", "code"))
+    if figure.draw and not (same and all(drawing.exists() for drawing in drawings)):
+        _draw(figure, figure.draw, table, digest, drawings)
+    if tables:
+        write_text(output / f"{figure.name}.md", "\n".join(found.markdown() for found in tables))
+        write_text(output / f"{figure.name}.tex", "\n".join(found.latex() for found in tables))
+    write_text(output / f"{figure.name}.csv", csv)
+    # Last: a build that was cut off is not taken for complete.
+    write_json(path, record)
+    return record
+
+
+def _text_formats(figure: PaperFigure) -> tuple[str, ...]:
+    return ("md", "tex") if figure.tables else ()
 
 
 def _draw(
-    figure: PaperFigure, table: pandas.DataFrame, digest: str, drawings: Sequence[Path]
+    figure: PaperFigure, draw: Callable[[pandas.DataFrame], Figure], table: pandas.DataFrame,
+    digest: str, drawings: Sequence[Path],
 ) -> None:
     with style():
-        drawing = figure.draw(table)
+        drawing = draw(table)
         # Once, or every format would lay it out anew.
         drawing.draw_without_rendering()
         drawing.set_layout_engine("none")
@@ -113,20 +154,23 @@ def _draw(
                 drawing.savefig(temporary, format=extension, metadata=metadata)
 
 
-def _is_drawn(path: Path, record: dict[str, Any], drawings: Sequence[Path]) -> bool:
+def _read(path: Path) -> dict[str, Any]:
     try:
-        old = read_json(path)
+        return dict(read_json(path))
     except ValueError:
-        return False
-    same = all(old.get(key) == record[key] for key in ("data_sha256", "drawn_with"))
-    return same and all(drawing.exists() for drawing in drawings)
+        return {}
 
 
 @functools.cache
-def _code_digest() -> str:
-    """Digest of all that decides how figures look."""
+def _code_digest(module: Path) -> str:
+    """Digest of all that decides what a figure shows: its folder, the drawing code, the theory."""
     digest = hashlib.sha256()
-    for path in sorted([*ROOM.rglob("*.py"), *ROOM.glob("*.mplstyle")]):
+    theory = ROOM.parent / "entropy_theory"
+    files = [
+        *module.parent.glob("*.py"), *module.parent.glob("*.toml"), *ROOM.glob("*.py"),
+        *ROOM.glob("*.mplstyle"), *theory.glob("*.py"), *theory.glob("update_rules/*.py"),
+    ]
+    for path in sorted(files):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -29,6 +29,8 @@ REPLACEMENTS = (
     (re.compile(r"\\(math(?:bb|bf|cal|rm|sf|it))\s+([A-Za-z0-9])"), r"\\\1{\2}"),
     (re.compile(r"\\iff\b"), r"\\Leftrightarrow"),
     (re.compile(r"\\implies\b"), r"\\Rightarrow"),
+    # In braces an operator is no binary one, which would be spaced.
+    (re.compile(r"([\^_])\s*(\*|\\star|\\ast|[+-])(?![a-zA-Z])"), r"\1{\2}"),
     (re.compile(r"\\(?:limits|nolimits|displaystyle|textstyle)\b"), ""),
 )
 SEGMENT = re.compile(r"(\$[^$]+\$)")
@@ -42,6 +44,7 @@ class Formulas:
         self._font = FontProperties(family="DejaVu Sans", math_fontfamily="cm")
         self._glyphs: dict[str, Any] = {}
         self._names: dict[str, str] = {}
+        self._done: dict[str, Markup] = {}
         self.broken: list[str] = []
         """Formulas that could not be set and stand as source."""
 
@@ -55,6 +58,11 @@ class Formulas:
 
     def formula(self, latex: str) -> Markup:
         """One formula (without dollar signs) as inline SVG on the line's baseline."""
+        if latex not in self._done:
+            self._done[latex] = self._set(latex)
+        return self._done[latex]
+
+    def _set(self, latex: str) -> Markup:
         simplified = latex
         for pattern, replacement in REPLACEMENTS:
             simplified = pattern.sub(replacement, simplified)

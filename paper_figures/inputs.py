@@ -6,8 +6,13 @@ everyone has and kept in the repository.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +22,78 @@ import xarray
 
 from entropy_theory.results import read_json
 from entropy_theory.update_rules.aepo import Aepo
-from paper_figures.figure import MissingInputError
 
 MEASURED = Path(__file__).with_name("measured")
+BRIDGE = Path(__file__).parents[1] / "llm_bridge"
+
+
+class MissingInputError(ValueError):
+    """A result that a figure needs does not exist; the message says which command makes it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What was read inside a `reading` block."""
+
+    results: Path
+    digests: dict[str, str] = field(default_factory=dict)
+    """Of each file or collection, by its name under the results folder."""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    """Of each file that carries one."""
+
+
+_reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
+
+
+@contextmanager
+def reading(results: Path) -> Iterator[Reading]:
+    """Write down what is read from ``results`` inside the block."""
+    found = Reading(results=results)
+    token = _reading.set(found)
+    try:
+        yield found
+    finally:
+        _reading.reset(token)
+
+
+def unchanged(digests: Mapping[str, str], results: Path) -> bool:
+    """Whether everything that was read (`Reading.digests`) is what it was; false for nothing."""
+    return bool(digests) and all(_digest(name, results) == old for name, old in digests.items())
+
+
+def _note(name: str, provenance: Mapping[str, Any] | None = None) -> None:
+    found = _reading.get()
+    if found is None:
+        return
+    if name not in found.digests:
+        found.digests[name] = _digest(name, found.results)
+    if provenance:
+        found.provenance[name] = dict(provenance)
+
+
+def _digest(name: str, results: Path) -> str:
+    """Digest of a file's content, or of the list of files of a collection."""
+    if name not in _COLLECTIONS:
+        try:
+            return hashlib.sha256((results / name).read_bytes()).hexdigest()[:16]
+        except OSError:
+            return "absent"
+    states = []
+    for path in sorted(_COLLECTIONS[name](results)):
+        with contextlib.suppress(OSError):  # gone in between
+            state = path.stat()
+            states.append([str(path), state.st_size, state.st_mtime_ns])
+    return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
+
+
+def recipes() -> None:
+    """Say that a figure shows the settings of `llm_bridge.recipes` and protocols of evaluation."""
+    _note(RECIPES)
+
+
+def theory() -> None:
+    """Say that a figure is computed from `entropy_theory` alone: it changes with the code only."""
+    _note(NOTHING)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,9 +147,11 @@ def simulation(results: Path, name: str) -> xarray.Dataset:
     if not path.exists():
         raise MissingInputError(f"{path} does not exist: run `{command}`")
     try:
-        return xarray.load_dataset(path)
+        dataset = xarray.load_dataset(path)
     except (OSError, ValueError) as error:
         raise MissingInputError(f"{path} cannot be read ({error}): delete it, run `{command}`") from error
+    _note(f"simulations/{name}.nc", dataset_provenance(dataset))
+    return dataset
 
 
 def dataset_provenance(dataset: xarray.Dataset) -> dict[str, Any]:
@@ -93,6 +169,7 @@ def even_in_log(steps: np.ndarray, points: int) -> np.ndarray:
 
 def training_runs(results: Path) -> list[TrainingRun]:
     """All runs found, the user's own first, sorted by name."""
+    _note(RUNS)
     folders = [
         path.parent
         for root in (results / "runs", MEASURED)
@@ -139,6 +216,7 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
 
 def evaluations(results: Path) -> list[dict[str, Any]]:
     """Results of `llm_bridge evaluate`, sorted by file name; damaged files are left out."""
+    _note(EVALUATIONS)
     found = []
     for root in (results / "evaluations", MEASURED / "evaluations"):
         for path in sorted(root.glob("*.json")):
@@ -147,3 +225,18 @@ def evaluations(results: Path) -> list[dict[str, Any]]:
             except ValueError:
                 continue
     return found
+
+
+NOTHING, RUNS, EVALUATIONS, RECIPES = "nothing", "training runs", "evaluations", "recipes"
+_COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
+    NOTHING: lambda results: [],
+    RECIPES: lambda results: [*BRIDGE.glob("recipes/*/*.toml"), BRIDGE / "benchmarks.py"],
+    RUNS: lambda results: [
+        path for root in (results / "runs", MEASURED)
+        for file in ("run.json", "metrics.jsonl", "audit.json") for path in root.glob(f"*/{file}")
+    ],
+    EVALUATIONS: lambda results: [
+        path for root in (results / "evaluations", MEASURED / "evaluations")
+        for path in root.glob("*.json")
+    ],
+}

@@ -21,7 +21,8 @@ from typing import Any, Literal, TextIO
 
 from entropy_theory.results import provenance, read_json, write_json
 from paper_figures.progress import Progress
-from paper_figures.stages import Profile, Stage, stages
+from paper_figures.stage import Profile, Stage
+from paper_figures.stages import stages
 
 Status = Literal["waiting", "running", "done", "kept", "failed", "skipped"]
 

@@ -1,66 +1,32 @@
-"""What `reproduce` runs: the public commands of the other rooms, in three sizes.
-
-A stage is one command, the files it leaves, and which code determines them. Nothing here computes.
-"""
+"""What `reproduce` runs, in three sizes: public commands of the other rooms. Nothing here computes."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from entropy_theory.results import config_key
+from paper_figures.stage import LLM, SIMULATION, THEORY, Profile, Stage
+from paper_figures.training_stages import kernel_audit, training
 
-Profile = Literal["smoke", "default", "full"]
-
-ROOT = Path(__file__).resolve().parent.parent
 SMOLLM2 = "smollm2-135m-instruct"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stage:
-    """One command of the main job."""
-
-    name: str
-    arguments: tuple[str, ...]
-    """After ``python``; paths relative to the working directory."""
-    outputs: tuple[Path, ...]
-    """Files that exist when it has succeeded."""
-    code: tuple[str, ...]
-    """Folders of the project whose source determines the result."""
-    after: tuple[str, ...] = ()
-    """Stages that must have been tried before it."""
-    needs: tuple[str, ...] = ()
-    """Stages without whose success it is skipped."""
-    seconds: float = 10.0
-    """Expected on two cores, for the progress display and the order of starting."""
-    gigabytes: float = 0.5
-    """Expected peak memory; stages run side by side only while the sum stays under the limit."""
-    may_skip: str = ""
-    """Why a failure of this stage is no failure of the job; empty where it is one."""
-    always: bool = False
-    """Runs every time: cheap, and reads whatever the others left."""
-
-    @property
-    def key(self) -> str:
-        """Equal where command and code are equal, so that a finished stage is not run again."""
-        return config_key([self.arguments, [code_digest(folder) for folder in self.code]])
-
-
-def code_digest(folder: str) -> str:
-    """Digest of the Python source of one folder of the project."""
-    digest = hashlib.sha256()
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-THEORY = ("entropy_theory",)
-SIMULATION = ("entropy_theory", "simulations")
-LLM = ("entropy_theory", "llm_bridge")
-TABULAR_FIGURES = ("aepo-figure-1", "aepo-figure-2", "aepo-figure-3")
-EXPERIMENTS = ("aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "tabular_audit")
+# By subject, so that two lanes share them: expected seconds of a default profile, and experiments.
+SIMULATIONS: dict[str, tuple[float, tuple[str, ...]]] = {
+    "performance law": (70, (
+        "performance_law_curves", "performance_law_coefficients", "performance_law_on_trees",
+        "interventions_on_the_curve", "collapse", "pass_at_k", "entropy_against_performance",
+    )),
+    "covariance": (60, (
+        "covariance_identity", "covariance_identity_on_trees", "covariance_sign_map",
+        "covariance_table", "intervention_sweeps", "rules_at_equal_reward", "tabular_audit",
+        "response_length",
+    )),
+    "tempering": (80, (
+        "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations", "aepo_sensitivity",
+        "aepo_tracking", "phase_diagrams",
+    )),
+    "clamped entropy": (40, ("aent_bias", "aent_coefficient", "aent_one_step")),
+}
+SMOKE_SIMULATIONS = ("aepo_figure_2", "tabular_audit")
+"""One for a figure, one for the audit's table: enough to see every kind of stage."""
 
 
 def stages(profile: Profile, build: Path) -> list[Stage]:
@@ -72,8 +38,8 @@ def stages(profile: Profile, build: Path) -> list[Stage]:
     """
     return [
         _ledger(profile, build),
-        _simulations(profile, build),
-        *_training(profile, build),
+        *_simulations(profile, build),
+        *training(profile, build),
         *_pretrained(profile, build),
         *_presentation(profile, build),
     ]
@@ -94,64 +60,29 @@ def _ledger(profile: Profile, build: Path) -> Stage:
     )
 
 
-def _simulations(profile: Profile, build: Path) -> Stage:
+def _simulations(profile: Profile, build: Path) -> list[Stage]:
+    if profile == "smoke":
+        return [_simulation("smoke", 4, SMOKE_SIMULATIONS, profile, build)]
+    # The full profiles have up to ten times the starts and steps.
+    scale = {"default": 1, "full": 10}[profile]
+    return [
+        _simulation(subject, seconds * scale, names, profile, build)
+        for subject, (seconds, names) in SIMULATIONS.items()
+    ]
+
+
+def _simulation(
+    subject: str, seconds: float, names: tuple[str, ...], profile: Profile, build: Path
+) -> Stage:
     folder = build / "simulations"
     return Stage(
-        name="simulations",
+        name=f"simulations {subject}",
         arguments=(
-            "-m", "simulations", "run", *EXPERIMENTS, "--profile", profile, "--output", str(folder)
+            "-m", "simulations", "run", *names, "--profile", profile, "--output", str(folder)
         ),
-        outputs=tuple(folder / f"{name}.nc" for name in EXPERIMENTS),
+        outputs=tuple(folder / f"{name}.nc" for name in names),
         code=SIMULATION,
-        seconds={"smoke": 4, "default": 120, "full": 1800}[profile],
-    )
-
-
-TARGETS = (0.2, 0.4, 0.6, 0.8)  # of AEPO, beside its default 0.5: five runs, as in AEPO's Figure 1
-
-
-def _training(profile: Profile, build: Path) -> list[Stage]:
-    steps = {"smoke": 2, "default": 160, "full": 400}[profile]
-    if profile == "smoke":
-        # One run shows sampling, training and audit; SmolLM2 would take the whole budget to load.
-        bare = ("--log-to", "none", "--save-every", "0", "--no-save-model")
-        return [_train(build, task="split", rule="aepo", seed=0, steps=steps, more=bare)]
-    seeds = (0, 1, 2) if profile == "full" else (0,)
-    runs = [
-        _train(build, task=task, rule=rule, seed=seed, steps=steps)
-        for task in ("split", "sum") for seed in seeds for rule in ("grpo", "aepo")
-    ]
-    if profile == "full":
-        runs += [
-            _train(build, task="split", rule="aepo", seed=0, steps=steps, options={"target": target})
-            for target in TARGETS
-        ]
-    return runs
-
-
-def _train(
-    build: Path, *, task: str, rule: str, seed: int, steps: int,
-    options: dict[str, float] | None = None, more: tuple[str, ...] = (),
-) -> Stage:
-    options = options or {}
-    name = "-".join(
-        ["small-sums", task, rule, *(f"{key}-{value:g}" for key, value in options.items())]
-        + ([f"seed-{seed}"] if seed else [])
-    )
-    folder = build / "runs" / name
-    given = ("--rule-options", *(f"{key}={value}" for key, value in options.items()))
-    return Stage(
-        name=f"train {name}",
-        arguments=(
-            "-m", "llm_bridge", "train", "--model", "small-sums", "--task", task, "--rule", rule,
-            *(given if options else ()), "--steps", str(steps), "--seed", str(seed),
-            "--audit-every", str(max(1, steps // 40)), "--output", str(folder), *more,
-        ),
-        outputs=(folder / "run.json", folder / "metrics.jsonl", folder / "audit.json"),
-        code=LLM,
-        # AEPO draws and differentiates a second batch.
-        seconds=10 + steps * (0.9 if rule == "aepo" else 0.5),
-        gigabytes=1.2,
+        seconds=seconds,
     )
 
 
@@ -185,6 +116,7 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
     )
     steps = 4 if profile == "default" else 20
     return [
+        kernel_audit(build),
         fetch,
         evaluate,
         _audit(build, steps, fetch),
@@ -208,27 +140,11 @@ def _audit(build: Path, steps: int, fetch: Stage) -> Stage:
     )
 
 
+SMOKE_FIGURES = ("aepo-figure-2", "entropy-audit")
+"""Those of `SMOKE_SIMULATIONS`."""
+
+
 def _presentation(profile: Profile, build: Path) -> list[Stage]:
-    # The report needs SVG alone.
-    formats = ("--formats", "svg") if profile == "smoke" else ()
-    # Drawn while models still train; the figures stage keeps what has not changed.
-    tabular = Stage(
-        name="tabular figures",
-        arguments=("-m", "paper_figures", "build", *TABULAR_FIGURES, "--results", str(build), *formats),
-        outputs=tuple(build / "figures" / f"{name}.svg" for name in TABULAR_FIGURES),
-        code=("paper_figures",),
-        needs=("simulations",),
-        seconds=10,
-    )
-    figures = Stage(
-        name="figures",
-        arguments=("-m", "paper_figures", "build", "--results", str(build), *formats),
-        outputs=(build / "figures" / "index.json",),
-        code=("paper_figures",),
-        after=("*",),
-        seconds=15,
-        always=True,
-    )
     report = Stage(
         name="report",
         arguments=("-m", "paper_figures", "report", "--results", str(build)),
@@ -238,4 +154,33 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
         seconds=5,
         always=True,
     )
-    return [tabular, figures, report]
+    draw = ("-m", "paper_figures", "build", "--results", str(build))
+    simulated = tuple(stage.name for stage in _simulations(profile, build))
+    if profile == "smoke":
+        figures = Stage(
+            name="figures",
+            # The report needs SVG alone.
+            arguments=(*draw, *SMOKE_FIGURES, "--formats", "svg"),
+            outputs=tuple(build / "figures" / f"{name}.svg" for name in SMOKE_FIGURES),
+            code=("paper_figures",),
+            needs=simulated,
+            seconds=5,
+            always=True,
+        )
+        return [figures, report]
+    # What is there already is drawn while models still train; the second stage keeps what has not
+    # changed.
+    first = Stage(
+        name="first figures", arguments=draw, outputs=(), code=(), after=simulated, seconds=60,
+        always=True,
+    )
+    figures = Stage(
+        name="figures",
+        arguments=draw,
+        outputs=(build / "figures" / "index.json",),
+        code=("paper_figures",),
+        after=("*",),
+        seconds=15,
+        always=True,
+    )
+    return [first, figures, report]

@@ -69,16 +69,25 @@ def label_ends(
     to_fraction = axes.transData + axes.transAxes.inverted()
     wanted = [float(to_fraction.transform((x, y))[1]) for x, y, _, _ in labels]
     order = sorted(range(len(labels)), key=wanted.__getitem__)
-    heights = [wanted[i] for i in order]
-    for k in range(1, len(heights)):
-        heights[k] = max(heights[k], heights[k - 1] + gap)
-    # Spread upward only would drift: center the labels on their lines, but within the panel.
-    drift = float(np.mean([h - wanted[i] for h, i in zip(heights, order, strict=True)]))
-    drift = min(max(drift, heights[-1] - 1), heights[0])
-    for height, i in zip(heights, order, strict=True):
+    for height, i in zip(_spread([wanted[i] for i in order], gap), order, strict=True):
         x, _, text, color = labels[i]
         axes.annotate(
-            text, (x, height - drift), xycoords=("data", "axes fraction"), xytext=(3, 0),
+            text, (x, height), xycoords=("data", "axes fraction"), xytext=(3, 0),
             textcoords="offset points", color=color, fontsize=size, va="center", ha="left",
             annotation_clip=False,
         )
+
+
+def _spread(wanted: Sequence[float], gap: float) -> np.ndarray:
+    """The heights nearest to those wanted (sorted, in [0, 1]) that are at least a gap apart."""
+    # Less k gaps the heights need only not fall: pool neighbors that do into their mean.
+    blocks: list[tuple[float, int]] = []
+    for k, height in enumerate(wanted):
+        mean, count = height - k * gap, 1
+        while blocks and blocks[-1][0] > mean:
+            below, size = blocks.pop()
+            mean, count = (mean * count + below * size) / (count + size), count + size
+        blocks.append((mean, count))
+    pooled = np.concatenate([np.full(count, mean) for mean, count in blocks])
+    room = max(0.0, 1 - (len(wanted) - 1) * gap)
+    return np.clip(pooled, 0.0, room) + gap * np.arange(len(wanted))

@@ -8,7 +8,7 @@ from typing import Any
 import pandas
 
 from paper_figures import inputs
-from paper_figures.extensions import audit
+from paper_figures.extensions import entropy_audit as audit
 from paper_figures.figure import MissingInputError
 
 

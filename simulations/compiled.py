@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from simulations.recording import Record
 
 ENGINES = ("auto", "numpy", "compiled")
-WORTH = 5.0
-"""Seconds that NumPy would take, from which on "auto" loads the compiler."""
+WORTH = 0.5
+"""Seconds that NumPy would take, from which on "auto" loads the compiled loops (as long, once a process;
+compiling them, once an installation, takes ten)."""
 _SHORT = 64
 """Actions up to which rows are advanced side by side."""
-_STEP_SECONDS, _ENTRY_SECONDS = 2e-4, 1e-8  # of NumPy, roughly: of a step, and of each logit in it
+_STEP_SECONDS, _ENTRY_SECONDS = 4e-4, 1e-8  # of NumPy, roughly: of a step, and of each logit in it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

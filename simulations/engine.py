@@ -22,7 +22,7 @@ from entropy_theory.policy import check_temperature
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import UpdateRule
 from simulations.compiled import ENGINES, Plan, Stepper, plan, threads
-from simulations.problems import check_memory, check_problem
+from simulations.problems import check_count, check_memory, check_problem
 from simulations.recording import Record, Recorder, Trajectory, concatenate
 from simulations.runs import Runs, Steps
 from simulations.sampling import Samples
@@ -75,10 +75,12 @@ class Dynamics:
     with the same results."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rule, UpdateRule):
+            raise ValueError(
+                f"rule is an update rule, such as update_rules.get('grpo'), got {self.rule!r}")
         for name, least in (("steps", 1), ("steps_per_batch", 1), ("record_every", 1),
-                            ("tail", 0), ("first_run", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+                            ("tail", 0), ("seed", 0), ("first_run", 0)):
+            check_count(name, getattr(self, name), least)
         if self.precision not in ("float64", "float32"):
             raise ValueError(f"precision must be float64 or float32, got {self.precision}")
         if self.engine not in ENGINES:
@@ -302,11 +304,16 @@ def _checked_features(
     if features.ndim != 2 or len(features) != size or not np.isfinite(features).all():
         raise ValueError(
             f"features are finite numbers [states * actions = {size}, d], got shape {features.shape}")
+    check_features_rule(rule)
+    return features
+
+
+def check_features_rule(rule: UpdateRule) -> None:
+    """Raise ValueError for a rule that is not defined on shared parameters."""
     if "natural-gradient" in rule_names(rule):
         raise ValueError(
             "'natural-gradient' is defined here for independent logits: shared parameters have a Fisher "
             "matrix of their own; leave features None, or use 'reinforce'")
-    return features
 
 
 def check_tree_dynamics(tree: TokenTree, shape: tuple[int, ...], dynamics: Dynamics) -> None:

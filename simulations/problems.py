@@ -55,6 +55,8 @@ class Bandit:
     """The starting logits of family "given", one number an action."""
 
     def __post_init__(self) -> None:
+        for name in ("n_actions", "n_correct"):
+            check_count(name, getattr(self, name))
         if self.n_actions < 2:
             raise ValueError(f"a bandit needs at least 2 actions, got n_actions {self.n_actions}")
         if not 1 <= self.n_correct <= self.n_actions:
@@ -115,6 +117,8 @@ class Bandit:
         Start i of a seed does not depend on ``n_starts``, nor on ``n_correct``: problems with more
         right answers differ in the mask alone (unless an accuracy is set).
         """
+        check_count("n_starts", n_starts, 1)
+        check_count("seed", seed, 0)
         shape = (len(self.accuracies), self.n_actions)
         check_memory(
             8 * n_starts * math.prod(shape), f"{n_starts} starts of {shape[0]} x {shape[1]:,} actions",
@@ -209,6 +213,14 @@ def check_problem(logits: np.ndarray, reward: np.ndarray, tree: TokenTree | None
             f"no right answer (no reward above 0) in {place.rpartition(',')[0]}) {bad}: drop the "
             "state, or mark an answer as right"
         )
+
+
+def check_count(name: str, value: Any, least: int | None = None) -> None:
+    """Raise ValueError unless ``value`` is a whole number, of at least ``least`` where that is given."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+    if least is not None and value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
 
 
 def check_memory(n_bytes: int, what: str, instead: str) -> None:

@@ -9,12 +9,56 @@ al.). `coupled_features` leaves the diagonal at 1 and sets how far from the iden
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from simulations.problems import check_memory
 
 COUPLINGS = ("actions", "states", "both")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Coupled:
+    """Options of `coupled_features`, as a sweep file has them. Raises ValueError for impossible ones."""
+
+    coupling: float = 0.5
+    between: str = "both"
+    rank: int = 4
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_coupling(self.coupling, self.between, rank=self.rank)
+        _check_seed(self.seed)
+
+    def check(self, n_states: int, n_actions: int) -> None:
+        """Raise ValueError if the features of such a problem do not fit in memory."""
+        _check_coupled_size(n_states, n_actions)
+
+    def features(self, n_states: int, n_actions: int) -> np.ndarray:
+        """[states * actions, d]."""
+        return coupled_features(n_states, n_actions, self.coupling, between=self.between,
+                                rank=self.rank, seed=self.seed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Random:
+    """Options of `random_features`, as a sweep file has them. Raises ValueError for impossible ones."""
+
+    n_features: int = 50
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_n_features(self.n_features)
+        _check_seed(self.seed)
+
+    def check(self, n_states: int, n_actions: int) -> None:
+        """Raise ValueError if the features of such a problem do not fit in memory."""
+        _check_random_size(n_states * n_actions, self.n_features)
+
+    def features(self, n_states: int, n_actions: int) -> np.ndarray:
+        """[states * actions, d]."""
+        return random_features(n_states, n_actions, self.n_features, seed=self.seed)
 
 
 def coupled_features(
@@ -43,18 +87,9 @@ def coupled_features(
     Raises:
         ValueError: a value outside its range, named; features that do not fit in memory.
     """
-    if not 0 <= coupling < 1:
-        raise ValueError(f"coupling must be in [0, 1), got {coupling}")
-    if between not in COUPLINGS:
-        raise ValueError(f"unknown between '{between}': use one of {', '.join(COUPLINGS)}")
-    for name, value, least in (("n_states", n_states, 1), ("n_actions", n_actions, 2),
-                               ("rank", rank, 1)):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}")
+    _check_coupling(coupling, between, n_states=n_states, n_actions=n_actions, rank=rank)
+    _check_coupled_size(n_states, n_actions)
     size = n_states * n_actions
-    check_memory(
-        16 * size**2, f"features of {n_states} states x {n_actions} actions",
-        "use fewer states and actions: shared parameters are for small models")
     generator = np.random.default_rng(seed)
     if between == "states":
         shared = np.tile(np.eye(n_actions), (n_states, 1))
@@ -78,13 +113,43 @@ def random_features(
     Raises:
         ValueError: ``n_features`` below 1; features that do not fit in memory.
     """
-    if n_features < 1:
-        raise ValueError(f"n_features must be at least 1, got {n_features}")
+    _check_n_features(n_features)
     size = n_states * n_actions
-    check_memory(8 * size * n_features, f"{n_features} features of {size} logits",
-                 "use fewer of either")
+    _check_random_size(size, n_features)
     table = np.random.default_rng(seed).standard_normal((n_features, size))
     return table.T / np.sqrt(n_features)
+
+
+def _check_coupling(coupling: float, between: str, **sizes: int) -> None:
+    if not 0 <= coupling < 1:
+        raise ValueError(f"coupling must be in [0, 1), got {coupling}")
+    if between not in COUPLINGS:
+        raise ValueError(f"unknown between '{between}': use one of {', '.join(COUPLINGS)}")
+    for name, value in sizes.items():
+        least = 2 if name == "n_actions" else 1
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def _check_coupled_size(n_states: int, n_actions: int) -> None:
+    check_memory(
+        16 * (n_states * n_actions) ** 2, f"features of {n_states} states x {n_actions} actions",
+        "use fewer states and actions: shared parameters are for small models")
+
+
+def _check_n_features(n_features: int) -> None:
+    if n_features < 1:
+        raise ValueError(f"n_features must be at least 1, got {n_features}")
+
+
+def _check_random_size(size: int, n_features: int) -> None:
+    check_memory(8 * size * n_features, f"{n_features} features of {size} logits",
+                 "use fewer of either")
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
 
 
 def _unit_rows(generator: np.random.Generator, n: int, rank: int) -> np.ndarray:

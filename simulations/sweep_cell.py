@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +20,12 @@ import xarray as xr
 from entropy_theory.update_rules import UpdateRule
 from simulations.engine import Dynamics, Record, Trajectory, simulate
 from simulations.problems import Bandit
+from simulations.shared_parameters import Coupled, Random
 from simulations.store import Progress
 from simulations.token_problems import TokenProblem
 
 Problem = Bandit | TokenProblem
+Features = Coupled | Random
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,6 +33,8 @@ class Cell:
     """One call of the engine."""
 
     problem: Problem
+    features: Features | None
+    """Parameters that states and actions share; None: every logit is its own."""
     dynamics: Dynamics
     record: Record
     starts: tuple[tuple[int, int], ...]
@@ -43,12 +48,17 @@ class Cell:
         return len(self.starts) * logits_per_run(self.problem) * self.dynamics.steps
 
 
-def logits_per_run(problem: Problem) -> int:
-    """States times actions."""
+def shape_of(problem: Problem) -> tuple[int, int]:
+    """(states, actions)."""
     prompts = len(problem.accuracies)
     if isinstance(problem, Bandit):
-        return prompts * problem.n_actions
-    return prompts * problem.tree.n_states * problem.n_tokens
+        return prompts, problem.n_actions
+    return prompts * problem.tree.n_states, problem.n_tokens
+
+
+def logits_per_run(problem: Problem) -> int:
+    """States times actions."""
+    return math.prod(shape_of(problem))
 
 
 def stacked(dynamics: Sequence[Dynamics], first_run: int) -> Dynamics:
@@ -80,7 +90,8 @@ def per_run_values(dynamics: Dynamics) -> dict[tuple[str, ...], float]:
     loops = (rule.controller(), rule.coefficient_controller())
     # Targets given to the engine go to every controller that has one.
     one_loop = sum(hasattr(loop, "target") for loop in loops) == 1
-    if one_loop and getattr(rule, "target", None) is not None:
+    moves = dynamics.target_schedule is not None
+    if one_loop and not moves and getattr(rule, "target", None) is not None:
         found["rule", "target"] = rule.target  # type: ignore[attr-defined]
     return found | dict(_array_options(rule, ("rule",)))
 
@@ -139,6 +150,7 @@ def _train(cell: Cell, part: slice, report: Progress) -> Iterator[tuple[slice, x
             problem.reward if isinstance(problem, Bandit) else problem.correct,
             cell.dynamics.take_runs(len(cell.starts), part),
             tree=None if isinstance(problem, Bandit) else problem.tree,
+            features=None if cell.features is None else cell.features.features(*shape_of(problem)),
             record=cell.record,
             progress=lambda steps: report(int(steps) * logits.size),
         )

@@ -2,7 +2,15 @@
 
 ``EXAMPLE`` is one. ``[[rule]]`` (or ``[[problem]]``) several times instead of ``[rule]`` once makes an
 axis of rules, each with a ``label`` (by default its name). "none" stands for None where an option may
-be None.
+be None. Further tables, each of which may be in the grid too:
+
+    [features]                        # parameters that logits share; or kind = "random", n_features
+    kind = "coupled"                  # simulations.shared_parameters
+    coupling = 0.5
+    [rule]
+    towards = { name = "shorter-responses", per_token = 0.02 }    # entropy_theory.targets
+    [dynamics]                        # or { kind = "sine", middle, amplitude, period }
+    target_schedule = { kind = "points", points = [[0, 0.5], [1000, 1.5]] }    # (step, nats)
 """
 
 from __future__ import annotations
@@ -15,30 +23,41 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from entropy_theory.targets import ShorterResponses, Target
 from entropy_theory.update_rules import RULES, UpdateRule
 from entropy_theory.user_errors import lookup
-from simulations.engine import Dynamics, Record
+from simulations.engine import Dynamics, Record, check_features_rule, check_tree_dynamics
 from simulations.problems import Bandit
 from simulations.sampling import Samples
-from simulations.sweep_cell import Problem
+from simulations.schedules import Points, Schedule, Sine
+from simulations.shared_parameters import Coupled, Random
+from simulations.sweep_cell import Features, Problem, shape_of
 from simulations.token_problems import TokenProblem
 
 Path_ = tuple[str | int, ...]
 """Where a value is in the file: keys, and places in arrays of tables."""
 PROBLEMS: dict[str, type[Problem]] = {"bandit": Bandit, "tokens": TokenProblem}
-TABLES = ("problem", "rule", "dynamics", "record")
+FEATURES: dict[str, type[Features]] = {"coupled": Coupled, "random": Random}
+TARGETS: dict[str, type[Target]] = {"plain": Target, "shorter-responses": ShorterResponses}
+SCHEDULES: dict[str, type[Schedule]] = {"points": Points, "sine": Sine}
+GRID_TABLES = ("problem", "features", "rule", "dynamics")
+TABLES = (*GRID_TABLES, "record")
 NUMBERS = {"n_starts": 1, "seed": 0}
 """Top-level numbers and their defaults."""
 # Set by the sweep itself, or no data.
-_NOT_OPTIONS = {Dynamics: ("rule", "targets", "target_schedule", "seed", "first_run"),
+_NOT_OPTIONS = {Dynamics: ("rule", "targets", "seed", "first_run"),
                 Record: ("logits", "forecasts")}
 # Per-run values are what a grid is for.
-_HINTS = {Dynamics: {"learning_rate": float, "temperature": float | None}}
+_HINTS = {Dynamics: {"learning_rate": float, "temperature": float | None,
+                     "target_schedule": Schedule | None}}
+# Options that are tables with a choice: (what it is called, key of the choice, choices).
+_CHOICES: dict[Any, tuple[str, str, dict[str, Any]]] = {
+    Target: ("target", "name", TARGETS), Schedule: ("schedule", "kind", SCHEDULES)}
 
 EXAMPLE = """\
 n_starts = 8                      # policies started from each problem
@@ -75,6 +94,7 @@ class Point:
     """A combination of values: ``n_starts`` runs. The seed of the starts is that of the dynamics."""
 
     problem: Problem
+    features: Features | None
     dynamics: Dynamics
 
 
@@ -145,8 +165,9 @@ class _Reader:
         if "rule" not in self.data and not _find(self.data, ("grid", "rule", "name")):
             self.fail((), "no rule is given: add [rule] with name = \"grpo\", or another update rule")
         fixed = {"seed": numbers["seed"]}
-        for name in ("problem", "rule", "dynamics"):
-            if not isinstance(self.data.get(name, {}), list):
+        for name in GRID_TABLES:
+            is_axis = name in ("problem", "rule") and isinstance(self.data.get(name), list)
+            if not is_axis and (name != "features" or name in self.data):
                 fixed[name] = self.table(self.data.get(name, {}), (name,))
         axes = (*self._alternatives(), *self._grid_axes())
         points = tuple(self._points(fixed, axes))
@@ -182,7 +203,7 @@ class _Reader:
     def _grid_axes(self) -> Iterator[Axis]:
         for path, values in _leaves(self.table(self.data.get("grid", {}), ("grid",))):
             where: Path_ = ("grid", *path)
-            self.known((*TABLES[:3], "seed"), path[0], "table of the grid:", where)
+            self.known((*GRID_TABLES, "seed"), path[0], "table of the grid:", where)
             if not isinstance(values, list):
                 self.fail(where, f"grid.{dotted(path)} must be a list of values, got {values!r}")
             if not values:
@@ -232,14 +253,35 @@ class _Reader:
         if seed < 0:
             self.fail(("seed",), f"seed must be at least 0, got {seed}")
         rule = self.rule(tables["rule"], ("rule",))
-        problem = self.problem(dict(tables["problem"]), ("problem",))
+        problem = self.chosen(PROBLEMS, tables["problem"], ("problem",), "kind", "kind of problem")
+        features = None
+        if "features" in tables:
+            features = self.chosen(
+                FEATURES, tables["features"], ("features",), "kind", "kind of features")
         dynamics = self.build(Dynamics, tables["dynamics"], ("dynamics",), rule=rule, seed=seed)
-        return Point(problem=problem, dynamics=dynamics)
+        n_states, n_actions = shape_of(problem)
+        if features is not None:
+            self.checked(("features",), features.check, n_states, n_actions)
+            self.checked(("rule",), check_features_rule, rule)
+        if not isinstance(problem, Bandit):
+            self.checked(("rule",), check_tree_dynamics, problem.tree, (1, n_states, n_actions), dynamics)
+        return Point(problem=problem, features=features, dynamics=dynamics)
 
-    def problem(self, table: dict[str, Any], where: Path_) -> Problem:
-        kind = self.value(str, table.pop("kind", "bandit"), (*where, "kind"))
-        self.known(PROBLEMS, kind, "kind of problem", (*where, "kind"))
-        return self.build(PROBLEMS[kind], table, where)
+    def checked(self, where: Path_, check: Callable[..., object], *arguments: Any) -> None:
+        """Fail at ``where`` if the check raises."""
+        try:
+            check(*arguments)
+        except ValueError as error:
+            self.fail(where, str(error))
+
+    def chosen(
+        self, choices: Mapping[str, Any], table: Any, where: Path_, key: str, what: str
+    ) -> Any:
+        """The dataclass that ``key`` of a table names, by default the first, with its options."""
+        table = dict(self.table(table, where))
+        name = self.value(str, table.pop(key, next(iter(choices))), (*where, key))
+        self.known(choices, name, what, (*where, key))
+        return self.build(choices[name], table, where)
 
     def rule(self, value: Any, where: Path_, default: str | None = None) -> UpdateRule:
         if isinstance(value, str):
@@ -293,9 +335,13 @@ class _Reader:
             return None if value == "none" else _NO_MATCH
         if typing.get_origin(hint) is tuple and isinstance(value, list):
             kind = typing.get_args(hint)[0]
-            return tuple(self.value(kind, item, where) for item in value)
+            items = tuple(self._try(kind, item, where) for item in value)
+            return _NO_MATCH if any(item is _NO_MATCH for item in items) else items
         if hint is Samples and isinstance(value, dict):
             return self.build(Samples, value, where)
+        if hint in _CHOICES and isinstance(value, dict):
+            what, key, choices = _CHOICES[hint]
+            return self.chosen(choices, value, where, key, what)
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if hint is float and is_number:
             return float(value)
@@ -325,7 +371,10 @@ def _in_words(hint: Any) -> str | None:
     if typing.get_origin(hint) is tuple:
         return f"a list, each entry {_in_words(typing.get_args(hint)[0])}"
     return {float: "a number", int: "a whole number", bool: "true or false", str: "a text",
-            Samples: "a table such as { group_size = 8 }", type(None): '"none"'}.get(hint)
+            Samples: "a table such as { group_size = 8 }",
+            Target: 'a table such as { name = "shorter-responses", per_token = 0.02 }',
+            Schedule: 'a table such as { kind = "points", points = [[0, 0.5], [1000, 1.5]] }',
+            type(None): '"none"'}.get(hint)
 
 
 def dotted(path: Path_) -> str:

@@ -77,6 +77,7 @@ def plan(sweep: SweepFile, folder: Path) -> Plan:
         if missing:
             cells.append(Cell(
                 problem=missing[0].point.problem,
+                features=missing[0].point.features,
                 dynamics=stacked([run.point.dynamics for run in missing], first),
                 record=sweep.record,
                 starts=tuple((run.point.dynamics.seed, run.start) for run in missing),

@@ -9,7 +9,7 @@ import numpy as np
 
 from entropy_theory.policy import log_softmax, softmax
 from entropy_theory.token_tree import TokenTree
-from simulations.problems import check_memory, check_problem
+from simulations.problems import check_count, check_memory, check_problem
 
 PLACEMENTS = ("any", "every length")
 
@@ -79,6 +79,8 @@ class TokenProblem:
 
     def starts(self, n_starts: int, seed: int) -> np.ndarray:
         """Starting logits [starts, prompts * states, tokens]; start i does not depend on ``n_starts``."""
+        check_count("n_starts", n_starts, 1)
+        check_count("seed", seed, 0)
         tree, n_prompts = self.tree, len(self.accuracies)
         shape = (n_prompts, tree.n_states, tree.n_tokens)
         check_memory(

@@ -1,1 +1,30 @@
-"""Figures that no paper has: the audit of the theory's assumptions, and training side by side."""
+"""Figures that no paper has."""
+
+from paper_figures.extensions import (
+    collapse_rates,
+    covariance_sign_map,
+    entropy_audit,
+    exact_and_first_order,
+    independent_logits,
+    interventions_on_the_curve,
+    phase_diagrams,
+    reachable_entropies,
+    remainder_bound,
+    response_length,
+    small_transformer_training,
+)
+from paper_figures.figure import PaperFigure
+
+FIGURES: tuple[PaperFigure, ...] = (
+    reachable_entropies.FIGURE,
+    phase_diagrams.FIGURE,
+    interventions_on_the_curve.FIGURE,
+    collapse_rates.FIGURE,
+    covariance_sign_map.FIGURE,
+    exact_and_first_order.FIGURE,
+    remainder_bound.FIGURE,
+    response_length.FIGURE,
+    small_transformer_training.FIGURE,
+    entropy_audit.FIGURE,
+    independent_logits.FIGURE,
+)

@@ -6,7 +6,8 @@ GRPO with a clamped-entropy bonus, sampled groups, prompts of graded difficulty.
 fewer right answers ("entropy can change drastically, and the initially chosen coefficient fails").
 *Does the controller stay in its band?* The adaptive coefficient from several first values, at several
 rates, through the same change.
-*How much to clamp?* The share p of removed tokens against the coefficient.
+*How much to clamp?* The share p of removed tokens against the coefficient. And one run of Algorithm 1,
+four optimizer steps a batch, recorded at every global step.
 
 What is seen. With one right answer entropy jumps between collapse and explosion over a small range of
 constants, and the constant that fits the first prompts leaves the band with the second ones. The
@@ -68,6 +69,8 @@ class Config:
     """Before the change of prompts, and after it."""
     swept_steps: int = 250
     record_every: int = 10
+    global_steps: int = 80
+    """Of the run of Algorithm 1."""
     tail: float = 0.4
     """Share of each half, at its end, over which time in the band is counted."""
 
@@ -80,19 +83,28 @@ PROFILES = {
     "full": Config(n_actions=1000, n_starts=8, steps=2000, swept_steps=2000,
                    rates=(0.002, 0.02, 0.2)),
 }
+MINI_STEPS = 4
+"""Optimizer steps on each batch in the run of Algorithm 1."""
+ALGORITHM = Aent(
+    coefficient=0.05, removed_fraction=0.33, entropy_low=0.2, entropy_high=0.4, coefficient_step=0.1,
+    coefficient_low=0.01, coefficient_high=1.0,
+    # The first observation is that of the start, before any global step.
+    warm_up_steps=1,
+)
 HALVES = ("first prompts", "second prompts")
 
 
 def work(config: Config) -> int:
     """Engine steps in all."""
     halves = 2 * (1 + len(config.rates))
-    return halves * config.steps + len(config.swept_fractions) * config.swept_steps
+    swept = len(config.swept_fractions) * config.swept_steps
+    return halves * config.steps + swept + MINI_STEPS * config.global_steps
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """Curves of constant and adaptive coefficients through a change of prompts; the sweep of p."""
     dataset = xr.merge([_constants(config, seed, progress), _adaptive(config, seed, progress),
-                        _sweep(config, seed, progress)])
+                        _sweep(config, seed, progress), _algorithm(config, seed, progress)])
     for name, label in LONG_NAMES.items():
         dataset[name].attrs["long_name"] = label
     dataset.attrs["caption"] = _caption(dataset, config)
@@ -107,6 +119,10 @@ LONG_NAMES = {
     "adaptive_reward": "probability of a right answer under the adaptive coefficient",
     "adaptive_coefficient": "coefficient that the controller chose",
     "adaptive_in_band": "share of the tail with clamped entropy in the band, adaptive coefficient",
+    "algorithm_entropy": "policy entropy after each global step, nats",
+    "algorithm_clamped_entropy": "clamped entropy after each global step, nats",
+    "algorithm_coefficient": "coefficient after each global step",
+    "algorithm_reward": "probability of a right answer after each global step",
     "swept_reward": "probability of a right answer at the end",
     "swept_entropy": "policy entropy at the end, nats",
 }
@@ -223,6 +239,25 @@ def _sweep(config: Config, seed: int, progress: Progress) -> xr.Dataset:
          "swept_entropy": (axes, np.reshape(entropies, shape))},
         coords={"removed_fraction": list(config.swept_fractions),
                 "coefficient": list(config.swept_coefficients)},
+    )
+
+
+def _algorithm(config: Config, seed: int, progress: Progress) -> xr.Dataset:
+    problem = Bandit(n_actions=60, n_correct=4, scale=2.0, accuracies=(0.03, 0.1, 0.3, 0.6))
+    run = simulate(
+        problem.starts(1, seed), problem.correct,
+        Dynamics(rule=ALGORITHM, learning_rate=config.learning_rate * problem.reward.shape[-2],
+                 steps=MINI_STEPS * config.global_steps, steps_per_batch=MINI_STEPS,
+                 record_every=MINI_STEPS, seed=seed, samples=Samples(group_size=config.group_size)),
+        record=Record(logits=True), progress=progress,
+    )
+    assert run.logits is not None
+    clamped = clamped_entropy(run.logits[:, 0], ALGORITHM.removed_fraction).mean(axis=-1)
+    columns = {"entropy": run.entropy, "coefficient": run.coefficient, "reward": run.reward}
+    return xr.Dataset(
+        {"algorithm_clamped_entropy": ("global_step", clamped),
+         **{f"algorithm_{name}": ("global_step", values[:, 0]) for name, values in columns.items()}},
+        coords={"global_step": run.step // MINI_STEPS},
     )
 
 

@@ -3,19 +3,27 @@
 Three scales. *Illustration*: one state of ten tokens, a likely token that is locally optimal, two rare
 optimal ones, a useless tail; probabilities after one exact policy-gradient step. *Vocabulary*: the same
 step at up to 100,000 tokens, pi(rank r) ~ r^-1.2, rank 1 locally optimal, the optimal tokens among the
-plausible ranks. *Training* (the synthetic MDP of the paper's third version, at a size of our own: its
-coefficient, clamping and learning rate are not known): several contexts, GRPO from sampled groups, 15,
-10, 5 or 1 optimal tokens.
+plausible ranks. *Training* (the synthetic MDP of the paper's third version, with settings of our own:
+its coefficient, clamping, learning rate and start are not known): GRPO from sampled groups, several
+contexts, 10,000 to 1,000,000 tokens, 15, 5 or 1 of them optimal; the tail starts tied in forty steps
+(`simulations.tied_tokens`), and runs cost the same at every size.
 
-What is seen. Without a bonus the likely token grows and the optimal ones are squeezed; a bonus of either
-kind lifts them. In one step clamping makes no difference to speak of: a token moves by d log pi = Sb - S
-per unit coefficient, S = pi (log pi + H) is next to nothing in the tail, so what the likely tokens lose
-goes to all others in proportion to their probability, removed ones included. The bias is one of the
-end, not of the step (`aent_bias`): in training both bonuses escape the local optimum at about the same
-coefficient, then the full one gives reward away to the tail, and the clamped one bears larger
-coefficients. With one optimal token clamping is no gain here: near the local optimum its lift is the
-weaker one. (At 100,000 tokens and 1,000 plausible ones the full bonus spreads out at 0.25 already, the
-clamped one between 0.3 and 0.5; 400 steps found no optimal token by either.)
+What is seen. In one step: without a bonus the likely token grows and the optimal ones are squeezed, and
+a bonus of either kind lifts them. Clamping makes no difference to speak of: a token moves by
+d log pi = Sb - S per unit coefficient, S = pi (log pi + H) is next to nothing in the tail, so what the
+likely tokens lose goes to all others in proportion to their probability, removed ones included.
+
+The bias is one of the end, not of the step (`aent_bias`), and in training clamping is what counts.
+Without a bonus every context ends at the local optimum, a reward of 0.2. The full bonus leaves it from
+a coefficient of about 0.25 on, and loses itself in the tail from there on: with 15 optimal tokens its
+best reward over the coefficients falls from 0.97 at 10,000 tokens over 0.43 to 0.29 at 1,000,000.
+Clamped to the plausible tokens the bonus needs 0.4 to leave, and then ends at 1.00 at every size. The
+sparser the optimal tokens, the less either gains: of 100,000 tokens 15, 5 and 1 optimal ones give the
+full bonus 0.43, 0.28 and 0.16 and the clamped one 1.00, 0.99 and 0.23 (0.27 after 4,000 steps). So the
+finding of the paper's MDP comes out, but for its gain with a single optimal token (0.44 there), and it
+takes clamping to some hundred tokens: clamping by a third, as for the paper's language models, is no
+better than the full bonus. (At 0.25 the full bonus leaves in some contexts only: 0.48 in the mean of
+twelve contexts of 100,000 tokens, ends from 0.20 to 1.00; of three contexts of 1,000,000 tokens 0.39.)
 """
 
 from __future__ import annotations
@@ -28,9 +36,9 @@ import xarray as xr
 from entropy_theory.policy import softmax
 from entropy_theory.tabular import exact_batch, logit_step
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, simulate
 from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
+from simulations.store import Experiment, Progress, map_cells
+from simulations.tied_tokens import Classes, tie, train
 
 TREATMENTS = ("none", "full", "clamped by a third", "clamped to the plausible")
 PLAUSIBLE = TREATMENTS[-1]
@@ -52,30 +60,60 @@ class Config:
     optimal: tuple[int, ...] = (1, 5, 10, 15)
     step_size: float = 1.0
     step_coefficient: float = 0.3
-    trained_vocabulary: int = 1000
-    trained_optimal: tuple[int, ...] = (1, 15)
-    trained_contexts: int = 8
-    coefficients: tuple[float, ...] = (0.2, 0.3, 0.5, 0.7)
-    group_size: int = 8
-    learning_rate: float = 1.0
+    trained: tuple[tuple[int, int], ...] = (
+        (10_000, 15), (100_000, 15), (1_000_000, 15), (100_000, 5), (100_000, 1))
+    """Tokens, and how many of them are optimal."""
+    trained_plausible: int = 500
+    trained_contexts: int = 3
+    tail_steps: int = 40
+    """Classes of tied tokens beyond the plausible ones at the start, even in log(rank)."""
+    coefficients: tuple[float, ...] = (0.275, 0.3, 0.4)
+    group_size: int = 16
+    learning_rate: float = 4.0
     """Of each context."""
-    steps: int = 250
-    record_every: int = 25
+    steps: int = 800
+    record_every: int = 40
 
 
 PROFILES = {
-    "smoke": Config(vocabularies=(1000,), optimal=(1, 15), trained_optimal=(15,), trained_contexts=3,
-                    trained_vocabulary=300, coefficients=(0.3, 0.7), steps=60),
+    "smoke": Config(
+        vocabularies=(1000, 100_000), optimal=(1, 15), trained=((1000, 15), (100_000, 15), (100_000, 1)),
+        trained_plausible=300, trained_contexts=2, coefficients=(0.3, 0.45), steps=280),
     "default": Config(),
-    # The paper's vocabulary; its 25 contexts and 4,000 steps would take a day.
-    "full": Config(trained_vocabulary=100_000, plausible=1000, trained_optimal=(1, 15),
-                   trained_contexts=2, coefficients=(0.2, 0.3, 0.4), steps=1000, record_every=100),
+    "full": Config(
+        trained=((10_000, 15), (100_000, 15), (1_000_000, 15), (100_000, 10), (100_000, 5),
+                 (100_000, 1)),
+        trained_contexts=6, coefficients=(0.2, 0.225, 0.25, 0.275, 0.3, 0.35, 0.4, 0.45, 0.5),
+        steps=2000, record_every=50),
 }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """All contexts of one problem under one treatment."""
+
+    config: Config
+    n_tokens: int
+    n_optimal: int
+    treatment: str
+    coefficient: float
+    """0 without a bonus."""
+    seed: int
+
+
+def cells(config: Config, seed: int) -> list[Cell]:
+    """All training: problems, treatments, coefficients."""
+    return [
+        Cell(config=config, n_tokens=n, n_optimal=m, treatment=treatment, coefficient=coefficient,
+             seed=seed)
+        for n, m in config.trained for treatment in TREATMENTS
+        for coefficient in ((0.0,) if treatment == "none" else config.coefficients)
+    ]
 
 
 def work(config: Config) -> int:
     """Engine steps in all."""
-    return len(_trained_treatments(config)) * config.steps
+    return len(cells(config, 0)) * config.trained_contexts * config.steps
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
@@ -94,8 +132,8 @@ LONG_NAMES = {
     "lift": "d log(probability of the optimal tokens) by the bonus alone, per unit coefficient and step",
     "share_to_optimal": "share of the probability moved by the bonus that optimal tokens receive",
     "share_to_tail": "share of the probability moved by the bonus that implausible tokens receive",
-    "trained_reward": "expected reward, mean over contexts",
-    "trained_entropy": "policy entropy, nats, mean over contexts",
+    "trained_reward": "expected reward",
+    "trained_entropy": "policy entropy, nats",
 }
 
 
@@ -132,14 +170,17 @@ def _illustration(config: Config) -> xr.Dataset:
 
 
 def contexts(
-    config: Config, n_tokens: int, n_optimal: int, n_contexts: int, seed: int
+    config: Config, n_tokens: int, n_optimal: int, n_contexts: int, plausible: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Logits and rewards [contexts, tokens]: by rank, one locally optimal, ``n_optimal`` optimal."""
+    """Logits and rewards [contexts, tokens]: by rank, one locally optimal, ``n_optimal`` optimal.
+
+    ``plausible``: ranks among which the optimal ones are drawn.
+    """
     logits = np.tile(-config.exponent * np.log(np.arange(1, n_tokens + 1)), (n_contexts, 1))
     reward = np.zeros_like(logits)
     reward[:, 0] = config.local_reward
     generator = np.random.default_rng([seed, n_tokens, n_optimal])
-    ranks = np.arange(config.plausible // 10, config.plausible)
+    ranks = np.arange(plausible // 10, plausible)
     for state in range(n_contexts):
         reward[state, generator.choice(ranks, n_optimal, replace=False)] = 1.0
     return logits, reward
@@ -152,7 +193,7 @@ def _vocabulary(config: Config, seed: int) -> xr.Dataset:
     for v, n in enumerate(config.vocabularies):
         removed = 1 - config.plausible / n
         for o, n_optimal in enumerate(config.optimal):
-            logits, reward = contexts(config, n, n_optimal, 1, seed)
+            logits, reward = contexts(config, n, n_optimal, 1, config.plausible, seed)
             optimal, pi = reward == 1, softmax(logits)
             plain = _step(logits, reward, get("reinforce"))
             for t, treatment in enumerate(TREATMENTS):
@@ -175,44 +216,56 @@ def _vocabulary(config: Config, seed: int) -> xr.Dataset:
     )
 
 
-def _trained_treatments(config: Config) -> tuple[str, ...]:
-    return ("none", "full", PLAUSIBLE)
-
-
 def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    n, shape = config.trained_vocabulary, (len(config.trained_optimal), len(config.coefficients))
-    problems = [contexts(config, n, m, config.trained_contexts, seed) for m in config.trained_optimal]
-    logits, reward = (
-        np.repeat(np.stack(parts), len(config.coefficients), axis=0)
-        for parts in zip(*problems, strict=True))
-    coefficient = np.tile(config.coefficients, len(config.trained_optimal))
-    rewards, entropies = [], []
-    for treatment in _trained_treatments(config):
-        chosen = rule(treatment, get("grpo"), coefficient, 1 - config.plausible / n)
-        run = simulate(
-            logits, reward,
-            Dynamics(rule=chosen, learning_rate=config.learning_rate * config.trained_contexts,
-                     steps=config.steps, record_every=config.record_every, seed=seed,
-                     samples=Samples(group_size=config.group_size)),
-            progress=progress,
-        )
-        rewards.append(run.reward.reshape(-1, *shape))
-        entropies.append(run.entropy.reshape(-1, *shape))
-    axes = ("trained_treatment", "step", "trained_optimal", "coefficient")
+    parts = iter(map_cells(_train, cells(config, seed), progress))
+    problems = []
+    for _ in config.trained:
+        treatments = [next(parts).expand_dims(coefficient=len(config.coefficients))]
+        treatments += [
+            xr.concat([next(parts) for _ in config.coefficients], "coefficient") for _ in TREATMENTS[1:]]
+        problems.append(xr.concat(treatments, "trained_treatment"))
+    vocabulary, optimal = zip(*config.trained, strict=True)
+    return xr.concat(problems, "problem").assign_coords(
+        trained_treatment=list(TREATMENTS), coefficient=list(config.coefficients),
+        trained_vocabulary=("problem", list(vocabulary)), trained_optimal=("problem", list(optimal)))
+
+
+def _train(cell: Cell, progress: Progress) -> xr.Dataset:
+    """Reward and entropy [context, step] of one cell."""
+    config = cell.config
+    chosen = rule(cell.treatment, get("grpo"), cell.coefficient,
+                  1 - config.trained_plausible / cell.n_tokens)
+    curves = []
+    for context, start in enumerate(tied_contexts(config, cell.n_tokens, cell.n_optimal, cell.seed)):
+        curves.append(train(
+            start, chosen, learning_rate=config.learning_rate, steps=config.steps,
+            record_every=config.record_every, samples=Samples(group_size=config.group_size),
+            seed=cell.seed, prompt=context))
+        progress(config.steps)
     return xr.Dataset(
-        {"trained_reward": (axes, np.stack(rewards)), "trained_entropy": (axes, np.stack(entropies))},
-        coords={"trained_treatment": list(_trained_treatments(config)), "step": run.step,
-                "trained_optimal": list(config.trained_optimal),
-                "coefficient": list(config.coefficients)},
+        {f"trained_{name}": (("context", "step"), np.stack([getattr(curve, name) for curve in curves]))
+         for name in ("reward", "entropy")},
+        coords={"step": curves[0].step},
     )
+
+
+def tied_contexts(config: Config, n_tokens: int, n_optimal: int, seed: int) -> list[Classes]:
+    """The contexts that are trained: as `contexts`, implausible tokens tied in a few classes."""
+    plausible = config.trained_plausible
+    edges = np.unique(np.geomspace(plausible, n_tokens, config.tail_steps + 1).round().astype(int))
+    dense = contexts(config, n_tokens, n_optimal, config.trained_contexts, plausible, seed)
+    return [tie(*state, edges) for state in zip(*dense, strict=True)]
 
 
 def _caption(dataset: xr.Dataset, config: Config) -> str:
     rare = dataset.token_probability.isel(token=slice(3, 5)).sum("token")
     largest = dataset.sel(vocabulary=config.vocabularies[-1]).isel(optimal=-1)
-    most = config.trained_optimal[-1]
-    end = dataset.trained_reward.isel(step=-1).sel(trained_optimal=most).max("coefficient")
     clamped = TREATMENTS[-1]
+    end = dataset.trained_reward.isel(step=-1).mean("context").max("coefficient")
+    trained = "; ".join(
+        f"with {m} optimal tokens of {n:,} "
+        + ", ".join(f"{float(end.isel(problem=i).sel(trained_treatment=t)):.2f}" for t in TREATMENTS)
+        for i, (n, m) in enumerate(config.trained))
     return (
         "One exact step: two rare optimal tokens of ten go from "
         f"{float(rare.sel(policy='before')):.3f} to {float(rare.sel(policy='none')):.3f} without a "
@@ -220,11 +273,9 @@ def _caption(dataset: xr.Dataset, config: Config) -> str:
         f"{float(rare.sel(policy=clamped)):.3f} with the clamped one. At {config.vocabularies[-1]:,} "
         f"tokens {float(largest.share_to_tail.sel(treatment='full')):.0%} of what the full bonus "
         "moves goes to the useless tail, and "
-        f"{float(largest.share_to_tail.sel(treatment=clamped)):.0%} with clamping. Trained with "
-        f"{most} optimal tokens of {config.trained_vocabulary:,}, the best reward over coefficients "
-        f"is {float(end.sel(trained_treatment='none')):.2f} without, "
-        f"{float(end.sel(trained_treatment='full')):.2f} with the full and "
-        f"{float(end.sel(trained_treatment=clamped)):.2f} with the clamped bonus."
+        f"{float(largest.share_to_tail.sel(treatment=clamped)):.0%} with clamping. Reward after "
+        f"{config.steps} steps of training without a bonus, and with the full one, the one clamped by a "
+        f"third and to the plausible at its best coefficient: {trained}."
     )
 
 

@@ -1,10 +1,11 @@
-"""Entropy bonus against AEPO (AEPO, Figure 3): collapse, explosion, control.
+"""Entropy bonus against AEPO (AEPO, Figures 3 and 4): collapse, explosion, control.
 
-GRPO plus coefficient x entropy, over a range of coefficients, beside AEPO at a target, from the same
-starts. With one right answer an entropy bonus trades reward for entropy: at a fixed point
-coefficient x (logit gap) = kappa(p), so entropy is bought with wrong answers. With several right
-answers the only fixed point makes all right answers equally likely, but runs reach it slowly, so that
-within these steps the entropy of a run is that of its start rather than that of its coefficient.
+GRPO plus coefficient x entropy, over a range of coefficients (0 is GRPO alone), beside AEPO at a target
+and GRPO with entropy-shaped advantages (Entropy-Adv), from the same starts. With one right answer an
+entropy bonus trades reward for entropy: at a fixed point coefficient x (logit gap) = kappa(p), so
+entropy is bought with wrong answers. With several right answers the only fixed point makes all right
+answers equally likely, but runs reach it slowly, so that within these steps the entropy of a run is that
+of its start rather than that of its coefficient.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ EXPLODED = 0.1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
-    """Sizes and settings; 0.015 is the coefficient of AEPO's Entropy-Reg baseline."""
+    """Sizes and settings; 0.015 is the coefficient of AEPO's Entropy-Reg baseline, and Entropy-Adv's
+    beta and kappa are Table 4's."""
 
     n_actions: int = 20
     right_answers: tuple[int, ...] = (1, 4, 8)
@@ -46,7 +48,8 @@ class Config:
 
 PROFILES = {
     "smoke": Config(
-        right_answers=(1, 4), coefficients=(0.0, 0.15, 3.0), targets=(0.5,), n_starts=2, steps=400
+        right_answers=(1, 4), coefficients=(0.0, 0.015, 0.15, 3.0), targets=(0.25,), n_starts=4,
+        learning_rate=3.0, steps=500,
     ),
     "default": Config(),
     "full": Config(
@@ -58,11 +61,11 @@ PROFILES = {
 
 def work(config: Config) -> int:
     """Engine steps in all."""
-    return 2 * config.steps
+    return 3 * config.steps
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Entropy and reward under an entropy bonus at each coefficient, and under AEPO."""
+    """Entropy and reward under an entropy bonus at each coefficient, under AEPO, and shaped."""
     problems = tuple(Bandit(n_actions=config.n_actions, n_correct=m) for m in config.right_answers)
     base = get("grpo", group_size=config.group_size)
 
@@ -85,10 +88,12 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 
     bonus = run("entropy-bonus", "coefficient", config.coefficients)
     aepo = run("aepo", "target", config.targets, alpha=config.alpha)
+    shaped = run("entropy-advantage", "once", (0.0,)).isel(once=0, drop=True)
     dataset = xr.merge(
         [
             bonus.rename({name: f"bonus_{name}" for name in bonus.data_vars}),
             aepo.rename({name: f"aepo_{name}" for name in aepo.data_vars}),
+            shaped.rename({name: f"shaped_{name}" for name in shaped.data_vars}),
         ]
     )
     dataset["ceiling"] = ("right_answers", [math.log(m) for m in config.right_answers])
@@ -131,7 +136,7 @@ def _from(value: xr.DataArray) -> str:
 
 EXPERIMENT = Experiment(
     name="aepo_figure_3",
-    source="AEPO, Figure 3",
+    source="AEPO, Figures 3 and 4",
     title="Entropy bonus: collapse or explosion; AEPO: control",
     profiles=PROFILES,
     compute=compute,

@@ -126,7 +126,7 @@ def _train_and_fit(cell: Cell, progress: Progress) -> xr.Dataset:
         entropy, reward = (resample(run.step, values[:, [i]], horizon[[i]], EARLY + LATER)[:, 0]
                            for values in (run.entropy, run.reward))
         curves["entropy"][place], curves["reward"][place] = entropy, reward
-        for name, value in _fits(entropy, reward).items():
+        for name, value in fits(entropy, reward).items():
             columns[name][place] = value
         for rival in law.rivals(entropy, reward):
             rivals["aicc"][place][RIVALS.index(rival.name)] = rival.aicc
@@ -166,7 +166,7 @@ LONG_NAMES = {
 }
 
 
-def _fits(entropy: np.ndarray, reward: np.ndarray) -> dict[str, float]:
+def fits(entropy: np.ndarray, reward: np.ndarray) -> dict[str, float]:
     fitted, early = law.fit(entropy, reward), law.fit(entropy[:EARLY], reward[:EARLY])
     announced = early.predict(entropy[EARLY:])
     low, high = early.interval(entropy[-1])

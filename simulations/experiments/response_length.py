@@ -15,12 +15,17 @@ wrong responses is then the work of the objective's length factor.
   that; it takes c of about -log((L + 1)/L) a token, so that e^{-cL}/L is level at the mean length L,
   to undo it.
 
+- keeping entropy moves no length: clip-higher, Clip-Cov and KL-Cov, with the token-mean of their papers,
+  leave right responses in the mean within a tenth of a token of GRPO's. The longer responses of Cui et
+  al., Figure 11 are then no by-product of entropy, and need a task on which length pays.
+
 The tilt is swept over GRPO's length-neutral form (dr-grpo), with AEPO's temperature switch and at T = 1
 (ablation "untempered"), entropy beside the length.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +43,7 @@ from simulations.token_problems import with_accuracy
 
 NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")
 CONTROLS = ("AEPO", "untempered")
+INTERVENTIONS = ("GRPO", "clip-higher", "Clip-Cov", "KL-Cov")
 NO_ANSWER = -40.0
 """Logit of ending at once, beside standard normal ones: both kinds of response have wording."""
 
@@ -51,6 +57,9 @@ LONG_NAMES = {
     "sampled_entropy": "mean token entropy, trained from samples, nats",
     "tilt_right_length": "expected tokens of a right response, under a tilted target",
     "tilt_entropy": "mean token entropy, under a tilted target, nats",
+    "intervention_right_length": "expected tokens of a right response, off-policy with token-mean",
+    "intervention_length": "expected tokens of a response, off-policy with token-mean",
+    "intervention_entropy": "mean token entropy, off-policy with token-mean, nats",
     "neutral_tilt": "nats a token at which right responses keep their length",
     "predicted_neutral_tilt": "-log((L + 1)/L) at the mean length L of right responses at the start",
 }
@@ -76,6 +85,11 @@ class Config:
     steps: int = 200
     record_every: int = 20
     group_size: int = 8
+    steps_per_batch: int = 4
+    """Of the interventions, which differ from GRPO off-policy only."""
+    ratio: float = 0.1
+    """Share of the tokens that Clip-Cov and KL-Cov select."""
+    clip_high: float = 0.4
 
 
 PROFILES = {
@@ -90,7 +104,8 @@ PROFILES = {
 
 def work(config: Config) -> int:
     """Engine steps in all."""
-    return (2 * len(NORMALIZATIONS) + len(CONTROLS) * len(config.tilts)) * config.steps
+    runs = 2 * len(NORMALIZATIONS) + len(INTERVENTIONS) + len(CONTROLS) * len(config.tilts)
+    return runs * config.steps
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
@@ -108,6 +123,19 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
         xr.concat(runs, dim="normalization").assign_coords(normalization=list(NORMALIZATIONS))
         for runs in (exact, sampled)
     ]
+    by_intervention = []
+    for name in INTERVENTIONS:
+        run = world.train(_intervention(name, config), config, seed, progress,
+                          Samples(group_size=config.group_size), config.steps_per_batch)
+        trained = world.measured(run, ("right_length", "wrong_length", "reward", "entropy"))
+        by_intervention.append(xr.Dataset({
+            "intervention_right_length": trained.right_length,
+            "intervention_length": trained.wrong_length
+            + trained.reward * (trained.right_length - trained.wrong_length),
+            "intervention_entropy": trained.entropy,
+        }))
+    parts.append(xr.concat(by_intervention, dim="intervention").assign_coords(
+        intervention=list(INTERVENTIONS)))
     by_control = []
     for control in CONTROLS:
         ends = []
@@ -163,12 +191,13 @@ class Wording:
 
     def train(
         self, rule: UpdateRule, config: Config, seed: int, progress: Progress,
-        samples: Samples | None = None,
+        samples: Samples | None = None, steps_per_batch: int = 1,
     ) -> Trajectory:
         """One run from each start."""
         dynamics = Dynamics(
             rule=rule, learning_rate=config.learning_rate * len(self.accuracies),
             steps=config.steps, record_every=config.record_every, samples=samples, seed=seed,
+            steps_per_batch=steps_per_batch,
         )
         reward = np.broadcast_to(self.right, (1, len(self.accuracies), len(self.right)))
         return simulate(self.starts, reward, dynamics, tree=self.tree, record=Record(logits=True),
@@ -200,6 +229,19 @@ def _grpo(normalization: str, config: Config) -> UpdateRule:
         return get("grpo", normalization=normalization, estimator="group-centered",
                    max_length=config.horizon)
     return get("grpo", normalization=normalization)
+
+
+def _intervention(name: str, config: Config) -> UpdateRule:
+    base = _grpo("token-mean", config)
+    wide = get("grpo", clip_low=1.0, clip_high=1.0, normalization="token-mean")
+    free = get("grpo", clip_low=math.inf, clip_high=math.inf, normalization="token-mean")
+    made: dict[str, UpdateRule] = {
+        "GRPO": base,
+        "clip-higher": get("clip-higher", clip_high=config.clip_high, normalization="token-mean"),
+        "Clip-Cov": get("clip-cov", ratio=config.ratio, lower=0.5, upper=20.0, base=wide),
+        "KL-Cov": get("kl-cov", ratio=config.ratio, base=free),
+    }
+    return made[name]
 
 
 def _tilted(tilt: float, control: str, config: Config) -> UpdateRule:

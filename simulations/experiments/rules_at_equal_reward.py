@@ -41,7 +41,7 @@ class Config:
     families: tuple[str, ...] = tuple(FAMILIES)
     n_starts: int = 12
     learning_rate: float = 4.0
-    steps: int = 300
+    steps: int = 240
     steps_per_batch: int = 4
     record_every: int = 4
     group_size: int = 8
@@ -53,7 +53,7 @@ class Config:
 
 
 PROFILES = {
-    "smoke": Config(families=tuple(FAMILIES)[:2], n_starts=2, steps=80, rewards=(0.6,)),
+    "smoke": Config(families=tuple(FAMILIES)[:2], n_starts=2, steps=52, rewards=(0.6,)),
     "default": Config(),
     "full": Config(n_starts=64, steps=2000, record_every=8),
 }
@@ -77,6 +77,7 @@ def rules(config: Config) -> dict[str, UpdateRule]:
         "AEPO on KL-Cov": get("aepo", target=config.target, base=kl_cov),
         "bonus on Clip-Cov": get("entropy-bonus", coefficient=config.coefficient, base=clip_cov),
         "AEPO on a bonus": get("aepo", target=config.target, base=bonus),
+        "Entropy-Adv": get("entropy-advantage"),
     }
 
 

@@ -205,3 +205,12 @@ def test_constant_performance_is_a_law_without_slope():
     law = pl.fit(ENTROPY, np.full(7, 0.4))
     assert (law.a, law.ceiling, law.rmse) == pytest.approx((0.0, 0.4, 0.0), abs=1e-15)
     assert math.isnan(law.r_squared)
+
+
+def test_a_sum_of_probabilities_may_be_off_by_rounding():
+    """What the simulator records at the end of a run is 1 + 2e-16 as often as 1."""
+    above = np.nextafter(1.0, 2.0)
+    assert [float(end) for end in pl.entropy_range(above, 20, 5)] == [0.0, pytest.approx(np.log(5))]
+    assert pl.one_right_answer_entropy(above, 20) == 0
+    with pytest.raises(ValueError, match=r"must be a probability, from 0 to 1, got 1\.001$"):
+        pl.entropy_range(np.array([0.5, 1.001]), 20, 5)

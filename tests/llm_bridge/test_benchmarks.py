@@ -94,6 +94,8 @@ def test_protocols_are_the_papers():
                for p in cui.values())
     aepo = benchmarks.protocol("aepo", "math500")
     assert (aepo.temperature, aepo.top_p, aepo.max_new_tokens) == (0.1, 0.95, 8192)
+    assert aepo.samples == 1
+    assert benchmarks.protocol("aepo", "amc23").samples == 32
     assert benchmarks.protocol("aepo-pass-at-k", "aime25").samples == 1024
     assert benchmarks.protocol("aepo-pass-at-k", "minerva").samples == 128
     aent = benchmarks.protocol("aent", "olympiad")

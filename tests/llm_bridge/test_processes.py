@@ -140,7 +140,12 @@ def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_
 
 @pytest.mark.parametrize(
     ("kind", "message"),
-    [("everywhere", "found by all"), ("agreed", "found while agreeing"), ("alone", "found alone")],
+    [
+        ("everywhere", "found by all"),
+        ("agreed", "found while agreeing"),
+        # Daily, the train command above fails in this way.
+        pytest.param("alone", "found alone", marks=pytest.mark.deep),
+    ],
 )
 def test_whoever_fails_one_rank_tells(kind, message):
     """No hang, one line of ours, no traceback of ours; what else is shown is the launcher's."""

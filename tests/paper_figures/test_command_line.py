@@ -38,7 +38,7 @@ def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(tmp_path: Path) -> Non
     found = command("build", "--results", str(tmp_path), "--formats", "svg")
     assert found.returncode == 0
     assert (tmp_path / "figures" / "small-transformer-training.svg").exists()
-    assert "aepo-figure-1: not drawn" in found.stderr
+    assert "aepo-figure-1: not made" in found.stderr
     assert command("build", "aepo-figure-1", "--results", str(tmp_path)).returncode == 2
 
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
-from entropy_theory.claims import all_claims
+import pandas
+import pytest
+
 from paper_figures.catalog import FIGURES
-from paper_figures.figure import build
+from paper_figures.figure import Finding, PaperFigure, build
 from paper_figures.formulas import Formulas
-from paper_figures.report import render, write_report
-from tests.paper_figures.conftest import write_run
+from paper_figures.report import render
+from paper_figures.report_figures import lighter
+from paper_figures.table import Table
+from tests.paper_figures.conftest import ON_THE_PAGE, write_run
+
+SPACES = re.compile(r"\s+")
 
 CLAIM: dict[str, Any] = {
     "id": "aepo.test-1", "source": "AEPO, Test 1", "title": "Entropy & <temperature>",
@@ -70,7 +79,7 @@ def test_a_claim_shows_verdict_proof_steps_evidence_and_counterexample(tmp_path:
     write_ledger(tmp_path)
     theory = section(render(tmp_path), "theory")
     for text in ("repaired", "printed proof: gap", "Proof, for any number of actions", "Chebyshev",
-                 "Wrong variants", "12,345",
+                 "Wrong variants", "12,345", 'aria-label="H(\\pi^{T&#39;}) &gt; H(\\pi^{T})"',
                  "[-0.5 +/- 1e-9]", "n is at least 2", "search"):
         assert text in theory
 
@@ -80,8 +89,8 @@ def test_text_from_files_is_escaped(tmp_path: Path) -> None:
     write_ledger(tmp_path)
     write_run(tmp_path / "runs" / "<b>bold", rule="grpo", entropies=[1.0, 0.5])
     page = render(tmp_path)
-    assert "<script>" not in page
-    assert "&lt;script&gt;" in page
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
     assert "Entropy &amp; &lt;temperature&gt;" in page
     assert "<b>bold" not in page
 
@@ -89,36 +98,99 @@ def test_text_from_files_is_escaped(tmp_path: Path) -> None:
 def test_formulas_are_drawn_and_a_broken_one_stands_as_source(tmp_path: Path) -> None:
     """LaTeX that mathtext cannot set must not stop the report, nor vanish."""
     formulas = Formulas()
-    html = formulas.text(CLAIM["statement"])
-    assert html.count("<svg") == 2
+    text = formulas.text(CLAIM["statement"])
+    assert text.count("<svg") == 2
     assert formulas.broken == [r"\begin{cases}0\end{cases}"]
-    assert r'<code class="latex">\begin{cases}0\end{cases}</code>' in html
-    used = set(re.findall(r'href="#(g\d+)"', html))
+    assert r'<code class="latex">\begin{cases}0\end{cases}</code>' in text
+    used = set(re.findall(r'href="#(g\d+)"', text))
     assert used == set(re.findall(r'<path id="(g\d+)"', formulas.definitions()))
-
-
-def test_the_page_asks_nothing_of_the_network(smoke_results: Path, tmp_path: Path) -> None:
-    """A picture, font or script that is not in the page."""
-    for figure in FIGURES.values():
-        if figure.name.startswith("aepo"):
-            build(figure, smoke_results, tmp_path / "figures", ["svg"])
     write_ledger(tmp_path)
-    page = write_report(tmp_path).read_text()
-    assert page.count('src="data:image/svg+xml;base64,') == 3
+    broken = render(tmp_path).split('<ul id="broken">')[1].split("</ul>")[0]
+    assert broken.count("<li>") == 1
+    assert r"\begin{cases}0\end{cases}" in broken
+
+
+def test_the_page_asks_nothing_of_the_network(page_file: Path) -> None:
+    """A picture, font or script that is not in the page; a link to a file that is not beside it."""
+    page = page_file.read_text()
+    assert page.count('src="data:image/svg+xml,') == len(ON_THE_PAGE)
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
-    assert not re.findall(r"<(?:script|link|iframe)\b|@import|url\(", page)
-    # Links beside the page lead to files that exist.
-    for target in re.findall(r'href="(\.\./[^"]+)"', page):
-        assert (tmp_path / "report" / target).exists()
+    # What is left of url() are the drawings' references to their own parts.
+    assert not re.findall(r"<(?:link|iframe)\b|<script [^>]*src|@import|url\((?!%23)", page)
+    links = re.findall(r'href="(\.\./[^"]+)"', page)
+    assert len(links) == 3 * len(ON_THE_PAGE)
+    for target in links:
+        assert (page_file.parent / target).exists()
 
 
-def test_captions_come_from_the_data(smoke_results: Path, tmp_path: Path) -> None:
-    """A caption typed in by hand."""
-    found = build(FIGURES["aepo-figure-1"], smoke_results, tmp_path / "figures", ["svg"])
+def test_a_drawing_is_made_lighter_but_stays_the_same(page_file: Path) -> None:
+    """A coordinate off by more than one sees, a clipped path, quotes that end the attribute."""
+    path = page_file.parent.parent / "figures" / "aepo-figure-1.svg"
+    drawing = path.read_text()
+    small = lighter(drawing)
+    assert len(small) < 0.9 * len(drawing)
+    before, after = (list(ElementTree.fromstring(text).iter()) for text in (drawing, small))
+    assert [node.tag for node in before] == [node.tag for node in after]
+    for old, new in zip(before, after, strict=True):
+        assert old.keys() == new.keys()
+        for key, value in old.items():
+            if key not in ("d", "x", "y", "points"):
+                assert SPACES.sub(" ", value) == new.get(key)
+                continue
+            for number, shorter in zip(value.split(), new.get(key).split(), strict=True):
+                assert number == shorter or abs(float(number) - float(shorter)) < 0.01
+    title = FIGURES["aepo-figure-1"].title
+    (encoded,) = re.findall(
+        rf'<img src="data:image/svg\+xml,([^"]+)" [^>]*alt="{title}', page_file.read_text())
+    assert unquote(html.unescape(encoded)) == small
+
+
+def test_failed_and_missing_figures_say_why(tmp_path: Path) -> None:
+    """A figure that silently is not there."""
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "index.json").write_text(json.dumps({
+        "drawn": [], "missing": {"aepo-figure-1": "no x.nc: run `python -m simulations run x`"},
+        "failed": {"aepo-figure-2": "ZeroDivisionError: division by <zero>"},
+    }))
+    figures = section(render(tmp_path), "figures")
+    assert "Not made yet: no x.nc: run <code>python -m simulations run x</code>" in figures
+    assert "It could not be made: ZeroDivisionError: division by &lt;zero&gt;" in figures
+
+
+def test_tables_stand_with_their_origin_and_formulas(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The paper's numbers taken for ours; LaTeX of a cell as source."""
+    paper = Table(title="Printed", header=("model", "$\\beta$"), rows=(("a <b>", "0.5"), ("c", "–")),
+                  origin="the paper", note="Average of $n$ runs.")
+    figure = PaperFigure(
+        name="x-table-1", source="AEPO, Table 1", title="a table", paper="p", ours="o",
+        data=lambda results: pandas.DataFrame({"n": [1]}), tables=lambda table: [paper],
+        finding=lambda table: Finding(verdict="awaits runs", headline="h", text="t"),
+        evidence=("the paper's numbers",), recipes=("paper/aepo-targets", "gpu-small/aepo-targets"),
+    )
+    monkeypatch.setitem(FIGURES, figure.name, figure)
+    build(figure, tmp_path, tmp_path / "figures")
     page = render(tmp_path)
-    assert found.headline in section(page, "summary")
-    assert found.text in section(page, "figures")
-    assert found.text in section(page, "comparison")
+    figures = section(page, "figures")
+    assert 'Printed <span class="badge origin">the paper</span>' in figures
+    assert '<th scope="col" class="number"><svg class="formula" role="img" aria-label="\\beta"' in figures
+    assert '<th scope="row">a &lt;b&gt;</th><td class="number">0.5</td>' in figures
+    assert 'aria-label="n"' in figures
+    row = section(page, "comparison").split('href="#x-table-1"')[1].split("</tr>")[0]
+    assert "awaits runs" in row
+    assert "the paper&#39;s numbers" in row
+    assert "<code>paper/aepo-targets</code></td>" in row
+
+
+def test_captions_come_from_the_data(page_file: Path) -> None:
+    """A caption typed in by hand."""
+    page = page_file.read_text()
+    for name in ON_THE_PAGE:
+        found = json.loads((page_file.parent.parent / "figures" / f"{name}.json").read_text())
+        assert found["headline"] in section(page, "summary")
+        assert found["finding"] in section(page, "figures")
+        assert found["headline"] in section(page, "comparison")
 
 
 def test_failed_and_skipped_stages_stand_in_the_summary(tmp_path: Path) -> None:
@@ -147,15 +219,9 @@ def test_evaluations_stand_beside_the_constant_answer(tmp_path: Path) -> None:
     assert "0.12 (<code>9</code>)" in runs or "0.13 (<code>9</code>)" in runs
 
 
-def test_every_formula_of_the_ledger_can_be_set():
+def test_every_formula_of_the_ledger_can_be_set(page_file: Path) -> None:
     """One that cannot would stand as LaTeX source in the report."""
-    formulas = Formulas()
-    for claim in all_claims().values():
-        texts = [claim.title, claim.statement.latex, claim.repair_note]
-        steps = [*claim.statement.proof, *claim.negation, *claim.experiments]
-        if claim.repair is not None:
-            texts.append(claim.repair.latex)
-            steps += claim.repair.proof
-        for text in (*texts, *(step.statement for step in steps)):
-            formulas.text(text)
-    assert formulas.broken == []
+    page = page_file.read_text()
+    assert '<code class="latex">' not in page
+    assert 'id="broken"' not in page
+    assert page.count('class="formula"') > 300

@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 
 from paper_figures import reproduce as runner
+from paper_figures import stage as one_stage
 from paper_figures import stages as stage_module
-from paper_figures.stages import Profile, Stage, stages
+from paper_figures.stage import Profile, Stage
+from paper_figures.stages import stages
+from simulations.experiments import EXPERIMENTS
 
 PROFILES: tuple[Profile, ...] = ("smoke", "default", "full")
 
@@ -273,12 +276,19 @@ def test_peak_memory_counts_what_ran_at_the_same_time(tmp_path: Path) -> None:
 
 def test_a_stage_is_out_of_date_when_its_source_changes(monkeypatch, tmp_path):
     """A result of older code must not pass for one of this code."""
-    (stage,) = [s for s in stages("default", tmp_path) if s.name == "simulations"]
+    (stage,) = [s for s in stages("default", tmp_path) if s.name == "simulations covariance"]
     before = stage.key
     assert stage.key == before
     changed = {"simulations": "other source"}
-    original = stage_module.code_digest
+    original = one_stage.code_digest
     monkeypatch.setattr(
-        stage_module, "code_digest", lambda folder: changed.get(folder, original(folder))
+        one_stage, "code_digest", lambda folder: changed.get(folder, original(folder))
     )
     assert stage.key != before
+
+
+def test_every_experiment_has_its_stage():
+    """A figure that lacks its data after the main job."""
+    names = [name for _, group in stage_module.SIMULATIONS.values() for name in group]
+    assert sorted(names) == sorted(EXPERIMENTS)
+    assert set(stage_module.SMOKE_SIMULATIONS) <= set(EXPERIMENTS)

@@ -9,6 +9,8 @@ from simulations.experiments import aepo_tracking as experiment
 
 CONFIG = experiment.Config()
 
+pytestmark = pytest.mark.usefixtures("compiled_early")
+
 
 def test_gain_and_delay_are_those_of_a_known_wave():
     time = np.arange(-100, CONFIG.moving + 1, 4)

@@ -14,6 +14,8 @@ from simulations.sampling import Samples
 
 EXACT = ("PG", "GRPO", "GRPO, infinite group", "REINFORCE++, infinite batch")
 
+pytestmark = pytest.mark.usefixtures("compiled_early")
+
 
 @pytest.fixture(scope="module")
 def dataset():

@@ -288,3 +288,19 @@ def test_tables_are_exact_between_their_nodes_and_refuse_what_is_rough():
     np.testing.assert_array_equal(polynomials(lambda t: np.ones((1, t.size)), 1), [[[1.0]]])
     with pytest.raises(NotTabulatedError, match="not smooth"):
         polynomials(lambda t: np.where(t > 0.3, 1.0, 2.0)[None], 1)
+
+
+@pytest.mark.parametrize("engine", [  # (compiling for float32 takes seconds)
+    "numpy", pytest.param("compiled", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("n_actions", [10, 200])
+def test_float32_logits_are_float32_and_near_the_others(engine, n_actions):
+    """200 steps of at most 1/2, each rounded at 2^-24 of logits below 8."""
+    problem = Bandit(n_actions=n_actions, n_correct=3)
+    dynamics = Dynamics(rule=G8, steps=200, engine=engine, precision="float32")
+    start = problem.starts(8, seed=0)
+    found = simulate(start, problem.correct, dynamics).final_logits
+    np.testing.assert_array_equal(found, found.astype(np.float32))
+    double = dataclasses.replace(dynamics, precision="float64")
+    expected = simulate(start, problem.correct, double).final_logits
+    np.testing.assert_allclose(found, expected, atol=200 * 8 * 2.0**-24)
+    assert not np.array_equal(found, expected)

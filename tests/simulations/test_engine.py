@@ -19,6 +19,8 @@ from simulations.sampling import Samples
 GRPO = get("grpo", group_size=8)
 AEPO = get("aepo", target=0.7, base=GRPO)
 
+pytestmark = pytest.mark.usefixtures("compiled_early")
+
 
 def test_the_trajectory_is_the_rule_applied_step_by_step():
     """Against the plainest loop there is: list the rows, ask the rule, add."""
@@ -321,6 +323,9 @@ def test_grpo_alone_and_untempered_aepo_collapse():
         ({"steps": 0}, "steps must be at least 1, got 0"),
         ({"record_every": 0}, "record_every must be at least 1"),
         ({"tail": -1}, "tail must be at least 0"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"steps": 2.5}, "steps must be a whole number, got 2.5"),
+        ({"rule": "grpo"}, r"rule is an update rule, such as update_rules.get\('grpo'\), got 'grpo'"),
         ({"learning_rate": math.nan}, "learning_rate must be finite, got nan"),
         ({"rule": GRPO, "targets": (0.5,)}, "'grpo' has no controller"),
         ({"rule": GRPO, "temperature": 0.0}, "temperature must be above 0"),
@@ -540,6 +545,24 @@ def test_steps_on_one_batch_keep_its_samples_and_move_its_ratios():
     assert np.abs(on_policy.final_logits - logits).max() > 1e-2
 
 
+@pytest.mark.parametrize("rule", [
+    AEPO,
+    get("aent", adaptive=True, warm_up_steps=0, entropy_low=0.5, entropy_high=0.6, coefficient=0.05,
+        coefficient_low=0.0, coefficient_high=1.0, coefficient_step=0.05),
+], ids=lambda rule: rule.name)
+def test_controllers_wait_for_the_next_batch(rule):
+    """What they chose stays for the batch, though entropy crosses the target within it."""
+    problem = Bandit(n_actions=6, n_correct=3)
+    dynamics = Dynamics(rule=rule, steps=60, steps_per_batch=4, learning_rate=1.0, record_every=1)
+    run = simulate(problem.starts(5, seed=1), problem.correct, dynamics)
+    chosen = run.temperature if rule is AEPO else run.coefficient
+    by_batch = chosen[:60].reshape(15, 4, 5)
+    np.testing.assert_array_equal(by_batch, np.repeat(by_batch[:, :1], 4, axis=1))
+    assert (np.diff(by_batch[:, 0], axis=0) != 0).any()
+    above = (run.entropy[:60] > 0.7).reshape(15, 4, 5)
+    assert (above != above[:, :1]).any()
+
+
 def test_kl_cov_acts_off_policy_only():
     kl_cov, base = get("kl-cov", ratio=0.2), get("kl-cov").base
     samples = Samples(group_size=8)
@@ -579,6 +602,21 @@ def test_aents_coefficient_is_in_the_loop():
     constant = one_run(get("aent", **{**options, "adaptive": False}), steps=1000)
     assert constant.tail_entropy.max() < 0.3
     assert adaptive.tail_entropy.min() > constant.tail_entropy.max()
+
+
+def test_aents_coefficient_is_what_its_loop_makes_of_the_clamped_entropy():
+    rule = get("aent", adaptive=True, warm_up_steps=0, coefficient=0.3, entropy_low=0.6, entropy_high=0.9,
+               coefficient_low=0.0, coefficient_high=1.0, coefficient_step=0.05, removed_fraction=0.5)
+    problem = Bandit(n_actions=6, n_correct=2)
+    dynamics = Dynamics(rule=rule, steps=30, record_every=1)
+    run = simulate(problem.starts(4, seed=1), problem.correct, dynamics, record=Record(logits=True))
+    clamped, whole = (rule.coefficient_controller() for _ in range(2))
+    others = []
+    for logits, found in zip(run.logits, run.coefficient, strict=True):
+        np.testing.assert_array_equal(
+            clamped.observe(policy.clamped_entropy(logits, 0.5).mean(axis=-1)), found)
+        others.append(whole.observe(entropy(logits).mean(axis=-1)))
+    assert (np.array(others) != run.coefficient).any()
 
 
 def test_selection_has_a_key_of_its_own_in_every_batch():

@@ -10,28 +10,22 @@ from entropy_theory import entropy_change, tabular
 from entropy_theory.update_rules import get
 from simulations.experiments import EXPERIMENTS, aepo_figure_1
 from simulations.problems import Bandit
+from simulations.store import path_of, read
 
 
-@pytest.fixture(scope="module")
-def datasets():
-    """Each experiment's smoke Dataset, and the steps it reported."""
-    found = {}
-    for name, experiment in EXPERIMENTS.items():
-        steps = []
-        config = experiment.profiles["smoke"]
-        found[name] = (experiment.compute(config, 0, steps.append), sum(steps))
-    return found
+@pytest.fixture
+def smoke(simulated):
+    """An experiment's smoke Dataset by name. (Its progress is checked where it is computed.)"""
 
+    def dataset(name):
+        return read(path_of(EXPERIMENTS[name], simulated(name) / "simulations"))
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_the_progress_bar_ends_where_it_should(datasets, name):
-    experiment = EXPERIMENTS[name]
-    assert datasets[name][1] == experiment.work(experiment.profiles["smoke"])
+    return dataset
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_captions_speak_in_numbers_of_the_data(datasets, name):
-    caption = datasets[name][0].attrs["caption"]
+def test_captions_speak_in_numbers_of_the_data(smoke, name):
+    caption = smoke(name).attrs["caption"]
     assert len(re.findall(r"\d", caption)) > 10
     assert "nan" not in caption
 
@@ -43,8 +37,8 @@ def test_every_profile_of_a_name_has_its_own_key(name):
     assert len(keys) == 6
 
 
-def test_figure_1_holds_no_target_above_the_ceiling_and_some_below(datasets):
-    dataset, _ = datasets["aepo_figure_1"]
+def test_figure_1_holds_no_target_above_the_ceiling_and_some_below(smoke):
+    dataset = smoke("aepo_figure_1")
     np.testing.assert_allclose(dataset.ceiling, np.log(dataset.right_answers))
     assert not dataset.held.where(~dataset.sustainable, False).any()
     assert not dataset.sampled_held.where(~dataset.sustainable, False).any()
@@ -53,9 +47,9 @@ def test_figure_1_holds_no_target_above_the_ceiling_and_some_below(datasets):
     assert dataset.entropy.dims == ("right_answers", "start", "target", "step")
 
 
-def test_figure_1_runs_start_where_their_problem_starts(datasets):
+def test_figure_1_runs_start_where_their_problem_starts(smoke):
     """Guards the flattening of the grid: every curve belongs to its own start and mask."""
-    dataset, _ = datasets["aepo_figure_1"]
+    dataset = smoke("aepo_figure_1")
     logits = Bandit().starts(2, seed=0)[:, 0]
     probabilities = np.exp(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
     for m in dataset.right_answers.values:
@@ -68,7 +62,7 @@ def test_figure_1_runs_start_where_their_problem_starts(datasets):
     assert ((dataset.temperature == 0.8) == (dataset.entropy >= dataset.target)).all()
 
 
-def test_figure_1_sampled_cells_belong_to_their_target(datasets):
+def test_figure_1_sampled_cells_belong_to_their_target(smoke):
     """Guards the unstacking of repeats: the target of a sampled curve is that of its coordinate."""
     config = aepo_figure_1.Config(
         right_answers=(1, 8), targets=(0.25, 1.5), alphas=(1.0,), n_starts=1, steps=20,
@@ -105,9 +99,9 @@ def test_figure_1_threshold_is_where_the_step_at_high_temperature_turns():
         assert rates[0] < 0 < rates[1]
 
 
-def test_figure_2_shows_the_rate_as_it_is(datasets):
+def test_figure_2_shows_the_rate_as_it_is(smoke):
     """The recorded F(T) is the slope of the recorded curve at small steps, sign and size."""
-    dataset, _ = datasets["aepo_figure_2"]
+    dataset = smoke("aepo_figure_2")
     first = dataset.isel(step=0)
     assert (first.rate.sel(accuracy=0.99, right_answers=4).sel(temperature=[0.6, 0.8]) < 0).all()
     assert (first.rate.sel(accuracy=0.99, right_answers=4).sel(temperature=[1.5, 2.0]) > 0).all()
@@ -115,9 +109,9 @@ def test_figure_2_shows_the_rate_as_it_is(datasets):
     assert (one == one.isel(temperature=0)).all(), "with one right answer T cannot change the sign"
 
 
-def test_figure_3_bonus_collapses_or_explodes_and_aepo_keeps_reward(datasets):
-    dataset, _ = datasets["aepo_figure_3"]
-    # 400 steps are too few to reach the end: far below where it started, log 20, is what to see.
+def test_figure_3_bonus_collapses_or_explodes_and_aepo_keeps_reward(smoke):
+    dataset = smoke("aepo_figure_3")
+    # These steps are too few to reach the end: far below where it started, log 20, is what to see.
     assert float(dataset.bonus_tail_entropy.sel(coefficient=0.0).max()) < 0.1
     assert dataset.collapsed.sel(coefficient=0.0, right_answers=1).all()
     assert dataset.exploded.sel(coefficient=3.0).all()
@@ -127,8 +121,8 @@ def test_figure_3_bonus_collapses_or_explodes_and_aepo_keeps_reward(datasets):
     assert float(largest.bonus_tail_entropy.min()) > 0.9 * math.log(20)
 
 
-def test_audit_identities_hold_in_every_cell(datasets):
-    dataset, _ = datasets["tabular_audit"]
+def test_audit_identities_hold_in_every_cell(smoke):
+    dataset = smoke("tabular_audit")
     assert float(abs(dataset.coefficients - dataset.first_order).max()) < 1e-10
     assert float(abs(dataset.exact - dataset.measured).max()) < 1e-10
     assert float(dataset.first_order_error.min()) > 1e-10, "first order must err at these steps"

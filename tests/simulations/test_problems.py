@@ -5,6 +5,7 @@ import pytest
 
 from entropy_theory.policy import softmax
 from simulations.problems import VOCABULARY, Bandit, check_problem, graded_prompts
+from simulations.token_problems import TokenProblem
 
 
 def test_starts_have_the_accuracies_asked_for():
@@ -93,6 +94,7 @@ def test_given_logits_are_every_start():
     ("options", "message"),
     [
         ({"n_actions": 1}, "at least 2 actions, got n_actions 1"),
+        ({"n_actions": 10.5}, "n_actions must be a whole number, got 10.5"),
         ({"n_correct": 0}, "without a right answer"),
         ({"n_correct": 21}, "between 1 and the 20 actions, got 21"),
         ({"family": "gausian"}, "unknown family 'gausian'"),
@@ -133,3 +135,13 @@ def test_impossible_problems_are_refused_naming_the_place():
         check_problem(logits, np.ones((1, 1, 4)))
     with pytest.raises(ValueError, match=r"\[runs, states, actions\], got shape \(3,\)"):
         check_problem(np.zeros(3), reward)
+
+
+@pytest.mark.parametrize("problem", [Bandit(), TokenProblem()], ids=["bandit", "tokens"])
+@pytest.mark.parametrize(("n_starts", "seed", "message"), [
+    (0, 0, "n_starts must be at least 1, got 0"), (1.5, 0, "n_starts must be a whole number, got 1.5"),
+    (1, -1, "seed must be at least 0, got -1"),
+])
+def test_impossible_starts_are_refused(problem, n_starts, seed, message):
+    with pytest.raises(ValueError, match=message):
+        problem.starts(n_starts, seed)

@@ -18,6 +18,7 @@ from simulations.cells import Keeper, outcomes
 from simulations.cluster import dask_cluster
 from simulations.engine import Dynamics, simulate
 from simulations.problems import Bandit
+from simulations.shared_parameters import coupled_features
 from simulations.sweep_cell import per_run_values
 from simulations.sweep_file import line_of, read_sweep
 from simulations.sweep_plan import plan
@@ -182,6 +183,66 @@ learning_rate = 2.0
     np.testing.assert_allclose(first.reward.sel(problem="tokens"), 0.2)
     assert (last.reward > first.reward + 0.2).all()
     assert float(first.response_length.sel(problem="tokens")) > 1
+
+
+def test_shared_parameters_moving_targets_and_shorter_responses(write, tmp_path):
+    """Each as the Python call with the same options."""
+    path = write("""
+n_starts = 2
+[problem]
+n_actions = 6
+n_correct = 3
+[features]
+rank = 2
+[rule]
+name = "aepo"
+[dynamics]
+steps = 30
+[grid]
+features.coupling = [0.0, 0.6]
+dynamics.target_schedule = [{ points = [[0, 0.2], [15, 1.2]] }, { kind = "sine", period = 20 }]
+""")
+    dataset, lost = sweep.compute(read_sweep(path), tmp_path)
+    assert not lost
+    problem = Bandit(n_actions=6, n_correct=3)
+    for k, schedule in enumerate((lambda t: 0.2 + min(t / 15, 1), lambda t: 0.5 + 0.25 * np.sin(
+            2 * np.pi * t / 20))):
+        run = simulate(
+            problem.starts(2, 0), problem.correct,
+            Dynamics(rule=get("aepo"), steps=30, target_schedule=schedule),
+            features=coupled_features(1, 6, 0.6, rank=2))
+        one = dataset.isel(target_schedule=k).sel(coupling=0.6)
+        np.testing.assert_allclose(one.entropy, run.entropy.T, rtol=1e-12)
+        np.testing.assert_array_equal(one.temperature, run.temperature.T)
+    assert (dataset.entropy.sel(coupling=0.0) != dataset.entropy.sel(coupling=0.6)).sel(step=30).all()
+    tokens = write("""
+[problem]
+kind = "tokens"
+n_correct = 8
+placement = "every length"
+[rule]
+name = "aepo"
+alpha = 2.0
+towards = { name = "shorter-responses" }
+[dynamics]
+steps = 60
+learning_rate = 4.0
+[grid]
+rule.towards.per_token = [-2.0, 2.0]
+""", "tokens")
+    dataset, lost = sweep.compute(read_sweep(tokens), tmp_path)
+    longer, shorter = dataset.response_length.isel(step=-1, start=0)
+    assert shorter < longer - 0.1
+
+
+@pytest.mark.parametrize(("added", "message"), [
+    ("[features]\ncoupling = 0.1", "'natural-gradient' is defined here for independent logits"),
+    ('[problem]\nkind = "tokens"', "'natural-gradient' is defined on answers of one token"),
+    ("[dynamics]\ntarget_schedule = { points = [[0, 1]] }", "'natural-gradient' has no controller"),
+])
+def test_combinations_that_are_not_defined_are_refused_when_read(write, added, message):
+    with pytest.raises(ValueError, match=message):
+        read_sweep(write(f'[rule]\nname = "natural-gradient"\n{added}\n'))
 
 
 def test_an_axis_gets_its_whole_path_where_its_name_is_taken(write, tmp_path):
@@ -390,7 +451,27 @@ def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(write, tmp_path, ca
          "'fast'"),
         ("problem.n_correct", "problem.n_actions", r"line 16: problem.n_actions is given twice"),
         ("problem.n_correct", "n_starts", r"line 16: unknown table of the grid: 'n_starts'"),
-        ("problem.n_correct", "dynamics.target_schedule", r"line 16: .*unknown option of \[dynamics\]"),
+        ("problem.n_correct", "dynamics.targets", r"line 16: .*unknown option of \[dynamics\]"),
+        ("n_actions = 6", "n_actions = 6\n[features]\ncoupling = 1.0", r"line 5: .*\[features\] coupling "
+         r"must be in \[0, 1\), got 1.0"),
+        ("n_actions = 6", 'n_actions = 6\n[features]\nkind = "couple"', r"line 6: .*unknown kind of "
+         "features 'couple': did you mean coupled"),
+        ("n_actions = 6", "n_actions = 6\n[features]\nrnk = 3", r"line 6: .*unknown option of "
+         r"\[features\]: 'rnk': did you mean rank"),
+        ("n_actions = 6", "n_actions = 60000\n[features]\ncoupling = 0.2", r"line 5: .*features of 1 "
+         "states x 60000 actions: .* GB, more than half .* use fewer states and actions"),
+        ('name = "aepo"', 'name = "aepo"\ntowards = { name = "shorter" }', r"line 8: .*unknown target "
+         "'shorter': did you mean shorter-responses"),
+        ('name = "aepo"', 'name = "aepo"\ntowards = "shorter"', r"line 8: .*rule.towards must be a table "
+         "such as .*, got 'shorter'"),
+        ("steps = 40", 'target_schedule = { kind = "sin" }', r"line 11: .*unknown schedule 'sin': "
+         "did you mean sine"),
+        ("steps = 40", "target_schedule = { points = [[0, 1], [0, 2]] }", r"line 11: .*steps of points "
+         r"must rise, got \[0.0, 0.0\]"),
+        ("steps = 40", "target_schedule = { points = [0, 1] }", r"line 11: .*points must be a list, "
+         r"each entry a list, each entry a number, got \[0, 1\]"),
+        ("steps = 40", 'target_schedule = { kind = "sine", amplitude = 2 }', r"line 11: .*amplitude must "
+         "be from 0 to the middle"),
         ("[rule]\n", "[rule\n", r"is not valid TOML: .*line 6"),
         ("n_starts = 2", "n_starts = 0", r"line 1: n_starts must be at least 1, got 0"),
         ('[rule]\nname = "aepo"', "[rule]", r"line 6: .*\[rule\] needs a name"),

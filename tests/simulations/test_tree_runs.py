@@ -139,6 +139,20 @@ def test_forecast_identities_along_runs(samples, steps_per_batch):
     assert np.abs(run.forecasts.exact - run.forecasts.first_order).max() > 1e-3
 
 
+def test_runs_batches_kinds_and_positions_have_random_numbers_of_their_own():
+    run = a_run(get("aepo"), samples=Samples(group_size=6, tempered=6))
+    drawn = []
+    for _ in range(2):
+        drawn += [run.uniforms(kind, position).ravel() for kind in (0, 1) for position in (0, 1)]
+        run.advance(1, measured=False)
+    drawn = np.concatenate(drawn)
+    assert len(np.unique(drawn)) == drawn.size == 2 * 2 * 2 * (3 * 2 * 6)
+    # What a rule's own random choices are keyed by: no two runs share a sequence.
+    run.draw()
+    sequence = run.token_batch().sequence[..., 0]
+    assert len(np.unique(sequence)) == sequence.size == 3 * 2 * (6 + 6)
+
+
 @pytest.mark.parametrize("end_token", [False, True])
 def test_responses_are_drawn_as_often_as_they_are_likely(end_token):
     """Chi-square over all responses of 40,000 draws (p above 1e-4; the seed is fixed)."""

@@ -1,0 +1,172 @@
+"""AEnt, Algorithm 1: adaptive entropy regularization with token space clamping.
+
+What the paper shows: the algorithm's steps. The printed box is lost; section 4.3 says in words what it
+does, from which the rows here are put together, with Eqs. 4.1 and 4.2 as reconstructed.
+
+What we run: each step beside the function that does it, and a run of the algorithm on a tabular
+problem, global step by global step: clamped entropy, its band, and the coefficient, which is compared
+with what Eq. 4.1 gives from the logged entropies. A global step draws one batch and takes four
+optimizer steps on it.
+
+Whether it reproduces: the coefficient is that of Eq. 4.1 to rounding, and the clamped entropy ends inside
+its band. Two things the words leave open: the entropy that moves the coefficient is here that of the
+policy after the global step, and the box must contain what the band needs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+from matplotlib.figure import Figure
+
+from paper_figures import inputs
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.table import Table
+from simulations.experiments.aent_coefficient import ALGORITHM as RULE
+
+STEPS = (
+    ("input", r"$\theta$, $\lambda$, $p$, $\beta$, $[\tilde H_{low}, \tilde H_{high}]$, "
+     r"$[\lambda_{low}, \lambda_{high}]$", "entropy_theory.update_rules.aent:Aent"),
+    ("1", r"$\pi_b \leftarrow \pi_\theta$, the policy of the last global step",
+     "simulations.runs:Runs.look"),
+    ("2", r"sample queries, roll out responses from $\pi_b$", "simulations.runs:Runs.draw"),
+    ("3", r"keep $A(s)$, the $1 - p$ likeliest tokens", "entropy_theory.policy:kept_actions"),
+    ("4", r"$\tilde H = -\sum_{a \in A(s)} \tilde\pi \log \tilde\pi$, $\tilde\pi$ renormalized on $A(s)$",
+     "entropy_theory.policy:clamped_entropy"),
+    ("5", r"mini-epochs: ascend $L_{PO} + \lambda \tilde H$ (4.2)",
+     "entropy_theory.tabular:logit_step"),
+    ("6", r"$\lambda \leftarrow$ Proj$[\lambda - \beta \min(\tilde H - \tilde H_{low}, 0) + "
+     r"\beta \min(\tilde H_{high} - \tilde H, 0)]$ (4.1)",
+     "entropy_theory.controllers:AdaptiveCoefficient.observe"),
+)
+LANGUAGE_MODELS = {
+    "1": "llm_bridge.trainer:EntropyTrainer.generating_model",
+    "2": "llm_bridge.trainer:EntropyTrainer._generate_single_turn",
+    "4": "llm_bridge.head:per_token_statistics",
+    "5": "llm_bridge.loss:policy_loss",
+}
+"""What does a step when a language model is trained, where it is another function."""
+EXACT = 1e-12
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """A row a global step (0: the start): step, entropy (full), clamped_entropy, coefficient, reward, and
+    ``formula``: the coefficient that Eq. 4.1 gives from the one before and this clamped entropy."""
+    dataset = inputs.simulation(results, "aent_coefficient")
+    names = ("entropy", "clamped_entropy", "coefficient", "reward")
+    table = pandas.DataFrame({
+        "step": dataset.global_step.values,
+        **{name: dataset[f"algorithm_{name}"].values for name in names}})
+    before = table["coefficient"].shift(fill_value=float(np.asarray(RULE.coefficient)))
+    moved = (before - RULE.coefficient_step * np.minimum(table["clamped_entropy"] - RULE.entropy_low, 0)
+             + RULE.coefficient_step * np.minimum(RULE.entropy_high - table["clamped_entropy"], 0))
+    formula = moved.clip(RULE.coefficient_low, RULE.coefficient_high)
+    table["formula"] = formula.where(table["step"] > 0, before)
+    return table
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """How far the coefficients are from Eq. 4.1, and how long entropy is in its band."""
+    error = float((table["coefficient"] - table["formula"]).abs().max())
+    late = table[table["step"] > table["step"].max() / 2]
+    inside = float(late["clamped_entropy"].between(RULE.entropy_low, RULE.entropy_high).mean())
+    boxed = table["coefficient"].isin([RULE.coefficient_low, RULE.coefficient_high])
+    numbers = {
+        "largest difference from Eq. 4.1": error, "in the band, second half": inside,
+        "steps at an end of the box": float(boxed.sum()), "global steps": float(table["step"].max()),
+        "lowest coefficient": float(table["coefficient"].min()),
+        "highest coefficient": float(table["coefficient"].max()),
+        "clamped entropy at the end": float(table["clamped_entropy"].iloc[-1]),
+        "reward at the end": float(table["reward"].iloc[-1]),
+    }
+    follows = error < EXACT
+    exactly = "to the last bit" if error == 0 else f"to {error:.0e}"
+    verdict: Verdict = ("reproduces" if follows and inside > 0.5 else
+                        "reproduces in part" if follows else "does not reproduce")
+    text = (
+        f"In {table['step'].max():.0f} global steps the coefficient is {exactly} that of Eq. 4.1, "
+        f"computed from the logged entropies. It goes from {table['coefficient'].iloc[0]:g} to "
+        f"{table['coefficient'].iloc[-1]:.3f}, between {numbers['lowest coefficient']:g} and "
+        f"{numbers['highest coefficient']:.3f}, and is at an end of its box in {boxed.sum()} steps. The "
+        f"clamped entropy (at most {(table['entropy'] - table['clamped_entropy']).max():.2f} nats below "
+        f"the full one) goes from {table['clamped_entropy'].iloc[0]:.2f} to "
+        f"{numbers['clamped entropy at the end']:.2f} nats and is in its band in {inside:.0%} of the "
+        f"second half; reward ends at {numbers['reward at the end']:.3f}."
+    )
+    headline = (
+        f"The coefficient follows Eq. 4.1 {exactly} through {table['step'].max():.0f} global steps; "
+        f"the clamped entropy is in its band in {inside:.0%} of the second half."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Clamped and full entropy with the band; the coefficient with its box and Eq. 4.1."""
+    figure, axes = panels(1, 2, height=2.3)
+    left, right = axes[0]
+    left.axhspan(RULE.entropy_low, RULE.entropy_high, color="#dddddd", linewidth=0, zorder=0)
+    labels = []
+    for look, (column, name) in zip(SERIES, (("clamped_entropy", "clamped"), ("entropy", "full")),
+                                    strict=False):
+        left.plot(table["step"], table[column], **look)
+        end = table[["step", column]].iloc[-1]
+        labels.append((float(end["step"]), float(end[column]), name, look["color"]))
+    left.set(xlabel="global step", ylabel="entropy (nats)", ylim=(0, None))
+    left.set_title("entropy and its band")
+    left.margins(x=0)
+    label_ends(left, labels)
+    right.plot(table["step"], table["formula"], color="#000000", linestyle="none", marker="o",
+               markersize=2.6, markerfacecolor="none", markeredgewidth=0.5)
+    right.plot(table["step"], table["coefficient"], **SERIES[0])
+    right.axhline(RULE.coefficient_low, **REFERENCE)
+    right.annotate("circles: Eq. 4.1", (0.4, 0.3), xycoords="axes fraction", fontsize=7)
+    right.set(xlabel="global step", ylabel=r"coefficient $\lambda$", ylim=(0, None))
+    right.set_title("coefficient")
+    right.margins(x=0)
+    return figure
+
+
+def tables(table: pandas.DataFrame) -> list[Table]:
+    """The steps beside our functions; the first global steps in numbers."""
+    steps = Table(
+        title="Algorithm 1 and the code", header=("Step", "Statement", "Tabular", "Language models"),
+        rows=tuple((number, what, _dotted(where), _dotted(LANGUAGE_MODELS.get(number, where)))
+                   for number, what, where in STEPS),
+        origin="ours", note="Put together from the paper's section 4.3; its box is lost. Steps 1 to 6 "
+        "are repeated for each batch of queries.")
+    picks = np.linspace(1, len(table) - 1, 9).round().astype(int)
+    before = table["coefficient"].shift()
+    worked = Table(
+        title="Some global steps in numbers", origin="ours",
+        header=("Global step", r"$\tilde H$ after it (nats)", r"$\lambda$ during it",
+                r"$\lambda$ after it", r"by (4.1)", "Reward after it"),
+        rows=tuple((f"{row.step:.0f}", f"{row.clamped_entropy:.4f}", f"{before[row.Index]:.6f}",
+                    f"{row.coefficient:.6f}", f"{row.formula:.6f}", f"{row.reward:.3f}")
+                   for row in table.iloc[picks].itertuples()),
+        note=f"Band {RULE.entropy_low:g} to {RULE.entropy_high:g} nats, rate {RULE.coefficient_step:g}, "
+        f"box {RULE.coefficient_low:g} to {RULE.coefficient_high:g}, p = {RULE.removed_fraction:g}.")
+    return [steps, worked]
+
+
+def _dotted(where: str) -> str:
+    return where.replace(":", ".")
+
+
+FIGURE = PaperFigure(
+    name="aent-algorithm-1",
+    source="AEnt, Algorithm 1",
+    title="AEnt step by step",
+    paper="The steps of AEnt (the printed box is lost; from section 4.3 and Eqs. 4.1 and 4.2 as "
+    "reconstructed).",
+    ours="Sampled GRPO on four prompts of 60 answers, four optimizer steps a batch; grey: the band of "
+    "the clamped entropy, dashed: the lower end of the coefficient's box.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    tables=tables,
+    evidence=("tabular, sampled",),
+    recipes=("paper/aent-math", "paper/aent-openr1", "gpu-small/aent-adaptive"),
+)

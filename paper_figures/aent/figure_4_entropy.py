@@ -1,0 +1,87 @@
+"""AEnt, Figure 4: policy entropy during training under GRPO, EntReg and AEnt.
+
+What the paper shows (from its text; captions are lost): entropy against step for the runs of Figure 3. In
+(a), after the collapse time, "the policy entropy of GRPO largely depletes and the entropy of EntReg
+starts to drastically fluctuate, while AEnt's policy entropy is kept stable".
+
+What we run: as for Figure 3, with the full entropy of the policy.
+
+Whether it reproduces: on the MDP GRPO's entropy is used up, EntReg's grows and fluctuates, spread over
+the tail, and AEnt's fluctuates less but is not stable either: it falls, when the optimal tokens are
+found, to that of a choice among them. On prompts that share parameters GRPO keeps some entropy, and the
+bonus a little more.
+"""
+
+from __future__ import annotations
+
+import pandas
+from matplotlib.figure import Figure
+
+from paper_figures.aent import methods
+from paper_figures.figure import Finding, PaperFigure, Verdict
+
+DEPLETED = 0.05  # share of its starting entropy
+LATE = 0.5  # share of the steps, at the end, over which entropy is called stable or not
+STABLE = 0.25  # relative change over that time, below which it is
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """How much entropy each method keeps on the MDP, and how much it fluctuates late in training."""
+    numbers: dict[str, float] = {}
+    for method in methods.METHODS:
+        rows = table[(table["world"] == methods.MDP) & (table["method"] == method)
+                     & (table["quantity"] == "entropy")]
+        wide = rows.pivot_table(index="step", columns="start", values="value")
+        late = wide[wide.index >= LATE * wide.index[-1]]
+        numbers |= {
+            f"{method}: start": float(wide.iloc[0].mean()),
+            f"{method}: halfway": float(late.iloc[0].mean()),
+            f"{method}: end": float(wide.iloc[-1].mean()),
+            # Second differences leave out a trend; those of white noise have six times its variance.
+            f"{method}: fluctuation": float((late.diff().diff().iloc[2:] ** 2).mean().mean() / 6) ** 0.5,
+        }
+    depleted = numbers["GRPO: end"] < DEPLETED * numbers["GRPO: start"]
+    kept = numbers["AEnt: end"] > max(DEPLETED * numbers["AEnt: start"], 2 * numbers["GRPO: end"])
+    calmer = numbers["AEnt: fluctuation"] < numbers["EntReg: fluctuation"]
+    steady = abs(numbers["AEnt: end"] / numbers["AEnt: halfway"] - 1) < STABLE
+    verdict: Verdict = ("reproduces" if depleted and kept and calmer and steady else
+                        "reproduces in part" if depleted and (kept or calmer) else "does not reproduce")
+    text = "On the synthetic MDP entropy goes from " + "; ".join(
+        f"{numbers[f'{m}: start']:.1f} over {numbers[f'{m}: halfway']:.1f} halfway to "
+        f"{numbers[f'{m}: end']:.2f} nats ({m}), fluctuating by "
+        f"{numbers[f'{m}: fluctuation']:.2f} nats about its trend in the second half"
+        for m in methods.METHODS) + "."
+    for world in methods.worlds(table)[1:]:
+        last = methods.ends(table, world, "entropy")
+        numbers |= {f"{world}: {method} at the end": value for method, value in last.items()}
+        text += f" On {methods.family(table, world)} it ends at " + ", ".join(
+            f"{value:.2f} ({method})" for method, value in last.items()) + "."
+    headline = (
+        f"On an MDP of 100,000 tokens GRPO's entropy {'is used up' if depleted else 'is not used up'} "
+        f"({numbers['GRPO: end']:.3f} nats); AEnt ends at {numbers['AEnt: end']:.1f} nats and fluctuates "
+        f"{'less' if calmer else 'no less'} than EntReg, which ends at {numbers['EntReg: end']:.1f}."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Entropy against step."""
+    return methods.draw(table, "entropy", "policy entropy (nats)", None)
+
+
+FIGURE = PaperFigure(
+    name="aent-figure-4",
+    source="AEnt, Figure 4",
+    title="entropy during training under GRPO, EntReg and AEnt",
+    paper="GRPO's entropy depletes, EntReg's starts to fluctuate, AEnt's is kept stable (from the text; "
+    "the figure's caption is lost).",
+    ours="The runs of Figure 3: full policy entropy, medians with the range over contexts, starts or "
+    "seeds.",
+    data=methods.data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, sampled", "small transformer"),
+    recipes=("paper/aent-math", "paper/aent-math-grpo", "paper/aent-math-entropy-reg",
+             "paper/aent-openr1", "paper/aent-openr1-grpo", "gpu-small/grpo",
+             "gpu-small/entropy-bonus", "gpu-small/aent-adaptive"),
+)

@@ -1,0 +1,247 @@
+"""AEnt, Figure 5: adaptive against constant coefficient.
+
+What the paper shows (from its text, which speaks of three plots; captions are lost): test score, response
+length and entropy under the adaptive and under a constant coefficient. Scores are alike; the constant
+"fails to stabilize policy entropy in the mid of training", entropy and response length blow up together,
+and the adaptive coefficient prevents both.
+
+What we run: GRPO with the clamped bonus under constants and under Eq. 4.1 on tabular prompts that are
+replaced midway by harder ones, reward and clamped entropy; and the coefficient that the controller
+chooses. Answers there are single tokens; whether length goes with entropy is looked at along GRPO runs
+on token trees with an end token (experiment response_length), and in language models, where runs of
+both kinds exist.
+
+Whether it reproduces: the controller comes back to its band after the change, and no single constant is
+in the band before and after. It takes a rate that gets there in time, and it swings about the band. The
+constant that fitted fails by a collapse, not an explosion (a larger one explodes), and rewards are not
+alike: where a prompt has one right answer, the entropy that is held is paid for with reward. Length
+goes with entropy under one normalization of the loss and against it under others.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs, real_runs
+from paper_figures.aent.halves import BAND, HALVES, shade, tidy
+from paper_figures.bands import draw_median
+from paper_figures.entropy_mechanism.drawing import fill_rows
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.real_runs import Choice
+from paper_figures.style import MARKERS, SERIES, label_ends, panels
+
+BOX = ("coefficient_step", "coefficient_low", "coefficient_high", "entropy_low", "entropy_high",
+       "removed_fraction", "warm_up_steps")
+RUNS = (
+    Choice(label="adaptive", rule="aent", free=("coefficient", *BOX)),
+    Choice(label="constant {coefficient:g}", rule="aent", options={"adaptive": False},
+           free=("coefficient", *BOX)),
+)
+QUANTITIES = {"reward": "reward (0 to 1)", "entropy": "clamped entropy (nats)",
+              "coefficient": "coefficient"}
+REAL = {"reward": "reward (0 to 1)", "entropy": "entropy (nats)",
+        "mean_length": "response length (tokens)"}
+TREES = "token trees"
+ALIKE = 0.02  # difference of rewards that counts as none
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns world, line, kind, setting, start, step, quantity, value, half, change, in_band.
+
+    ``kind`` is "constant" or "adaptive", ``setting`` the constant or the rate; a start of adaptive runs
+    is one of a policy and a first coefficient.
+    """
+    dataset = inputs.simulation(results, "aent_coefficient")
+    constant = tidy(dataset, "constant", ["constant"]).rename(columns={"constant": "setting"})
+    adaptive = tidy(dataset, "adaptive", ["rate", "first"]).rename(columns={"rate": "setting"})
+    adaptive["start"] = [f"{start}, from {first:g}" for start, first in
+                         zip(adaptive["start"], adaptive["first"], strict=True)]
+    parts = [constant.assign(kind="constant", world="tabular"),
+             adaptive.drop(columns="first").assign(kind="adaptive", world="tabular"),
+             _trees(inputs.simulation(results, "response_length"))]
+    runs = real_runs.read(results, RUNS, metrics=tuple(REAL), least=2)
+    if len(runs):
+        first = real_runs.smoothed(runs[runs["setting"] == real_runs.settings(runs)[0]])
+        first = first[first["metric"].isin(REAL)].rename(columns={"setting": "world", "seed": "start"})
+        parts.append(first.rename(columns={"metric": "quantity", "strength": "setting"}).assign(
+            kind=first["label"].str.partition(" ")[0])[
+                ["world", "kind", "setting", "start", "step", "quantity", "value"]])
+    table = pandas.concat([part.astype({"start": "string"}) for part in parts], ignore_index=True)
+    names = zip(table["kind"], table["world"], table["setting"], strict=True)
+    table["line"] = [f"{kind} {setting:g}" if kind == "constant" or world == "tabular" else kind
+                     for kind, world, setting in names]
+    table.attrs["inputs"] = runs.attrs.get("inputs", {})
+    return table
+
+
+def _trees(dataset: xarray.Dataset) -> pandas.DataFrame:
+    """Entropy and mean length of responses along GRPO; kind: the normalization of the loss."""
+    length = dataset.wrong_length + dataset.reward * (dataset.right_length - dataset.wrong_length)
+    parts = [
+        values.to_dataframe(name="value").reset_index().assign(quantity=quantity)
+        for quantity, values in (("entropy", dataset.entropy), ("length", length.mean("accuracy")))
+    ]
+    frame = pandas.concat(parts).rename(columns={"normalization": "kind"})
+    return frame.assign(world=TREES)
+
+
+def lengths(table: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
+    """Normalization -> means over starts, [step, (entropy, length)]."""
+    rows = table[table["world"] == TREES]
+    return {
+        str(kind): line.groupby(["step", "quantity"])["value"].mean().unstack("quantity")
+        for kind, line in rows.groupby("kind", sort=False)
+    }
+
+
+def in_band(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Share of each half's tail in the band: a row a kind and setting, a column a half."""
+    tail = table[table["in_band"].notna()]
+    return tail.groupby(["kind", "setting", "half"])["in_band"].mean().unstack("half")[list(HALVES)]
+
+
+def chosen(table: pandas.DataFrame) -> dict[str, float]:
+    """The constant that does best before the change, and the rate that does best in its worse half."""
+    shares = in_band(table)
+    return {"constant": float(shares.loc["constant"][HALVES[0]].idxmax()),
+            "adaptive": float(shares.loc["adaptive"].min(axis=1).idxmax())}
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """Time in the band before and after the change, and reward at the end, of both kinds."""
+    shares, best = in_band(table), chosen(table)
+    numbers: dict[str, float] = {}
+    tabular = table[table["world"] == "tabular"]
+    for kind, setting in best.items():
+        numbers[f"{kind}: setting"] = setting
+        for half, word in zip(HALVES, ("before", "after"), strict=True):
+            numbers[f"{kind}: in the band {word}"] = float(shares.loc[(kind, setting), half])
+        rows = tabular[(tabular["kind"] == kind) & (tabular["setting"] == setting)]
+        for quantity in ("reward", "entropy"):
+            line = rows[rows["quantity"] == quantity].groupby("step")["value"].mean()
+            numbers[f"{kind}: {quantity} at the end"] = float(line.iloc[-1])
+    constants = shares.loc["constant"].min(axis=1)
+    numbers["best constant in its worse half"] = float(constants.max())
+    numbers["largest constant: entropy at the end"] = float(
+        tabular[(tabular["kind"] == "constant") & (tabular["quantity"] == "entropy")
+                & (tabular["setting"] == tabular.loc[tabular["kind"] == "constant", "setting"].max())
+                & (tabular["step"] == tabular["step"].max())]["value"].mean())
+    after = {kind: numbers[f"{kind}: in the band after"] for kind in best}
+    holds = min(after["adaptive"], numbers["adaptive: in the band before"]) > constants.max()
+    alike = abs(numbers["adaptive: reward at the end"] - numbers["constant: reward at the end"]) < ALIKE
+    blows_up = numbers["constant: entropy at the end"] > BAND[1]
+    together = {kind: float(line["entropy"].corr(line["length"]))
+                for kind, line in lengths(table).items()}
+    numbers |= {f"correlation of length and entropy, {kind}": r for kind, r in together.items()}
+    positive = all(r > 0 for r in together.values())
+    verdict: Verdict = ("reproduces" if holds and alike and blows_up and positive else
+                        "reproduces in part" if holds else "does not reproduce")
+    text = (
+        f"After the change of prompts the clamped entropy is in its band in {after['adaptive']:.0%} of "
+        f"the tail under the adaptive coefficient (rate {best['adaptive']:g}; before: "
+        f"{numbers['adaptive: in the band before']:.0%}) and in {after['constant']:.0%} under the "
+        f"constant that fitted best before it ({best['constant']:g}; "
+        f"{numbers['constant: in the band before']:.0%}); no constant is there in more than "
+        f"{constants.max():.0%} of both tails. That constant ends at "
+        f"{numbers['constant: entropy at the end']:.3f} nats, the largest one at "
+        f"{numbers['largest constant: entropy at the end']:.2f}. Rewards end at "
+        f"{numbers['adaptive: reward at the end']:.3f} and {numbers['constant: reward at the end']:.3f}. "
+        "Along GRPO on token trees the correlation of response length and entropy is "
+        + ", ".join(f"{r:+.2f} ({kind})" for kind, r in together.items()) + "."
+    )
+    text += _real(table, numbers)
+    headline = (
+        f"The adaptive coefficient is in its band in {after['adaptive']:.0%} of the tail after a change "
+        f"of prompts, the constant that fitted before in {after['constant']:.0%}; rewards end at "
+        f"{numbers['adaptive: reward at the end']:.3f} and {numbers['constant: reward at the end']:.3f}."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def _real(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
+    """What language models ended with, beside the verdict."""
+    text = ""
+    runs = table[~table["world"].isin(["tabular", TREES])]
+    late = runs[runs["step"] > 0.9 * runs["step"].max()] if len(runs) else runs
+    for quantity in REAL:
+        ends = late[late["quantity"] == quantity].groupby("line", sort=False)["value"].mean()
+        numbers |= {f"language model: {line}, {quantity}": float(v) for line, v in ends.items()}
+        if len(ends):
+            text += f" Language model, {REAL[quantity]}: " + ", ".join(
+                f"{value:.3g} ({line})" for line, value in ends.items()) + "."
+    return text
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Reward, entropy and coefficient through the change, length against entropy; language models."""
+    real = table[~table["world"].isin(["tabular", TREES])]
+    figure, axes = panels(4 if len(real) else 2, 2, height=2.2)
+    best, shares = chosen(table), in_band(table)
+    other = float(shares.loc["constant"][HALVES[1]].idxmax())
+    lines = list(dict.fromkeys([
+        f"adaptive {best['adaptive']:g}", f"constant {best['constant']:g}", f"constant {other:g}",
+        f"constant {shares.loc['constant'].index[-1]:g}"]))
+    tabular = table[table["world"] == "tabular"]
+    for panel, (quantity, label) in zip(axes.flat, QUANTITIES.items(), strict=False):
+        labels = []
+        for look, line in zip(SERIES, lines, strict=False):
+            rows = tabular[(tabular["line"] == line) & (tabular["quantity"] == quantity)]
+            if len(rows):
+                end = draw_median(panel, rows, look, x="step", y="value", band=(0, 1))
+                labels.append((*end, line.partition(" ")[2] if "constant" in line else "adaptive",
+                               str(look["color"])))
+        shade(panel, tabular, quantity)
+        panel.margins(x=0)
+        panel.set(xlabel="optimizer step", ylabel=label,
+                  ylim=(0, 1.04 if quantity == "reward" else None))
+        label_ends(panel, labels)
+    _draw_lengths(axes[1, 1], lengths(table))
+    if len(real):
+        for panel, (quantity, label) in zip(axes.flat[4:], REAL.items(), strict=False):
+            labels = []
+            for look, line in zip(SERIES, real["line"].unique(), strict=False):
+                rows = real[(real["line"] == line) & (real["quantity"] == quantity)]
+                if len(rows):
+                    end = draw_median(panel, rows, look, x="step", y="value", band=(0, 1))
+                    labels.append((*end, line.replace("constant ", ""), str(look["color"])))
+            panel.margins(x=0)
+            panel.set(xlabel="optimizer step", ylabel=label)
+            label_ends(panel, labels)
+        axes[2, 0].set_title(str(real["world"].iloc[0]).replace(", ", ",\n", 1))
+        fill_rows(axes, 4 + len(REAL))
+    return figure
+
+
+def _draw_lengths(panel: Axes, lines: dict[str, pandas.DataFrame]) -> None:
+    labels = []
+    for i, (kind, line) in enumerate(lines.items()):
+        panel.plot(line["entropy"], line["length"], marker=MARKERS[i], markersize=2.5, **SERIES[i])
+        labels.append((float(line["entropy"].iloc[-1]), float(line["length"].iloc[-1]), kind,
+                       str(SERIES[i]["color"])))
+    panel.invert_xaxis()  # training goes from left to right
+    panel.margins(x=0.02)
+    panel.set(xlabel="entropy (nats), falling", ylabel="response length\n(tokens)")
+    panel.set_title("GRPO on token trees")
+    label_ends(panel, labels)
+
+
+FIGURE = PaperFigure(
+    name="aent-figure-5",
+    source="AEnt, Figure 5",
+    title="adaptive against constant coefficient",
+    paper="Scores are alike; under a constant coefficient entropy and response length blow up, under the "
+    "adaptive one they do not (from the text; captions are lost).",
+    ours="Sampled GRPO with a clamped bonus, adaptive or of the constant at the line's end; harder "
+    "prompts from the dashed line on; grey: the band that Eq. 4.1 is to hold. Medians, range over starts "
+    "and first coefficients. Last: exact GRPO on token trees under three normalizations.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact", "tabular, sampled", "small transformer"),
+    recipes=("paper/aent-math", "gpu-small/aent-adaptive", "gpu-small/aent-constant"),
+)

@@ -1,0 +1,149 @@
+"""What Figures 3 and 4 share: GRPO, EntReg and AEnt along training.
+
+Three worlds. The *synthetic MDP* (experiment aent_one_step: 100,000 tokens, a likely one that is a local
+optimum, rare optimal ones): all three methods, the bonuses at the coefficient that ends with most
+reward. *Prompts with shared parameters* (intervention_sweeps): GRPO and EntReg. *Language models*, where
+training runs of at least two of the methods exist; of EntReg the coefficient that ends best.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.figure import Figure
+
+from paper_figures import inputs, real_runs
+from paper_figures.bands import draw_median
+from paper_figures.real_runs import Choice
+from paper_figures.style import SERIES, label_ends, panels
+
+METHODS = ("GRPO", "EntReg", "AEnt")
+LOOKS = dict(zip(METHODS, SERIES, strict=False))
+COLUMNS = ["world", "family", "method", "coefficient", "start", "step", "quantity", "value"]
+MDP, PROMPTS, TRANSFORMER = "synthetic MDP", "prompts", "language model"
+VOCABULARY = 100_000
+TREATMENTS = {"none": "GRPO", "full": "EntReg", "clamped to the plausible": "AEnt"}
+AENT_FREE = ("coefficient", "removed_fraction", "entropy_low", "entropy_high", "coefficient_step",
+             "coefficient_low", "coefficient_high", "warm_up_steps", "adaptive")
+RUNS = (
+    Choice(label="GRPO", rule="grpo"),
+    Choice(label="EntReg {coefficient:g}", rule="entropy-bonus", free=("coefficient",)),
+    Choice(label="AEnt", rule="aent", free=AENT_FREE[:-1]),
+)
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns ``COLUMNS``; ``quantity`` is "reward" (0 to 1) or "entropy" (nats); ``start`` a context, a
+    start or a seed."""
+    runs = _language_models(results)
+    parts = [_mdp(inputs.simulation(results, "aent_one_step")),
+             _prompts(inputs.simulation(results, "intervention_sweeps")), runs]
+    table = pandas.concat([part[COLUMNS] for part in parts if len(part)], ignore_index=True)
+    table.attrs["inputs"] = runs.attrs.get("inputs", {})
+    return table
+
+
+def _mdp(dataset: xarray.Dataset) -> pandas.DataFrame:
+    here = dataset.isel(problem=problem_of(dataset))
+    best = here.trained_reward.isel(step=-1).mean("context").idxmax("coefficient")
+    parts = []
+    for treatment, method in TREATMENTS.items():
+        coefficient = float(best.sel(trained_treatment=treatment))
+        run = here.sel(trained_treatment=treatment, coefficient=coefficient)
+        frame = run[["trained_reward", "trained_entropy"]].to_dataframe().reset_index()
+        frame = frame.rename(columns={"trained_reward": "reward", "trained_entropy": "entropy"}).melt(
+            id_vars=["context", "step"], value_vars=["reward", "entropy"], var_name="quantity")
+        parts.append(frame.rename(columns={"context": "start"}).assign(
+            method=method, coefficient=0.0 if method == "GRPO" else coefficient))
+    found = pandas.concat(parts)
+    return found.assign(world=MDP, family=f"{VOCABULARY:,} tokens, {int(here.trained_optimal)} optimal")
+
+
+def problem_of(dataset: xarray.Dataset) -> int:
+    """The place of the sparsest problem of ``VOCABULARY`` tokens with more than one optimal one."""
+    fits = (dataset.trained_vocabulary == VOCABULARY) & (dataset.trained_optimal > 1)
+    return int(dataset.trained_optimal.where(fits, np.inf).argmin("problem"))
+
+
+def _prompts(dataset: xarray.Dataset) -> pandas.DataFrame:
+    family = str(dataset.family.values[-1])
+    here = dataset.sel(rule="entropy bonus", family=family)
+    best = int(here.final_reward.mean("start").isel(level=slice(1, None)).argmax("level")) + 1
+    parts = []
+    for method, level in (("GRPO", 0), ("EntReg", best)):
+        frame = here.isel(level=level)[["reward", "entropy", "step", "strength"]].to_dataframe()
+        parts.append(frame.reset_index().rename(columns={"strength": "coefficient"}).melt(
+            id_vars=["start", "step", "coefficient"], value_vars=["reward", "entropy"],
+            var_name="quantity").assign(method=method))
+    return pandas.concat(parts).assign(world=PROMPTS, family=family)
+
+
+def _language_models(results: Path) -> pandas.DataFrame:
+    runs = real_runs.read(results, RUNS, metrics=("reward", "entropy"), least=2)
+    if runs.empty:
+        return pandas.DataFrame(columns=COLUMNS)
+    setting = real_runs.settings(runs)[0]
+    ends = real_runs.ends(runs[runs["setting"] == setting])
+    bonus = ends[(ends["metric"] == "reward") & (ends["rule"] == "entropy-bonus")]
+    kept = {"GRPO", "AEnt", *bonus.sort_values("last")["label"].tail(1)}
+    smooth = real_runs.smoothed(runs[runs["setting"] == setting])
+    smooth = smooth[smooth["metric"].isin(["reward", "entropy"]) & smooth["label"].isin(kept)]
+    found = smooth.rename(columns={"metric": "quantity", "seed": "start", "strength": "coefficient"})
+    found = found.assign(world=TRANSFORMER, family=setting,
+                         method=found["label"].str.partition(" ")[0])
+    found.attrs["inputs"] = runs.attrs["inputs"]
+    return found
+
+
+def mean(table: pandas.DataFrame, world: str, method: str, quantity: str) -> pandas.Series:
+    """Of one line: step -> mean over starts; empty where it was not run."""
+    rows = table[(table["world"] == world) & (table["method"] == method)
+                 & (table["quantity"] == quantity)]
+    return rows.groupby("step")["value"].mean()
+
+
+def ends(table: pandas.DataFrame, world: str, quantity: str) -> dict[str, float]:
+    """Method -> mean over starts and the last tenth of the steps."""
+    found = {}
+    for method in METHODS:
+        line = mean(table, world, method, quantity)
+        if len(line):
+            found[method] = float(line[line.index > 0.9 * line.index[-1]].mean())
+    return found
+
+
+def family(table: pandas.DataFrame, world: str) -> str:
+    """What was trained there, as it is called in sentences."""
+    name = str(table.loc[table["world"] == world, "family"].iloc[0])
+    return f"prompts ({name})" if world == PROMPTS else name
+
+
+def worlds(table: pandas.DataFrame) -> list[str]:
+    """In the table's order."""
+    return [str(world) for world in table["world"].unique()]
+
+
+def draw(table: pandas.DataFrame, quantity: str, label: str, top: float | None) -> Figure:
+    """A panel a world, a line a method: medians over starts with the range of all."""
+    names = worlds(table)
+    figure, axes = panels(1, len(names), height=2.3)
+    for panel, world in zip(axes[0], names, strict=True):
+        here = table[(table["world"] == world) & (table["quantity"] == quantity)]
+        labels = []
+        for method in METHODS:
+            rows = here[here["method"] == method]
+            if rows.empty:
+                continue
+            x, y = draw_median(panel, rows, LOOKS[method], x="step", y="value", band=(0, 1))
+            labels.append((x, y, method, str(LOOKS[method]["color"])))
+        panel.set_ylim(0, top)
+        panel.margins(x=0)
+        panel.set_xlabel("optimizer step")
+        name = str(here["family"].iloc[0])
+        panel.set_title(f"prompts,\n{name}" if world == PROMPTS else name.replace(", ", ",\n", 1))
+        label_ends(panel, labels)
+    axes[0, 0].set_ylabel(label)
+    return figure

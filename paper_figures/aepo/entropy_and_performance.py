@@ -1,0 +1,171 @@
+"""AEPO, Section 5.2: performance rises and then falls as the target entropy grows.
+
+What the paper shows: of targets 0.25, 0.5, 0.75 and 1.0 the second has the best average of seven
+benchmarks (Table 3).
+
+What we run: AEPO at several targets from sampled groups, on solved prompts, on prompts whose right
+answers are rare, and on the same with shared parameters; pass@1 before judges who pass all answers that
+training rewards, or only the likeliest of them.
+
+Whether it reproduces: a rise where right answers are rare, a fall where the judge is stricter than the
+training's verifier; both at once only where both are so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs, paper_numbers
+from paper_figures.aepo import table_1_benchmarks, table_3_ablations
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+
+COLUMNS = ["family", "passing", "x", "y", "error", "grpo", "best", "rise", "rise_error", "fall",
+           "fall_error"]
+PAPER = "the paper"
+TITLES = {"solved": "solved prompts", "rare": "rare right answers",
+          "rare, shared": "rare, shared parameters"}
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns COLUMNS: a row a family of prompts, judge (answers that pass) and target.
+
+    x target entropy, nats; y AEPO's pass@1 at the end of training, in percent, with its standard error
+    over starts; ``grpo`` that of GRPO with as many samples; ``best`` the best target; ``rise`` and
+    ``fall`` what pass@1 gains up to it and loses after it, with standard errors. Family "the paper" is
+    the average of Table 3's benchmarks.
+    """
+    dataset = inputs.simulation(results, "entropy_against_performance")
+    last = dataset.sel(k=1, drop=True).isel(step=-1, drop=True)
+    n = last.sizes["start"]
+    measured = xarray.Dataset({
+        "y": 100 * last.pass_at_k.mean("start"),
+        "error": 100 * last.pass_at_k.std("start", ddof=1) / np.sqrt(n),
+        "grpo": 100 * last.grpo_pass_at_k.mean("start"),
+        "best": last.best_target,
+        **{name: 100 * last[name] for name in ("rise", "rise_error", "fall", "fall_error")},
+    })
+    frame = measured.to_dataframe().reset_index().rename(columns={"target": "x"})
+    return pandas.concat([_paper(), frame], ignore_index=True).reindex(columns=COLUMNS)
+
+
+def _paper() -> pandas.DataFrame:
+    """Averages of Table 3, recomputed, beside GRPO's of Table 1."""
+    averages = paper_numbers.read(table_3_ablations.__file__)["targets"].averages()
+    grpo = paper_numbers.read(table_1_benchmarks.__file__)["qwen25-math-7b"].averages()["+GRPO"]
+    mean = {float(row.rpartition(" ")[2]): value for row, value in averages.items() if "target" in row}
+    targets = list(mean)
+    best = max(mean, key=mean.__getitem__)
+    return pandas.DataFrame({
+        "family": PAPER, "x": targets, "y": mean.values(), "grpo": grpo, "best": best,
+        "rise": mean[best] - mean[targets[0]], "fall": mean[best] - mean[targets[-1]],
+    })
+
+
+def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
+    """A row a family and judge of ours: whether pass@1 rises, and falls, by over two standard errors."""
+    ours = table[table["family"] != PAPER].groupby(["family", "passing"], sort=False).first()
+    return pandas.DataFrame({
+        "rises": ours["rise"] > 2 * ours["rise_error"], "falls": ours["fall"] > 2 * ours["fall_error"],
+        "rise": ours["rise"], "fall": ours["fall"], "best": ours["best"],
+    })
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """Before which judges, on which prompts, performance rises and falls with the target."""
+    paper = table[table["family"] == PAPER].iloc[0]
+    found = shapes(table)
+    both = found["rises"] & found["falls"]
+    numbers = {"printed rise": float(paper["rise"]), "printed fall": float(paper["fall"]),
+               "cases": float(len(found)), "rise then fall": float(both.sum()),
+               "only rise": float((found["rises"] & ~found["falls"]).sum()),
+               "only fall": float((found["falls"] & ~found["rises"]).sum())}
+    numbers |= {f"{family}, {passing:g} pass: {name}": float(row[name])
+                for (family, passing), row in found.iterrows() for name in ("rise", "fall", "best")}
+    verdict: Verdict = (
+        "reproduces" if both.all() else "reproduces in part" if both.any() or (
+            found["rises"].any() and found["falls"].any()) else "does not reproduce")
+    where = ", ".join(f"{family} ({passing:g} pass, best {row['best']:g})"
+                      for (family, passing), row in found[both].iterrows())
+    text = (
+        f"Printed averages gain {paper['rise']:.2f} points up to a target of {paper['best']:g} and lose "
+        f"{paper['fall']:.2f} after it. Of {len(found)} pairs of prompts and judge pass@1 gains and then "
+        f"loses more than two standard errors in {both.sum()}"
+        f"{f': {where}' if where else ''}; {int(numbers['only rise'])} only rise and "
+        f"{int(numbers['only fall'])} only fall. The largest gain is {found['rise'].max():.1f} points "
+        f"({_name(found['rise'].idxmax())}), the largest loss {found['fall'].max():.1f} "
+        f"({_name(found['fall'].idxmax())})."
+    )
+    headline = (
+        f"Performance rises with the target entropy where right answers are rare (by up to "
+        f"{found['rise'].max():.0f} points) and falls before a strict judge (by up to "
+        f"{found['fall'].max():.0f}); rise and fall together in {both.sum()} of {len(found)} cases."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def _name(case: tuple[str, float]) -> str:
+    return f"{case[0]} prompts, {case[1]:g} pass"
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """The printed averages, and pass@1 against the target by prompts and judge."""
+    families = [PAPER, *(f for f in table["family"].unique() if f != PAPER)]
+    figure, axes = panels((len(families) + 1) // 2, 2, height=2.3)
+    for panel, family in zip(axes.flat, families, strict=False):
+        rows = table[table["family"] == family]
+        if family == PAPER:
+            _draw_paper(panel, rows)
+        else:
+            _draw_family(panel, rows, family)
+    for panel in axes.flat[len(families):]:
+        panel.set_axis_off()
+    return figure
+
+
+def _draw_paper(panel: Axes, rows: pandas.DataFrame) -> None:
+    panel.plot(rows["x"], rows["y"], marker="o", markersize=4, color="black")
+    grpo = float(rows["grpo"].iloc[0])
+    panel.axhline(grpo, **REFERENCE)
+    panel.set(xlabel="target entropy (nats)", ylabel="average pass@1 (%)")
+    panel.set_title("printed (Table 3)")
+    edge = panel.get_xlim()[1]
+    label_ends(panel, [(edge, float(rows["y"].iloc[-1]), "AEPO", "black"),
+                       (edge, grpo, "GRPO", "#555555")])
+
+
+def _draw_family(panel: Axes, rows: pandas.DataFrame, family: str) -> None:
+    labels = []
+    judges = sorted(rows["passing"].unique(), reverse=True)
+    for i, passing in enumerate(judges):
+        line = rows[rows["passing"] == passing].sort_values("x")
+        look = SERIES[i]
+        panel.plot(line["x"], line["y"], marker=MARKERS[i], markersize=3, **{**look, "linewidth": 1.2})
+        panel.fill_between(line["x"], line["y"] - line["error"], line["y"] + line["error"],
+                           color=look["color"], alpha=0.15, linewidth=0)
+        labels.append((float(line["y"].iloc[-1]), f"{passing:g} pass", str(look["color"])))
+    panel.set(xlabel="target entropy (nats)", ylabel="pass@1 (%)")
+    panel.set_title(TITLES.get(family, family))
+    edge = panel.get_xlim()[1]
+    label_ends(panel, [(edge, *label) for label in labels])
+
+
+FIGURE = PaperFigure(
+    name="aepo-entropy-and-performance",
+    source="AEPO, Section 5.2",
+    title="performance against the target entropy",
+    paper="Average performance first rises and then falls as the target entropy grows; 0.5 is best.",
+    ours="AEPO from sampled groups at several targets; pass@1 before judges who pass all answers that "
+    "training rewards (the highest number) or only the likeliest; bands: standard error over starts.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, sampled", "the paper's numbers"),
+    recipes=("paper/aepo-targets", "gpu-small/aepo-targets"),
+)

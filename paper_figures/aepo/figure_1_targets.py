@@ -1,0 +1,250 @@
+"""AEPO, Figure 1: five target entropies.
+
+What the paper shows: five runs of a 7-billion-parameter model under AEPO that differ only in the
+target; each run's entropy settles at its own target. "By adjusting only the parameter, entropy can be
+controlled at different levels."
+
+What we run: AEPO's printed update in exact expectation on 20-answer bandits, from several starts,
+with one right answer and with several; and language models where runs with several targets
+exist (``--profile full``, ``make gpu``).
+
+Whether it reproduces: targets are held, but not arbitrary ones. What is left when every answer is
+right is at most log |A*| nats, so no target above that is held, and with one right answer none at all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs, real_runs
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.real_runs import Choice
+from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+
+SHOWN_TARGETS = 5
+POINTS = 120  # of each curve, evenly spread in log(step)
+CHOICES = (Choice(label="target {target:g}", rule="aepo", free=("target",)),)
+COLUMNS = ["panel", "setting", "right_answers", "target", "alpha", "start", "x", "y", "held"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns COLUMNS.
+
+    Panels: "curve" (x step, y entropy), "tail" (x target, y entropy at the end), "alpha" (x alpha,
+    y share of the targets below the ceiling that are held), "transformer" (x step, y entropy; of each
+    ``setting`` of training runs, ``start`` the seed).
+    """
+    dataset = inputs.simulation(results, "aepo_figure_1")
+    runs = real_runs.read(results, CHOICES, metrics=("entropy",), least=2)
+    parts = [_curves(dataset), _tails(dataset), _alphas(dataset), _transformer(runs)]
+    parts = [part for part in parts if not part.empty]
+    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table.attrs["inputs"] = runs.attrs["inputs"]
+    return table
+
+
+def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
+    """One right answer and the most that were simulated."""
+    ends = [int(dataset.right_answers[0]), int(dataset.right_answers[-1])]
+    picks = inputs.even_in_log(dataset.step.values, POINTS)
+    chosen = dataset.entropy.sel(right_answers=ends, target=shown_targets(dataset))
+    frame = chosen.isel(step=picks).to_dataframe(name="y").reset_index().rename(columns={"step": "x"})
+    return frame[["right_answers", "target", "start", "x", "y"]].assign(
+        panel="curve", alpha=float(dataset.attrs["alpha"])
+    )
+
+
+def shown_targets(dataset: xarray.Dataset) -> list[float]:
+    """Five of the simulated targets, spread evenly (all where there are fewer)."""
+    targets = dataset.target.values
+    picks = np.linspace(0, len(targets) - 1, min(SHOWN_TARGETS, len(targets))).round().astype(int)
+    return [float(targets[i]) for i in picks]
+
+
+def _tails(dataset: xarray.Dataset) -> pandas.DataFrame:
+    frame = dataset[["tail_entropy", "held"]].to_dataframe().reset_index()
+    frame = frame.rename(columns={"tail_entropy": "y"})
+    return frame[["right_answers", "target", "alpha", "start", "y", "held"]].assign(
+        panel="tail", x=frame["target"]
+    )
+
+
+def _alphas(dataset: xarray.Dataset) -> pandas.DataFrame:
+    share = dataset.held.where(dataset.sustainable).mean(["start", "target"])
+    frame = share.to_dataframe(name="y").reset_index().dropna(subset=["y"])
+    return frame[["right_answers", "alpha", "y"]].assign(panel="alpha", x=frame["alpha"])
+
+
+def _transformer(runs: pandas.DataFrame) -> pandas.DataFrame:
+    """AEPO runs of language models that differ in the target alone, smoothed."""
+    runs = real_runs.smoothed(runs)
+    return pandas.DataFrame({
+        "panel": "transformer", "setting": runs["setting"], "target": runs["strength"],
+        "start": runs["seed"], "x": runs["step"], "y": runs["value"],
+    })[runs["metric"] == "entropy"]
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """How many targets are held, below and above the ceiling log |A*|."""
+    alpha = float(table.loc[table["panel"] == "curve", "alpha"].iloc[0])
+    tail = table[(table["panel"] == "tail") & (table["alpha"] == alpha)]
+    ceiling = np.log(tail["right_answers"].astype(float))
+    held = tail["held"].astype(bool)
+    below, above = tail["target"] < ceiling, tail["target"] >= ceiling
+    single = tail[tail["right_answers"] == 1]
+    excess = float((tail["y"] - ceiling).max())
+    numbers = {
+        "held below the ceiling": float(held[below].mean()) if below.any() else 0.0,
+        "targets below the ceiling": float(below.sum()),
+        "held at or above the ceiling": float(held[above].sum()),
+        "targets at or above the ceiling": float(above.sum()),
+        "highest end with one right answer": float(single["y"].max()) if len(single) else 0.0,
+        "largest excess over the ceiling": excess,
+        "alpha": alpha,
+    }
+    every_alpha = table[table["panel"] == "tail"]
+    every_alpha = every_alpha[
+        every_alpha["target"] < np.log(every_alpha["right_answers"].astype(float))
+    ]
+    scan = every_alpha["held"].astype(float).groupby(every_alpha["alpha"]).mean()
+    text = (
+        f"AEPO holds {numbers['held below the ceiling']:.0%} of the {below.sum()} runs whose target "
+        f"lies below log |A*| and {held[above].sum()} of the {above.sum()} at or above it "
+        f"(alpha = {alpha:g}). With one right answer entropy ends at "
+        f"{numbers['highest end with one right answer']:.3f} nats or less whatever the target. "
+    )
+    if len(scan) > 1:
+        text += (
+            f"A larger alpha holds more of them: {scan.iloc[0]:.0%} at alpha = {scan.index[0]:g}, "
+            f"{scan.iloc[-1]:.0%} at {scan.index[-1]:g}."
+            if scan.iloc[-1] > scan.iloc[0] else
+            f"Between alpha = {scan.index[0]:g} and {scan.index[-1]:g} the share held does not rise."
+        )
+    verdict: Verdict
+    if numbers["held at or above the ceiling"] > 0:
+        verdict = "reproduces"
+    elif numbers["held below the ceiling"] >= 0.5:
+        verdict = "reproduces in part"
+    else:
+        verdict = "does not reproduce"
+    headline = (
+        f"AEPO holds {numbers['held below the ceiling']:.0%} of the target entropies below "
+        f"log |A*| and {held[above].mean():.0%} of those above it; with one right answer every "
+        f"run ends at {numbers['highest end with one right answer']:.1g} nats or less."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text.strip(), numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Entropy against step for one and for several right answers; entropy held against target."""
+    transformer = table[table["panel"] == "transformer"]
+    rows = 2 if transformer.empty else 3
+    figure, axes = panels(rows, 2, height=2.3)
+    curves = table[table["panel"] == "curve"]
+    sizes = sorted(curves["right_answers"].unique())
+    top = float(curves["y"].max()) * 1.04
+    for panel, size in zip(axes[0], (sizes[0], sizes[-1]), strict=True):
+        _draw_curves(panel, curves[curves["right_answers"] == size], int(size), top)
+    alpha = float(curves["alpha"].iloc[0])
+    _draw_tails(axes[1, 0], table[(table["panel"] == "tail") & (table["alpha"] == alpha)])
+    _draw_alphas(axes[1, 1], table[table["panel"] == "alpha"])
+    settings = list(transformer["setting"].unique())[:2]
+    for panel, setting in zip(axes[2:].flat, settings, strict=False):
+        _draw_transformer(panel, transformer[transformer["setting"] == setting])
+        panel.set_title(setting.partition(",")[0])
+    if len(settings) == 1:
+        axes[2, 1].set_axis_off()
+    return figure
+
+
+def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int, top: float) -> None:
+    labels = []
+    for look, (target, group) in zip(SERIES, curves.groupby("target"), strict=False):
+        for _, run in group.groupby("start"):
+            panel.plot(run["x"], run["y"], **{**look, "linewidth": 0.7}, alpha=0.75)
+        end = group[group["x"] == group["x"].max()]["y"].median()
+        labels.append((group["x"].max(), end, f"{target:g}", look["color"]))
+    panel.axhline(np.log(size), **REFERENCE)
+    panel.annotate(
+        f"ceiling log {size}" + (" = 0" if size == 1 else f" = {np.log(size):.2f}"),
+        (0.97, np.log(size)), xycoords=("axes fraction", "data"), xytext=(0, 3),
+        textcoords="offset points", ha="right", va="bottom", fontsize=7, color="#555555",
+    )
+    panel.set_xscale("log")
+    panel.set(xlabel="step", xlim=(curves["x"].min(), curves["x"].max()), ylim=(-0.03 * top, top))
+    panel.set_ylabel("entropy (nats)")
+    panel.set_title("one right answer" if size == 1 else f"{size} right answers")
+    if size > 1:  # with one right answer the ends coincide: no label could tell them apart
+        label_ends(panel, labels)
+    else:
+        panel.annotate(f"all {len(labels)} targets\ncollapse", (0.62, 0.35), fontsize=7.5,
+                       xycoords="axes fraction", ha="center")
+
+
+def _draw_tails(panel: Axes, tail: pandas.DataFrame) -> None:
+    labels = []
+    limit = float(tail["x"].max())
+    panel.plot([0, limit], [0, limit], **REFERENCE)
+    sizes = sorted(tail["right_answers"].unique())
+    for i, size in enumerate(sizes):
+        group = tail[tail["right_answers"] == size]
+        # Side by side, or equal ends would hide one another.
+        aside = (i - (len(sizes) - 1) / 2) * 0.016 * limit
+        panel.plot(group["x"] + aside, group["y"], linestyle="none", marker=MARKERS[i],
+                   markersize=3, color=SERIES[i]["color"], markerfacecolor="none",
+                   markeredgewidth=0.8)
+        highest = group.loc[group["x"] == limit, "y"].max()
+        labels.append((limit * 1.03, highest, f"|A*| = {size:g}", SERIES[i]["color"]))
+    panel.set(xlabel="target entropy (nats)", ylabel="entropy at the end (nats)")
+    panel.set_title("held where on the diagonal")
+    label_ends(panel, labels)
+
+
+def _draw_alphas(panel: Axes, shares: pandas.DataFrame) -> None:
+    labels = []
+    # Colors as in the panel beside, which starts with one right answer.
+    for i, (size, group) in enumerate(shares.groupby("right_answers"), start=1):
+        look = SERIES[i]
+        panel.plot(group["x"], group["y"], marker=MARKERS[i], markersize=3, **look)
+        labels.append((group["x"].max(), group["y"].iloc[-1], f"|A*| = {size:g}", look["color"]))
+    panel.set_xscale("log")
+    panel.set_xticks(sorted(shares["x"].unique()), [f"{x:g}" for x in sorted(shares["x"].unique())])
+    panel.minorticks_off()
+    panel.set(xlabel="alpha (weight of the tempered term)", ylim=(-0.03, 1.05))
+    panel.set_ylabel("share of targets held")
+    panel.set_title("targets below the ceiling, by alpha")
+    label_ends(panel, labels)
+
+
+def _draw_transformer(panel: Axes, runs: pandas.DataFrame) -> None:
+    labels = []
+    for look, (target, group) in zip(SERIES, runs.groupby("target"), strict=False):
+        for _, run in group.groupby("start"):
+            panel.plot(run["x"], run["y"], **{**look, "linewidth": 1.1})
+        end = group[group["x"] == group["x"].max()]["y"].mean()
+        labels.append((group["x"].max(), end, f"{target:g}", look["color"]))
+        panel.axhline(target, color=look["color"], linewidth=0.4, alpha=0.6)
+    panel.set(xlabel="optimizer step", ylabel="entropy (nats per token)", ylim=(0, None))
+    panel.margins(x=0)
+    label_ends(panel, labels)
+
+
+FIGURE = PaperFigure(
+    name="aepo-figure-1",
+    source="AEPO, Figure 1",
+    title="which target entropies are held",
+    paper="Five runs that differ only in the target: each one's entropy settles at its target.",
+    ours="Exact expectation of AEPO's update on 20-answer bandits, several starts; thin lines are "
+    "single starts, numbers at their ends the targets, in nats.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact", "small transformer"),
+    recipes=("paper/aepo-targets", "gpu-small/aepo-targets"),
+)

@@ -1,0 +1,291 @@
+"""AEPO, Figure 3: entropy regularization against AEPO.
+
+What the paper shows: with an entropy bonus, training goes to one of two extremes, collapse or
+explosion of entropy; AEPO keeps it in a stable range.
+
+What we run: GRPO plus coefficient x entropy over a range of coefficients, and AEPO at several
+targets, from the same starts on 20-answer bandits, in exact expectation; and language models where
+three of these were trained in one setting (``make gpu``).
+
+Whether it reproduces: the two extremes do, and AEPO holds its targets without giving up reward where
+several answers are right; with one right answer AEPO collapses, and only a bonus keeps any entropy,
+paid for with wrong answers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs, real_runs
+from paper_figures.bands import draw_median
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.real_runs import Choice
+from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+
+DRAWN_COEFFICIENTS = 4
+DRAWN_TARGET = 0.5
+POINTS = 80
+CHOICES = (
+    Choice(label="GRPO", rule="grpo", strength=0.0),
+    Choice(label="bonus {coefficient:g}", rule="entropy-bonus", free=("coefficient",)),
+    Choice(label="AEPO", rule="aepo"),
+)
+COLUMNS = ["panel", "method", "right_answers", "setting", "start", "x", "y", "run_setting"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns COLUMNS.
+
+    ``setting`` is the bonus' coefficient or AEPO's target. Panels: "curve" (x step, y entropy),
+    "entropy" and "reward" (x setting, y mean over the tail), "collapsed" and "exploded" (y 0 or 1),
+    "trained entropy" and "trained reward" (``method`` a rule, ``run_setting`` where language models were
+    trained under it, ``start`` the seed, x step).
+    """
+    dataset = inputs.simulation(results, "aepo_figure_3")
+    runs = real_runs.read(results, CHOICES, metrics=("entropy", "reward"), least=3)
+    parts = [_curves(dataset), *_tails(dataset), *([] if runs.empty else [_trained(runs)])]
+    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table.attrs["inputs"] = runs.attrs["inputs"]
+    return table
+
+
+def _trained(runs: pandas.DataFrame) -> pandas.DataFrame:
+    """Of the most complete setting, smoothed."""
+    first = runs["setting"] == real_runs.settings(runs)[0]
+    runs = real_runs.smoothed(runs[first & runs["metric"].isin(["entropy", "reward"])])
+    return pandas.DataFrame({
+        "panel": "trained " + runs["metric"], "method": runs["label"], "setting": runs["strength"],
+        "start": runs["seed"], "x": runs["step"], "y": runs["value"], "run_setting": runs["setting"],
+    })
+
+
+def _long(array: xarray.DataArray, method: str, setting: str, panel: str) -> pandas.DataFrame:
+    frame = array.astype(float).to_dataframe(name="y").reset_index()
+    frame = frame.rename(columns={setting: "setting", "step": "x"})
+    if "x" not in frame:
+        frame["x"] = frame["setting"]
+    return frame.assign(panel=panel, method=method)
+
+
+def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
+    sizes = [int(dataset.right_answers[0]), int(dataset.right_answers[-1])]
+    steps = inputs.even_in_log(dataset.step.values, POINTS)
+    coefficients = dataset.coefficient.values
+    count = min(DRAWN_COEFFICIENTS, len(coefficients))
+    picks = np.linspace(0, len(coefficients) - 1, count).round().astype(int)
+    target = float(dataset.target.values[np.abs(dataset.target.values - DRAWN_TARGET).argmin()])
+    bonus = dataset.bonus_entropy.sel(right_answers=sizes).isel(step=steps, coefficient=picks)
+    aepo = dataset.aepo_entropy.sel(right_answers=sizes, target=[target]).isel(step=steps)
+    return pandas.concat(
+        [_long(bonus, "bonus", "coefficient", "curve"), _long(aepo, "aepo", "target", "curve")]
+    )
+
+
+def _tails(dataset: xarray.Dataset) -> list[pandas.DataFrame]:
+    return [
+        _long(dataset.bonus_tail_entropy, "bonus", "coefficient", "entropy"),
+        _long(dataset.bonus_tail_reward, "bonus", "coefficient", "reward"),
+        _long(dataset.collapsed, "bonus", "coefficient", "collapsed"),
+        _long(dataset.exploded, "bonus", "coefficient", "exploded"),
+        _long(dataset.aepo_tail_entropy, "aepo", "target", "entropy"),
+        _long(dataset.aepo_tail_reward, "aepo", "target", "reward"),
+    ]
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """Which coefficients collapse or explode in every start, and what AEPO holds at which reward."""
+    numbers: dict[str, float] = {}
+    pieces = []
+    sizes = [int(size) for size in sorted(table["right_answers"].dropna().unique())]
+    for size in sizes:
+        here = table[table["right_answers"] == size]
+        shares = {
+            kind: here[here["panel"] == kind].groupby("setting")["y"].mean()
+            for kind in ("collapsed", "exploded")
+        }
+        aepo = here[here["method"] == "aepo"]
+        reward = float(aepo[aepo["panel"] == "reward"]["y"].min())
+        tails = aepo[aepo["panel"] == "entropy"].groupby("setting")["y"].median()
+        held = tails[np.abs(tails - tails.index.to_numpy()) <= 0.05]
+        name = f"|A*| = {size}"
+        numbers[f"{name}: coefficients that collapse"] = float((shares["collapsed"] == 1).sum())
+        numbers[f"{name}: coefficients that explode"] = float((shares["exploded"] == 1).sum())
+        numbers[f"{name}: AEPO targets held"] = float(len(held))
+        numbers[f"{name}: AEPO targets"] = float(len(tails))
+        numbers[f"{name}: AEPO lowest reward"] = reward
+        answers = "one right answer" if size == 1 else f"{size} right answers"
+        pieces.append(
+            f"With {answers}, entropy collapses {_range(shares['collapsed'], 'up to')} and wrong "
+            f"answers win {_range(shares['exploded'], 'from')}, while AEPO holds {len(held)} of "
+            f"{len(tails)} targets and a reward of at least {reward:.3f}"
+        )
+    several = [s for s in sizes if s > 1]
+    extremes = all(
+        numbers[f"|A*| = {s}: coefficients that collapse"] > 0 for s in several
+    ) and any(
+        numbers[f"|A*| = {s}: coefficients that explode"] > 0 for s in several
+    )
+    held_several = all(numbers[f"|A*| = {s}: AEPO targets held"] > 0 for s in several)
+    held_one = numbers.get("|A*| = 1: AEPO targets held", 1.0) > 0
+    verdict: Verdict
+    if extremes and held_several:
+        verdict = "reproduces" if held_one else "reproduces in part"
+    else:
+        verdict = "does not reproduce"
+    held_sum = sum(numbers[f"|A*| = {s}: AEPO targets held"] for s in several)
+    tried = sum(numbers[f"|A*| = {s}: AEPO targets"] for s in several)
+    headline = (
+        f"Over the range tried, an entropy bonus {'goes' if extremes else 'does not go'} from "
+        f"collapse to explosion; AEPO holds {held_sum:.0f} of {tried:.0f} targets without losing "
+        f"reward where several answers are right, and {'some' if held_one else 'none'} where one is."
+    )
+    pieces += _trained_ends(table, numbers)
+    return Finding(verdict=verdict, headline=headline, text=". ".join(pieces) + ".", numbers=numbers)
+
+
+def _trained_ends(table: pandas.DataFrame, numbers: dict[str, float]) -> list[str]:
+    """A sentence on training runs, where there are any; their ends go into ``numbers``."""
+    rows = table[table["run_setting"].notna()]
+    rows = rows[rows["x"] > 0.9 * rows["x"].max()]
+    if rows.empty:
+        return []
+    ends = rows.groupby(["method", "panel"], sort=False)["y"].mean().unstack()
+    numbers |= {f"{rule}: {name}": float(row[name]) for rule, row in ends.iterrows() for name in ends}
+    said = ", ".join(f"{rule} {row['trained entropy']:.2f} ({row['trained reward']:.2f})"
+                     for rule, row in ends.iterrows())
+    return [f"{rows['run_setting'].iloc[0]}: entropy per token (and reward) end at {said}"]
+
+
+def _range(shares: pandas.Series, word: str) -> str:
+    """The coefficients at which every start does so, in words."""
+    every = shares.index[shares == 1]
+    if not len(every):
+        return "at no bonus tried"
+    return f"{word} a bonus of {(every.max() if word == 'up to' else every.min()):g}"
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Entropy against step; entropy and reward at the end against the bonus' coefficient."""
+    trained = table[table["run_setting"].notna()]
+    figure, axes = panels(2 if trained.empty else 3, 2, height=2.3)
+    curves = table[table["panel"] == "curve"]
+    sizes = sorted(curves["right_answers"].unique())
+    for panel, size in zip(axes[0], (sizes[0], sizes[-1]), strict=True):
+        _draw_curves(panel, curves[curves["right_answers"] == size], int(size))
+    _draw_tails(axes[1, 0], table[(table["panel"] == "entropy") & (table["method"] == "bonus")])
+    _draw_cost(axes[1, 1], table)
+    for panel, quantity in zip(axes[2:].flat, ("entropy", "reward"), strict=False):
+        _draw_trained(panel, trained[trained["panel"] == f"trained {quantity}"], quantity)
+    return figure
+
+
+def _draw_trained(panel: Axes, rows: pandas.DataFrame, quantity: str) -> None:
+    labels = []
+    order = rows.drop_duplicates("method").sort_values("setting", na_position="last")["method"]
+    for look, method in zip(SERIES, order, strict=False):
+        end = draw_median(panel, rows[rows["method"] == method], look, band=(0, 1))
+        labels.append((*end, str(method), str(look["color"])))
+    unit = " (nats per token)" if quantity == "entropy" else ""
+    panel.set(xlabel="optimizer step", ylabel=quantity + unit, ylim=(0, None))
+    panel.set_xlim(rows["x"].min(), rows["x"].max())
+    panel.set_title(str(rows["run_setting"].iloc[0]).partition(",")[0])
+    label_ends(panel, labels)
+
+
+def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int) -> None:
+    labels = []
+    for look, (method, setting) in zip(
+        (*SERIES[1:DRAWN_COEFFICIENTS + 1], SERIES[0]),
+        [("bonus", s) for s in sorted(curves[curves["method"] == "bonus"]["setting"].unique())]
+        + [("aepo", s) for s in curves[curves["method"] == "aepo"]["setting"].unique()],
+        strict=False,
+    ):
+        group = curves[(curves["method"] == method) & (curves["setting"] == setting)]
+        by_step = group.groupby("x")["y"]
+        middle = by_step.median()
+        style = {**look, "linewidth": 2.2 if method == "aepo" else 1.2}
+        if method == "aepo":
+            style.update(SERIES[0])
+        panel.plot(middle.index, middle, **style)
+        panel.fill_between(middle.index, by_step.quantile(0.1), by_step.quantile(0.9),
+                           color=style["color"], alpha=0.13, linewidth=0)
+        text = f"AEPO {setting:g}" if method == "aepo" else f"bonus {setting:g}"
+        labels.append((middle.index[-1], middle.iloc[-1], text, str(style["color"])))
+    panel.set_xscale("log")
+    panel.axhline(np.log(size), **REFERENCE)
+    panel.set(xlabel="step", xlim=(curves["x"].min(), curves["x"].max()), ylim=(-0.08, None))
+    panel.set_ylabel("entropy (nats)")
+    panel.set_title("one right answer" if size == 1 else f"{size} right answers")
+    label_ends(panel, labels)
+
+
+def _draw_tails(panel: Axes, tails: pandas.DataFrame) -> None:
+    labels = []
+    for i, (size, group) in enumerate(tails.groupby("right_answers")):
+        by_setting = group.groupby("setting")["y"]
+        middle = by_setting.median()
+        look = SERIES[i]
+        panel.errorbar(
+            middle.index, middle,
+            yerr=[middle - by_setting.min(), by_setting.max() - middle],
+            marker=MARKERS[i], markersize=3, elinewidth=0.6, **{**look, "linewidth": 1.1},
+        )
+        labels.append((middle.index[-1], middle.iloc[-1], f"|A*| = {size:g}", str(look["color"])))
+    # Zero belongs on the axis: GRPO alone.
+    smallest = tails.loc[tails["setting"] > 0, "setting"].min()
+    panel.set_xscale("symlog", linthresh=smallest)
+    shown: list[float] = []
+    for tick in sorted(tails["setting"].unique(), reverse=True):  # no two closer than their text
+        if not shown or tick == 0 or shown[-1] / tick > 4:
+            shown.append(float(tick))
+    panel.set_xticks(shown, [f"{t:g}" for t in shown])
+    panel.minorticks_off()
+    panel.set(xlabel="coefficient of the entropy bonus", ylabel="entropy at the end (nats)")
+    panel.set_title("entropy under a bonus")
+    label_ends(panel, labels)
+
+
+def _draw_cost(panel: Axes, table: pandas.DataFrame) -> None:
+    """Reward against entropy at the end: each method's settings are points, medians over starts."""
+    labels = []
+    tails = table[table["panel"].isin(["entropy", "reward"])]
+    middle = tails.pivot_table(
+        index=["right_answers", "method", "setting"], columns="panel", values="y", aggfunc="median"
+    )
+    for i, size in enumerate(sorted(tails["right_answers"].unique())):
+        look = SERIES[i]
+        bonus, aepo = middle.loc[(size, "bonus")], middle.loc[(size, "aepo")]
+        panel.plot(bonus["entropy"], bonus["reward"], marker=MARKERS[i], markersize=3,
+                   **{**look, "linewidth": 1.1})
+        panel.plot(aepo["entropy"], aepo["reward"], linestyle="none", marker="*", markersize=8,
+                   color=look["color"], markeredgecolor="black", markeredgewidth=0.5, zorder=3)
+        labels.append((float(bonus["entropy"].iloc[-1]), float(bonus["reward"].iloc[-1]),
+                       f"|A*| = {size:g}", str(look["color"])))
+    panel.annotate("stars: AEPO", (0.04, 0.16), xycoords="axes fraction", fontsize=7)
+    panel.annotate("lines: bonus", (0.04, 0.06), xycoords="axes fraction", fontsize=7)
+    panel.set(xlabel="entropy at the end (nats)", ylabel="P(right answer) at the end",
+              ylim=(0, 1.06))
+    panel.set_title("what entropy costs")
+    label_ends(panel, labels)
+
+
+FIGURE = PaperFigure(
+    name="aepo-figure-3",
+    source="AEPO, Figure 3",
+    title="entropy bonus against AEPO",
+    paper="An entropy bonus ends in collapse or explosion; AEPO keeps entropy in a stable range.",
+    ours="Exact expectation on 20-answer bandits from the same starts; median, with the band from "
+    "10 to 90 % above and the range of starts below; the dashed line is log |A*|.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact", "small transformer"),
+    recipes=("paper/aepo-entropy-reg", "paper/aepo-targets", "gpu-small/grpo", "gpu-small/entropy-bonus",
+             "gpu-small/aepo-targets"),
+)

@@ -1,0 +1,175 @@
+"""AEPO, Figure 4: entropy under AEPO, GRPO, Entropy-Reg and Entropy-Adv.
+
+What the paper shows: entropy of four runs of a 7-billion-parameter model; AEPO's stays around its
+target, while the others' collapses or drifts.
+
+What we run: the four rules with Table 4's settings from the same starts on 20-answer bandits, in exact
+expectation, with one right answer and with several; and language models where at least two of the rules
+were trained in one setting (``make gpu``).
+
+Whether it reproduces: with several right answers it does: only AEPO keeps its target, and Entropy-Reg's
+coefficient and Entropy-Adv's shaping hardly differ from GRPO. With one right answer AEPO collapses too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs
+from paper_figures.aepo import compared
+from paper_figures.bands import draw_median
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.style import REFERENCE, label_ends, panels
+
+POINTS = 100
+NEAR = 0.05
+"""Held: the tail's mean is within so many nats of the target; collapsed: below so many nats."""
+COLUMNS = ["panel", "setting", "right_answers", "rule", "start", "x", "y"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns COLUMNS; panels "curve" and "training" (x step, y entropy, nats) and "tail" (y mean
+    entropy over the end of the run)."""
+    dataset = inputs.simulation(results, "aepo_figure_3")
+    runs = compared.runs(results)
+    trained = compared.curves(runs)
+    parts = [_long(dataset, "entropy", "curve"), _long(dataset, "tail_entropy", "tail")]
+    if not trained.empty:
+        parts.append(trained)
+    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table.attrs.update(target=_target(dataset), inputs=runs.attrs["inputs"])
+    return table
+
+
+def _target(dataset: xarray.Dataset) -> float:
+    return float(dataset.target.sel(target=compared.TARGET, method="nearest"))
+
+
+def _coefficient(dataset: xarray.Dataset) -> float:
+    """The positive coefficient of the bonus that is nearest to Table 4's."""
+    positive = dataset.coefficient.values[dataset.coefficient.values > 0]
+    return float(positive[np.abs(np.log(positive / compared.COEFFICIENT)).argmin()])
+
+
+def _long(dataset: xarray.Dataset, name: str, panel: str) -> pandas.DataFrame:
+    rules = {
+        "GRPO": dataset[f"bonus_{name}"].sel(coefficient=0.0),
+        "Entropy-Reg": dataset[f"bonus_{name}"].sel(coefficient=_coefficient(dataset)),
+        "Entropy-Adv": dataset[f"shaped_{name}"],
+        "AEPO": dataset[f"aepo_{name}"].sel(target=_target(dataset)),
+    }
+    array = xarray.concat(
+        [rule.drop_vars(["coefficient", "target"], errors="ignore") for rule in rules.values()],
+        dim="rule").assign_coords(rule=list(rules))
+    if panel == "curve":
+        array = array.isel(step=inputs.even_in_log(dataset.step.values, POINTS))
+    frame = array.to_dataframe(name="y").reset_index()
+    return frame.rename(columns={"step": "x"}).assign(panel=panel)
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """In how many starts AEPO keeps its target, and the others collapse."""
+    target = float(table.attrs["target"])
+    tail = table[table["panel"] == "tail"]
+    tail = tail.assign(right_answers=tail["right_answers"].astype(int))
+    sizes = sorted(tail["right_answers"].unique())
+    numbers: dict[str, float] = {}
+    sentences = []
+    for size in sizes:
+        ends = tail[tail["right_answers"] == size].groupby("rule")["y"]
+        held = ends.agg(lambda y: float((np.abs(y - target) <= NEAR).mean()))["AEPO"]
+        lost = ends.agg(lambda y: float((y < NEAR).mean()))
+        numbers[f"|A*| = {size}: AEPO holds"] = held
+        numbers |= {f"|A*| = {size}: {rule} collapses": lost[rule] for rule in compared.RULES}
+        numbers |= {f"|A*| = {size}: {rule} ends at": ends.median()[rule] for rule in compared.RULES}
+        answers = "one right answer" if size == 1 else f"{size} right answers"
+        others = ", ".join(f"{rule} {ends.median()[rule]:.3f}" for rule in compared.RULES[:3])
+        sentences.append(
+            f"With {answers} AEPO ends within {NEAR:g} nats of its target of {target:g} in "
+            f"{held:.0%} of the starts (median {ends.median()['AEPO']:.3f}; {others})")
+    several = [size for size in sizes if size > 1]
+    keeps = [numbers[f"|A*| = {size}: AEPO holds"] > 0.5 for size in several]
+    lose = [numbers[f"|A*| = {size}: {rule} collapses"] > 0.5
+            for size in sizes for rule in compared.RULES[:3]]
+    verdict: Verdict
+    if not (all(keeps) and all(lose)):
+        verdict = "does not reproduce"
+    else:
+        one = numbers.get("|A*| = 1: AEPO holds", 1.0)
+        verdict = "reproduces" if one > 0.5 else "reproduces in part"
+    sentences += _trained(table, numbers)
+    best = max(several, default=sizes[-1])
+    headline = (
+        f"With {best} right answers AEPO keeps {target:g} nats in "
+        f"{numbers[f'|A*| = {best}: AEPO holds']:.0%} of the starts, where GRPO, Entropy-Reg and "
+        f"Entropy-Adv {'mostly collapse' if all(lose) else 'do not all collapse'}"
+        + (f"; with one, in {numbers['|A*| = 1: AEPO holds']:.0%}." if 1 in sizes else ".")
+    )
+    return Finding(verdict=verdict, headline=headline, text=". ".join(sentences) + ".", numbers=numbers)
+
+
+def _trained(table: pandas.DataFrame, numbers: dict[str, float]) -> list[str]:
+    """A sentence a setting of training runs; its ends go into ``numbers``."""
+    sentences = []
+    training = table[table["panel"] == "training"]
+    for setting, runs in training.groupby("setting", sort=False):
+        late = runs[runs["x"] > 0.9 * runs["x"].max()].groupby("rule")["y"].mean()
+        rules = [rule for rule in compared.RULES if rule in late]
+        numbers |= {f"{setting}: {rule} ends at": float(late[rule]) for rule in rules}
+        ends = ", ".join(f"{rule} {late[rule]:.2f}" for rule in rules)
+        sentences.append(f"{setting}: entropy ends at {ends} nats per token")
+    return sentences
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Entropy against step with one and with the most right answers, and of training runs."""
+    settings = list(table.loc[table["panel"] == "training", "setting"].unique())[:2]
+    figure, axes = panels(1 + bool(settings), 2, height=2.4)
+    curves = table[table["panel"] == "curve"]
+    sizes = sorted(curves["right_answers"].unique())
+    for panel, size in zip(axes[0], (sizes[0], sizes[-1]), strict=True):
+        rows = curves[curves["right_answers"] == size]
+        panel.set_title("one right answer" if size == 1 else f"{size:g} right answers")
+        panel.set_xscale("log")
+        _draw_entropies(panel, rows, table.attrs["target"])
+    for panel, setting in zip(axes[1:].flat, settings, strict=False):
+        panel.set_title(setting.partition(",")[0])
+        _draw_entropies(panel, table[table["setting"] == setting], compared.TARGET)
+    if len(settings) == 1:
+        axes[1, 1].set_axis_off()
+    return figure
+
+
+def _draw_entropies(panel: Axes, rows: pandas.DataFrame, target: float) -> None:
+    ends = {
+        rule: draw_median(panel, rows[rows["rule"] == rule], compared.LOOKS[rule])
+        for rule in compared.RULES if rule in set(rows["rule"])
+    }
+    panel.axhline(target, **REFERENCE)
+    panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.03 * rows["y"].max(), None))
+    panel.set_xlim(max(rows["x"].min(), 1), rows["x"].max())
+    label_ends(panel, [(*end, rule, str(compared.LOOKS[rule]["color"])) for rule, end in ends.items()])
+
+
+FIGURE = PaperFigure(
+    name="aepo-figure-4",
+    source="AEPO, Figure 4",
+    title="entropy under four rules",
+    paper="AEPO's entropy stays around a moderate target; GRPO's collapses, and those of Entropy-Reg and "
+    "Entropy-Adv collapse or drift.",
+    ours="The four rules with Table 4's settings from the same starts on 20-answer bandits, in exact "
+    "expectation; median, with the band from 10 to 90 % of the starts; dashed: AEPO's target.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact", "small transformer"),
+    recipes=("paper/aepo-grpo", "paper/aepo-entropy-reg", "paper/aepo-entropy-advantage",
+             "paper/aepo-targets", "gpu-small/grpo", "gpu-small/entropy-bonus",
+             "gpu-small/entropy-advantage", "gpu-small/aepo-targets"),
+)

@@ -1,0 +1,245 @@
+"""AEPO, Table 3: target entropies, and AEPO without temperature (2) or with advantages (3).
+
+What the paper shows: of four targets 0.5 has the best average; without temperature, and with advantages
+in place of rewards on the second batch, entropy collapses and the average is below GRPO's.
+
+What we run: GRPO, AEPO and both ablations on 20-answer bandits from the same starts, in exact
+expectation, and from equally many samples; AEPO at several targets from samples, before judges as
+strict as the training's verifier and stricter; language models where ablations were trained.
+
+Whether it reproduces: both ablations collapse, already in expectation, before any variance. The loss of
+performance does not follow: from equally many samples they learn as fast as AEPO.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.figure import Figure
+
+from paper_figures import inputs, paper_numbers, real_runs
+from paper_figures.aepo import compared
+from paper_figures.bands import draw_median
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.real_runs import Choice
+from paper_figures.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.table import Table
+
+VARIANTS = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "without temperature (2)",
+            "ablation (3)": "with advantages (3)"}
+SHORT = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "(2)", "ablation (3)": "(3)"}
+NEAR = 0.05
+"""Nats from its target within which AEPO counts as held."""
+LOOKS = dict(zip(("AEPO", "GRPO", "ablation (2)", "ablation (3)"), SERIES, strict=False))
+CHOICES = (
+    Choice(label="GRPO", rule="grpo"),
+    Choice(label="AEPO, target {target:g}", rule="aepo", free=("target",)),
+    Choice(label="AEPO without temperature (2)", rule="aepo", options={"ablation": "untempered"}),
+    Choice(label="AEPO with advantages (3)", rule="aepo", options={"ablation": "advantage"}),
+)
+COLUMNS = ["panel", "title", "row", "column", "start", "x", "y", "error"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns COLUMNS.
+
+    Panels "exact" and "sampled" (``row`` a variant, ``column`` right answers, x step, y entropy, a row a
+    start), "reward" (y mean reward over the steps of a run from samples), "targets" (``row`` a target,
+    ``column`` prompts and judge, y pass@1 in percent with its standard error), "training" (``title`` the
+    setting, ``column`` a quantity), "paper".
+    """
+    ablations = inputs.simulation(results, "aepo_ablations")
+    parts = [
+        _curves(ablations.entropy, "exact"), _curves(ablations.sampled_entropy, "sampled"),
+        _rewards(ablations), _targets(inputs.simulation(results, "entropy_against_performance")),
+        *(table.tidy().rename(columns={"value": "y"}).assign(panel="paper")
+          for table in paper_numbers.read(__file__).values()),
+    ]
+    runs = compared.runs(results, CHOICES)
+    if not runs.empty:
+        parts.append(_training(runs))
+    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table.attrs.update(target=float(ablations.attrs["target"]), inputs=runs.attrs["inputs"])
+    return table
+
+
+def _curves(array: xarray.DataArray, panel: str) -> pandas.DataFrame:
+    names = {"variant": "row", "right_answers": "column", "sampled_run": "start", "step": "x",
+             "sampled_step": "x"}
+    frame = array.to_dataframe(name="y").reset_index().rename(columns=names)
+    return frame.assign(panel=panel)
+
+
+def _rewards(dataset: xarray.Dataset) -> pandas.DataFrame:
+    mean = dataset.sampled_reward.mean("sampled_step")
+    names = {"variant": "row", "sampled_run": "start"}
+    return mean.to_dataframe(name="y").reset_index().rename(columns=names).assign(panel="reward")
+
+
+def _targets(dataset: xarray.Dataset) -> pandas.DataFrame:
+    last = 100 * dataset.pass_at_k.sel(k=1, passing=dataset.passing.values[[0, -1]]).isel(step=-1)
+    error = last.std("start", ddof=1) / np.sqrt(last.sizes["start"])
+    frame = xarray.Dataset({"y": last.mean("start"), "error": error}).to_dataframe().reset_index()
+    frame["column"] = [f"{family}, {passing:g} pass" for family, passing in
+                       zip(frame["family"], frame["passing"], strict=True)]
+    return frame.rename(columns={"target": "x"}).assign(panel="targets", row="AEPO")
+
+
+def _training(runs: pandas.DataFrame) -> pandas.DataFrame:
+    ends = real_runs.ends(runs)
+    ends = ends[ends["metric"].isin(["reward", "entropy"])]
+    return pandas.DataFrame({
+        "panel": "training", "title": ends["setting"], "row": ends["label"], "column": ends["metric"],
+        "y": ends["last"], "error": (ends["high"] - ends["low"]) / 2,
+    })
+
+
+def final_entropy(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Median over starts of the last entropy in exact expectation: [variant, right answers], nats."""
+    exact = table[table["panel"] == "exact"]
+    last = exact[exact["x"] == exact["x"].max()]
+    return last.pivot_table(index="row", columns="column", values="y", aggfunc="median")
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """Whether the ablations collapse where AEPO holds, and whether they lose reward."""
+    target = float(table.attrs["target"])
+    ends = final_entropy(table)
+    several = [size for size in ends.columns if size > 1]
+    held = [size for size in several if abs(ends.loc["AEPO", size] - target) <= NEAR]
+    numbers = {f"|A*| = {size}: {variant} ends at": float(ends.loc[variant, size])
+               for size in ends.columns for variant in VARIANTS}
+    collapse = {v: all(ends.loc[v, size] < target / 2 for size in several)
+                for v in ("ablation (2)", "ablation (3)")}
+    reward = table[table["panel"] == "reward"].pivot_table(index="start", columns="row", values="y")
+    gaps, losses = {}, {}
+    for variant in collapse:
+        gap = reward[variant] - reward["AEPO"]
+        gaps[variant], error = float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(len(gap)))
+        losses[variant] = gaps[variant] < -2 * error
+        numbers[f"{variant}: reward less AEPO's"] = gaps[variant]
+        numbers[f"{variant}: standard error of that"] = error
+    paper = paper_numbers.read(__file__)
+    printed, mean = paper["targets"].column("Average"), paper["targets"].averages()
+    base = next(iter(printed))
+    numbers |= {"printed average of the base": printed[base], "its row's mean": mean[base]}
+    verdict: Verdict
+    if not (held and all(collapse.values())):
+        verdict = "does not reproduce"
+    else:
+        verdict = "reproduces" if all(losses.values()) else "reproduces in part"
+    errors = [numbers[f"{variant}: standard error of that"] for variant in collapse]
+    entropies = "; ".join(
+        f"{VARIANTS[v]} " + ", ".join(f"{ends.loc[v, size]:.3f}" for size in several) for v in VARIANTS)
+    text = (
+        f"Median entropy at the end with {', '.join(map(str, several))} right answers, in nats (target "
+        f"{target:g}): {entropies}. From equally many samples the mean reward along training is "
+        f"{gaps['ablation (2)']:+.4f} from AEPO's without temperature and {gaps['ablation (3)']:+.4f} "
+        f"with advantages (standard errors {errors[0]:.4f} and {errors[1]:.4f}). "
+        f"{_best_targets(table, numbers)} The base model's printed average of {printed[base]:.2f} is not "
+        f"its row's mean, {mean[base]:.2f}."
+    )
+    headline = (
+        f"Entropy collapses under {sum(collapse.values())} of 2 ablations, where AEPO holds its target; "
+        f"from as many samples {sum(losses.values()) or 'none'} of 2 learn less than AEPO."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def _best_targets(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
+    """Which target has the best pass@1, by prompts and judge."""
+    found = []
+    for column, rows in table[table["panel"] == "targets"].groupby("column", sort=False):
+        best = float(rows.loc[rows["y"].idxmax(), "x"])
+        numbers[f"best target: {column}"] = best
+        found.append(f"{best:g} ({column})")
+    return f"The best target is {', '.join(found)}."
+
+
+def tables(table: pandas.DataFrame) -> list[Table]:
+    """The paper's two blocks; ours: targets, ablations, and training runs where there are any."""
+    paper = paper_numbers.read(__file__)
+    found = [paper["targets"].printed(), paper["ablations"].printed(), _targets_table(table),
+             _ablations_table(table)]
+    training = table[table["panel"] == "training"]
+    for setting, rows in training.groupby("title", sort=False):
+        cells = rows.set_index(["row", "column"])
+        body = tuple(
+            (str(name), *(
+                f"{cells.loc[(name, metric), 'y']:.3f} ± {cells.loc[(name, metric), 'error']:.3f}"
+                for metric in ("entropy", "reward"))) for name in rows["row"].unique())
+        found.append(Table(
+            title=str(setting), header=("Rule", "Entropy (nats)", "Reward"), rows=body, origin="ours",
+            note="Over the last tenth of the steps, mean over seeds ± half their range."))
+    return found
+
+
+def _targets_table(table: pandas.DataFrame) -> Table:
+    rows = table[table["panel"] == "targets"]
+    columns = list(rows["column"].unique())
+    cells = rows.set_index(["x", "column"])
+    return Table(
+        title="Pass@1 of AEPO by target entropy",
+        header=("Target (nats)", *columns),
+        rows=tuple(
+            (f"{target:g}", *(f"{cells.loc[(target, c), 'y']:.1f} ± {cells.loc[(target, c), 'error']:.1f}"
+                              for c in columns)) for target in sorted(rows["x"].unique())),
+        origin="ours",
+        note="Percent, mean over starts ± its standard error. A judge passes all answers that training "
+        "rewards or the likeliest of them.",
+    )
+
+
+def _ablations_table(table: pandas.DataFrame) -> Table:
+    ends = final_entropy(table)
+    reward = table[table["panel"] == "reward"].groupby("row")["y"].agg(["mean", "sem"])
+    return Table(
+        title="AEPO's ablations",
+        header=("Rule", *(f"Entropy, {size} right" for size in ends.columns), "Reward from samples"),
+        rows=tuple(
+            (name, *(f"{ends.loc[variant, size]:.3f}" for size in ends.columns),
+             f"{reward.loc[variant, 'mean']:.4f} ± {reward.loc[variant, 'sem']:.4f}")
+            for variant, name in VARIANTS.items()),
+        origin="ours",
+        note=f"Median entropy at the end in exact expectation, nats (target {table.attrs['target']:g}); "
+        "mean reward along training from equally many samples ± its standard error over runs.",
+    )
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Entropy of the variants with the most right answers in expectation, and from samples."""
+    figure, axes = panels(1, 2, height=2.4)
+    exact = table[table["panel"] == "exact"]
+    most = exact["column"].max()
+    shown = ((exact[exact["column"] == most], f"{most} right answers, exact"),
+             (table[table["panel"] == "sampled"], "from samples, mixed prompts"))
+    for panel, (rows, title) in zip(axes[0], shown, strict=True):
+        ends = {v: draw_median(panel, rows[rows["row"] == v], LOOKS[v]) for v in VARIANTS}
+        panel.axhline(table.attrs["target"], **REFERENCE)
+        panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.05, None))
+        panel.set_xlim(0, rows["x"].max())
+        panel.set_title(title)
+        label_ends(panel, [(*end, SHORT[v], str(LOOKS[v]["color"])) for v, end in ends.items()])
+    return figure
+
+
+FIGURE = PaperFigure(
+    name="aepo-table-3",
+    source="AEPO, Table 3",
+    title="target entropies and ablations",
+    paper="A target of 0.5 has the best average. Without temperature (2), and with advantages in place "
+    "of rewards (3), entropy collapses and the average falls below GRPO's.",
+    ours="GRPO, AEPO and its ablations on 20-answer bandits; median, with the band from 10 to 90 %; "
+    "dashed: AEPO's target. AEPO at several targets, judged by all answers that training rewards or "
+    "by the likeliest.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    tables=tables,
+    evidence=("tabular, exact", "tabular, sampled", "small transformer", "the paper's numbers"),
+    recipes=("paper/aepo-targets", "paper/aepo-ablations", "gpu-small/aepo-targets",
+             "gpu-small/aepo-ablations"),
+)

@@ -1,0 +1,193 @@
+"""AEPO, Table 4: implementation settings, and where paper and code differ.
+
+What the paper shows: one table of settings; in its text the values have slipped by a row.
+
+What we set beside it: the settings of the recipe that would rerun the paper, of the one for a single
+GPU, and the defaults of the rules, each read from its file; and what the authors' code does otherwise.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from entropy_theory import update_rules
+from entropy_theory.update_rules.aepo import Aepo
+from llm_bridge import benchmarks
+from paper_figures import inputs, paper_numbers
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.table import Table
+
+FULL, SMALL, DEFAULT = "full-size recipes", "recipe for one GPU", "default of the rule"
+COLUMNS = ["setting", "paper", "printed", FULL, SMALL, DEFAULT]
+NONE = "–"
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns COLUMNS: a row a setting, values as text; "–" where there is none.
+
+    ``paper`` is the value that belongs to the setting, ``printed`` what stands beside it in the text.
+    """
+    inputs.recipes()
+    rows = paper_numbers.read(__file__)["settings"].rows
+    table = pandas.DataFrame(rows, columns=["setting", "paper", "printed"])
+    for column, values in ((FULL, _full()), (SMALL, _small()), (DEFAULT, _defaults())):
+        table[column] = [values.get(name, NONE) for name in table["setting"]]
+    return table
+
+
+def _recipe(name: str) -> dict[str, Any]:
+    """The tables of a recipe, on top of those of the file that it is ``like``.
+
+    Read as they stand: `llm_bridge.recipes.load`, which also checks them, needs torch.
+    """
+    path = inputs.BRIDGE / "recipes" / f"{name}.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    like = tables.pop("like", None)
+    below = _recipe(f"{path.parent.name}/{like}") if like else {}
+    own = {key: {**below.get(key, {}), **value} if isinstance(value, dict) else value
+           for key, value in tables.items()}
+    return {**below, **own}
+
+
+def _training(recipe: dict[str, Any]) -> dict[str, str]:
+    """What every recipe sets."""
+    train = recipe["train"]
+    prompts = train["prompts"]
+    return {
+        "Maximum response length": str(train.get("max_new_tokens", "the task's")),
+        "Rollout batch size": str(prompts * train.get("mini_batches", 1)),
+        "Mini-batch size": str(prompts),
+        "Rollout group size G": str(train["samples"]),
+        "Sampling temperature": f"{recipe.get('trl', {}).get('temperature', 1.0):.1f}",  # TRL's default
+        "Learning rate": f"{train['learning_rate']:g}".replace("e-0", "e-"),
+        "Reward": train.get("reward", "binary"),
+    }
+
+
+def _of_aepo(rule: dict[str, Any]) -> dict[str, str]:
+    low, high = Aepo().base.clip_bounds
+    base = rule.get("base", {})
+    return {
+        "Clip range, low and high": _clips(base.get("clip_low", low), base.get("clip_high", high)),
+        "$T_{high}$": f"{rule['temperature_high']:g}", "$T_{low}$": f"{rule['temperature_low']:g}",
+        "alpha": f"{rule['alpha']:g}",
+    }
+
+
+def _clips(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} and {high:g}"
+
+
+def _full() -> dict[str, str]:
+    """Of the recipes paper/aepo-*, and of the protocols of evaluation."""
+    targets, code, bonus, shaped = (
+        _recipe(f"paper/aepo-{name}")
+        for name in ("targets", "code", "entropy-reg", "entropy-advantage"))
+    launcher = tomllib.loads(
+        (inputs.BRIDGE / "recipes" / "launchers" / f"{targets['launcher']}.toml").read_text("utf-8"))
+    one, many = (benchmarks.protocol(name, "math500") for name in ("aepo", "aepo-pass-at-k"))
+    rows = code["rule"]["replaced_rows"]
+    return {
+        "GPUs": str(launcher["machines"] * launcher["processes_each"]),
+        **_training(targets), **_of_aepo(targets["rule"]),
+        "Target entropy (nats)": f"{code['rule']['target']:g}",
+        "Right answers added, entropy up": str(rows),
+        "Right answers added, entropy down": str(rows // 2),
+        "Entropy-Reg lambda": f"{bonus['rule']['coefficient']:g}",
+        **{f"Entropy-Adv {name}": f"{shaped['rule'][name]:g}" for name in ("beta", "kappa")},
+        "Evaluation: maximum response length": str(one.max_new_tokens),
+        "Evaluation: top-p": f"{one.top_p:g}",
+        "Evaluation: temperature, pass@1": f"{one.temperature:g}",
+        "Evaluation: temperature, pass@k": f"{many.temperature:.1f}",
+    }
+
+
+def _small() -> dict[str, str]:
+    """Of gpu-small/aepo-targets on the first of its tasks."""
+    recipe = _recipe("gpu-small/aepo-targets")
+    task = _recipe(f"gpu-small/{recipe['vary']['like'][0]}")
+    return {"GPUs": "1", **_training({**task, "train": {**task["train"], **recipe["train"]}}),
+            **_of_aepo(recipe["rule"]),
+            "Target entropy (nats)": ", ".join(f"{t:g}" for t in recipe["vary"]["rule.target"])}
+
+
+def _defaults() -> dict[str, str]:
+    """Of the rules."""
+    aepo = Aepo()
+    shaped = update_rules.get("entropy-advantage")
+    return {
+        "Clip range, low and high": _clips(*aepo.base.clip_bounds),
+        "$T_{high}$": f"{aepo.temperature_high:g}", "$T_{low}$": f"{aepo.temperature_low:g}",
+        "alpha": f"{aepo.alpha:g}", "Target entropy (nats)": f"{aepo.target:g}",
+        "Right answers added, entropy up": str(aepo.replaced_rows),
+        "Right answers added, entropy down": str(aepo.replaced_rows // 2),
+        "Entropy-Adv beta": f"{shaped.beta:g}",  # type: ignore[attr-defined]
+        "Entropy-Adv kappa": f"{shaped.kappa:g}",  # type: ignore[attr-defined]
+    }
+
+
+def same(one: str, other: str) -> bool:
+    """Equal as numbers, or as text where they are none."""
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return one == other
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """In how many settings the full-size recipes are the paper's, and how many values have slipped."""
+    printed = table[table["paper"] != NONE]
+    agree = [same(paper, ours) for paper, ours in zip(printed["paper"], printed[FULL], strict=True)]
+    slipped = [not same(*pair) for pair in zip(table["paper"], table["printed"], strict=True)]
+    differ = list(printed.loc[[not ok for ok in agree], "setting"])
+    defaults = printed[printed[DEFAULT] != NONE]
+    at_default = sum(same(a, b) for a, b in zip(defaults["paper"], defaults[DEFAULT], strict=True))
+    numbers = {"settings printed": float(len(printed)), "as in the recipes": float(sum(agree)),
+               "slipped in the text": float(sum(slipped)), "defaults of rules": float(len(defaults)),
+               "defaults as printed": float(at_default)}
+    alpha = table.set_index("setting").loc["alpha"]
+    text = (
+        f"The full-size recipes have {sum(agree)} of the {len(printed)} printed settings"
+        f"{f' (not: {chr(44).join(differ)})' if differ else ''}, and the rules' defaults {at_default} of "
+        f"{len(defaults)}. In the paper's text {sum(slipped)} settings stand beside another value. No "
+        f"alpha is printed: the full-size recipe takes {alpha[FULL]}, which is what the code's count of "
+        f"rows comes to, the default is {alpha[DEFAULT]}."
+    )
+    headline = (
+        f"{sum(agree)} of {len(printed)} printed settings are those of the full-size recipes; "
+        f"in the paper's text {sum(slipped)} stand beside another value, and alpha is not printed."
+    )
+    return Finding(verdict="for reference", headline=headline, text=text, numbers=numbers)
+
+
+def tables(table: pandas.DataFrame) -> list[Table]:
+    """The paper's settings, ours, and what the authors' code does otherwise."""
+    paper = paper_numbers.read(__file__)
+    ours = Table(
+        title="The same settings here", header=("Setting", FULL, SMALL, DEFAULT),
+        rows=tuple(table[["setting", FULL, SMALL, DEFAULT]].itertuples(index=False, name=None)),
+        origin="ours",
+        note="Recipes paper/aepo-* and gpu-small/aepo-targets (on its first task); evaluation by the "
+        "protocols aepo and aepo-pass-at-k.",
+    )
+    return [paper["settings"].printed(), ours, paper["code"].printed()]
+
+
+FIGURE = PaperFigure(
+    name="aepo-table-4",
+    source="AEPO, Table 4",
+    title="implementation settings",
+    paper="The settings of all experiments.",
+    ours="The settings of the recipes and the rules' defaults, read from their files; what the authors' "
+    "code does otherwise.",
+    data=data,
+    finding=finding,
+    tables=tables,
+    evidence=("the paper's numbers",),
+    recipes=("paper/aepo-targets", "paper/aepo-code", "paper/aepo-grpo", "paper/aepo-entropy-reg",
+             "paper/aepo-entropy-advantage", "paper/aepo-ablations", "gpu-small/aepo-targets"),
+)

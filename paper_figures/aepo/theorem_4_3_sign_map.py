@@ -1,0 +1,222 @@
+"""AEPO, Theorem 4.3 and Corollary 4.4: where tempered REINFORCE raises entropy, and where it lowers it.
+
+What the paper shows: no figure. The theorem says that where REINFORCE on right answers lowers entropy
+at T = 1, a little more temperature lowers it less (F'(1) > 0 if F(1) < 0); the corollary, that high
+temperature raises entropy and low temperature lowers it, relatively.
+
+What we compute: the rate F(T) of the entropy change per unit learning rate, over accuracy and
+temperature, for policies whose right and wrong logits lie at the quantiles of a normal distribution;
+its sign and the temperature T0 at which that changes. Hatched is where the corollary is false: where
+a higher temperature than 1 gives less than F(1), or a lower one more.
+
+Whether it holds: the theorem does, everywhere. The corollary fails in part of the region where F(1) is
+positive already, and in a sliver where it is not. And T0, which it does not speak of, decides whether
+entropy rises at all: with one right answer temperature never changes the sign.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.ndimage import distance_transform_edt
+from scipy.special import logit
+from scipy.stats import norm
+
+from entropy_theory.entropy_change import (
+    sign_change_temperature,
+    tempered_reinforce_rate,
+    tempered_reinforce_rate_slope,
+)
+from entropy_theory.update_rules.aepo import Aepo
+from paper_figures import inputs
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.style import REFERENCE, panels
+
+N_ACTIONS = 20
+FAMILIES = ((1, 2.0), (2, 2.0), (4, 1.0), (12, 1.0))
+"""(right answers, standard deviation of the logits)."""
+ACCURACIES = 1 / (1 + np.exp(-np.linspace(logit(0.004), logit(0.999), 61)))
+TEMPERATURES = np.geomspace(0.2, 6.0, 35)
+COLUMNS = ["right_answers", "peakedness", "accuracy", "temperature", "rate", "rate_at_1", "slope_at_1",
+           "sign_change"]
+RISES, FALLS = "#9ccbe8", "#f6e3c5"
+
+
+def policy(n_correct: int, peakedness: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
+    """(logits, right answers), each [actions]: right ones first, each group at normal quantiles."""
+    right, wrong = (peakedness * norm.ppf((np.arange(n) + 0.5) / n)
+                    for n in (n_correct, N_ACTIONS - n_correct))
+    lift = logit(accuracy) - np.log(np.exp(right).sum()) + np.log(np.exp(wrong).sum())
+    return np.concatenate([right + lift, wrong]), np.arange(N_ACTIONS) < n_correct
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns COLUMNS: a row a policy and temperature.
+
+    ``rate`` is F(T), ``rate_at_1`` F(1), ``slope_at_1`` F'(1), nats per unit learning rate (and
+    temperature); ``sign_change`` is T0.
+    """
+    inputs.theory()
+    parts = []
+    for n_correct, peakedness in FAMILIES:
+        policies = [policy(n_correct, peakedness, accuracy) for accuracy in ACCURACIES]
+        logits = np.stack([z for z, _ in policies])
+        correct = policies[0][1]
+        at_1 = {
+            "rate_at_1": tempered_reinforce_rate(logits, correct, 1.0),
+            "slope_at_1": tempered_reinforce_rate_slope(logits, correct, 1.0),
+            "sign_change": sign_change_temperature(logits, correct),
+        }
+        shape = (len(ACCURACIES), len(TEMPERATURES))
+        rates = tempered_reinforce_rate(
+            np.broadcast_to(logits[:, None], (*shape, N_ACTIONS)), correct, TEMPERATURES)
+        parts.append(pandas.DataFrame({
+            "right_answers": n_correct, "peakedness": peakedness,
+            "accuracy": np.repeat(ACCURACIES, shape[1]),
+            "temperature": np.tile(TEMPERATURES, shape[0]), "rate": rates.ravel(),
+            **{name: np.repeat(values, shape[1]) for name, values in at_1.items()},
+        }))
+    return pandas.concat(parts, ignore_index=True)[COLUMNS]
+
+
+def against_corollary(table: pandas.DataFrame) -> pandas.Series:
+    """Where a temperature above 1 gives less than F(1), or one below 1 more."""
+    return (table["rate"] - table["rate_at_1"]) * (table["temperature"] - 1) < 0
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """Whether theorem and corollary hold on the map, and how often T_high turns the sign."""
+    by_policy = table.groupby(["right_answers", "peakedness", "accuracy"], as_index=False).first()
+    falls = by_policy[by_policy["rate_at_1"] < 0]
+    against = against_corollary(table)
+    above = table["temperature"] > 1
+    high, low = Aepo().temperature_high, Aepo().temperature_low
+    several = falls[falls["right_answers"] > 1]
+    one = table[table["right_answers"] == 1]
+    turns = one.groupby("accuracy")["rate"].agg(lambda rates: np.unique(np.sign(rates)).size > 1)
+    numbers = {
+        "policies": float(len(by_policy)),
+        "policies with F(1) < 0": float(len(falls)),
+        "of them with F'(1) <= 0": float((falls["slope_at_1"] <= 0).sum()),
+        "where F(1) < 0: against the corollary above 1": float(
+            (against & above & (table["rate_at_1"] < 0)).sum()),
+        "where F(1) > 0: share against the corollary above 1": float(
+            against[above & (table["rate_at_1"] > 0)].mean()),
+        "where F(1) > 0: share against the corollary below 1": float(
+            against[~above & (table["rate_at_1"] > 0)].mean()),
+        "where F(1) < 0: share against the corollary below 1": float(
+            against[~above & (table["rate_at_1"] < 0)].mean()),
+        "several right answers, F(1) < 0: share raised by T_high": float(
+            (several["sign_change"] < high).mean()),
+        "F(1) > 0: share raised even by T_low": float(
+            (by_policy.loc[by_policy["rate_at_1"] > 0, "sign_change"] < low).mean()),
+        "one right answer: sign depends on T": float(turns.sum()),
+        "against the corollary": float(against.sum()),
+    }
+    holds = numbers["of them with F'(1) <= 0"] == 0
+    verdict: Verdict
+    if not holds:
+        verdict = "does not reproduce"
+    else:
+        verdict = "reproduces in part" if against.any() else "reproduces"
+    raised = numbers["several right answers, F(1) < 0: share raised by T_high"]
+    text = (
+        f"Of {len(by_policy)} policies {len(falls)} lose entropy at T = 1, and F'(1) > 0 in "
+        f"{len(falls) - int(numbers[_SLOPE])} of these (Theorem 4.3). Where F(1) < 0 the corollary is "
+        f"false at {int(numbers[_HIGH])} points above T = 1 and at {numbers[_LOW]:.0%} of those below; "
+        f"where F(1) > 0 at {numbers[_UP]:.0%} above and {numbers[_DOWN]:.0%} below (hatched). With "
+        f"several right answers T = {high:g} turns {raised:.0%} of the falls into rises; with one right "
+        f"answer the sign depends on T for {int(turns.sum())} of {len(turns)} policies. Of the policies "
+        f"whose entropy rises at T = 1, {numbers[_EVEN]:.0%} rise at T = {low:g} too."
+    )
+    headline = (
+        f"Theorem 4.3 {'holds on the whole map' if holds else 'fails'}; Corollary 4.4 is false at "
+        f"{against.mean():.1%} of it, and with several right answers T = {high:g} turns {raised:.0%} of "
+        "the falls of entropy into rises."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Sign of F over accuracy and temperature, T0, and where the corollary is false."""
+    figure, axes = panels(2, 2, height=2.35, sharex=True, sharey=True)
+    families = table[["right_answers", "peakedness"]].drop_duplicates().itertuples(index=False)
+    for panel, (size, peakedness) in zip(axes.flat, families, strict=True):
+        chosen = (table["right_answers"] == size) & (table["peakedness"] == peakedness)
+        _draw_map(panel, table[chosen])
+        answers = "one right answer" if size == 1 else f"{size} right answers"
+        panel.set_title(f"{answers}, logit spread {peakedness:g}")
+        panel.label_outer()
+    return figure
+
+
+def _draw_map(panel: Axes, cells: pandas.DataFrame) -> None:
+    rates = cells.pivot_table(index="temperature", columns="accuracy", values="rate")
+    accuracy, temperature = rates.columns.to_numpy(), rates.index.to_numpy()
+    by_policy = cells.drop_duplicates("accuracy").set_index("accuracy").loc[accuracy]
+    bottom, top = temperature[0], temperature[-1]
+    crossing = by_policy["sign_change"].clip(bottom * 0.9, top * 1.1)  # beyond: not along the frame
+    panel.fill_between(accuracy, bottom, crossing, color=FALLS, linewidth=0)
+    panel.fill_between(accuracy, crossing, top, color=RISES, linewidth=0)
+    panel.plot(accuracy, crossing, color="black", linewidth=1.6)
+    if by_policy["sign_change"].iloc[-1] < top:
+        panel.annotate("$T_0$", (accuracy[-1], crossing.iloc[-1]), xytext=(-12, -9),
+                       textcoords="offset points", fontsize=8)
+    # Of one sign on either side of T = 1, and with a limit there: its zero line is smooth.
+    apart = temperature[:, None] - 1
+    gain = (rates.to_numpy() - by_policy["rate_at_1"].to_numpy()) / np.where(apart == 0, 1.0, apart)
+    if (gain < 0).any():
+        panel.contourf(accuracy, temperature, gain, levels=[-np.inf, 0.0], colors="none",
+                       hatches=["/////"])
+    for level in (Aepo().temperature_high, Aepo().temperature_low):
+        panel.axhline(level, **{**REFERENCE, "linewidth": 0.7})
+    for name, sign in (("entropy\nrises", 1), ("entropy\nfalls", -1)):
+        inside = sign * rates.to_numpy() > 0
+        if inside.mean() > 0.04:
+            _write_inside(panel, name, inside, accuracy, temperature)
+    panel.set_xscale("logit")
+    panel.set_yscale("log")
+    panel.set(xlim=(accuracy[0], accuracy[-1]), ylim=(bottom, top))
+    panel.set_xticks([0.01, 0.1, 0.5, 0.9, 0.99], ["0.01", "0.1", "0.5", "0.9", "0.99"])
+    panel.set_yticks([0.3, 0.5, 0.8, 1.2, 2, 4], ["0.3", "0.5", "0.8", "1.2", "2", "4"])
+    panel.minorticks_off()
+    panel.grid(visible=False)
+    panel.set(xlabel="probability of a right answer", ylabel="temperature T")
+
+
+def _write_inside(
+    panel: Axes, name: str, inside: np.ndarray, accuracy: np.ndarray, temperature: np.ndarray
+) -> None:
+    """A region's name at its widest place."""
+    depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1]
+    row, column = np.unravel_index(depth.argmax(), depth.shape)
+    panel.text(float(accuracy[column]), float(temperature[row]), name, ha="center", va="center",
+               fontsize=8, bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.0})
+
+
+_SLOPE = "of them with F'(1) <= 0"
+_HIGH = "where F(1) < 0: against the corollary above 1"
+_LOW = "where F(1) < 0: share against the corollary below 1"
+_UP = "where F(1) > 0: share against the corollary above 1"
+_DOWN = "where F(1) > 0: share against the corollary below 1"
+_EVEN = "F(1) > 0: share raised even by T_low"
+
+FIGURE = PaperFigure(
+    name="aepo-theorem-4-3",
+    source="AEPO, Theorem 4.3 and Corollary 4.4",
+    title="where tempered REINFORCE raises entropy",
+    paper="Where REINFORCE on right answers lowers entropy at T = 1, a higher temperature lowers it less "
+    "(Theorem 4.3); high temperature raises entropy and low temperature lowers it, relatively "
+    "(Corollary 4.4).",
+    ours="The sign of F(T), the entropy change per unit learning rate, for 20-answer policies with "
+    "logits at normal quantiles; black: T0, where it changes; hatched: where the corollary is false; "
+    "dashed: AEPO's two temperatures.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("theory",),
+)

@@ -1,0 +1,53 @@
+"""What several figures of this folder draw alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+from matplotlib.axes import Axes
+
+from paper_figures.style import MARKERS, SERIES, label_ends
+
+SHORT = {
+    "one right, all alike": "one, alike", "one right": "one", "a quarter right": "quarter",
+    "a tenth right, graded": "tenth", "a tenth right, graded, peaked": "tenth, peaked",
+}
+"""Labels of lines; other families keep their names."""
+
+
+def draw_by_size(
+    panel: Axes, rows: pandas.DataFrame, column: str, *, names: bool = True, scale: str = "linear"
+) -> None:
+    """A column's mean over starts against the number of answers, a line a family; bands: the range.
+
+    Args:
+        rows: a row a run, with series (the family), size and the column.
+        names: label the lines.
+        scale: of the values' axis.
+    """
+    labels = []
+    for i, (family, group) in enumerate(rows.groupby("series", sort=False)):
+        by_size = group.groupby("size")[column]
+        mean = by_size.mean()
+        panel.plot(mean, marker=MARKERS[i], markersize=3.5, **SERIES[i])
+        panel.fill_between(mean.index, by_size.min(), by_size.max(), color=SERIES[i]["color"],
+                           alpha=0.15, linewidth=0)
+        labels.append((mean.index[-1], mean.iloc[-1], SHORT.get(str(family), str(family)),
+                       str(SERIES[i]["color"])))
+    sizes = sorted(rows["size"].unique())
+    panel.set_xscale("log")
+    panel.set_yscale(scale)
+    panel.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
+    panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+    panel.set_xlabel("answers to a prompt")
+    if names:
+        label_ends(panel, labels)
+
+
+def fill_rows(axes: np.ndarray, count: int) -> None:
+    """Remove panels (of two columns) beyond the first ``count``; one alone in its row gets all of it."""
+    for panel in axes.flat[count:]:
+        panel.remove()
+    if count % 2:
+        last = axes.flat[count - 1]
+        last.set_subplotspec(last.get_gridspec()[(count - 1) // 2, :])

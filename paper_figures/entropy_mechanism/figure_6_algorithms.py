@@ -1,0 +1,173 @@
+"""Cui et al., Figure 6: reward against entropy under different algorithms.
+
+What the paper shows: Qwen2.5-7B trained by GRPO, RLOO, PRIME and REINFORCE++ follows one curve, so that
+the coefficients of R = b - a e^H are called irrelevant of the algorithm.
+
+What we run: prompts with 20 answers, one or five of them right, from the same starts: GRPO, RLOO and
+REINFORCE++ in exact expectation and on sampled groups, and the natural gradient. (PRIME needs a reward
+model for tokens; there are none here.) Reward is compared where entropy first falls to the same share
+of its start.
+
+Whether it reproduces: the paper's algorithms share one curve within a few hundredths of reward, for they
+are one algorithm: all are the policy gradient, up to the step size of each prompt. The natural gradient
+is an algorithm too, and its curve is another: the coefficients are not irrelevant of the algorithm.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.style import MARKERS, REFERENCE, SERIES, panels
+
+BASE, OTHER = "GRPO", "natural gradient"
+SAMPLED = ", sampled"
+SHORT = {"policy gradient (RLOO)": "RLOO", "RLOO, sampled": "RLOO", "GRPO, sampled": "GRPO",
+         "REINFORCE++, sampled": "REINFORCE++"}
+LOOKS = dict(zip((BASE, "RLOO", "REINFORCE++", OTHER), range(4), strict=True))
+APART = 0.05
+"""Reward: algorithms further apart than this, at equal entropy, have curves of their own."""
+COLUMNS = ["panel", "algorithm", "sampled", "right_answers", "start", "share", "entropy", "reward",
+           "gap", "a", "b"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, algorithm, sampled, right_answers, start, share, entropy, reward, gap, a, b.
+
+    Panels: "curve" (``reward`` when entropy first falls to a ``share`` of its start; ``gap`` beyond GRPO
+    of the same start and mode; NaN where a run never gets there), "fit" (a row a run: the law).
+    """
+    dataset = inputs.simulation(results, "performance_law_coefficients")
+    keys = ["algorithm", "right_answers", "start"]
+    entropy = dataset.start_entropy * dataset.share
+    curve = dataset[["reward_at_entropy"]].assign(entropy=entropy).to_dataframe().reset_index()
+    begin = dataset[["start_entropy", "start_reward"]].to_dataframe().reset_index()
+    begin = begin.rename(columns={"start_entropy": "entropy", "start_reward": "reward_at_entropy"})
+    fit = dataset[["a", "b"]].to_dataframe().reset_index()[[*keys, "a", "b"]]
+    columns = [*keys, "share", "entropy", "reward_at_entropy"]
+    parts = [begin.assign(share=1.0)[columns].assign(panel="curve"),
+             curve[columns].assign(panel="curve"), fit.assign(panel="fit")]
+    table = pandas.concat(parts, ignore_index=True).rename(columns={"reward_at_entropy": "reward"})
+    table["sampled"] = table["algorithm"].str.endswith(SAMPLED)
+    table["algorithm"] = table["algorithm"].replace(SHORT)
+    same = ["sampled", "right_answers", "start", "share"]
+    base = table[(table["panel"] == "curve") & (table["algorithm"] == BASE)].set_index(same)["reward"]
+    table = table.join(base.rename("base"), on=same)
+    exact = base.xs(False, level="sampled")
+    alone = table["algorithm"] == OTHER
+    table.loc[alone, "base"] = table.loc[alone].join(exact.rename("e"), on=same[1:])["e"]
+    table["gap"] = table["reward"] - table["base"]
+    return table.reindex(columns=COLUMNS)
+
+
+def gaps(table: pandas.DataFrame) -> pandas.Series:
+    """Mean over starts of the gap to GRPO, by (right answers, algorithm, sampled, share)."""
+    curve = table[(table["panel"] == "curve") & (table["algorithm"] != BASE) & (table["share"] < 1)]
+    return curve.groupby(["right_answers", "algorithm", "sampled", "share"])["gap"].mean().dropna()
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """The largest gap among the paper's algorithms, and the natural gradient's."""
+    size = gaps(table).abs()
+    is_other = size.index.get_level_values("algorithm") == OTHER
+    exact = ~size.index.get_level_values("sampled").astype(bool)
+    in_expectation = float(size[~is_other & exact].max())
+    on_samples = float(size[~is_other & ~exact].max())
+    other = float(size[is_other].max())
+    numbers = {
+        "largest gap of the paper's algorithms, exact": in_expectation,
+        "largest gap of the paper's algorithms, sampled": on_samples,
+        "largest gap of the natural gradient": other,
+    }
+    fits = table[table["panel"] == "fit"].groupby(["right_answers", "algorithm", "sampled"])["b"].mean()
+    for m in sorted(table["right_answers"].unique()):
+        here = fits[m].drop(index=OTHER)
+        numbers[f"{m} right: spread of b"] = float(here.max() - here.min())
+        numbers[f"{m} right: b of the natural gradient"] = float(
+            fits[m, OTHER, False] - fits[m, BASE, False])
+    among = max(in_expectation, on_samples)
+    verdict: Verdict = (
+        "does not reproduce" if among > APART else
+        "reproduces in part" if other > APART else "reproduces")
+    sizes = sorted(table["right_answers"].unique())
+    coefficients = "; ".join(
+        f"with {m} right by {numbers[f'{m} right: spread of b']:.3f}, the "
+        f"natural gradient's by {numbers[f'{m} right: b of the natural gradient']:+.3f}"
+        for m in sizes)
+    text = (
+        f"At equal entropy RLOO and REINFORCE++ are within {in_expectation:.3f} of GRPO's "
+        f"reward in exact expectation and within {on_samples:.3f} on sampled groups: all "
+        "three are the policy gradient, up to step sizes. The natural gradient, which keeps the odds "
+        f"among right answers, is up to {other:.3f} away. The coefficient b differs among the "
+        f"paper's algorithms {coefficients}."
+    )
+    headline = (
+        f"{'The' if among <= APART else 'Not even the'} paper's algorithms share one curve (within "
+        f"{among:.2f} of reward at equal entropy); the natural gradient is "
+        f"{other:.2f} off it."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Reward against entropy, and its gap to GRPO's; a column each number of right answers."""
+    curve = table[table["panel"] == "curve"]
+    sizes = sorted(curve["right_answers"].unique())
+    figure, axes = panels(2, len(sizes), height=2.2, sharey="row")
+    for column, size in enumerate(sizes):
+        here = curve[curve["right_answers"] == size]
+        _draw(axes[0, column], here, "entropy", "reward")
+        axes[0, column].set_title("one right answer of 20" if size == 1 else f"{size} right answers")
+        axes[0, column].set_xlabel("entropy (nats)")
+        _draw(axes[1, column], here[here["share"] < 1], "share", "gap")
+        axes[1, column].axhline(0, **REFERENCE)
+        axes[1, column].set(xlabel="entropy over its start", xlim=(1, 0))
+    axes[0, 0].set_ylabel("P(right answer)")
+    axes[1, 0].set_ylabel("reward beyond GRPO's")
+    _key(axes[0, -1])
+    return figure
+
+
+def _draw(panel: Axes, rows: pandas.DataFrame, x: str, y: str) -> None:
+    """Means over starts: lines in exact expectation, open markers sampled."""
+    for name, i in LOOKS.items():
+        for sampled, group in rows[rows["algorithm"] == name].groupby("sampled"):
+            by_share = group.groupby("share")
+            mean = by_share[[x, y]].mean().dropna()
+            if sampled:
+                panel.plot(mean[x], mean[y], linestyle="none", marker=MARKERS[i], markersize=4,
+                           color=SERIES[i]["color"], markerfacecolor="none", markeredgewidth=0.9)
+            else:
+                panel.plot(mean[x], mean[y], **SERIES[i])
+                low, high = by_share[y].min()[mean.index], by_share[y].max()[mean.index]
+                panel.fill_between(mean[x], low, high, color=SERIES[i]["color"], alpha=0.15,
+                                   linewidth=0)
+
+
+def _key(panel: Axes) -> None:
+    for name, i in LOOKS.items():
+        sampled = "none" if name == OTHER else MARKERS[i]
+        panel.plot([], [], marker=sampled, markersize=4, markerfacecolor="none", label=name, **SERIES[i])
+    panel.legend(loc="lower left", fontsize=6.5, title="lines exact, markers sampled",
+                 title_fontsize=6.5, handlelength=3)
+
+
+FIGURE = PaperFigure(
+    name="entropy-mechanism-figure-6",
+    source="Cui et al., Figure 6",
+    title="reward against entropy under different algorithms",
+    paper="GRPO, RLOO, PRIME and REINFORCE++ follow one curve; the coefficients are called irrelevant "
+    "of the algorithm.",
+    ours="The same algorithms but PRIME, and the natural gradient, from the same starts on 24 prompts "
+    "with 20 answers; means, bands from the lowest to the highest start.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact", "tabular, sampled"),
+    recipes=("paper/entropy-mechanism-grpo",),
+)

@@ -1,0 +1,205 @@
+"""Cui et al., Figure 7: the law's coefficients against the size of the model.
+
+What the paper shows: a and b of R = b - a e^H for Qwen2.5 of 0.5 to 32 billion parameters lie on lines
+in the logarithm of size (a from 0 to 0.35, b from 0.1 to 0.8; the lines are not printed), so that those
+of large models could be told from small ones.
+
+What we run: GRPO in exact expectation on 20-answer prompts, two of them right. Two things can stand for
+size: what a model knows at the start (right answers stand s nats higher; losses fall as powers of size,
+so s grows with its logarithm), and how many parameters all prompts share (logits linear in d random
+features, pretrained by least squares to a teacher, or not). A line through all but the largest size
+announces the largest. Transformers of five widths where runs exist.
+
+Whether it reproduces: knowledge moves the start along one curve and leaves a and b where they are.
+Parameters move both, about linearly in the logarithm, until every prompt can be solved. There b stops:
+the line announces more for the largest size than it reaches, a ceiling b - a above any reward, and errs
+by more than "as the size before" does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from entropy_theory import performance_law as law
+from paper_figures import inputs, real_runs
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.real_runs import Choice
+from paper_figures.style import MARKERS, SERIES, panels
+
+KNOWLEDGE = "prior"
+STAND_INS = {"prior": "knowledge", "features": "parameters, pretrained",
+             "features, one start": "parameters, one start"}
+MODELS = "transformers"
+WIDTH = "hidden-"
+"""Folders of the models of `gpu-small/sizes` are named by their width; parameters grow as its square."""
+COEFFICIENTS = ("a", "b", "ceiling")
+LINEAR = 0.8
+"""R^2 from which on we call a coefficient a line in log size."""
+COLUMNS = ["stand_in", "size", "start", *COEFFICIENTS, "reward"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row a run."""
+    dataset = inputs.simulation(results, "performance_law_coefficients")
+    models = _models(results)
+    parts = [part for part in (_simulated(dataset), models) if not part.empty]
+    table = pandas.concat(parts, ignore_index=True)[COLUMNS]
+    table.attrs["inputs"] = models.attrs.get("inputs", {})
+    return table
+
+
+def _simulated(dataset: xarray.Dataset) -> pandas.DataFrame:
+    names = {f"capacity_{name}": name for name in COEFFICIENTS}
+    names |= {"capacity_final_reward": "reward", "capacity_size": "size"}
+    frame = dataset[[*names]].to_dataframe().reset_index().rename(columns=names)
+    frame["stand_in"] = frame["stand_in"].map(STAND_INS)
+    return frame.dropna(subset=["a"])
+
+
+def _models(results: Path) -> pandas.DataFrame:
+    """GRPO runs of models known by their width; fitted to the whole run."""
+    table = real_runs.read(results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
+    wide = table[table["model"].str.startswith(WIDTH)]
+    first = wide.drop_duplicates("model")["setting"]  # one setting a size: the most complete
+    curves = real_runs.smoothed(wide[wide["setting"].isin(first)])
+    rows = []
+    for (model, seed), run in curves.groupby(["model", "seed"], sort=False):
+        values = run.pivot_table(index="step", columns="metric", values="value")
+        fitted = law.fit(values["entropy"], values["reward"])
+        rows.append({
+            "stand_in": MODELS, "size": float(model.removeprefix(WIDTH)), "start": seed, "a": fitted.a,
+            "b": fitted.b, "ceiling": fitted.ceiling, "reward": float(values["reward"].iloc[-1])})
+    frame = pandas.DataFrame(rows, columns=COLUMNS)
+    if frame["size"].nunique() < 3:  # no line to be tested
+        return pandas.DataFrame(columns=COLUMNS)
+    frame.attrs["inputs"] = table.attrs["inputs"]
+    return frame
+
+
+def line(sizes: np.ndarray, values: np.ndarray) -> tuple[float, float, float, float]:
+    """Of the least-squares line in log size: R^2 through all sizes; the largest size's value as the
+    others announce it; error of that; error of taking the size before."""
+    x = np.log(sizes)
+    slope, offset = np.polyfit(x, values, 1)
+    rest = values - slope * x - offset
+    r_squared = 1 - float(np.sum(rest**2) / np.sum((values - values.mean()) ** 2))
+    announced = float(np.polyval(np.polyfit(x[:-1], values[:-1], 1), x[-1]))
+    return r_squared, announced, announced - float(values[-1]), float(values[-2] - values[-1])
+
+
+def means(table: pandas.DataFrame, stand_in: str) -> pandas.DataFrame:
+    """Means over starts by size, of one stand-in."""
+    rows = table[table["stand_in"] == stand_in]
+    return rows.groupby("size")[[*COEFFICIENTS, "reward"]].mean()
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """By stand-in: how much a and b move, whether on a line, and what the line announces."""
+    numbers: dict[str, float] = {}
+    sentences = []
+    for stand_in in table["stand_in"].unique():
+        mean = means(table, stand_in)
+        sizes = mean.index.to_numpy(float)
+        for name in COEFFICIENTS:
+            r_squared, announced, error, before = line(sizes, mean[name].to_numpy())
+            change = float(mean[name].iloc[-1] - mean[name].iloc[0])
+            numbers |= {f"{stand_in}: {name} {what}": value for what, value in (
+                ("change", change), ("R^2", r_squared), ("announced", announced),
+                ("announcement error", error), ("size before", before))}
+        sentences.append(
+            f"{stand_in}: a goes from {mean['a'].iloc[0]:.3f} to {mean['a'].iloc[-1]:.3f}, b from "
+            f"{mean['b'].iloc[0]:.2f} to {mean['b'].iloc[-1]:.2f} (R^2 of the lines "
+            f"{numbers[f'{stand_in}: a R^2']:.2f} and {numbers[f'{stand_in}: b R^2']:.2f}); the line "
+            f"through the others misses the b of the largest by "
+            f"{numbers[f'{stand_in}: b announcement error']:+z.2f}, the size before by "
+            f"{numbers[f'{stand_in}: b size before']:+z.2f}, and announces a ceiling of "
+            f"{numbers[f'{stand_in}: ceiling announced']:.2f}")
+    grown = [name for name in table["stand_in"].unique() if name != STAND_INS[KNOWLEDGE]]
+    linear = all(numbers[f"{name}: {c} R^2"] >= LINEAR for name in grown for c in ("a", "b"))
+    told = all(
+        abs(numbers[f"{name}: b announcement error"]) < abs(numbers[f"{name}: b size before"])
+        for name in grown)
+    verdict: Verdict = ("reproduces" if linear and told else
+                        "reproduces in part" if linear or told else "does not reproduce")
+    worst = max(grown, key=lambda name: abs(numbers[f"{name}: b announcement error"]))
+    error = numbers[f"{worst}: b announcement error"]
+    known = numbers[f"{STAND_INS[KNOWLEDGE]}: b change"]
+    headline = (
+        f"As parameters are added a and b {'grow' if linear else 'do not grow'} about linearly in the "
+        "logarithm of their number, "
+        + (f"and small sizes announce the largest's b to {abs(error):.2f}."
+           if told else
+           f"but the line announces {abs(error):.2f} too {'much' if error > 0 else 'little'} for the b "
+           f"of the largest; knowledge alone changes b by {known:+.2f}.")
+    )
+    text = ". ".join(one[0].upper() + one[1:] for one in sentences) + "."
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Rows a and b; columns knowledge, parameters and, where runs exist, transformers."""
+    columns = [("size as knowledge", "$e^s$ (prior of s nats)", ["knowledge"]),
+               ("size as parameters", "shared parameters", [*STAND_INS.values()][1:])]
+    if MODELS in set(table["stand_in"]):
+        columns.append((MODELS, "width", [MODELS]))
+    figure, axes = panels(2, len(columns), height=2.0, sharex="col")
+    for j, (title, label, stand_ins) in enumerate(columns):
+        for i, name in enumerate(("a", "b")):
+            for k, stand_in in enumerate(stand_ins):
+                _draw_line(axes[i, j], table[table["stand_in"] == stand_in], name, k)
+            _ticks(axes[i, j], table[table["stand_in"].isin(stand_ins)], name)
+            if j == 0:
+                axes[i, j].set_ylabel("a (reward)" if name == "a" else "b (reward)")
+        axes[0, j].set_title(title)
+        axes[1, j].set_xlabel(label)
+    for k, stand_in in enumerate([*STAND_INS.values()][1:]):
+        axes[1, 1].annotate(f"{'○□'[k]} {stand_in.split(', ')[1]}", (0.97, 0.15 - 0.11 * k), fontsize=7,
+                            xycoords="axes fraction", ha="right", color=str(SERIES[k]["color"]))
+    axes[0, 0].annotate("× announced by the smaller", (0.03, 0.04), xycoords="axes fraction", fontsize=7)
+    return figure
+
+
+def _draw_line(panel: Axes, rows: pandas.DataFrame, name: str, k: int) -> None:
+    by_size = rows.groupby("size")[name]
+    mean = by_size.mean()
+    sizes = mean.index.to_numpy(float)
+    look = SERIES[k]
+    panel.errorbar(
+        sizes, mean, yerr=[mean - by_size.min(), by_size.max() - mean], linestyle="none",
+        marker=MARKERS[k], markersize=4, markerfacecolor="none", elinewidth=0.8, color=look["color"])
+    slope, offset = np.polyfit(np.log(sizes[:-1]), mean.to_numpy()[:-1], 1)
+    panel.plot(sizes, slope * np.log(sizes) + offset, **{**look, "linewidth": 1.0})
+    panel.plot(sizes[-1], slope * np.log(sizes[-1]) + offset, linestyle="none", marker="x",
+               markersize=6, color=look["color"], markeredgewidth=1.4)
+
+
+def _ticks(panel: Axes, rows: pandas.DataFrame, name: str) -> None:
+    sizes = sorted(rows["size"].unique())
+    panel.set_xscale("log")
+    panel.set_xticks(sizes, [f"{size:.2g}" if size < 10 else f"{size:.0f}" for size in sizes])
+    panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+    panel.margins(x=0.08)
+    panel.set_ylim(0, float(rows[name].max()) * 1.25)
+
+
+FIGURE = PaperFigure(
+    name="entropy-mechanism-figure-7",
+    source="Cui et al., Figure 7",
+    title="the law's coefficients against size",
+    paper="a and b of Qwen2.5 from 0.5 to 32 billion parameters lie on lines in log size, so that those "
+    "of large models can be told from small ones.",
+    ours="GRPO in exact expectation; size is knowledge at the start, or the number of shared parameters. "
+    "Lines through all but the largest size; bars from the lowest to the highest start. Transformers of "
+    "five widths where runs exist.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact", "small transformer"),
+    recipes=("paper/entropy-mechanism-grpo", "gpu-small/sizes"),
+)

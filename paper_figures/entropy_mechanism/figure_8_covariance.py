@@ -1,0 +1,306 @@
+"""Cui et al., Figure 8: entropy difference against covariance, and covariance by difficulty.
+
+What the paper shows: along on-policy GRPO of Qwen2.5-7B the entropy difference of a step and the
+covariance Cov(log pi, pi A) of Theorem 1 follow each other (left; "matched exactly" in the abstract),
+the covariance is positive all along, and easier prompts (batch accuracy 7/8 against 4/8 and 1/8) have
+larger ones (right).
+
+What we run: prompts of graded difficulty under the policy gradient, the natural gradient and GRPO, in
+exact expectation, and GRPO on samples; every step's measured change beside the theorem's. Covariances
+by batch accuracy along GRPO: the theorem's own, and the estimate from eight samples without the factor
+pi (the paper's pi is that of a mean log-probability per token, about constant). Responses of several
+tokens, whose entropy Lemma 1 takes for the sum of its states'. Audited steps of transformers where runs
+exist.
+
+Whether it reproduces: the two follow each other. They do not match: a theorem is the first order of its
+own algorithm, GRPO's change is about twice Theorem 1's, and from two tokens on Lemma 1 leaves out how the
+visits of states change, which is of the same order. Easier prompts have larger covariances in
+the estimate from samples nearly all along. The theorem's own are largest for the middle ones: prompts
+that are all but solved have little left to change. The mean over a batch is positive; that of the hardest
+prompts need not be.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs
+from paper_figures.entropy_mechanism import model_runs
+from paper_figures.entropy_mechanism.drawing import fill_rows
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+
+THEOREM = {"PG": "theorem_1", "NPG": "theorem_2", "GRPO": "theorem_1", "GRPO, sampled": "theorem_1"}
+"""Each rule's own; GRPO's advantages are scaled, which the theorems leave out."""
+EXACT, ESTIMATE = "PG", "NPG, from samples"
+ESTIMATES = {EXACT: "Theorem 1", ESTIMATE: "8 samples"}
+ANNOUNCEMENTS = {"state_wise": "Lemma 1", "gradient": "and visits"}
+LEAST_AUDITED = 5
+COLUMNS = ["panel", "series", "learning_rate", "right_answers", "start", "group", "x", "announced", "y"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, series, learning_rate, right_answers, start, group, x, announced, y; nats.
+
+    Panels: "change" (series a rule, x step, ``announced`` by its theorem, y measured), "difficulty"
+    (series an estimate, group a batch accuracy, x step, y covariance along GRPO), "tokens" (series an
+    announcement, group a kind of length, x tokens of a response, y relative error under the policy
+    gradient at the smallest learning rate), "model" (series a
+    training run, x step, ``announced`` -Cov(log pi, logit change), y measured).
+    """
+    identity = inputs.simulation(results, "covariance_identity")
+    trees = inputs.simulation(results, "covariance_identity_on_trees")
+    models, provenance = _models(results)
+    parts = [_changes(identity), _difficulty(identity), _tokens(trees), models]
+    table = pandas.concat([part for part in parts if not part.empty], ignore_index=True)
+    table = table.reindex(columns=COLUMNS)
+    table.attrs["inputs"] = provenance
+    return table
+
+
+def _changes(dataset: xarray.Dataset) -> pandas.DataFrame:
+    parts = []
+    for rule, theorem in THEOREM.items():
+        one = dataset[["measured", theorem]].sel(rule=rule).to_dataframe().reset_index()
+        parts.append(one.rename(columns={
+            "step": "x", "measured": "y", theorem: "announced", "rule": "series"}))
+    return pandas.concat(parts, ignore_index=True).assign(panel="change")
+
+
+def _difficulty(dataset: xarray.Dataset) -> pandas.DataFrame:
+    rate = dataset.learning_rate.values[dataset.sizes["learning_rate"] // 2]
+    chosen = dataset.covariance_by_accuracy.sel(estimate=list(ESTIMATES), learning_rate=rate)
+    frame = chosen.to_dataframe(name="y").reset_index().rename(
+        columns={"estimate": "series", "batch_accuracy": "group", "record": "x"})
+    return frame.assign(panel="difficulty")
+
+
+def _tokens(dataset: xarray.Dataset) -> pandas.DataFrame:
+    rate = float(dataset.learning_rate.min())
+    error = dataset.relative_error.sel(
+        rule="PG", learning_rate=rate, announcement=list(ANNOUNCEMENTS))
+    frame = error.to_dataframe(name="y").reset_index().rename(
+        columns={"announcement": "series", "length": "group", "horizon": "x"})
+    return frame.assign(panel="tokens")
+
+
+def _models(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
+    """Audited GRPO runs, the user's own or, where there are none, the committed ones."""
+    runs = [run for run in inputs.training_runs(results)
+            if run.options.get("rule") == "grpo" and len(run.audit) >= LEAST_AUDITED
+            and not run.rule_options]
+    runs = [run for run in runs if not run.measured] or runs
+    names = [f"{Path(run.options['model']).name}, {run.options['task']}" for run in runs]
+    shown = list(dict.fromkeys(names))[:model_runs.MOST]
+    parts = [
+        run.audit[["first_order", "measured"]].set_axis(["announced", "y"], axis=1).assign(
+            panel="model", series=name, start=run.options.get("seed", 0), x=run.audit["step"])
+        for name, run in zip(names, runs, strict=True) if name in shown
+    ]
+    table = pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=COLUMNS)
+    return table, {run.name: run.provenance for run in runs}
+
+
+def comparison(changes: pandas.DataFrame) -> pandas.DataFrame:
+    """By rule and learning rate: slope of measured on announced, correlation, what the slope leaves.
+
+    Columns slope, correlation, error (rms of measured - announced over rms of measured), rest (the same
+    after the slope).
+    """
+    rows = {}
+    for key, group in changes.groupby(["series", "learning_rate"], sort=False):
+        announced, measured = group["announced"].to_numpy(), group["y"].to_numpy()
+        slope = float(announced @ measured / (announced @ announced))
+        size = float(np.sqrt(np.mean(measured**2)))
+        rows[key] = {
+            "slope": slope, "correlation": float(np.corrcoef(announced, measured)[0, 1]),
+            "error": float(np.sqrt(np.mean((measured - announced) ** 2))) / size,
+            "rest": float(np.sqrt(np.mean((measured - slope * announced) ** 2))) / size,
+        }
+    found = pandas.DataFrame.from_dict(rows, orient="index")
+    found.index = pandas.MultiIndex.from_tuples(found.index, names=["series", "learning_rate"])
+    return found
+
+
+def ordered(difficulty: pandas.DataFrame, estimate: str) -> pandas.Series:
+    """Whether covariance rises with batch accuracy, by (right answers, step); NaN-free records."""
+    rows = difficulty[difficulty["series"] == estimate]
+    wide = rows.pivot_table(index=["right_answers", "x"], columns="group", values="y").dropna()
+    return (wide.diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """How well the theorems announce the change, and how covariances are ordered and signed."""
+    of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
+    compared = comparison(of["change"])
+    rates = compared.index.unique("learning_rate")
+    own = compared.loc[["PG", "NPG"]]["error"].groupby("learning_rate").max()
+    grpo = compared.loc["GRPO"]
+    in_order = {name: ordered(of["difficulty"], name) for name in ESTIMATES}
+    mean = -of["change"][of["change"]["series"] == "GRPO"]["announced"]
+    theorem = of["difficulty"][of["difficulty"]["series"] == EXACT]
+    hardest = theorem[theorem["group"] == theorem["group"].min()]["y"].dropna()
+    several = of["tokens"][of["tokens"]["x"] > 1].groupby("series")["y"].agg(["min", "max"])
+    lemma, complete = (several.loc[name] for name in ANNOUNCEMENTS)
+    numbers = {
+        "error of the own theorem, slowest": float(own[rates[0]]),
+        "error of the own theorem, fastest": float(own[rates[-1]]),
+        "GRPO: smallest correlation": float(grpo["correlation"].min()),
+        "GRPO: smallest slope": float(grpo["slope"].min()),
+        "GRPO: largest slope": float(grpo["slope"].max()),
+        "ordered at the start, theorem": float(in_order[EXACT].xs(0, level="x").mean()),
+        "ordered, theorem": float(in_order[EXACT].mean()),
+        "ordered, from samples": float(in_order[ESTIMATE].mean()),
+        "positive, batch": float((mean > 0).mean()), "positive, hardest": float((hardest > 0).mean()),
+        "several tokens: smallest error of Lemma 1": float(lemma["min"]),
+        "several tokens: largest error of Lemma 1": float(lemma["max"]),
+        "several tokens: largest error with visits": float(complete["max"]),
+    }
+    follow = numbers["GRPO: smallest correlation"] > 0.9
+    by_estimate = numbers["ordered, from samples"] > 0.5
+    match = max(own) < 0.01 and abs(grpo["slope"] - 1).max() < 0.01 and lemma["max"] < 0.01
+    general = numbers["ordered, theorem"] > 0.5 and numbers["positive, batch"] > 0.95
+    verdict: Verdict = (
+        "reproduces" if follow and by_estimate and match and general else
+        "reproduces in part" if follow or by_estimate else "does not reproduce")
+    text = (
+        f"Each theorem announces the change of its own algorithm to {own[rates[0]]:.1%} at learning rate "
+        f"{rates[0]:g} and to {own[rates[-1]]:.0%} at {rates[-1]:g}; GRPO's change follows Theorem 1's "
+        f"(correlation at least {numbers['GRPO: smallest correlation']:.2f}) and is "
+        f"{grpo['slope'].min():.2f} to {grpo['slope'].max():.2f} times as large. Covariances rise with "
+        f"batch accuracy in {numbers['ordered, from samples']:.0%} of the records along GRPO as "
+        f"estimated from samples, by Theorem 1 itself in {numbers['ordered, theorem']:.0%}. Theorem 1's "
+        f"mean over a batch is positive in {numbers['positive, batch']:.0%} of the steps, that of the "
+        f"prompts at {theorem['group'].min():g} in {numbers['positive, hardest']:.0%}. For responses of "
+        f"two or more tokens Lemma 1 misses {lemma['min']:.0%} to {lemma['max']:.0%} of the policy "
+        f"gradient's entropy change at small steps; with the change of visits at most "
+        f"{complete['max']:.1%} is missing."
+    )
+    for name, rows in of.get("model", table.iloc[:0]).groupby("series", sort=False):
+        r = float(np.corrcoef(rows["announced"], rows["y"])[0, 1])
+        numbers[f"{name}: correlation"] = r
+        text += f" {name}: correlation {r:.2f} over {len(rows)} audited steps."
+    headline = (
+        f"Entropy change {'follows' if follow else 'does not follow'} the covariance under GRPO but is "
+        f"{grpo['slope'].mean():.1f} times as large; easier prompts have larger covariances in "
+        f"{numbers['ordered, from samples']:.0%} of the records as estimated from samples and in "
+        f"{numbers['ordered, theorem']:.0%} by the theorem itself."
+    )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Change against covariance; covariance by difficulty; audited steps where there are some."""
+    of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
+    figure, axes = panels(3, 2, height=2.15)
+    fill_rows(axes, 5 + ("model" in of))
+    _draw_steps(axes[0, 0], of["change"])
+    _draw_errors(axes[0, 1], of["change"])
+    for panel, name in zip(axes[1], ESTIMATES, strict=True):
+        _draw_difficulty(panel, of["difficulty"][of["difficulty"]["series"] == name])
+        panel.set_title(f"by batch accuracy: {ESTIMATES[name]}")
+    _draw_tokens(axes[2, 0], of["tokens"])
+    if "model" in of:
+        _draw_models(axes[2, 1], of["model"])
+    return figure
+
+
+def _draw_steps(panel: Axes, changes: pandas.DataFrame) -> None:
+    """GRPO, the middle learning rate, the most right answers; means over starts."""
+    rates = sorted(changes["learning_rate"].unique())
+    rate, right = rates[len(rates) // 2], changes["right_answers"].max()
+    rows = changes[(changes["series"] == "GRPO") & (changes["learning_rate"] == rate)
+                   & (changes["right_answers"] == right)]
+    labels = []
+    for look, (column, name) in zip(SERIES, (("y", "measured"), ("announced", "Theorem 1")),
+                                    strict=False):
+        by_step = -rows.groupby("x")[column].agg(["mean", "min", "max"]) * 1000
+        panel.plot(by_step["mean"], **look)
+        panel.fill_between(by_step.index, by_step["min"], by_step["max"], color=look["color"],
+                           alpha=0.15, linewidth=0)
+        labels.append((by_step.index[-1], by_step["mean"].iloc[-1], name, str(look["color"])))
+    panel.set(xlabel="step", ylabel="entropy lost (millinats)", ylim=(min(
+        0.0, 1000 * float(-rows[["y", "announced"]].max().max())), None))
+    panel.set_title("a step of GRPO")
+    panel.margins(x=0)
+    label_ends(panel, labels)
+
+
+def _draw_errors(panel: Axes, changes: pandas.DataFrame) -> None:
+    found = comparison(changes)
+    labels = []
+    for i, rule in enumerate(THEOREM):
+        rest = found.loc[rule]["rest"]
+        panel.plot(rest, marker=MARKERS[i], markersize=3.5, **SERIES[i])
+        factor = found.loc[rule]["slope"].iloc[0]
+        labels.append((rest.index[-1], rest.iloc[-1],
+                       f"{rule.removeprefix('GRPO, ')} (×{factor:.1f})", str(SERIES[i]["color"])))
+    rates = sorted(changes["learning_rate"].unique())
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_xticks(rates, [f"{rate:g}" for rate in rates])
+    panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+    panel.set(xlabel="learning rate", ylabel="relative error")
+    panel.set_title("what factor × theorem leaves")
+    label_ends(panel, labels)
+
+
+def _draw_difficulty(panel: Axes, rows: pandas.DataFrame) -> None:
+    """Means over numbers of right answers."""
+    labels = []
+    for look, (accuracy, group) in zip(SERIES, rows.groupby("group"), strict=False):
+        mean = group.groupby("x")["y"].mean()
+        panel.plot(mean, **look)
+        labels.append((mean.index[-1], mean.iloc[-1], f"{accuracy:g}", str(look["color"])))
+    panel.axhline(0, **REFERENCE)
+    panel.set(xlabel="step", ylabel="covariance (nats)")
+    panel.margins(x=0)
+    label_ends(panel, labels)
+
+
+def _draw_tokens(panel: Axes, rows: pandas.DataFrame) -> None:
+    labels = []
+    for i, ((name, length), group) in enumerate(rows.groupby(["series", "group"], sort=False)):
+        panel.plot(group["x"], group["y"], marker=MARKERS[i], markersize=3.5, **SERIES[i])
+        labels.append((group["x"].iloc[-1], group["y"].iloc[-1], f"{ANNOUNCEMENTS[str(name)]}, {length}",
+                       str(SERIES[i]["color"])))
+    panel.set_xticks(sorted(rows["x"].unique()))
+    panel.set(xlabel="tokens of a response, at most", ylabel="relative error", ylim=(-0.03, None))
+    panel.set_title("policy gradient, longer responses")
+    label_ends(panel, labels)
+
+
+def _draw_models(panel: Axes, rows: pandas.DataFrame) -> None:
+    rows = rows.assign(announced=1000 * rows["announced"], y=1000 * rows["y"])
+    limits = [float(rows[["announced", "y"]].min().min()), float(rows[["announced", "y"]].max().max())]
+    panel.plot(limits, limits, **REFERENCE)
+    for i, (name, group) in enumerate(rows.groupby("series", sort=False)):
+        panel.plot(group["announced"], group["y"], linestyle="none", marker=MARKERS[i], markersize=3,
+                   color=SERIES[i]["color"], markerfacecolor="none", label=name)
+    panel.set(xlabel="-Cov(log π, logit change) (millinats)", ylabel="entropy change (millinats)")
+    panel.legend(fontsize=6.5, handletextpad=0.2, borderpad=0)
+    panel.set_title("steps of transformers")
+
+
+FIGURE = PaperFigure(
+    name="entropy-mechanism-figure-8",
+    source="Cui et al., Figure 8",
+    title="entropy change against covariance, and covariance by difficulty",
+    paper="Along on-policy GRPO entropy difference and covariance follow each other; easier prompts have "
+    "larger covariances, and all are positive.",
+    ours="Prompts with 20 answers, exact and sampled. Above: GRPO at the middle rate, and what is "
+    "left of each rule's change beyond a factor times its theorem. Below: covariance along GRPO by batch "
+    "accuracy (mean over numbers of right answers); error of Lemma 1 for responses of fixed and of "
+    "variable length. Audited steps of transformers where runs exist.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact", "tabular, sampled", "small transformer"),
+    recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
+)

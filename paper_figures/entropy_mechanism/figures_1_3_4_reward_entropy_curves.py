@@ -1,0 +1,227 @@
+"""Cui et al., Figures 1, 3 and 4: reward against entropy, and the law R = b - a e^H.
+
+What the paper shows: validation performance against policy entropy of 11 models on mathematics (Figure
+3) and of several on code (Figure 4), each with its fitted curve R = -a e^H + b; Figure 1 sums them up.
+"Performance is traded from entropy". How well the curves fit is not printed.
+
+What we run: GRPO in exact expectation. What stands for models and tasks: five families of prompts (one
+or several right answers, start of equal or graded difficulty) of 10, 30 or 100 answers, run on the
+paper's schedule (the first twelfth consumes 73 % of the entropy). Responses of one to four tokens, of
+fixed or variable length, with the entropy of a token, as in the paper, and with that of a response.
+GRPO runs of transformers where there are some.
+
+Whether it reproduces: reward rises as entropy falls, and the law explains most of it where a
+tenth or more of ten answers is right. It gets worse as answers become more numerous; with one right
+answer of a hundred it misses by a tenth of reward. Curves have no noise here, so that forms can be told
+apart: a power of H, or the exact curve of one right answer, beats the exponential nearly everywhere.
+Longer responses do no harm; the entropy of a response follows the law better than that of a token.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from entropy_theory import performance_law as law
+from paper_figures import inputs
+from paper_figures.entropy_mechanism import model_runs
+from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.style import MARKERS, SERIES, label_ends, panels
+
+POINTS = 40
+"""Of each curve, even in the logarithm of the step: most of a curve is in its first steps."""
+EXPLAINED = 0.95
+"""Share of the variance from which on we call a curve one of the law."""
+TOKEN, RESPONSE = "token", "response"
+COLUMNS = ["panel", "series", "size", "start", "of", "entropy", "reward", "a", "b", "r_squared", "rmse",
+           "largest_miss", "best_form"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, series, size, start, of, entropy, reward, a, b, r_squared, rmse, ...
+
+    Panels: "curve" (points of simulated curves), "fit" (a row a curve: the law and how it fits),
+    "token fit" (responses of ``size`` tokens, of ``series`` length; the law with the entropy ``of`` a
+    token or a response), "model" and "model fit" (training runs, ``start`` is the seed). ``best_form``
+    has the smallest corrected Akaike criterion.
+    """
+    dataset = inputs.simulation(results, "performance_law_curves")
+    trees = inputs.simulation(results, "performance_law_on_trees")
+    runs = model_runs.curves(results, least_steps=20)
+    parts = [*_curves(dataset), _token_fits(trees), *_models(runs)]
+    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table.attrs["inputs"] = runs.attrs.get("inputs", {})
+    return table
+
+
+def _curves(dataset: xarray.Dataset) -> list[pandas.DataFrame]:
+    dataset = dataset.rename({"family": "series"})
+    best = dataset.rival.values[dataset.aicc.fillna(np.inf).argmin("rival").values]
+    miss = abs(dataset.b - dataset.a * np.exp(dataset.entropy) - dataset.reward)
+    fits = dataset[["a", "b", "r_squared", "rmse"]].assign(
+        best_form=(dataset.horizon.dims, best), largest_miss=miss.max("point"))
+    fitted = fits.to_dataframe().reset_index().dropna(subset=["rmse"])
+    # Where all answers are alike, so are all starts.
+    fitted = fitted.drop_duplicates(["series", "size", "a", "b", "rmse"])
+    picks = np.concatenate([[0], inputs.even_in_log(dataset.point.values, POINTS)])
+    points = dataset[["entropy", "reward"]].isel(point=picks).to_dataframe().reset_index()
+    points = points.merge(fitted[["series", "size", "start"]])
+    return [points.assign(panel="curve"), fitted.assign(panel="fit")]
+
+
+def _token_fits(dataset: xarray.Dataset) -> pandas.DataFrame:
+    dataset = dataset.rename({"length": "series", "horizon": "size"})
+    fitted = dataset[["a", "b", "r_squared", "rmse"]].to_dataframe().reset_index()
+    return fitted.dropna(subset=["rmse"]).assign(panel="token fit")
+
+
+def _models(runs: pandas.DataFrame) -> list[pandas.DataFrame]:
+    parts = []
+    for (name, seed), run in runs.groupby(["run", "seed"], sort=False):
+        fitted = law.fit(run["entropy"], run["reward"])
+        about = {"series": name, "start": seed}
+        parts.append(run[["entropy", "reward"]].assign(panel="model", **about))
+        parts.append(pandas.DataFrame([{
+            "panel": "model fit", "a": fitted.a, "b": fitted.b, "r_squared": fitted.r_squared,
+            "rmse": fitted.rmse, "best_form": law.rivals(run["entropy"], run["reward"])[0].name,
+            **about}]))
+    return parts
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """How much of each curve the law explains, how far it misses, and which form is the best."""
+    fits = table[table["panel"] == "fit"]
+    sets = fits.groupby(["series", "size"], sort=False)[["r_squared", "rmse", "largest_miss"]].mean()
+    explained = sets["r_squared"] >= EXPLAINED
+    best = fits["best_form"].value_counts()
+    law_best = int(best.get("exponential", 0))
+    worst = sets["rmse"].idxmax()
+    numbers = {
+        "sets": float(len(sets)), "sets that follow the law": float(explained.sum()),
+        "smallest rmse": float(sets["rmse"].min()), "largest rmse": float(sets["rmse"].max()),
+        "smallest R^2": float(sets["r_squared"].min()),
+        "largest miss anywhere": float(sets["largest_miss"].max()),
+        "curves": float(len(fits)), "curves of which the law is the best form": float(law_best),
+    }
+    verdict: Verdict = ("reproduces" if explained.all() else
+                        "reproduces in part" if explained.mean() >= 0.5 else "does not reproduce")
+    others = ", ".join(f"{name} {count}" for name, count in best.items() if name != "exponential")
+    text = (
+        f"R = b - a e^H explains {EXPLAINED:.0%} or more of the variance of reward in "
+        f"{explained.sum()} of {len(sets)} sets of prompts and misses by {sets['rmse'].min():.3f} to "
+        f"{sets['rmse'].max():.3f} of reward, most with {worst[0]} and {worst[1]:.0f} answers. The "
+        "points are even in steps, so that most lie at the end; anywhere on a curve it misses by up to "
+        f"{sets['largest_miss'].min():.2f} to {sets['largest_miss'].max():.2f}. Of four "
+        f"forms it is the best by AICc for {law_best} of {len(fits)} curves, which have no noise"
+        f"{f' ({others})' if others else ''}."
+    )
+    tokens = table[(table["panel"] == "token fit") & (table["size"] > 1)]
+    misses = tokens.groupby(["of", "series", "size"])["rmse"].mean()
+    for of in (TOKEN, RESPONSE):
+        numbers[f"{of}: smallest rmse"] = float(misses[of].min())
+        numbers[f"{of}: largest rmse"] = float(misses[of].max())
+    numbers["response closer than token"] = float((misses[RESPONSE] < misses[TOKEN]).mean())
+    text += (
+        f" For responses of two or more tokens it misses by {misses[TOKEN].min():.3f} to "
+        f"{misses[TOKEN].max():.3f} with the entropy of a token, and by {misses[RESPONSE].min():.3f} to "
+        f"{misses[RESPONSE].max():.3f} with that of a response."
+    )
+    models = table[table["panel"] == "model fit"]
+    for name, rows in models.groupby("series", sort=False):
+        numbers[f"{name}: R^2"] = float(rows["r_squared"].mean())
+        numbers[f"{name}: rmse"] = float(rows["rmse"].mean())
+        text += f" {name}: R^2 {rows['r_squared'].mean():.2f}, misses by {rows['rmse'].mean():.3f}."
+    headline = (
+        f"The law fits {explained.sum()} of {len(sets)} simulated sets of prompts and misses the worst "
+        f"by {sets['rmse'].max():.2f} of reward; "
+        + (f"another form is better for {len(fits) - law_best} of {len(fits)} curves."
+           if law_best < len(fits) else "no other form is better.")
+    )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """A panel a family, the misfit, responses of several tokens, training runs where there are some."""
+    of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
+    families = list(of["curve"]["series"].unique())
+    count = len(families) + 2 + ("model" in of)
+    figure, axes = panels((count + 1) // 2, 2, height=2.1)
+    fill_rows(axes, count)
+    flat = list(axes.flat)
+    for panel, family in zip(flat, families, strict=False):
+        _draw_family(panel, *(of[name][of[name]["series"] == family] for name in ("curve", "fit")))
+        panel.set_title(family)
+    draw_by_size(flat[len(families)], of["fit"], "rmse", scale="log")
+    flat[len(families)].set_ylabel("rms miss (reward)")
+    flat[len(families)].set_title("how far the law misses")
+    if "model" in of:
+        _draw_models(flat[len(families) + 1], of["model"], of["model fit"])
+    _draw_tokens(flat[count - 1], of["token fit"])
+    return figure
+
+
+def _draw_law(panel: Axes, fitted: pandas.Series, top: float) -> None:
+    entropy = np.linspace(0, top, 60)
+    panel.plot(entropy, fitted["b"] - fitted["a"] * np.exp(entropy), color="#999999", linewidth=2.6,
+               alpha=0.55)
+
+
+def _draw_family(panel: Axes, curves: pandas.DataFrame, fits: pandas.DataFrame) -> None:
+    """Curves of all starts, by number of answers; the law of the first start."""
+    for look, (size, rows) in zip(SERIES, curves.groupby("size"), strict=False):
+        first = fits[fits["size"] == size].iloc[0]
+        _draw_law(panel, first, rows[rows["start"] == first["start"]]["entropy"].max())
+        for _, run in rows.groupby("start"):
+            panel.plot(run["entropy"], run["reward"], **{**look, "linewidth": 1.1})
+        begin = rows.loc[rows["entropy"].idxmax()]
+        panel.annotate(f"{size:.0f}", (begin["entropy"], begin["reward"]), xytext=(2, 3),
+                       textcoords="offset points", fontsize=7, color=str(look["color"]))
+    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(-0.03, 1.08))
+    panel.set_xlim(0, float(curves["entropy"].max()) * 1.14)
+
+
+def _draw_tokens(panel: Axes, fits: pandas.DataFrame) -> None:
+    labels = []
+    for i, ((of, length), rows) in enumerate(fits.groupby(["of", "series"])):
+        mean = rows.groupby("size")["rmse"].mean()
+        panel.plot(mean, marker=MARKERS[i], markersize=3.5, **SERIES[i])
+        labels.append((mean.index[-1], mean.iloc[-1], f"{of}, {length}", str(SERIES[i]["color"])))
+    panel.set_xticks(sorted(fits["size"].unique()))
+    panel.set(xlabel="tokens of a response, at most", ylabel="rms miss (reward)", ylim=(0, None))
+    panel.locator_params(axis="y", nbins=4)
+    panel.set_title("entropy of token or response")
+    label_ends(panel, labels)
+
+
+def _draw_models(panel: Axes, models: pandas.DataFrame, fits: pandas.DataFrame) -> None:
+    for i, (name, rows) in enumerate(models.groupby("series", sort=False)):
+        fitted = fits[fits["series"] == name].iloc[0]
+        _draw_law(panel, fitted, rows[rows["start"] == fitted["start"]]["entropy"].max())
+        panel.plot(rows["entropy"], rows["reward"], linestyle="none", marker=MARKERS[i], markersize=2,
+                   color=SERIES[i]["color"], label=name)
+    panel.set(xlabel="entropy (nats per token)", ylabel="mean reward", xlim=(0, None))
+    panel.legend(markerscale=2, fontsize=6.5, loc="best")
+    panel.set_title("trained transformers")
+
+
+FIGURE = PaperFigure(
+    name="entropy-mechanism-figures-1-3-4",
+    source="Cui et al., Figures 1, 3 and 4",
+    title="reward against entropy, and the law R = b - a e^H",
+    paper="Runs of 11 models on mathematics (3) and code (4) follow R = b - a e^H, each with "
+    "coefficients of its own; 1 sums them up.",
+    ours="GRPO in exact expectation on five families of prompts with 10, 30 and 100 answers, three "
+    "starts each, and on responses of several tokens, of fixed or variable length; thick grey: the "
+    "fitted law. Transformers where runs exist.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact", "small transformer"),
+    recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
+)

@@ -1,0 +1,172 @@
+"""What Figures 9, 10 and 12 share: runs that differ in the strength of an intervention.
+
+Tabular runs are those of the experiment intervention_sweeps (sampled groups, four optimizer steps a
+batch, as many runs as starts); a transformer's are training runs, where there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs, real_runs
+from paper_figures.bands import draw_mean
+from paper_figures.style import SERIES, label_ends, panels
+from simulations.curves import mean_interval
+
+QUANTITIES = {"entropy": "entropy (nats)", "reward": "accuracy (0 to 1)"}
+COLUMNS = ("world", "family", "rule", "strength", "start", "step", "quantity", "value")
+TABULAR, TRANSFORMER = "tabular", "transformer"
+WORDS = {
+    "one right": "one right answer", "five right": "five right answers",
+    "one right, shared parameters": "one right,\nshared parameters",
+}
+GAIN_LEVEL = 0.99
+"""Of the intervals of gains: wide, for the best of several strengths is looked at."""
+RUN = ["world", "family", "rule", "strength", "quantity", "start"]
+
+
+def data(
+    results: Path, rules: Mapping[str, Sequence[real_runs.Choice]],
+    quantities: Sequence[str] = tuple(QUANTITIES),
+) -> pandas.DataFrame:
+    """Columns ``COLUMNS``: the curves of each rule, start (or seed) and strength.
+
+    Args:
+        rules: rule of the experiment -> the training runs that belong beside it, told apart by
+            strength; shown where there are at least two strengths.
+    """
+    dataset = inputs.simulation(results, "intervention_sweeps")
+    chosen = dataset[[*quantities, "strength", "step"]].sel(rule=list(rules))
+    frame = chosen.to_dataframe().reset_index().melt(
+        id_vars=["family", "rule", "strength", "start", "step"], value_vars=list(quantities),
+        var_name="quantity",
+    )
+    parts = [frame.assign(world=TABULAR)]
+    provenance: dict[str, object] = {}
+    for rule, choices in rules.items():
+        runs = real_runs.read(results, choices, metrics=quantities, least=2)
+        if runs.empty:
+            continue
+        setting = real_runs.settings(runs)[0]
+        runs = real_runs.smoothed(runs[runs["setting"] == setting])
+        runs = runs[runs["metric"].isin(quantities)]
+        parts.append(runs.rename(columns={"metric": "quantity", "seed": "start"}).assign(
+            world=TRANSFORMER, family=setting, rule=rule))
+        provenance |= runs.attrs["inputs"]
+    table = pandas.concat([part[[*COLUMNS]] for part in parts], ignore_index=True)
+    table.attrs["inputs"] = provenance
+    return table
+
+
+def ends(table: pandas.DataFrame) -> pandas.DataFrame:
+    """A row a run: columns ``RUN``, first (its first value) and last (mean of its last tenth)."""
+    ordered = table.sort_values("step", kind="stable")
+    late = ordered["step"] > 0.9 * ordered.groupby(RUN)["step"].transform("max")
+    return pandas.DataFrame({
+        "first": ordered.groupby(RUN)["value"].first(),
+        "last": ordered[late].groupby(RUN)["value"].mean(),
+    }).reset_index()
+
+
+def effects(table: pandas.DataFrame) -> pandas.DataFrame:
+    """What each strength does: a row a world, family, rule and strength.
+
+    Columns entropy_first, entropy_last, reward_last: means over starts. reward_gain, reward_low,
+    reward_high: reward at the end beyond the weakest strength's from the same start, the mean and its
+    interval (NaN from a single start).
+    """
+    found = ends(table)
+    weakest = found.groupby(["world", "family", "rule"])["strength"].transform("min")
+    keys = ["world", "family", "rule", "quantity", "start"]
+    base = found[found["strength"] == weakest].set_index(keys)["last"].rename("base")
+    found = found.join(base, on=keys)
+    rows = []
+    by = ["world", "family", "rule", "strength"]
+    for key, group in found.groupby(by, sort=False):
+        row = dict(zip(by, key, strict=True))
+        for quantity, one in group.groupby("quantity"):
+            gains = (one["last"] - one["base"]).to_numpy()
+            _, low, high = mean_interval(gains, level=GAIN_LEVEL)
+            row |= {
+                f"{quantity}_first": one["first"].mean(), f"{quantity}_last": one["last"].mean(),
+                f"{quantity}_gain": gains.mean(), f"{quantity}_low": float(low),
+                f"{quantity}_high": float(high),
+            }
+        rows.append(row)
+    return pandas.DataFrame(rows).sort_values(by, kind="stable").reset_index(drop=True)
+
+
+def families(table: pandas.DataFrame) -> list[tuple[str, str]]:
+    """(world, family) in the table's order: tabular ones first."""
+    return [tuple(pair) for pair in table[["world", "family"]].drop_duplicates().to_numpy()]
+
+
+def name(family: str) -> str:
+    """A family as it is called in sentences."""
+    return WORDS.get(family, family).replace("\n", " ")
+
+
+def span(values: pandas.Series, digits: int) -> str:
+    """"1.2 to 3.4", or one number where both would look the same."""
+    low, high = (f"{value:.{digits}f}" for value in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def draw(table: pandas.DataFrame, rows: Sequence[tuple[str, str, str]]) -> Figure:
+    """One column a family, one row a rule and quantity; a line a strength, named at its end.
+
+    Lines are means over starts, bands their 95 % intervals; a transformer's seeds: lowest to highest.
+
+    Args:
+        rows: (rule, quantity, label of the vertical axis).
+    """
+    columns = families(table)
+    figure, axes = panels(len(rows), len(columns), height=1.9, sharex="col")
+    for j, (world, family) in enumerate(columns):
+        for i, (rule, quantity, label) in enumerate(rows):
+            panel = axes[i, j]
+            here = table[(table["world"] == world) & (table["family"] == family)
+                         & (table["rule"] == rule) & (table["quantity"] == quantity)]
+            if here.empty:
+                panel.set_axis_off()
+                continue
+            _curves(panel, here, level=0.95 if world == TABULAR else None,
+                    top=1.02 if quantity == "reward" else None)
+            if i == 0:
+                panel.set_title(WORDS.get(family, _wrapped(family)))
+            if j == 0:
+                panel.set_ylabel(label)
+            if i == len(rows) - 1:
+                panel.set_xlabel("optimizer step")
+    figure.align_ylabels()
+    return figure
+
+
+def _curves(panel: Axes, here: pandas.DataFrame, *, level: float | None, top: float | None) -> None:
+    labels = []
+    for look, (strength, wide) in zip(SERIES, _by_strength(here), strict=False):
+        end = draw_mean(panel, wide, look, level=level)
+        labels.append((*end, f"{strength:g}", look["color"]))
+    panel.set_ylim(0, top)
+    panel.margins(x=0)
+    label_ends(panel, labels)
+
+
+def _by_strength(here: pandas.DataFrame) -> Iterator[tuple[float, pandas.DataFrame]]:
+    """(strength, [step, start]), weakest first, at most as many as there are looks."""
+    strengths = np.sort(here["strength"].unique())
+    picks = np.unique(np.linspace(0, len(strengths) - 1, len(SERIES)).round().astype(int))
+    for strength in strengths[picks]:
+        runs = here[here["strength"] == strength]
+        yield float(strength), runs.pivot_table(index="step", columns="start", values="value")
+
+
+def _wrapped(setting: str) -> str:
+    """A setting in two lines: what is trained, and how."""
+    return setting.replace(", ", ",\n", 1)

@@ -1,0 +1,188 @@
+"""Cui et al., Table 2: GRPO, clip-higher, Clip-Cov and KL-Cov on seven benchmarks.
+
+What the paper shows: accuracies of Qwen2.5-7B and 32B after training with each rule. Clip-Cov and KL-Cov
+are above GRPO in the average, at both sizes. All eight printed averages differ from the mean of their
+row by more than rounding, and at 7B the means reverse the order of Clip-Cov and KL-Cov.
+
+What we run: the four rules on small transformers, several optimizer steps a generation: accuracy of the
+samples over the last tenth of training and, where trained models were evaluated, avg@n at T = 0.6 and
+greedy, as the paper evaluates. The recipes of paper/ rerun it at its size.
+
+Whether it reproduces: in each setting with all seeds of Clip-Cov and of KL-Cov above all seeds of GRPO.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+
+from paper_figures import inputs, paper_numbers, real_runs
+from paper_figures.entropy_mechanism.figure_11_methods import BASE, LOOKS, METHODS, RUNS
+from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.table import Table
+
+PRINTED = paper_numbers.read(__file__)
+METRICS = ("reward", "entropy", "distinct_answers")
+ROUNDING = 0.1
+"""Half a unit of the last digit of each number, and of the average."""
+TEMPERATURE, GREEDY = 0.6, "greedy"
+COLUMNS = ["origin", "block", "row", "column", "value", "low", "high", "seeds"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns origin, block, row, column, value, low, high, seeds.
+
+    The paper's rows: block is the model, column a benchmark or "recomputed". Ours: block is a setting,
+    column a metric or an evaluation ("avg@32 at T = 0.6", "greedy"), low and high the extreme seeds.
+    """
+    paper = pandas.concat([table.tidy() for table in PRINTED.values()], ignore_index=True)
+    paper = paper.rename(columns={"title": "block"}).assign(origin="the paper")
+    runs = real_runs.read(results, RUNS, metrics=METRICS, least=2)
+    with_methods = runs[runs["label"].isin(METHODS)]["setting"].unique()
+    runs = runs[runs["setting"].isin(with_methods)]
+    ours = real_runs.ends(runs).rename(
+        columns={"setting": "block", "label": "row", "metric": "column", "last": "value"})
+    evaluated = _evaluations(results, runs)
+    parts = [part for part in (paper, ours.assign(origin="ours"), evaluated) if not part.empty]
+    table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+    table.attrs["inputs"] = runs.attrs["inputs"] if len(runs) else {}
+    return table
+
+
+def _evaluations(results: Path, runs: pandas.DataFrame) -> pandas.DataFrame:
+    """Evaluations of the runs' trained models on their own task: mean and extremes over seeds."""
+    known = runs.drop_duplicates("run").set_index("run")
+    rows = []
+    for found in inputs.evaluations(results):
+        run = Path(str(found.get("model"))).parent.name  # RUN/model
+        if run not in known.index or found.get("task") != known["task"][run]:
+            continue
+        if found.get("top_k") == 1:
+            column, value = GREEDY, found["pass@1"]
+        elif found.get("temperature") == TEMPERATURE:
+            name = f"avg@{found['num_samples']}"
+            column, value = f"{name} at T = {TEMPERATURE}", found[name]
+        else:
+            continue
+        rows.append({"block": known["setting"][run], "row": known["label"][run], "column": column,
+                     "value": float(value)})
+    if not rows:
+        return pandas.DataFrame(columns=COLUMNS)
+    by = ["block", "row", "column"]
+    return pandas.DataFrame(rows).groupby(by, sort=False)["value"].agg(
+        value="mean", low="min", high="max", seeds="size").reset_index().assign(origin="ours")
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """The paper's averages against the means of their rows, and our comparison where there is one."""
+    numbers: dict[str, float] = {}
+    wrong, reversed_at = 0, []
+    for block, rows in table[table["origin"] == "the paper"].groupby("block", sort=False):
+        wide = rows.pivot_table(index="row", columns="column", values="value", sort=False)
+        gap = (wide["Avg."] - wide["recomputed"]).abs()
+        numbers |= {f"{block}: largest error of an average": float(gap.max())}
+        wrong += int((gap > ROUNDING).sum())
+        for column in ("Avg.", "recomputed"):
+            for rule in METHODS:
+                numbers[f"{block}: {rule} beyond {BASE}, {column}"] = float(
+                    wide[column][rule] - wide[column][BASE])
+        if wide["Avg."].rank().tolist() != wide["recomputed"].rank().tolist():
+            reversed_at.append(str(block))
+    numbers |= {"averages in error": float(wrong), "orders reversed": float(len(reversed_at))}
+    gains = [v for k, v in numbers.items() if k.endswith("recomputed")]
+    text = (
+        f"{wrong} of {sum(len(t.rows) for t in PRINTED.values())} printed averages differ from the mean "
+        f"of their row by more than rounding"
+        + (f", and at {' and '.join(reversed_at)} the means reverse the order of two rules"
+           if reversed_at else "")
+        + f". By the means Clip-Cov and KL-Cov are {min(gains):.1f} to {max(gains):.1f} points above "
+        "GRPO."
+    )
+    ours = table[(table["origin"] == "ours") & (table["column"] == "reward")]
+    verdict: Verdict = "awaits runs"
+    headline = (
+        f"{wrong} of the paper's averages are not the mean of their row; by the means Clip-Cov and "
+        f"KL-Cov gain {min(gains):.1f} to {max(gains):.1f} points. No run of ours to compare yet."
+    )
+    above, compared = 0, 0
+    for block, rows in ours.groupby("block", sort=False):
+        by_rule = rows.set_index("row")
+        if BASE not in by_rule.index:
+            continue
+        told = []
+        for rule in LOOKS:
+            if rule not in by_rule.index:
+                continue
+            row = by_rule.loc[rule]
+            seeds = f"{row['seeds']:.0f} seed{'s' if row['seeds'] > 1 else ''}"
+            told.append(f"{rule} {row['value']:.3f} ({seeds})")
+            numbers[f"{block}: {rule}"] = float(row["value"])
+            if rule in METHODS:
+                compared += 1
+                above += bool(row["low"] > by_rule["high"][BASE])
+        text += f" {block}, accuracy over the last tenth of training: {', '.join(told)}."
+    if compared:
+        numbers |= {"comparisons": float(compared), "above in every seed": float(above)}
+        verdict = "reproduces" if above == compared else (
+            "reproduces in part" if above else "does not reproduce")
+        headline = (
+            f"{wrong} of the paper's averages are not the mean of their row; on small transformers "
+            f"Clip-Cov or KL-Cov ends above GRPO in every seed in {above} of {compared} comparisons."
+        )
+    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
+    """The paper's two blocks, and one of ours for each setting."""
+    ours = table[table["origin"] == "ours"]
+    return (
+        *(printed.printed() for printed in PRINTED.values()),
+        *(_ours(str(block), rows) for block, rows in ours.groupby("block", sort=False)),
+    )
+
+
+WORDS = {"reward": "accuracy", "entropy": "entropy (nats)", "distinct_answers": "distinct answers"}
+
+
+def _ours(block: str, rows: pandas.DataFrame) -> Table:
+    constant = rows[rows["column"] == real_runs.CONSTANT]["value"].mean()
+    shown = [name for name in rows["column"].unique() if name != real_runs.CONSTANT]
+    cells = rows.set_index(["row", "column"])
+    lines = []
+    for rule in LOOKS:
+        if (rule, "reward") not in cells.index:
+            continue
+        line = [rule, f"{cells.loc[(rule, 'reward'), 'seeds']:.0f}"]
+        for name in shown:
+            if (rule, name) not in cells.index:
+                line.append("–")
+                continue
+            cell = cells.loc[(rule, name)]
+            spread = f" ({cell['low']:.2f} to {cell['high']:.2f})" if cell["seeds"] > 1 else ""
+            line.append(f"{cell['value']:.3f}{spread}")
+        lines.append(tuple(line))
+    return Table(
+        title=block, header=("Method", "seeds", *(WORDS.get(name, name) for name in shown)),
+        rows=tuple(lines), origin="ours",
+        note="Means over seeds (lowest to highest) of the last tenth of training, sampled at T = 1"
+        + (f"; always giving one answer scores {constant:.3f}" if constant == constant else "") + ".",
+    )
+
+
+FIGURE = PaperFigure(
+    name="entropy-mechanism-table-2",
+    source="Cui et al., Table 2",
+    title="accuracy after training with Clip-Cov and KL-Cov",
+    paper="On seven benchmarks Clip-Cov and KL-Cov are above GRPO in the average, at 7B and at 32B.",
+    ours="The four rules on small transformers, several optimizer steps a generation.",
+    evidence=("the paper's numbers", "small transformer"),
+    data=data,
+    finding=finding,
+    tables=tables,
+    recipes=(
+        "paper/entropy-mechanism-grpo", "paper/entropy-mechanism-clip-higher",
+        "paper/entropy-mechanism-clip-cov", "paper/entropy-mechanism-kl-cov", "gpu-small/grpo-off-policy",
+        "gpu-small/clip-higher", "gpu-small/clip-cov", "gpu-small/kl-cov",
+    ),
+)

@@ -1,0 +1,223 @@
+"""How fast entropy collapses under each algorithm, and with which exponents.
+
+Cui et al. treat the policy gradient and the natural gradient (Theorems 1 and 2) and train with GRPO,
+RLOO and REINFORCE++ without comparing how fast each collapses. Near the end the probability w of a
+wrong answer follows its own law, with one right answer: w ~ 1/t under the policy gradient and RLOO,
+sqrt(G - 1) times as fast under GRPO with groups of G, w ~ 1/t^2 under either with infinite groups, and
+exponentially under the natural gradient. With several right answers every algorithm but the natural
+gradient goes on sharpening among them.
+
+Whether the runs do so: exponents over the last factor of four in steps, beside the predicted ones.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs
+from paper_figures.bands import draw_median
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.table import Table
+
+POINTS = 60
+DRAWN = {  # as the experiment names it -> as the figure does
+    "PG": "PG", "GRPO": "GRPO", "GRPO, infinite group": "GRPO, G = ∞", "NPG": "NPG",
+    "REINFORCE++, sampled": "R++",
+}
+AGREES = 0.15
+"""A measured exponent meets its prediction within this: w still has slower terms at the last step."""
+COLUMNS = ["panel", "algorithm", "right_answers", "start", "x", "y"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, algorithm, right_answers, start, x, y.
+
+    Panels: "wrong" (x step, y probability of a wrong answer, one right), "entropy" (y entropy, the same
+    runs), "within" (y entropy among the right answers, several right), "exponent" (x predicted, y
+    measured exponent of w), "speed" (x predicted, y measured growth of 1/w in units of PG's), "rate" (y
+    decay of w under NPG per step and learning rate).
+    """
+    dataset = inputs.simulation(results, "collapse")
+    picks = inputs.even_in_log(dataset.step.values, POINTS)
+    one, most = (int(dataset.right_answers[i]) for i in (0, -1))
+    curves = dataset.isel(step=picks)
+    parts = [
+        _long(np.exp(curves.log_wrong.sel(right_answers=[one])), "wrong", "step"),
+        _long(curves.entropy.sel(right_answers=[one]), "entropy", "step"),
+        _long(curves.within_right.sel(right_answers=[most]), "within", "step"),
+    ]
+    for panel, predicted in (("exponent", "predicted_exponent"), ("speed", "predicted_speed")):
+        rows = _long(dataset[panel].sel(right_answers=[one]), panel, None)
+        expected = dataset[predicted].to_series()
+        parts.append(rows.assign(x=rows["algorithm"].map(expected)).dropna(subset=["x"]))
+    rate = dataset.natural_rate.sel(right_answers=[one]).to_dataframe(name="y").reset_index()
+    parts.append(rate.assign(panel="rate", algorithm="NPG", x=1.0))
+    return pandas.concat(parts, ignore_index=True)[COLUMNS]
+
+
+def _long(array: xarray.DataArray, panel: str, x: str | None) -> pandas.DataFrame:
+    frame = array.to_dataframe(name="y").reset_index().dropna(subset=["y"])
+    return frame.assign(panel=panel, x=frame[x] if x else np.nan)
+
+
+def rates(table: pandas.DataFrame) -> pandas.DataFrame:
+    """A row an algorithm: predicted and measured (mean, least and most over starts), by panel."""
+    chosen = table[table["panel"].isin(["exponent", "speed", "rate"])]
+    return chosen.groupby(["panel", "algorithm"], sort=False).agg(
+        predicted=("x", "first"), measured=("y", "mean"), low=("y", "min"), high=("y", "max")
+    ).reset_index()
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """How far exponents, speeds and NPG's rate are from what is predicted; what is left among right."""
+    found = rates(table)
+    exponents = found[found["panel"] == "exponent"]
+    off = (exponents["measured"] - exponents["predicted"]).abs()
+    agree = off <= AGREES
+    within = table[table["panel"] == "within"]
+    last = within[within["x"] == within.groupby("algorithm")["x"].transform("max")]
+    left = last.groupby("algorithm")["y"].median()
+    first = within[within["x"] == within["x"].min()].groupby("algorithm")["y"].median()
+    kept = left / first
+    others = kept.drop("NPG")
+    grpo = found[(found["panel"] == "speed") & (found["algorithm"] == "GRPO")].iloc[0]
+    rate = found[found["panel"] == "rate"].iloc[0]
+    numbers = {
+        "exponents": float(len(exponents)),
+        "exponents met": float(agree.sum()),
+        "largest miss": float(off.max()),
+        **{f"{row.algorithm}: exponent": float(row.measured) for row in exponents.itertuples()},
+        "GRPO: times as fast as PG": float(grpo["measured"]),
+        "GRPO: predicted": float(grpo["predicted"]),
+        "NPG: decay rate": float(rate["measured"]),
+        "NPG: entropy among right answers kept": float(kept["NPG"]),
+        "others: most kept": float(others.max()),
+        "steps": float(table[table["panel"] == "wrong"]["x"].max()),
+    }
+    missed = [f"{row.algorithm} ({row.measured:.2f}, predicted {row.predicted:g})"
+              for row in exponents[~agree].itertuples()]
+    text = (
+        f"With one right answer the probability of a wrong one falls as the predicted power of the step "
+        f"(within {AGREES:g}) for {agree.sum()} of {len(exponents)} algorithms"
+        + (f", not yet for {', '.join(missed)}" if missed else "")
+        + f". GRPO is {grpo['measured']:.2f} times as fast as PG (predicted "
+        f"{grpo['predicted']:.2f}); under "
+        f"NPG it falls as exp(-{rate['measured']:.2f} eta t). With "
+        f"{int(within['right_answers'].iloc[0])} "
+        f"right answers NPG keeps {kept['NPG']:.0%} of the entropy among them, the others "
+        f"{others.min():.0%} to {others.max():.0%} after {numbers['steps']:,.0f} steps."
+    )
+    headline = (
+        f"Near collapse wrong answers vanish as the predicted power of the step for {agree.sum()} of "
+        f"{len(exponents)} algorithms; only the natural gradient "
+        f"{'keeps' if kept['NPG'] > 0.95 > others.max() else 'does not alone keep'} the entropy among "
+        f"right answers."
+    )
+    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Wrong answers and entropy with one right answer, entropy among right answers, exponents."""
+    figure, axes = panels(2, 2, height=2.3)
+    several = int(table[table["panel"] == "within"]["right_answers"].iloc[0])
+    wrong = table[table["panel"] == "wrong"]
+    _draw_curves(axes[0, 0], wrong, "P(wrong answer)", "wrong answers, one right")
+    _draw_slopes(axes[0, 0], wrong)
+    _draw_curves(axes[0, 1], table[table["panel"] == "entropy"], "entropy (nats)", "entropy, one right")
+    _draw_curves(axes[1, 0], table[table["panel"] == "within"], "entropy among\nright answers (nats)",
+                 f"{several} right answers")
+    _draw_exponents(axes[1, 1], rates(table))
+    return figure
+
+
+def _draw_curves(panel: Axes, rows: pandas.DataFrame, unit: str, title: str) -> None:
+    within = rows["panel"].iloc[0] == "within"
+    panel.set(xscale="log", yscale="linear" if within else "log", xlabel="step", ylabel=unit)
+    floor = 1e-6
+    labels = []
+    for look, (name, text) in zip(SERIES, DRAWN.items(), strict=False):
+        group = rows[rows["algorithm"] == name]
+        if not within:
+            group = group[group["y"] > floor]
+        x, y = draw_median(panel, group, {**look, "linewidth": 1.2})
+        labels.append((x, y, text, str(look["color"])))
+    panel.margins(x=0)
+    panel.set_ylim(*((0, None) if within else (floor, None)))
+    panel.set_title(title)
+    longest = float(rows["x"].max())
+    label_ends(panel, [label for label in labels if label[0] == longest])
+    for x, y, text, color in labels:
+        if x < longest:  # gone before the others: named where it leaves the panel
+            panel.annotate(text, (x, y), xytext=(-3, 2), textcoords="offset points", fontsize=7,
+                           color=color, ha="right")
+
+
+def _draw_slopes(panel: Axes, rows: pandas.DataFrame) -> None:
+    """Slopes -1 and -2 for the eye, left of the curves' ends."""
+    last = float(rows["x"].max())
+    x = np.array([last / 12, last / 2])
+    for power, start in ((-1, 0.12), (-2, 5e-5)):
+        y = start * (x / x[0]) ** power
+        panel.plot(x, y, **REFERENCE)
+        panel.annotate(f"t$^{{{power}}}$", (x[0], y[0]), xytext=(-2, 0), textcoords="offset points",
+                       ha="right", va="center", fontsize=7, color="#555555")
+
+
+def _draw_exponents(panel: Axes, found: pandas.DataFrame) -> None:
+    exponents = found[found["panel"] == "exponent"].iloc[::-1].reset_index(drop=True)
+    place = np.arange(len(exponents))
+    panel.plot(exponents["predicted"], place, linestyle="none", marker="|", markersize=9,
+               color="#333333", markeredgewidth=1.4)
+    spread = [exponents["measured"] - exponents["low"], exponents["high"] - exponents["measured"]]
+    panel.errorbar(exponents["measured"], place, xerr=spread, linestyle="none", marker=MARKERS[0],
+                   markersize=3.4, color=SERIES[0]["color"], markerfacecolor="none", elinewidth=0.7)
+    panel.set_yticks(place, [name.replace("infinite", "∞").replace(", sampled", ", s.")
+                             for name in exponents["algorithm"]], fontsize=6.5)
+    panel.set(xlabel="exponent of P(wrong)", ylim=(-0.7, len(exponents) - 0.3))
+    panel.set_title("| predicted  ○ measured")
+
+
+def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
+    """Exponents and speeds, predicted and measured."""
+    found = rates(table)
+    speed = found[found["panel"] == "speed"].set_index("algorithm")
+    rows = []
+    for row in found[found["panel"] == "exponent"].itertuples():
+        fast = speed.loc[row.algorithm] if row.algorithm in speed.index else None
+        rows.append((
+            str(row.algorithm), f"{row.predicted:g}", f"{row.measured:.2f}",
+            "–" if fast is None else f"{fast['predicted']:.2f}",
+            "–" if fast is None else f"{fast['measured']:.2f}",
+        ))
+    rate = found[found["panel"] == "rate"].iloc[0]
+    rows.append(("NPG", r"$e^{-\eta t}$", rf"$e^{{-{rate['measured']:.2f}\eta t}}$", "–", "–"))
+    return (Table(
+        title="How the probability of a wrong answer falls, one right answer",
+        header=("algorithm", "exponent, predicted", "measured", "times PG, predicted", "measured"),
+        rows=tuple(rows), origin="ours",
+        note="Means over starts, last factor of four in steps; sampled ones from groups of 8.",
+    ),)
+
+
+FIGURE = PaperFigure(
+    name="collapse-rates",
+    source="This project",
+    title="how fast entropy collapses under each algorithm",
+    paper="Cui et al. show that entropy collapses under GRPO, RLOO, REINFORCE++ and PRIME; rates are not "
+    "derived.",
+    ours="20-answer bandits of graded difficulty, from the same starts, exact and from sampled groups: "
+    "medians with the band from 10 to 90 %; exponents with the range over starts (s.: from samples; "
+    "R++: REINFORCE++, from samples).",
+    data=data,
+    finding=finding,
+    draw=draw,
+    tables=tables,
+    evidence=("theory", "tabular, exact", "tabular, sampled"),
+)

@@ -1,0 +1,170 @@
+"""When the covariance is positive, so that entropy falls: a map over problems.
+
+Cui et al. observe that the covariance is positive at every step of training, and conclude that entropy
+must fall. To first order entropy falls by eta Cov(log pi, pi A) under the policy gradient (PG) and by
+eta Cov(log pi, A) under the natural gradient (NPG); both signs are properties of the problem (where
+right answers are likelier than wrong ones). Shares of positive covariances are counted over random
+problems: five families of logits and several numbers of right answers.
+
+What is seen: prompts with a low accuracy are negative, easy ones positive, whatever the family; training
+makes its own prompts positive as it goes; a policy that is right as often as it is confident need not be
+positive prompt by prompt, but its batches are. So "always positive" is what trained models look like.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs
+from paper_figures.bands import draw_median
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.style import REFERENCE, SERIES, label_ends, panels
+
+COLUMNS = ["panel", "family", "right_answers", "form", "rule", "competence", "x", "share"]
+CALIBRATED = 1.0
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, family, right_answers, form, rule, competence, x, share.
+
+    Panels: "difficulty" (x accuracy to which blindly chosen right answers were brought), "competence" (x
+    power of the policy by which right answers are drawn), "batch" (x prompts of a batch, by competence),
+    "training" (x accuracy reached, lower edge). ``share`` of positive covariances, 0 to 1.
+    """
+    dataset = inputs.simulation(results, "covariance_sign_map")
+    parts = [
+        _long(dataset.share_by_difficulty, "difficulty", "accuracy"),
+        _long(dataset.share_by_competence, "competence", "competence"),
+        _long(dataset.share_of_batches, "batch", "batch_size"),
+        _long(dataset.share_by_accuracy_reached, "training", "reached"),
+    ]
+    return pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+
+
+def _long(array: xarray.DataArray, panel: str, x: str) -> pandas.DataFrame:
+    frame = array.to_dataframe(name="share").reset_index()
+    frame["x"] = frame[x]
+    return frame.dropna(subset=["x", "share"]).assign(panel=panel)
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """Lowest and highest share over families and right answers, where it matters."""
+    def span(name: str, rows: pandas.DataFrame) -> dict[str, float]:
+        share = rows["share"]
+        return {f"{name}: lowest": float(share.min()), f"{name}: highest": float(share.max())}
+
+    difficulty, training, batch, competence = (
+        table[table["panel"] == name] for name in ("difficulty", "training", "batch", "competence"))
+    hardest, easiest = difficulty["x"].min(), difficulty["x"].max()
+    late = training[training["x"] >= 0.75]
+    calibrated = competence[competence["x"] == CALIBRATED]
+    largest = batch["x"].max()
+    batches = batch[(batch["x"] == largest) & (batch["competence"] == CALIBRATED)]
+    blind = batch[(batch["x"] == largest) & (batch["competence"] == 0)]
+    numbers = {
+        **span("hard", difficulty[difficulty["x"] == hardest]),
+        **span("easy", difficulty[difficulty["x"] == easiest]),
+        **(span("trained", late) if len(late) else {}),
+        **span("calibrated prompts", calibrated), **span("calibrated batches", batches),
+        **span("blind batches", blind),
+        "hard accuracy": float(hardest), "easy accuracy": float(easiest), "batch": float(largest),
+    }
+
+    def words(name: str) -> str:
+        low, high = (f"{numbers[f'{name}: {end}']:.0%}" for end in ("lowest", "highest"))
+        return low if low == high else f"{low} to {high}"
+
+    families = table["family"].nunique()
+    text = (
+        f"Shares of positive covariances, lowest to highest over {families} families of logits, both "
+        f"theorems and {difficulty['right_answers'].nunique()} numbers of right answers. Right answers "
+        f"chosen blindly: {words('hard')} at an accuracy of {hardest:g}, {words('easy')} at {easiest:g}"
+        + (f"; along training, from an accuracy of 0.75 on, {words('trained')}" if len(late) else "")
+        + f". Policies that are right as often as they are confident: {words('calibrated prompts')} of "
+        f"single prompts, {words('calibrated batches')} of batches of {largest:.0f}; policies that know "
+        f"nothing: {words('blind batches')} of such batches."
+    )
+    always = numbers["hard: lowest"] > 0.95
+    headline = (
+        "The covariance is positive, and entropy falls, "
+        + ("in nearly all problems." if always else
+           f"in {words('hard')} of hard prompts and {words('easy')} of easy ones: its sign is that "
+           "of the "
+           f"problem, and training makes it positive.")
+    )
+    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Shares by accuracy, by competence, by size of batch, and along training."""
+    figure, axes = panels(2, 2, height=2.1, sharey=True)
+    panel = axes[0, 0]
+    _draw_forms(panel, table[table["panel"] == "difficulty"])
+    panel.set(xlabel="accuracy of the prompt", title="right answers chosen blindly")
+    panel = axes[0, 1]
+    _draw_forms(panel, table[table["panel"] == "competence"])
+    panel.set(xlabel="competence β (right answers ∼ π$^β$)", title="right answers that the policy knows")
+    _draw_batches(axes[1, 0], table[table["panel"] == "batch"])
+    _draw_training(axes[1, 1], table[(table["panel"] == "training")])
+    for row in axes:
+        row[0].set_ylabel("share positive")
+        row[0].set_ylim(-0.03, 1.05)
+        for panel in row:
+            panel.axhline(0.5, **{**REFERENCE, "linewidth": 0.6})
+    return figure
+
+
+def _draw_forms(panel: Axes, rows: pandas.DataFrame) -> None:
+    labels = []
+    for look, (form, group) in zip(SERIES, rows.groupby("form", sort=False), strict=False):
+        labels.append((*draw_median(panel, group, look, y="share", band=(0, 1)), str(form),
+                       str(look["color"])))
+    panel.margins(x=0)
+    label_ends(panel, labels)
+
+
+def _draw_batches(panel: Axes, rows: pandas.DataFrame) -> None:
+    panel.set(xscale="log", xlabel="prompts in a batch", title="means over batches, PG")
+    labels = []
+    shown = [value for value in (2.0, 1.0, 0.5, 0.0, -1.0) if value in set(rows["competence"])]
+    for look, value in zip(SERIES, shown, strict=False):
+        group = rows[(rows["competence"] == value) & (rows["form"] == "PG")]
+        # One band only: five would hide one another.
+        band = (0.0, 1.0) if value == CALIBRATED else None
+        labels.append((*draw_median(panel, group, look, y="share", band=band), f"β = {value:g}",
+                       str(look["color"])))
+    sizes = sorted(rows["x"].unique())
+    panel.set_xticks(sizes, [f"{size:g}" for size in sizes])
+    panel.minorticks_off()
+    panel.margins(x=0)
+    label_ends(panel, labels)
+
+
+def _draw_training(panel: Axes, rows: pandas.DataFrame) -> None:
+    panel.set(xlabel="accuracy reached, from", title="along exact training")
+    rules = rows.groupby("rule", sort=False)
+    for i, (look, (rule, group)) in enumerate(zip(SERIES, rules, strict=False)):
+        # Each rule's own theorem: NPG's for the natural gradient.
+        group = group[group["form"] == ("NPG" if rule == "NPG" else "PG")]
+        draw_median(panel, group, look, y="share", band=(0, 1))
+        panel.annotate(str(rule), (0.95, 0.08 + 0.1 * i), xycoords="axes fraction", ha="right",
+                       fontsize=7, color=look["color"])
+
+
+FIGURE = PaperFigure(
+    name="covariance-sign-map",
+    source="This project",
+    title="when the covariance is positive, and entropy falls",
+    paper="Cui et al.: the covariance is positive at all update steps, so entropy falls.",
+    ours="Shares over random 20-answer problems: the median over families of logits and numbers of right "
+    "answers, with the band from the lowest to the highest of them.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact",),
+)

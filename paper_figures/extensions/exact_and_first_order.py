@@ -1,0 +1,186 @@
+"""How far the first order carries: exact entropy change against first and second order, by step size.
+
+The papers forecast entropy by its first order, -Cov(log pi, step) (AEPO, Theorem 4.3; Cui et al., Lemma
+1). Here three kinds of step are scaled up from random 20-answer policies: what the policy gradient does
+while the right answer is rare, what it does near collapse, and what an entropy bonus does there.
+
+What is seen: each order is off by its own power of the step. But how far it carries, and whether it
+even has the sign, depends on the direction. Where learning first raises entropy, the first order goes
+on rising when the exact change has turned. Near collapse a step back from it grows exponentially in the
+logits, and no expansion at the collapsed policy sees that.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from entropy_theory import entropy_change, policy
+from paper_figures import inputs
+from paper_figures.bands import draw_median
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.style import REFERENCE, SERIES, panels
+
+N_ACTIONS, N_STARTS = 20, 20
+ACCURACY = {"rare": 0.02, "collapse": 0.999, "bonus": 0.999}
+CASES = {
+    "rare": "a rare answer learned",
+    "collapse": "near collapse, learning",
+    "bonus": "near collapse, bonus",
+}
+WORDS = {
+    "rare": f"learning an answer of probability {ACCURACY['rare']:g}",
+    "collapse": f"learning on at {ACCURACY['collapse']:g}",
+    "bonus": f"an entropy bonus at {ACCURACY['bonus']:g}",
+}
+SIZES = np.geomspace(0.01, 16, 33)
+"""Of a step: its largest less its smallest entry, nats."""
+ORDERS = {"first_order": "first order", "second_order": "second order"}
+TOLERANCE = 0.1
+"""An order carries as far as its error is at most this share of the exact change."""
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns case, start, size, exact, first_order, second_order; nats."""
+    del results
+    inputs.theory()
+    drawn = np.random.default_rng(0).normal(size=(N_STARTS, N_ACTIONS))
+    correct = np.arange(N_ACTIONS) == 0
+    parts = []
+    for case in CASES:
+        logits = drawn.copy()
+        # The right answer's odds are e^{z_0} / sum of the others' e^z.
+        odds = np.log(ACCURACY[case] / (1 - ACCURACY[case]))
+        logits[:, 0] = odds + np.logaddexp.reduce(logits[:, 1:], axis=-1)
+        if case == "bonus":
+            direction = policy.entropy_gradient(logits)
+        else:
+            direction = entropy_change.tempered_reinforce_step(logits, correct, 1.0)
+        direction = direction / np.ptp(direction, axis=-1, keepdims=True)
+        steps = SIZES[:, None] * direction[:, None, :]
+        start, size = np.meshgrid(np.arange(N_STARTS), SIZES, indexing="ij")
+        parts.append(pandas.DataFrame({
+            "case": case, "start": start.ravel(), "size": size.ravel(),
+            **{name: getattr(entropy_change, name)(logits[:, None, :], steps).ravel()
+               for name in ("exact", *ORDERS)},
+        }))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def errors(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The table with columns first_order and second_order as shares of the exact change they are off."""
+    relative = {name: abs(table[name] - table["exact"]) / abs(table["exact"]) for name in ORDERS}
+    return table.assign(**relative)
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """The order of each error, how far it carries, and from which size on the sign is wrong."""
+    numbers: dict[str, float] = {}
+    pieces = []
+    for case, rows in table.groupby("case", sort=False):
+        words = WORDS[str(case)]
+        off = errors(rows)
+        smallest = off[off["size"] < 0.03]
+        for name, title in ORDERS.items():
+            slope = np.polyfit(np.log(smallest["size"]), np.log(smallest[name]), 1)[0]
+            # The error's own order is one above that of its share in the exact change.
+            numbers[f"{case}: order of the error, {title}"] = float(slope) + 1
+            numbers[f"{case}: {title} carries to"] = _carries(off, name)
+        wrong = np.sign(rows["first_order"]) != np.sign(rows["exact"])
+        share = wrong.groupby(rows["size"]).mean()
+        turned = share.index[share >= 0.5]
+        if len(turned):
+            numbers[f"{case}: sign wrong from"] = float(turned.min())
+        first, second = (numbers[f"{case}: {title} carries to"] for title in ORDERS.values())
+        piece = f"{words}, to a step of {first:.2g} nats (second order {second:.2g})"
+        if len(turned):
+            piece += f", and has the wrong sign in most policies from {turned.min():.2g} on"
+        pieces.append(piece)
+    orders = [numbers[key] for key in numbers if "order of the error, first" in key]
+    seconds = [numbers[key] for key in numbers if "order of the error, second" in key]
+    text = (
+        f"The first order is off by a power {min(orders):.2f} to {max(orders):.2f} of the step, the "
+        f"second by {min(seconds):.2f} to {max(seconds):.2f}. Within {TOLERANCE:.0%} of the exact change "
+        f"the first order carries, {'; '.join(pieces)}. The size of a step is the spread of its logit "
+        f"changes."
+    )
+    wrong_cases = [case for case in CASES if f"{case}: sign wrong from" in numbers]
+    reach = [value for key, value in numbers.items() if key.endswith(": first order carries to")]
+    headline = (
+        f"The first-order entropy change is within {TOLERANCE:.0%} up to logit steps of "
+        f"{min(reach):.2g} to {max(reach):.2g} nats, "
+        + (f"and in the end has the wrong sign for {', '.join(WORDS[c] for c in wrong_cases)}."
+           if wrong_cases else "and always has the right sign.")
+    )
+    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _carries(off: pandas.DataFrame, name: str) -> float:
+    """Largest size up to which the median policy's error is within the tolerance; 0 where none is."""
+    middle = off.groupby("size")[name].median()
+    beyond = middle.index[middle > TOLERANCE]
+    within = middle.index[middle.index < beyond.min()] if len(beyond) else middle.index
+    return float(within.max()) if len(within) else 0.0
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Above: the change; below: the share of it that each order is off; a column a case."""
+    cases = list(dict.fromkeys(table["case"]))
+    figure, axes = panels(2, len(cases), height=1.95, sharex=True)
+    off = errors(table)
+    for column, case in enumerate(cases):
+        rows = table[table["case"] == case]
+        _draw_change(axes[0, column], rows, labels=column == len(cases) - 1)
+        axes[0, column].set_title(CASES[case], fontsize=8)
+        _draw_errors(axes[1, column], off[off["case"] == case])
+        axes[1, column].set_xlabel("step size (nats)")
+    axes[0, 0].set_ylabel("entropy change (nats)")
+    axes[1, 0].set_ylabel("error (share of\nthe exact change)")
+    figure.align_ylabels()
+    return figure
+
+
+def _draw_change(panel: Axes, rows: pandas.DataFrame, *, labels: bool) -> None:
+    exact = rows.groupby("size")["exact"].median()
+    low, high = min(exact.min(), 0.0), max(exact.max(), 0.0)
+    if high > 0:  # where the change turns, the turn is what is to be seen
+        low = max(low, -2 * high)
+    reach = 0.18 * (high - low)
+    panel.set_ylim(low - reach, high + reach)
+    for i, (look, name) in enumerate(zip(SERIES, ("exact", *ORDERS), strict=False)):
+        width = 2.2 if name == "exact" else 1.3
+        draw_median(panel, rows, {**look, "linewidth": width}, x="size", y=name, band=None)
+        if labels:
+            panel.annotate(ORDERS.get(name, name), (0.06, 0.88 - 0.12 * i), fontsize=7,
+                           xycoords="axes fraction", color=look["color"])
+    panel.axhline(0, **{**REFERENCE, "linewidth": 0.6})
+    panel.set(xscale="log", xlim=(SIZES[0], SIZES[-1]))
+    panel.locator_params(axis="y", nbins=5)
+
+
+def _draw_errors(panel: Axes, off: pandas.DataFrame) -> None:
+    for look, name in zip(SERIES[1:], ORDERS, strict=False):
+        draw_median(panel, off, look, x="size", y=name)
+    panel.axhline(TOLERANCE, **REFERENCE)
+    panel.set(xscale="log", yscale="log", ylim=(1e-5, 30))
+    panel.annotate(f"{TOLERANCE:.0%}", (0.02, TOLERANCE), xycoords=("axes fraction", "data"),
+                   xytext=(0, 2), textcoords="offset points", fontsize=6.5, color="#555555")
+
+
+FIGURE = PaperFigure(
+    name="exact-and-first-order",
+    source="This project",
+    title="exact entropy change against first and second order",
+    paper="AEPO's Theorem 4.3 and Cui et al.'s Lemma 1 write the first order with an approximation sign; "
+    "how good it is they do not show.",
+    ours=f"{N_STARTS} random policies over {N_ACTIONS} answers, one right: medians, below with the band "
+    "from 10 to 90 %; solid: exact. Steps along the policy gradient and along the entropy's gradient.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("theory",),
+)

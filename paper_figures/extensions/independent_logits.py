@@ -1,0 +1,257 @@
+"""Are a network's logits independent? AEPO's Assumption B.4, measured.
+
+AEPO's theorem assumes that the gradients of any two logits are orthonormal (Assumption B.4), as they are
+in a table: then a step moves each logit by the learning rate times what the update rule puts on it. On a
+network the inner products of logit gradients form another matrix (the empirical neural tangent kernel),
+and how the forecast of the entropy change suffers is followed assumption by assumption: logits move as
+if independent; within each state by the kernel; by the whole kernel; by the optimizer's own step; as
+measured, entropy to first order.
+
+What we run: ``llm_bridge audit``, which measures the kernel at a few states and actions of each audited
+step. Whether the assumption holds is read off its numbers: 0 off the diagonal and no spread along it
+would be independence.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from entropy_theory.results import read_json
+from paper_figures import inputs
+from paper_figures.figure import Finding, MissingInputError, PaperFigure
+from paper_figures.style import REFERENCE, SERIES, panels
+from paper_figures.table import Table
+
+MEANING = {
+    "identity": "independent (B.4)", "own state": "+ within a state", "all states": "+ across states",
+    "optimizer": "+ the optimizer", "first order": "logits as measured",
+}
+"""Of the assumptions under which the logits' motion is foretold, each without one more."""
+SHAPE = {
+    "diagonal_spread": "spread along the diagonal", "within_state": "off it, same state",
+    "across_states": "off it, other states", "contrast_within": "same state, differences",
+    "contrast_across": "other states, differences",
+}
+EXPLAINED = 0.1
+"""A rung explains the entropy changes if it leaves at most this share of them unexplained."""
+HOLDS = 0.1
+"""Independence: nothing off the diagonal, and no spread along it, beyond this share of it."""
+COMMAND = (
+    "python -m llm_bridge audit --model small-sums --task split --rule grpo --optimizer sgd "
+    "--max-grad-norm 0 --learning-rate 1e-4 --steps 3 --kernel-actions 3 "
+    "--output build/runs/small-sums-split-kernel"
+)
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns policy, panel, step, name, x, y, value.
+
+    Panels: "cosine" (of the first audited step: x and y index logits, state by state, ``value`` the
+    cosine of their gradients), "diagonal" (x share of the logits, y squared norm of the gradient over
+    its mean, sorted), "shape" (a measure ``name`` of the kernel at a step: ``value``), "rung" (what the
+    assumption ``name`` leaves of the entropy changes unexplained after its best slope: ``value``, x
+    that slope). Among the measures: at how many ``states`` and ``actions`` the kernel was measured.
+
+    Raises:
+        MissingInputError: no run was audited with a kernel.
+    """
+    parts: list[pandas.DataFrame] = []
+    provenance = {}
+    for run in inputs.training_runs(results):
+        kernel = None if run.audit.empty else read_json(run.folder / "audit.json").get("kernel")
+        if kernel is None:
+            continue
+        policy = _policy(run)
+        if policy in {part["policy"].iloc[0] for part in parts}:
+            policy += f", {run.name}"
+        parts.append(_of_run(run, kernel).assign(policy=policy))
+        provenance[run.name] = run.provenance
+    if not parts:
+        raise MissingInputError(f"no audit has a kernel of logit gradients: run `{COMMAND}`")
+    table = pandas.concat(parts, ignore_index=True)
+    table.attrs["inputs"] = provenance
+    return table[["policy", "panel", "step", "name", "x", "y", "value"]]
+
+
+def _policy(run: inputs.TrainingRun) -> str:
+    """Model, task, optimizer, learning rate where one was given, device where it is not this one."""
+    options = run.options
+    task = Path(str(options.get("data") or options.get("task"))).stem
+    named = [Path(str(options["model"])).name, task, str(options.get("optimizer", "adamw"))]
+    if options.get("learning_rate"):
+        named.append(f"rate {options['learning_rate']:g}")
+    return ", ".join([*named, run.device] if run.measured else named)
+
+
+def _of_run(run: inputs.TrainingRun, kernel: dict[str, Any]) -> pandas.DataFrame:
+    parts = []
+    for i, step in enumerate(kernel["steps"]):
+        number = step["step"]
+        shape = {name: step[name] for name in ("diagonal", *SHAPE)}
+        shape |= {"states": kernel["states"], "actions": kernel["actions"]}
+        parts.append(pandas.DataFrame(
+            {"panel": "shape", "step": number, "name": list(shape), "value": list(shape.values())}))
+        path = run.folder / "audit" / f"kernel-{number:05d}.npz"
+        if path.exists():
+            with np.load(path) as stored:
+                size = stored["actions"].size
+                matrix = stored["values"].reshape(size, size)
+            parts.append(_diagonal(np.diag(matrix)).assign(step=number))
+            if i == 0:
+                parts.append(_cosines(matrix).assign(step=number))
+    rungs = kernel["rungs"]
+    parts.append(pandas.DataFrame({
+        "panel": "rung", "name": list(rungs), "x": [rung["slope"] for rung in rungs.values()],
+        "value": [rung["unexplained"] for rung in rungs.values()],
+    }))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def _diagonal(norms: np.ndarray) -> pandas.DataFrame:
+    share = (np.arange(len(norms)) + 0.5) / len(norms)
+    return pandas.DataFrame({"panel": "diagonal", "x": share, "y": np.sort(norms / norms.mean())})
+
+
+def _cosines(matrix: np.ndarray) -> pandas.DataFrame:
+    norm = np.sqrt(np.diag(matrix))
+    x, y = np.meshgrid(np.arange(len(matrix)), np.arange(len(matrix)))
+    value = (matrix / np.outer(norm, norm)).ravel()
+    return pandas.DataFrame({"panel": "cosine", "x": x.ravel(), "y": y.ravel(), "value": value})
+
+
+def measures(table: pandas.DataFrame) -> pandas.DataFrame:
+    """A row a policy: the kernel's measures, means over audited steps, and what each rung leaves."""
+    chosen = table[table["panel"].isin(["shape", "rung"])]
+    wide = chosen.pivot_table(index="policy", columns="name", values="value", sort=False)
+    return wide.reindex(table["policy"].unique())
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """How far from independent logits are, and which assumption loses the forecast."""
+    found = measures(table)
+    numbers: dict[str, float] = {}
+    pieces = []
+    for policy, row in found.iterrows():
+        numbers |= {f"{policy}: {name}": float(value) for name, value in row.items()}
+        first = next((name for name in MEANING if row[name] <= EXPLAINED), None)
+        pieces.append(
+            f"{policy}: the squared norms of logit gradients spread by {row['diagonal_spread']:.0%} of "
+            f"their mean ({row['diagonal']:.3g}); inner products are {row['within_state']:.0%} of it "
+            "within "
+            f"a state and {row['across_states']:.0%} across states (root mean square). Of the measured "
+            f"entropy changes independent logits leave {row['identity']:.0%} unexplained, the kernel "
+            "within "
+            f"a state {row['own state']:.0%}, the whole kernel {row['all states']:.0%}"
+            + (f", logits as measured {row['first order']:.0%}" if first != "all states" else "")
+        )
+    holds = (found[list(SHAPE)] <= HOLDS).all(axis=1)
+    explains = found["identity"] <= EXPLAINED
+    numbers |= {"policies": float(len(found)), "policies with independent logits": float(holds.sum()),
+                "policies explained by independence": float(explains.sum())}
+    headline = (
+        f"Assumption B.4 (orthonormal logit gradients) holds for {holds.sum()} of {len(found)} "
+        f"{'policies' if len(found) > 1 else 'policy'} audited; assuming it leaves "
+        f"{_range(found['identity'])} of the entropy changes unexplained, knowing the whole kernel "
+        f"{_range(found['all states'])}."
+    )
+    return Finding(verdict="our own", headline=headline, text=". ".join(pieces) + ".", numbers=numbers)
+
+
+def _range(values: pandas.Series) -> str:
+    low, high = f"{values.min():.0%}", f"{values.max():.0%}"
+    return low if low == high else f"{low} to {high}"
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """A row a policy: cosines of logit gradients, their squared norms, what each assumption leaves."""
+    policies = list(table["policy"].unique())
+    figure, axes = panels(len(policies), 3, height=2.0, width_ratios=(1, 0.9, 1))
+    for row, policy in zip(axes, policies, strict=True):
+        rows = table[table["policy"] == policy]
+        shape = rows[rows["panel"] == "shape"].set_index("name")["value"]
+        _draw_cosines(row[0], rows[rows["panel"] == "cosine"], int(shape["actions"].iloc[0]))
+        _draw_diagonal(row[1], rows[rows["panel"] == "diagonal"])
+        _draw_rungs(row[2], rows[rows["panel"] == "rung"])
+        row[0].set_ylabel(policy.replace(", ", "\n"), fontsize=7)
+    for panel, title in zip(axes[0], ("cosines of gradients", "squared norms / mean",
+                                      "unexplained share"), strict=True):
+        panel.set_title(title)
+    axes[-1, 0].set_xlabel("logits, by state")
+    axes[-1, 1].set_xlabel("share of logits")
+    return figure
+
+
+def _draw_cosines(panel: Axes, cosine: pandas.DataFrame, actions: int) -> None:
+    panel.grid(visible=False)
+    panel.set(xticks=[], yticks=[])
+    if cosine.empty:
+        panel.annotate("kernel file\nnot kept", (0.5, 0.5), xycoords="axes fraction", ha="center",
+                       fontsize=7)
+        return
+    matrix = cosine.pivot(index="y", columns="x", values="value").to_numpy()
+    size = len(matrix)
+    panel.imshow(np.abs(matrix), cmap="Greys", vmin=0, vmax=1, extent=(0, size, size, 0))
+    for edge in range(0, size + 1, actions):
+        panel.axhline(edge, color=SERIES[0]["color"], linewidth=0.5)
+        panel.axvline(edge, color=SERIES[0]["color"], linewidth=0.5)
+    panel.set(xlim=(0, size), ylim=(size, 0))
+
+
+def _draw_diagonal(panel: Axes, diagonal: pandas.DataFrame) -> None:
+    for _, rows in diagonal.groupby("step"):
+        panel.plot(rows["x"], rows["y"], color=SERIES[0]["color"], linewidth=0.9, alpha=0.8)
+    panel.axhline(1, **REFERENCE)
+    panel.annotate("B.4", (0.03, 1), xycoords=("axes fraction", "data"), xytext=(0, 2),
+                   textcoords="offset points", fontsize=6.5, color="#555555")
+    panel.set(yscale="log", xlim=(0, 1))
+
+
+def _draw_rungs(panel: Axes, rungs: pandas.DataFrame) -> None:
+    place = np.arange(len(rungs))[::-1]
+    panel.barh(place, rungs["value"], height=0.62, color=SERIES[0]["color"])
+    panel.set_yticks(place, [MEANING.get(name, name) for name in rungs["name"]], fontsize=6.5)
+    for y, value in zip(place, rungs["value"], strict=True):
+        panel.annotate(f"{value:.1%}", (value, y), xytext=(2, 0), textcoords="offset points",
+                       va="center", fontsize=6.5)
+    panel.set(xlim=(0, 1.35), xticks=[0, 0.5, 1])
+
+
+def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
+    """The kernel's measures, a row a policy."""
+    found = measures(table)
+    return (Table(
+        title="Inner products of logit gradients (Assumption B.4: a multiple of the identity)",
+        header=("policy", "mean diagonal", *SHAPE.values()),
+        rows=tuple(
+            (str(policy), f"{row['diagonal']:.3g}", *(f"{row[name]:.0%}" for name in SHAPE))
+            for policy, row in found.iterrows()
+        ),
+        origin="ours",
+        note="Means over audited steps, over the mean diagonal; off it root mean squares. Differences: "
+        "without what moves all logits of a state alike, which moves no entropy.",
+    ),)
+
+
+FIGURE = PaperFigure(
+    name="independent-logits",
+    source="This project",
+    title="are logits independent? Assumption B.4 measured",
+    paper="AEPO assumes orthonormal logit gradients (Assumption B.4), as in a table, and does not "
+    "measure "
+    "them.",
+    ours="Left: absolute cosines of the gradients of logits at a few states (blocks) and actions, first "
+    "audited step; under the assumption only the diagonal is dark. Middle: squared norms, sorted, a line "
+    "a step. Right: what is left unexplained of measured entropy changes, after the best slope, as "
+    "one assumption after the other is dropped.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    tables=tables,
+    evidence=("small transformer",),
+)

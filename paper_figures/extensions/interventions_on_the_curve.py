@@ -1,0 +1,211 @@
+"""Do interventions stay on the curve of reward against entropy?
+
+Cui et al. fit R = -a e^H + b to runs without intervention and read it as a trade: performance is bought
+with entropy. Whether runs *with* an intervention stay on that curve, slide along it or leave it was not
+checked (a referee's first objection). Here every update rule runs from the same starts; reward is
+compared with GRPO's when entropy first falls to the same level, in pairs of one start. GRPO with other
+samples and with half the step say what difference is none.
+
+Verdicts by rule are in the table: above, on, or below GRPO's curve, or not told by the interval.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.style import REFERENCE, SERIES, panels
+from paper_figures.table import Table
+
+BASE = "GRPO"
+CONTROLS = ("GRPO, other samples", "GRPO, half the step")
+SIDES = {1: "above", 0: "on", -1: "below", -9: "not told"}
+DRAWN = 4
+"""Rules beside GRPO whose curves are drawn: the furthest above and below, and those nearest to it."""
+COLUMNS = ["panel", "family", "mode", "rule", "x", "y", "low", "high", "side", "margin"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, family, mode, rule, x, y, low, high, side, margin.
+
+    Panels: "gap" (y reward beyond GRPO's at equal entropy, its interval, and on which side of the curve
+    that puts the rule), "within" (y entropy among right answers beyond GRPO's at equal reward), "curve"
+    (x entropy, y reward: means over starts at a recorded step), "misfit" (y what the fitted law leaves
+    of a rule's own runs, root mean square). ``margin``: reward within which a rule is on the curve.
+    """
+    dataset = inputs.simulation(results, "interventions_on_the_curve")
+    config = inputs.dataset_provenance(dataset)["config"]
+    mean = dataset[["entropy", "reward"]].mean("start").to_dataframe().reset_index()
+    mean = mean.dropna(subset=["entropy"]).rename(columns={"entropy": "x", "reward": "y"})
+    misfit = dataset.law_rmse.mean("start").to_dataframe(name="y").reset_index().dropna(subset=["y"])
+    parts = [
+        _gaps(dataset, "reward", "gap"), _gaps(dataset, "within", "within"),
+        mean.assign(panel="curve"), misfit.assign(panel="misfit"),
+    ]
+    table = pandas.concat(parts, ignore_index=True).assign(margin=float(config["margin"]))
+    return table.reindex(columns=COLUMNS)
+
+
+def _gaps(dataset: xarray.Dataset, axis: str, panel: str) -> pandas.DataFrame:
+    names = {f"{axis}_gap_mean": "y", f"{axis}_gap_low": "low", f"{axis}_gap_high": "high"}
+    rows = dataset[[*names, "side"]].to_dataframe().reset_index().rename(columns=names)
+    rows = rows[(rows["rule"] != BASE) & rows["y"].notna()]
+    return rows.assign(panel=panel)
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """Which rules leave the curve, in which family, beside how far the law itself misses it."""
+    gaps = table[(table["panel"] == "gap") & (table["mode"] == "sampled")]
+    numbers: dict[str, float] = {}
+    pieces = []
+    for family, rows in gaps.groupby("family", sort=False):
+        rules = rows[~rows["rule"].isin(CONTROLS)]
+        named = {
+            side: rules[rules["side"] == side].sort_values("y", key=abs, ascending=False)
+            for side in SIDES
+        }
+        for side, words in SIDES.items():
+            numbers[f"{family}: {words}"] = float(len(named[side]))
+        numbers[f"{family}: largest gap"] = float(rules["y"].abs().max())
+        numbers[f"{family}: controls, largest gap"] = float(
+            rows[rows["rule"].isin(CONTROLS)]["y"].abs().max())
+        law = table[(table["panel"] == "misfit") & (table["family"] == family)
+                    & (table["rule"] == BASE) & (table["mode"] == "sampled")]
+        numbers[f"{family}: misfit of the law"] = float(law["y"].iloc[0])
+        where = [
+            f"{side_words} it {_listed(named[side], gaps=side != 0)}"
+            for side, side_words in ((1, "above"), (-1, "below"), (0, "on")) if len(named[side])
+        ]
+        if len(named[-9]):
+            where.append(f"{len(named[-9])} not told")
+        pieces.append(
+            f"{str(family)[0].upper()}{str(family)[1:]}: {'; '.join(where)} (controls within "
+            f"{numbers[f'{family}: controls, largest gap']:.3f}, the law itself misses GRPO's curve by "
+            f"{numbers[f'{family}: misfit of the law']:.3f})"
+        )
+    margin = float(table["margin"].iloc[0])
+    left = sum(numbers[key] for key in numbers if key.endswith((": above", ": below")))
+    tried = sum(value for key, value in numbers.items() if key.split(": ")[1] in SIDES.values())
+    text = (
+        f"Reward beyond GRPO's when entropy first falls to the same level; off the curve is further than "
+        f"{margin:g} with an interval that excludes 0. {'. '.join(pieces)}."
+    )
+    families = list(gaps["family"].unique())
+    free = [f for f in families if numbers[f"{f}: above"] + numbers[f"{f}: below"] == 0]
+    headline = (
+        f"{left:.0f} of {tried:.0f} interventions leave GRPO's curve of reward against entropy"
+        + (f" (none on prompts of the kind {' or '.join(free)})" if free and left else "")
+        + (": the fit is no trade-off that interventions must obey." if left else ".")
+    )
+    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _listed(rows: pandas.DataFrame, *, gaps: bool) -> str:
+    return ", ".join(f"{row.rule} ({row.y:+.3f})" if gaps else str(row.rule) for row in rows.itertuples())
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """A column a family: curves above, the gap of every rule below."""
+    sampled = table[table["mode"] == "sampled"]
+    families = list(sampled[sampled["panel"] == "gap"]["family"].unique())
+    figure, axes = panels(
+        2, len(families), height=2.6, height_ratios=(1.0, 1.35), sharex="row", sharey="row")
+    order = _order(sampled)
+    for column, family in enumerate(families):
+        rows = sampled[sampled["family"] == family]
+        panel = axes[0, column]
+        _draw_curves(panel, rows, order)
+        panel.set_title(str(family))
+        _draw_gaps(axes[1, column], rows[rows["panel"] == "gap"], order, float(table["margin"].iloc[0]))
+    axes[0, 0].invert_xaxis()  # of all: they are shared
+    axes[0, 0].set_ylabel("P(right answer)")
+    return figure
+
+
+def _order(sampled: pandas.DataFrame) -> list[str]:
+    """Rules by their gap in the last family, from below the curve to above it."""
+    gaps = sampled[sampled["panel"] == "gap"]
+    last = gaps[gaps["family"] == list(gaps["family"].unique())[-1]]
+    return [str(name) for name in last.sort_values("y")["rule"]]
+
+
+def _draw_curves(panel: Axes, rows: pandas.DataFrame, order: list[str]) -> None:
+    rules = [name for name in order if name not in CONTROLS]
+    nearest = [name for name in ("Clip-Cov", "KL-Cov", "clip-higher") if name in rules]
+    shown = [*rules[-2:][::-1], *nearest[:DRAWN - 3], rules[0]]
+    curves = rows[rows["panel"] == "curve"]
+    labels = []
+    for look, name in zip(SERIES, [BASE, *shown], strict=False):
+        line = curves[curves["rule"] == name]
+        panel.plot(line["x"], line["y"], **{**look, "linewidth": 2.2 if name == BASE else 1.2})
+        labels.append((name, str(look["color"])))
+    panel.set(xlabel="entropy (nats), falling")
+    for i, (name, color) in enumerate(labels):
+        panel.annotate(name, (0.97, 0.05 + 0.1 * (len(labels) - 1 - i)), xycoords="axes fraction",
+                       ha="right", fontsize=6.5, color=color)
+
+
+def _draw_gaps(panel: Axes, gaps: pandas.DataFrame, order: list[str], margin: float) -> None:
+    panel.axvspan(-margin, margin, color="#999999", alpha=0.2, linewidth=0)
+    panel.axvline(0, **REFERENCE)
+    for side, marker, look, face in (
+        (1, "^", SERIES[0], "full"), (-1, "v", SERIES[1], "full"), (0, "o", SERIES[6], "none"),
+        (-9, "o", {"color": "#999999"}, "none"),
+    ):
+        rows = gaps[gaps["side"] == side]
+        if rows.empty:
+            continue
+        place = [order.index(name) for name in rows["rule"]]
+        panel.errorbar(
+            rows["y"], place, xerr=[rows["y"] - rows["low"], rows["high"] - rows["y"]],
+            linestyle="none", marker=marker, markersize=3.6, color=look["color"], elinewidth=0.8,
+            markerfacecolor=look["color"] if face == "full" else "none",
+        )
+    panel.set_yticks(range(len(order)), order, fontsize=6.5)
+    panel.set(xlabel="reward beyond GRPO's", ylim=(-0.6, len(order) - 0.4))
+
+
+def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
+    """Gap and side of every rule, a column a family."""
+    found = []
+    for mode, rows in table[table["panel"] == "gap"].groupby("mode", sort=False):
+        families = list(rows["family"].unique())
+        cells = rows.set_index(["rule", "family"])
+        names = [str(name) for name in rows["rule"].unique()]
+        found.append(Table(
+            title=f"Reward beyond GRPO's at equal entropy, {mode}",
+            header=("rule", *families),
+            rows=tuple(
+                (name, *(
+                    f"{cells.loc[(name, f), 'y']:+.3f} ({SIDES[int(cells.loc[(name, f), 'side'])]})"
+                    if (name, f) in cells.index else "–" for f in families
+                )) for name in names
+            ),
+            origin="ours",
+            note="Means over starts and levels of entropy; in brackets on which side of GRPO's curve.",
+        ))
+    return tuple(found)
+
+
+FIGURE = PaperFigure(
+    name="interventions-on-the-curve",
+    source="This project",
+    title="which interventions leave the reward-entropy curve",
+    paper="Cui et al., section 2: performance is bought with entropy along one curve; whether "
+    "interventions obey it is not tested.",
+    ours="Nine prompts of graded difficulty over 20 answers, sampled groups of 8, all rules from the "
+    "same "
+    "starts. Above: means over starts; below: reward beyond GRPO's at equal entropy, mean over "
+    "levels with its interval over starts; within the grey band a rule is on the curve.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    tables=tables,
+    evidence=("tabular, sampled", "tabular, exact"),
+)

@@ -1,0 +1,183 @@
+"""Phase diagrams: where entropy collapses, is held and goes astray, and where theory draws the lines.
+
+AEPO's Figures 1 and 3 show single settings of AEPO and of an entropy bonus. Here are the planes they lie
+in: AEPO on (T_high, alpha) at half of the ceiling log m, for several numbers m of right answers, and
+GRPO with a bonus on (coefficient, m). The lines are theory without a constant to fit: below the lower
+one AEPO has too few steps to revive, above the upper one its own step makes entropy chatter by more than
+the tolerance; a bonus brings wrong answers back where its fixed point says.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.style import SERIES, panels
+
+AEPO_OUTCOMES = ("collapsed", "held", "chatters")
+BONUS_OUTCOMES = ("collapsed", "neither", "explodes")
+GLYPHS = ("x", "o", "^")
+COLORS = (SERIES[1]["color"], SERIES[0]["color"], SERIES[3]["color"])
+COLUMNS = ["panel", "right_answers", "temperature", "alpha", "coefficient", "start", "outcome", "line"]
+LINES = {"collapse_line": "-", "chatter_line": (0, (1.5, 1.5))}
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, right_answers, temperature, alpha, coefficient, start, outcome, line.
+
+    Panels: "aepo" and "bonus" (a row a run: its outcome by name and, in ``line``, 1 where theory
+    predicts the same: all three outcomes of AEPO, whether a bonus explodes), "collapse_line" and
+    "chatter_line" (``line``: alpha, a row a temperature and start), "explosion_line" and
+    "bonus_collapse_line" (``line``: coefficient).
+    """
+    dataset = inputs.simulation(results, "phase_diagrams")
+    aepo = dataset[["aepo_outcome", "aepo_predicted"]].to_dataframe().reset_index()
+    aepo["outcome"] = aepo["aepo_outcome"].map(dict(enumerate(AEPO_OUTCOMES)))
+    aepo["line"] = (aepo["aepo_outcome"] == aepo["aepo_predicted"]).astype(float)
+    names = {"bonus_right_answers": "right_answers", "bonus_start": "start"}
+    bonus = dataset.bonus_outcome.to_dataframe().reset_index().rename(columns=names)
+    explosion = dataset.explosion_line.to_dataframe(name="line").reset_index().rename(columns=names)
+    limit = bonus["right_answers"].map(explosion.set_index("right_answers")["line"])
+    bonus["line"] = ((bonus["coefficient"] > limit) == (bonus["bonus_outcome"] == 2)).astype(float)
+    bonus["outcome"] = bonus["bonus_outcome"].map(dict(enumerate(BONUS_OUTCOMES)))
+    collapse = dataset.bonus_collapse_line.to_dataframe(name="line").reset_index().rename(columns=names)
+    parts = [
+        aepo.assign(panel="aepo"), bonus.assign(panel="bonus"),
+        explosion.assign(panel="explosion_line"), collapse.assign(panel="bonus_collapse_line"),
+        *(dataset[name].to_dataframe(name="line").reset_index().assign(panel=name) for name in LINES),
+    ]
+    table = pandas.concat([part.reindex(columns=COLUMNS) for part in parts], ignore_index=True)
+    return table
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """How many outcomes the lines predict, and what there is of each."""
+    aepo, bonus = (table[table["panel"] == name] for name in ("aepo", "bonus"))
+    share = aepo["outcome"].value_counts(normalize=True)
+    guess = float(share.max())
+    numbers = {
+        "AEPO: runs": float(len(aepo)),
+        "AEPO: predicted": float(aepo["line"].mean()),
+        "AEPO: most common outcome": guess,
+        **{f"AEPO: {name}": float(share.get(name, 0.0)) for name in AEPO_OUTCOMES},
+        "bonus: runs": float(len(bonus)),
+        "bonus: explosion predicted": float(bonus["line"].mean()),
+        "bonus: collapsed": float((bonus["outcome"] == "collapsed").mean()),
+        "bonus: explodes": float((bonus["outcome"] == "explodes").mean()),
+    }
+    by_size = aepo[aepo["outcome"] == "held"].groupby("right_answers").size() / aepo.groupby(
+        "right_answers").size()
+    numbers |= {f"AEPO: held, m = {size}": float(value) for size, value in by_size.fillna(0).items()}
+    text = (
+        f"Of {len(aepo)} AEPO runs {numbers['AEPO: collapsed']:.0%} are collapsed, "
+        f"{numbers['AEPO: held']:.0%} held at the target and {numbers['AEPO: chatters']:.0%} chatter "
+        "about "
+        f"it by more than the tolerance; the two lines predict {numbers['AEPO: predicted']:.0%} of the "
+        f"outcomes (always saying the most common one: {guess:.0%}). Of {len(bonus)} runs with a bonus "
+        f"{numbers['bonus: collapsed']:.0%} collapse and {numbers['bonus: explodes']:.0%} end with "
+        "one wrong "
+        f"answer in ten or more; the fixed point says which in "
+        f"{numbers['bonus: explosion predicted']:.0%} of the runs."
+    )
+    better = numbers["AEPO: predicted"] > guess
+    headline = (
+        f"Two lines without a fitted constant "
+        f"{'predict' if better else 'do no better than chance on'} AEPO's outcome on the plane of "
+        "T_high and "
+        f"alpha: {numbers['AEPO: predicted']:.0%} right."
+    )
+    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """A plane for each number of right answers under AEPO, and the plane of the bonus below."""
+    sizes = sorted(table[table["panel"] == "aepo"]["right_answers"].unique())
+    figure = panels(1, 1, height=4.6)[0]
+    figure.clear()
+    grid = figure.add_gridspec(2, len(sizes))
+    first: Axes | None = None
+    for i, size in enumerate(sizes):
+        panel = figure.add_subplot(grid[0, i], sharey=first)
+        _draw_aepo(panel, table[table["right_answers"] == size])
+        panel.set_title(f"m = {int(size)}")
+        if first is None:
+            panel.set_ylabel("alpha")
+        else:
+            panel.tick_params(labelleft=False)
+        first = first or panel
+    _draw_bonus(figure.add_subplot(grid[1, :]), table)
+    figure.suptitle("AEPO:  × collapsed   ○ held   △ chatters", fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+def _draw_aepo(panel: Axes, table: pandas.DataFrame) -> None:
+    runs = table[table["panel"] == "aepo"]
+    temperatures = sorted(runs["temperature"].unique())
+    panel.set(xscale="log", yscale="log", xlabel="T_high")
+    _draw_cells(panel, runs, "temperature", "alpha", AEPO_OUTCOMES)
+    for name, dashes in LINES.items():
+        line = table[table["panel"] == name].groupby("temperature")["line"].median()
+        panel.plot(line.index, line, color="#333333", linestyle=dashes, linewidth=1.1, zorder=1)
+    alphas = runs["alpha"]
+    panel.set_ylim(alphas.min() / 1.6, alphas.max() * 1.6)
+    panel.set_xlim(temperatures[0] / 1.05, temperatures[-1] * 1.06)
+    shown = [t for t in temperatures if t != 1.2 or len(temperatures) < 4]
+    panel.set_xticks(shown, [f"{t:g}" for t in shown])
+    panel.minorticks_off()
+    ticks = sorted(alphas.unique())[::2]
+    panel.set_yticks(ticks, [f"{a:g}" for a in ticks])
+
+
+def _draw_cells(
+    panel: Axes, runs: pandas.DataFrame, x: str, y: str, outcomes: tuple[str, ...]
+) -> None:
+    """Each cell's outcomes as glyphs whose area is the share of the starts that have it."""
+    shares = runs.groupby([x, y])["outcome"].value_counts(normalize=True).reset_index(name="share")
+    for glyph, color, outcome in zip(GLYPHS, COLORS, outcomes, strict=True):
+        rows = shares[shares["outcome"] == outcome]
+        panel.scatter(rows[x], rows[y], s=26 * rows["share"], marker=glyph, linewidths=0.8,
+                      c=color if glyph == "x" else "none", edgecolors=None if glyph == "x" else color)
+
+
+def _draw_bonus(panel: Axes, table: pandas.DataFrame) -> None:
+    runs = table[table["panel"] == "bonus"]
+    sizes = sorted(runs["right_answers"].unique())
+    place = {size: i for i, size in enumerate(sizes)}
+    panel.set_xscale("log")
+    _draw_cells(panel, runs.assign(place=runs["right_answers"].map(place)), "coefficient", "place",
+                BONUS_OUTCOMES)
+    for name, dashes in (("bonus_collapse_line", "-"), ("explosion_line", (0, (1.5, 1.5)))):
+        line = table[table["panel"] == name].groupby("right_answers")["line"].median()
+        for size, value in line.items():  # a line through them all would say something of sizes between
+            panel.plot([value, value], [place[size] - 0.42, place[size] + 0.42], color="#333333",
+                       linestyle=dashes, linewidth=1.3, zorder=1)
+    panel.set_yticks(range(len(sizes)), [f"{int(size)}" for size in sizes])
+    coefficients = sorted(runs["coefficient"].unique())
+    panel.set_xticks(coefficients[::2], [f"{c:g}" for c in coefficients[::2]])
+    panel.minorticks_off()
+    panel.set(xlabel="coefficient of the entropy bonus", ylabel="right answers m",
+              ylim=(-0.6, len(sizes) - 0.4), xlim=(coefficients[0] / 1.2, coefficients[-1] * 1.2))
+    panel.set_title("GRPO with an entropy bonus:  × collapsed   ○ neither   △ wrong answers back",
+                    fontsize=8)
+
+
+FIGURE = PaperFigure(
+    name="phase-diagrams",
+    source="This project",
+    title="where entropy collapses, is held and goes astray",
+    paper="AEPO, Figures 1 and 3, show one temperature and weight, and single coefficients of a bonus.",
+    ours="Exact expectation on 20-answer bandits; the size of a mark is the share of the starts that "
+    "end so. "
+    "Lines are predicted: solid, below (left of) it entropy collapses; dotted, above (right of) it "
+    "AEPO's "
+    "steps are too long, or a bonus lets wrong answers back.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("theory", "tabular, exact"),
+)

@@ -1,0 +1,224 @@
+"""Which entropies can be held at all, and at which reward: by AEPO, by an entropy bonus, by theory.
+
+For every policy over n answers, m of them right, with R the probability of a right one, entropy lies
+between h(R) and h(R) + R log m + (1 - R) log(n - m) (claim ``extension.entropy-range-at-reward``). AEPO's
+runs end at R = 1, so that of this range log m is left (``extension.entropy-ceiling``: whatever the
+temperatures, every later entropy is at most log m + h(e) + e log((n - m)/m), with e = ((n - m)/m) e^-gap
+and gap the mean right logit less the largest wrong one, which never falls). An entropy bonus has one
+fixed point a coefficient, on the upper edge of the range: more entropy than log m is to be had there,
+for wrong answers.
+
+Theory beside where simulated runs end: AEPO at many targets and weights alpha, GRPO with a bonus at many
+coefficients.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.special import entr
+
+from paper_figures import inputs
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+
+ROUNDING = 1e-9
+"""Nats by which a mean of entropies may leave a range that each of them keeps."""
+GAPS = np.linspace(-1.0, 10.0, 56)
+REWARDS = np.linspace(0.001, 0.999, 200)
+BONUS_REWARD = 0.9
+"""Wrong answers of one in ten are what a bonus is allowed in the middle panel."""
+
+
+def lowest_entropy(reward: np.ndarray) -> np.ndarray:
+    """h(R), nats."""
+    return np.asarray(entr(reward) + entr(1 - reward))
+
+
+def highest_entropy(reward: np.ndarray, n_actions: int, n_right: np.ndarray) -> np.ndarray:
+    """h(R) + R log m + (1 - R) log(n - m), nats; for 1 <= m < n."""
+    return lowest_entropy(reward) + reward * np.log(n_right) + (1 - reward) * np.log(n_actions - n_right)
+
+
+def ceiling(gap: np.ndarray, n_actions: int, n_right: int) -> np.ndarray:
+    """The highest entropy that any run of AEPO can have from a policy of this gap on, nats."""
+    most = (n_actions - n_right) / n_actions
+    wrong = np.minimum((n_actions - n_right) / n_right * np.exp(-gap), most)
+    return highest_entropy(1 - wrong, n_actions, np.asarray(n_right))
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, method, n_actions, right_answers, setting, start, x, y, held.
+
+    Panels: "ends" (x entropy, y reward at the end of a run; ``setting`` is AEPO's target or the bonus'
+    coefficient), "fixed" (the same at the fixed point of a bonus), "allowed" (x lowest or highest
+    entropy, as ``method`` says, y reward), "held" (x number of right answers, y target, whether held at
+    some alpha in most starts), "ceiling" (x gap, y highest later entropy).
+    """
+    aepo = inputs.simulation(results, "aepo_figure_1")
+    bonus = inputs.simulation(results, "phase_diagrams")
+    n = int(inputs.dataset_provenance(aepo)["config"]["n_actions"])
+    several = sorted(set(aepo.right_answers.values) & set(bonus.bonus_right_answers.values))
+    drawn = int(several[-1])
+    ends = aepo[["tail_entropy", "tail_reward"]].to_dataframe().reset_index()
+    ends = ends.rename(columns={"tail_entropy": "x", "tail_reward": "y", "target": "setting"})
+    under = bonus[["bonus_tail_entropy", "bonus_tail_reward"]].to_dataframe().reset_index().rename(
+        columns={"bonus_tail_entropy": "x", "bonus_tail_reward": "y", "coefficient": "setting",
+                 "bonus_right_answers": "right_answers", "bonus_start": "start"})
+    fixed = bonus[["bonus_fixed_entropy", "bonus_fixed_reward"]].to_dataframe().reset_index().rename(
+        columns={"bonus_fixed_entropy": "x", "bonus_fixed_reward": "y", "coefficient": "setting",
+                 "bonus_right_answers": "right_answers"})
+    held = aepo.held.mean("start").max("alpha").to_dataframe(name="held").reset_index()
+    edges = pandas.concat([
+        pandas.DataFrame({"method": name, "x": values, "y": REWARDS, "right_answers": drawn})
+        for name, values in (("lowest", lowest_entropy(REWARDS)),
+                             ("highest", highest_entropy(REWARDS, n, np.asarray(drawn))))
+    ])
+    ceilings = pandas.concat([
+        pandas.DataFrame({"right_answers": int(m), "x": GAPS, "y": ceiling(GAPS, n, int(m))})
+        for m in aepo.right_answers.values
+    ])
+    table = pandas.concat([
+        ends.assign(panel="ends", method="AEPO"),
+        under.assign(panel="ends", method="bonus"),
+        fixed.assign(panel="fixed", method="bonus"),
+        edges.assign(panel="allowed"),
+        held.assign(panel="held", method="AEPO", x=held["right_answers"], y=held["target"],
+                    held=(held["held"] > 0.5).astype(float)),
+        ceilings.assign(panel="ceiling"),
+    ], ignore_index=True)
+    columns = ["panel", "method", "n_actions", "right_answers", "setting", "start", "x", "y", "held"]
+    return table.assign(n_actions=n)[columns]
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """Where runs end beside what theory allows them."""
+    n = int(table["n_actions"].iloc[0])
+    ends = table[table["panel"] == "ends"]
+    right = ends["right_answers"].to_numpy(dtype=float)
+    low = lowest_entropy(ends["y"].to_numpy())
+    high = highest_entropy(ends["y"].to_numpy(), n, right)
+    outside = (ends["x"] < low - ROUNDING) | (ends["x"] > high + ROUNDING)
+    excess = ends["x"] - np.log(right)
+    aepo, bonus = ends["method"] == "AEPO", ends["method"] == "bonus"
+    above = bonus & (excess > 0.01)
+    held = table[(table["panel"] == "held") & (table["held"] == 1)]
+    fixed = table[table["panel"] == "fixed"]
+    on_edge = np.abs(fixed["x"] - highest_entropy(
+        fixed["y"].to_numpy(), n, fixed["right_answers"].to_numpy(dtype=float)))
+    numbers = {
+        # Means over a tail: they keep the upper edge, which is concave, but may pass the lower one.
+        "ends outside the range": float(outside.sum()),
+        "ends": float(len(ends)),
+        "AEPO: largest excess over log m": float(excess[aepo].max()),
+        "AEPO: lowest reward": float(ends.loc[aepo, "y"].min()),
+        "AEPO: targets held above log m": float((held["y"] >= np.log(held["x"])).sum()),
+        "AEPO: targets held": float(len(held)),
+        "bonus: ends above log m": float(above.sum()),
+        "bonus: highest reward above log m": float(ends.loc[above, "y"].max()) if above.any() else 0.0,
+        "fixed points: largest distance from the edge": float(on_edge.max()),
+    }
+    price = (
+        f"the {above.sum()} runs that end above it have wrong answers of at least "
+        f"{1 - numbers['bonus: highest reward above log m']:.1%}"
+        if above.any() else "none of its runs ends above it"
+    )
+    text = (
+        f"Of {len(ends)} simulated ends {outside.sum()} lie outside the range that their reward "
+        "allows. AEPO "
+        f"ends at a reward of {numbers['AEPO: lowest reward']:.3f} or more and at most "
+        f"{max(numbers['AEPO: largest excess over log m'], 0):.2f} nats above log m, and holds "
+        f"{numbers['AEPO: targets held above log m']:.0f} targets above it and "
+        f"{numbers['AEPO: targets held'] - numbers['AEPO: targets held above log m']:.0f} below. An "
+        "entropy "
+        f"bonus goes beyond log m for wrong answers: {price}. Its fixed points lie on the upper edge "
+        "of the "
+        f"range, to {numbers['fixed points: largest distance from the edge']:.0e} nats."
+    )
+    none = numbers["AEPO: targets held above log m"] == 0
+    headline = (
+        f"AEPO holds {'no target' if none else 'targets'} above log m (m right answers); an entropy "
+        "bonus "
+        f"reaches more for wrong answers, and no policy more than h(R) + R log m + (1 - R) log(n - m)."
+    )
+    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """The plane of reward and entropy; targets held by m; the ceiling by the gap."""
+    figure, axes = panels(1, 3, height=2.5)
+    _draw_plane(axes[0, 0], table)
+    _draw_held(axes[0, 1], table[table["panel"] == "held"], int(table["n_actions"].iloc[0]))
+    _draw_ceiling(axes[0, 2], table[table["panel"] == "ceiling"])
+    return figure
+
+
+def _draw_plane(panel: Axes, table: pandas.DataFrame) -> None:
+    allowed = table[table["panel"] == "allowed"]
+    drawn = int(allowed["right_answers"].iloc[0])
+    low, high = (allowed[allowed["method"] == name] for name in ("lowest", "highest"))
+    panel.fill_betweenx(low["y"], low["x"], high["x"], color="#999999", alpha=0.2, linewidth=0)
+    here = table[table["right_answers"] == drawn]
+    fixed = here[here["panel"] == "fixed"].sort_values("x")
+    panel.plot(fixed["x"], fixed["y"], color=SERIES[1]["color"], linewidth=1.0)
+    ends = here[here["panel"] == "ends"]
+    for i, (method, rows) in enumerate(ends.groupby("method")):
+        panel.plot(rows["x"], rows["y"], linestyle="none", marker=MARKERS[i], markersize=2.6,
+                   color=SERIES[i]["color"], markerfacecolor="none", markeredgewidth=0.6)
+        text = {"AEPO": "○ AEPO", "bonus": "□ bonus"}[str(method)]
+        panel.annotate(text, (0.06, 0.17 - 0.1 * i), xycoords="axes fraction", fontsize=7,
+                       color=SERIES[i]["color"])
+    panel.axvline(np.log(drawn), **REFERENCE)
+    panel.annotate(f"log {drawn}", (np.log(drawn), 0.5), xytext=(-2, 0), textcoords="offset points",
+                   fontsize=6.5, ha="right", color="#555555")
+    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(0, 1.03), xlim=(0, None))
+    panel.set_title(f"ends of runs, m = {drawn}")
+
+
+def _draw_held(panel: Axes, held: pandas.DataFrame, n: int) -> None:
+    sizes = np.arange(1, n)
+    panel.plot(sizes, np.log(sizes), **SERIES[0])
+    panel.plot(sizes, highest_entropy(np.asarray(BONUS_REWARD), n, sizes), **SERIES[1])
+    for i, text in enumerate(("log m (AEPO)", f"bonus, {BONUS_REWARD:.0%} right")):
+        panel.annotate(text, (0.98, 0.14 - 0.1 * i), xycoords="axes fraction", ha="right", fontsize=6.5,
+                       color=SERIES[i]["color"])
+    for value, face in ((1.0, SERIES[0]["color"]), (0.0, "none")):
+        rows = held[held["held"] == value]
+        panel.plot(rows["x"], rows["y"], linestyle="none", marker="o", markersize=3.2,
+                   color=SERIES[0]["color"], markerfacecolor=face, markeredgewidth=0.7)
+    panel.set(xlabel="right answers m", ylabel="entropy (nats)", ylim=(-0.1, np.log(n) + 0.15))
+    panel.set_title("● held  ○ not held")
+
+
+def _draw_ceiling(panel: Axes, ceilings: pandas.DataFrame) -> None:
+    labels = []
+    for look, (size, rows) in zip(SERIES, ceilings.groupby("right_answers"), strict=False):
+        panel.plot(rows["x"], rows["y"], **look)
+        labels.append((float(rows["x"].iloc[-1]), float(rows["y"].iloc[-1]), f"m = {int(size)}",
+                       str(look["color"])))
+    panel.set(xlabel="gap, right − wrong (nats)", ylabel="ceiling (nats)", ylim=(-0.1, None))
+    panel.set_title("highest later entropy")
+    panel.margins(x=0)
+    label_ends(panel, labels)
+
+
+FIGURE = PaperFigure(
+    name="reachable-entropies",
+    source="This project",
+    title="which entropies can be held, at which reward",
+    paper="AEPO's title promises arbitrary entropy; Cui et al. that performance is bought with entropy.",
+    ours="Left: all policies lie in the grey range; points are ends of simulated runs, the line the "
+    "fixed "
+    "points of an entropy bonus. Middle: AEPO's targets, held in most starts at some alpha or not; "
+    "lines: "
+    f"log m, and the most a bonus leaves with {BONUS_REWARD:.0%} right. Right: the ceiling that falls as "
+    "right answers move ahead of wrong ones.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("theory", "tabular, exact"),
+)

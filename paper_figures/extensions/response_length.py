@@ -1,0 +1,211 @@
+"""What moves the length of responses: the loss's length factor, and a target for shorter ones.
+
+AEPO, Eq. 1, divides each response by its length, and proposes (Section 7) to aim its second batch at
+shorter responses; Dr.GRPO and DAPO change the length factor of GRPO. Here length says nothing about the
+reward: the first token decides whether a response is right and all that follows is wording, so that
+whatever moves length is the objective.
+
+What is seen: a mean over each response makes right responses shorter and wrong ones longer; token-mean
+and Dr.GRPO move neither (in exact expectation, to rounding). AEPO's second batch shortens right
+responses by itself, and its tilt sets how far.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures import inputs
+from paper_figures.bands import draw_median
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.style import REFERENCE, SERIES, label_ends, panels
+
+KINDS = {"right": "right responses", "wrong": "wrong responses"}
+PRINTED = "sequence-mean"
+LABELS = {"sequence-mean": "GRPO", "token-mean": "DAPO", "dr-grpo": "Dr.GRPO"}
+STILL = 1e-9
+"""Tokens: lengths that move by less rest."""
+COLUMNS = ["panel", "mode", "kind", "objective", "accuracy", "start", "x", "y"]
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, mode, kind, objective, accuracy, start, x, y.
+
+    Panels: "length" (x step, y expected tokens of right or wrong responses, exact and sampled), "tilt"
+    (x nats a token by which the target disfavors tokens, y expected tokens of right responses at the
+    end; objective AEPO or untempered), "entropy" (the same tilts, y entropy), "neutral" (x tilt at which
+    length would rest: y 0 as measured, 1 as predicted).
+    """
+    dataset = inputs.simulation(results, "response_length")
+    parts = []
+    for kind in KINDS:
+        for mode, prefix in (("exact", ""), ("sampled", "sampled_")):
+            frame = dataset[f"{prefix}{kind}_length"].to_dataframe(name="y").reset_index()
+            frame = frame.rename(columns={"step": "x", "normalization": "objective"})
+            parts.append(frame.assign(panel="length", mode=mode, kind=kind))
+    for panel, name in (("tilt", "tilt_right_length"), ("entropy", "tilt_entropy")):
+        frame = _tilts(dataset[name])
+        parts.append(frame.assign(panel=panel, mode="exact", kind="right"))
+    neutral = dataset.neutral_tilt.to_dataframe(name="x").reset_index()
+    neutral = neutral.rename(columns={"control": "objective"}).assign(y=0.0)
+    predicted = pandas.DataFrame({
+        "objective": ["predicted"], "x": [float(dataset.predicted_neutral_tilt)], "y": [1.0]})
+    parts += [neutral.assign(panel="neutral"), predicted.assign(panel="neutral")]
+    return pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+
+
+def _tilts(array: xarray.DataArray) -> pandas.DataFrame:
+    frame = array.to_dataframe(name="y").reset_index()
+    return frame.rename(columns={"tilt": "x", "control": "objective"})
+
+
+def changes(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Last less first length, a row a (mode, kind, objective, accuracy, start): column change."""
+    lengths = table[table["panel"] == "length"].sort_values("x")
+    runs = lengths.groupby(["mode", "kind", "objective", "accuracy", "start"])["y"]
+    return (runs.last() - runs.first()).reset_index(name="change")
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """How each objective moves lengths, and what a tilt does to them and to entropy."""
+    moved = changes(table)
+    exact = moved[moved["mode"] == "exact"]
+    printed = exact[exact["objective"] == PRINTED].groupby("kind")["change"]
+    others = exact[exact["objective"] != PRINTED]["change"].abs().max()
+    tilt = table[(table["panel"] == "tilt") & (table["objective"] == "AEPO")]
+    by_tilt = tilt.groupby("x")["y"].mean()
+    start = _start_length(table)
+    neutral = table[table["panel"] == "neutral"].set_index("objective")["x"]
+    entropy = table[table["panel"] == "entropy"].groupby(["objective", "x"])["y"].mean()
+    sampled = moved[(moved["mode"] == "sampled") & (moved["objective"] != PRINTED)]["change"]
+    numbers = {
+        "printed: right, tokens": float(printed.mean()["right"]),
+        "printed: wrong, tokens": float(printed.mean()["wrong"]),
+        "printed: right shorter in every run": float((printed.max()["right"]) < 0),
+        "printed: wrong longer in every run": float((printed.min()["wrong"]) > 0),
+        "others: largest change": float(others),
+        "others, sampled: mean change": float(sampled.mean()),
+        "right at the start": start,
+        "AEPO: least tilt, tokens": float(by_tilt.iloc[0]),
+        "AEPO: largest tilt, tokens": float(by_tilt.iloc[-1]),
+        "neutral tilt": float(neutral["AEPO"]),
+        "neutral tilt, predicted": float(neutral["predicted"]),
+        "AEPO: entropy over tilts, lowest": float(entropy["AEPO"].min()),
+        "AEPO: entropy over tilts, highest": float(entropy["AEPO"].max()),
+        "untempered: entropy over tilts, highest": float(entropy["untempered"].max()),
+    }
+    rest = others < STILL
+    right, wrong = (numbers[f"printed: {kind}, tokens"] for kind in KINDS)
+    text = (
+        "Length says nothing about the reward here. GRPO's mean over each response moves right "
+        "responses "
+        f"by {right:+.2f} tokens and wrong ones by {wrong:+.2f}; token-mean and Dr.GRPO "
+        f"{'leave both as they are' if rest else f'move them by up to {others:.2g}'} in exact "
+        "expectation "
+        f"({numbers['others, sampled: mean change']:+.3f} on average from samples). AEPO's second "
+        "batch takes "
+        f"right responses from {start:.2f} tokens to {by_tilt.iloc[0]:.2f} at a tilt of "
+        f"{by_tilt.index[0]:g} "
+        f"nats a token and to {by_tilt.iloc[-1]:.2f} at {by_tilt.index[-1]:g}; they keep their length at "
+        f"{neutral['AEPO']:.2f} (predicted {neutral['predicted']:.2f})."
+    )
+    drifts = right < 0 < wrong
+    headline = (
+        "Where length does not matter for the reward, GRPO's mean over each response "
+        + ("makes right responses shorter and wrong ones longer" if drifts else
+           f"moves right responses by {right:+.2f} tokens and wrong ones by {wrong:+.2f}")
+        + ("; token-mean and Dr.GRPO leave them alone." if rest else ".")
+    )
+    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _start_length(table: pandas.DataFrame) -> float:
+    lengths = table[(table["panel"] == "length") & (table["kind"] == "right")]
+    return float(lengths[lengths["x"] == lengths["x"].min()]["y"].mean())
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Lengths of right and wrong responses under each objective; length and entropy by tilt."""
+    figure, axes = panels(2, 2, height=2.15)
+    lengths = table[table["panel"] == "length"]
+    for panel, (kind, title) in zip(axes[0], KINDS.items(), strict=True):
+        _draw_lengths(panel, lengths[lengths["kind"] == kind])
+        panel.set_title(title)
+    _draw_tilt(axes[1, 0], table)
+    _draw_entropy(axes[1, 1], table[table["panel"] == "entropy"])
+    return figure
+
+
+def _draw_lengths(panel: Axes, rows: pandas.DataFrame) -> None:
+    # As change from the start: prompts and starts differ in length by more than training moves it.
+    by = ["mode", "objective", "accuracy", "start"]
+    change = rows.sort_values("x").assign(
+        y=lambda frame: frame["y"] - frame.groupby(by)["y"].transform("first"))
+    labels = []
+    for look, (objective, name) in zip(SERIES, LABELS.items(), strict=False):
+        group = change[change["objective"] == objective]
+        end = draw_median(panel, group[group["mode"] == "exact"], look)
+        labels.append((*end, name, str(look["color"])))
+        sampled = group[group["mode"] == "sampled"].groupby("x")["y"].median()
+        panel.plot(sampled.index, sampled, linestyle="none", marker=".", markersize=3.5,
+                   color=look["color"])
+    panel.axhline(0, **{**REFERENCE, "linewidth": 0.6})
+    panel.set(xlabel="step", ylabel="change in length (tokens)")
+    panel.margins(x=0)
+    label_ends(panel, labels)
+
+
+def _draw_tilt(panel: Axes, table: pandas.DataFrame) -> None:
+    rows = table[table["panel"] == "tilt"]
+    labels = []
+    for look, (control, group) in zip(SERIES, rows.groupby("objective"), strict=False):
+        by_tilt = group.groupby("x")["y"].mean()
+        panel.plot(by_tilt.index, by_tilt, marker="o", markersize=3, **look)
+        labels.append((float(by_tilt.index[-1]), float(by_tilt.iloc[-1]), str(control),
+                       str(look["color"])))
+    panel.axhline(_start_length(table), **REFERENCE)
+    neutral = table[(table["panel"] == "neutral") & (table["objective"] == "predicted")]["x"].iloc[0]
+    panel.axvline(neutral, **REFERENCE)
+    panel.annotate("predicted\nneutral", (neutral, 0.82), xycoords=("data", "axes fraction"),
+                   xytext=(3, 0), textcoords="offset points", fontsize=6.5, color="#555555")
+    panel.annotate("start", (0.98, _start_length(table)), xycoords=("axes fraction", "data"),
+                   xytext=(0, 2), textcoords="offset points", fontsize=6.5, color="#555555", ha="right")
+    panel.set(xlabel="tilt (nats a token)", ylabel="right responses (tokens)",
+              title="a target for shorter ones")
+    label_ends(panel, labels)
+
+
+def _draw_entropy(panel: Axes, rows: pandas.DataFrame) -> None:
+    labels = []
+    for look, (control, group) in zip(SERIES, rows.groupby("objective"), strict=False):
+        by_tilt = group.groupby("x")["y"]
+        middle = by_tilt.mean()
+        panel.plot(middle.index, middle, marker="o", markersize=3, **look)
+        panel.fill_between(middle.index, by_tilt.min(), by_tilt.max(), color=look["color"], alpha=0.15,
+                           linewidth=0)
+        labels.append((float(middle.index[-1]), float(middle.iloc[-1]), str(control),
+                       str(look["color"])))
+    panel.set(xlabel="tilt (nats a token)", ylabel="token entropy (nats)", title="entropy beside it",
+              ylim=(0, None))
+    label_ends(panel, labels)
+
+
+FIGURE = PaperFigure(
+    name="response-length",
+    source="This project",
+    title="what moves the length of responses",
+    paper="AEPO, Section 7, proposes shorter responses as a target of its second batch; Dr.GRPO and DAPO "
+    "change GRPO's length factor.",
+    ours="Token trees in which length does not bear on the reward: medians over prompts and starts "
+    "with the "
+    "band from 10 to 90 % (dots: from samples); by tilt, means, and for entropy the range over starts. "
+    "untempered: the second batch at T = 1.",
+    data=data,
+    finding=finding,
+    draw=draw,
+    evidence=("tabular, exact", "tabular, sampled"),
+)

@@ -1,0 +1,134 @@
+"""The ledger of claims as the report shows it: by source, each claim with its evidence in groups."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from entropy_theory.claims import all_claims
+from entropy_theory.verification.claim import Claim
+
+VERDICTS = {
+    "proved": "every step machine-checked, for any number of actions",
+    "verified": "no counterexample found; no proof for every number of actions",
+    "first-order": "true up to a remainder of measured order and stated bound",
+    "repaired": "false or unfounded as printed; true with the stated hypothesis or constant",
+    "refuted": "a certified counterexample exists",
+    "empirical": "a law fitted to data",
+    "undecided": "the evidence does not settle it",
+}
+PRINTED_PROOFS = {
+    "ok": "the printed proof is complete",
+    "gap": "the printed proof leaves a premise unsaid; completed here",
+    "wrong": "a step of the printed proof fails",
+    "none": "the source prints no proof",
+    "undecided": "the printed proof could not be judged in the time given",
+}
+
+CHECKS = "Evidence (fail speaks against the statement as printed)"
+MUTANTS = "Wrong variants of the statement (pass: the same checks reject it)"
+# The ledger opens the detail of a proof step with what is proved: "repair, step 'NAME': ...".
+STEP = re.compile(r"(?:(?P<what>repair|negation|experiment|printed proof), )?"
+                  r"step '(?P<name>.*?)': (?P<detail>.*)",
+                  re.DOTALL)
+STEPS = {
+    "": "Proof, for any number of actions",
+    "repair": "Proof of the repaired statement",
+    "negation": "Disproof beyond the counterexample",
+    "experiment": "Experiments: what long exact runs and fits show",
+    "printed proof": "The printed proof: does each step follow from what is printed?",
+}
+SOURCES = {
+    "entropy-mechanism": (
+        "Cui et al.", "The Entropy Mechanism of RL for Reasoning Language Models (Cui et al.)"),
+    "aepo": ("AEPO", "Arbitrary Entropy Policy Optimization (AEPO)"),
+    "aent": ("AEnt", "On Entropy Control in LLM-RL Algorithms (AEnt)"),
+    "later-work": ("Later work", "Later work"),
+    "extension": ("Ours", "Extensions, ours"),
+}
+"""Of claims, by the first part of their id: short and full name."""
+EVIDENCE_GROUPS = (*STEPS.values(), CHECKS, MUTANTS)
+
+
+def ledger(found: dict[str, Any]) -> dict[str, Any]:
+    """What the report shows of the content of ledger.json; formulas stand between dollar signs."""
+    known = all_claims()
+    claims = [_claim(claim, known.get(claim["id"])) for claim in found["claims"]]
+    counts = Counter(claim["verdict"] for claim in claims)
+    proofs = {claim["printed_proof"] for claim in claims}
+    prefixes = dict.fromkeys(claim["id"].split(".")[0] for claim in claims)
+    return {
+        "claims": claims,
+        "sources": [
+            _source(prefix, [c for c in claims if c["id"].split(".")[0] == prefix])
+            for prefix in sorted(prefixes, key=lambda p: [*SOURCES, p].index(p))
+        ],
+        "counts": [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]],
+        "proofs": [proof for proof in PRINTED_PROOFS if proof in proofs],
+        "cases": sum(claim["cases"] for claim in claims),
+        "provenance": found.get("provenance", {}),
+    }
+
+
+def _source(prefix: str, claims: list[dict[str, Any]]) -> dict[str, Any]:
+    short, title = SOURCES.get(prefix, (prefix, prefix))
+    counts = Counter(claim["verdict"] for claim in claims)
+    return {"key": prefix, "short": short, "title": title, "claims": claims, "counts": counts}
+
+
+def _claim(claim: dict[str, Any], known: Claim | None) -> dict[str, Any]:
+    statements = {} if known is None else _step_statements(known)
+    statement, _, repaired = claim["statement"].partition(" Repaired: ")
+    hypotheses = [_as_formula(h) for h in claim["hypotheses"]]
+    groups: dict[str, list[dict[str, Any]]] = {title: [] for title in EVIDENCE_GROUPS}
+    for evidence in claim["evidence"]:
+        match = STEP.fullmatch(evidence["detail"])
+        if evidence["method"] == "mutant":
+            title, step, detail = MUTANTS, "", evidence["detail"]
+        elif match is None:
+            title, step, detail = CHECKS, "", evidence["detail"]
+        else:
+            title, step, detail = STEPS[match["what"] or ""], match["name"], match["detail"]
+        shown = {"step": step, "statement": statements.get(step, ""), "detail": detail}
+        groups[title].append({**evidence, **shown})
+    return {
+        "id": claim["id"],
+        "source": claim["source"],
+        "title": claim["title"],
+        "statement": statement,
+        "repaired": repaired,
+        "hypotheses": hypotheses,
+        "verdict": claim["verdict"],
+        "printed_proof": claim["printed_proof"],
+        "groups": [(title, rows) for title, rows in groups.items() if rows],
+        "cases": sum(e["cases"] for e in claim["evidence"]),
+        "methods": ", ".join(dict.fromkeys(e["method"] for e in claim["evidence"])),
+        "counterexample": _flat(claim["counterexample"]),
+        # Formulas become pictures: what a search is to find of them.
+        "words": " ".join([claim["title"], claim["statement"], *hypotheses]),
+    }
+
+
+def _step_statements(claim: Claim) -> dict[str, str]:
+    """What each proof step of a claim says, by its name."""
+    steps = [*claim.statement.proof, *claim.negation, *claim.experiments]
+    steps += claim.repair.proof if claim.repair is not None else ()
+    for printed in claim.printed_proof:
+        steps.append(printed.as_printed)
+        steps += [printed.completed] if printed.completed is not None else []
+    return {step.name: step.statement for step in steps}
+
+
+def _as_formula(hypothesis: str) -> str:
+    """Hypotheses may be written without dollar signs."""
+    return f"${hypothesis}$" if "\\" in hypothesis and "$" not in hypothesis else hypothesis
+
+
+def _flat(record: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if record is None:
+        return []
+    return [
+        (name.replace("_", " "), value if isinstance(value, str) else repr(value).replace("'", ""))
+        for name, value in record.items()
+    ]

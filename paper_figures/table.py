@@ -1,0 +1,95 @@
+"""A table as a reader sees it: rows of text, written as Markdown and as LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Origin = Literal["the paper", "ours"]
+LATEX_SPECIAL = re.compile(r"([&%#_])")
+FORMULA = re.compile(r"(\$[^$]*\$)")
+LATEX_TEXT = str.maketrans({
+    "–": "--", "−": "$-$", "±": r"$\pm$", "≥": r"$\ge$", "≤": r"$\le$", "→": r"$\to$",
+    "×": r"$\times$", "~": r"$\sim$", "^": r"\^{}", "∞": r"$\infty$",
+})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """One table, all of whose numbers have the same origin.
+
+    Raises:
+        ValueError: a row of another length than the header.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """Text; formulas between dollar signs. The first column names the row."""
+    origin: Origin
+    note: str = ""
+    """What a reader must know: the source, what was recomputed, how many seeds."""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.header):
+                raise ValueError(
+                    f"table '{self.title}': row {row} has {len(row)} cells, the header "
+                    f"{len(self.header)}"
+                )
+
+    def markdown(self) -> str:
+        """A GitHub table under its title."""
+        cells = [self.header, *self.rows]
+        widths = [max(3, *(len(_pipe(row[i])) for row in cells)) for i in range(len(self.header))]
+        rule = ["-" * w if i == 0 else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
+        lines = [
+            "| " + " | ".join(
+                text.ljust(w) if i == 0 else text.rjust(w)
+                for i, (text, w) in enumerate(zip(map(_pipe, row), widths, strict=True))
+            ) + " |"
+            for row in (self.header, rule, *self.rows)
+        ]
+        head = f"**{self.title}** ({self.origin})"
+        return "\n".join([head, "", *lines, *(["", self.note] if self.note else [])]) + "\n"
+
+    def latex(self) -> str:
+        """A booktabs tabular under its title, as a comment."""
+        body = [_latex_row(row) for row in self.rows]
+        return "\n".join([
+            f"% {self.title} ({self.origin})",
+            r"\begin{tabular}{l" + "r" * (len(self.header) - 1) + "}",
+            r"\toprule",
+            _latex_row(self.header),
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+            *([f"% {self.note}"] if self.note else []),
+        ]) + "\n"
+
+    def record(self) -> dict[str, Any]:
+        """As JSON-like data."""
+        return {
+            "title": self.title, "header": list(self.header), "rows": [list(r) for r in self.rows],
+            "origin": self.origin, "note": self.note,
+        }
+
+
+def _pipe(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(_latex(cell) for cell in cells) + r" \\"
+
+
+def _latex(text: str) -> str:
+    """Text with its formulas left as they are."""
+    return "".join(
+        part if FORMULA.fullmatch(part)
+        else LATEX_SPECIAL.sub(r"\\\1", part).translate(LATEX_TEXT)
+        for part in FORMULA.split(text)
+    )

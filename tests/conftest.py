@@ -1,0 +1,32 @@
+"""What tests of several rooms share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def simulated(
+    tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Callable[..., Path]:
+    """``simulated(*names)``: a results folder with the smoke size of these experiments in
+    ``simulations/``, each computed once for all test processes; read only."""
+    from simulations.experiments import EXPERIMENTS
+    from simulations.store import result
+
+    base = tmp_path_factory.getbasetemp()
+    results = (base if worker_id == "master" else base.parent) / "results"
+
+    def fill(*names: str) -> Path:
+        for name in names:
+            experiment, steps = EXPERIMENTS[name], []
+            result(experiment, results / "simulations", profile="smoke", progress=steps.append)
+            # Whoever computed it: the progress bar ended where it should.
+            expected = experiment.work(experiment.profiles["smoke"])
+            assert not steps or sum(steps) == expected, (name, sum(steps), expected)
+        return results
+
+    return fill

@@ -1,0 +1,69 @@
+"""AEnt, Algorithm 1: the coefficient is that of the printed update, and the functions named exist."""
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from paper_figures.aent import algorithm_1 as figure
+
+
+@pytest.fixture(scope="module")
+def table(simulated):
+    return figure.data(simulated("aent_coefficient"))
+
+
+def test_the_coefficients_follow_the_printed_update_from_the_logged_entropies(table):
+    """Eq. 4.1 written once more, in plain Python: a sign, an order or a bound changes it."""
+    rule = figure.RULE
+    coefficient = rule.coefficient
+    branches = set()
+    for k, row in enumerate(table.itertuples()):
+        if k:
+            below = min(row.clamped_entropy - rule.entropy_low, 0.0)
+            above = min(rule.entropy_high - row.clamped_entropy, 0.0)
+            moved = coefficient - rule.coefficient_step * below + rule.coefficient_step * above
+            coefficient = max(rule.coefficient_low, min(moved, rule.coefficient_high))
+            branches |= {"below" if below else "above" if above else "inside"}
+            branches |= {"boxed"} if coefficient != moved else set()
+        assert row.coefficient == pytest.approx(coefficient, abs=1e-12)
+    assert branches == {"below", "above", "inside", "boxed"}, "the run must use every part of it"
+
+
+def test_entropy_ends_in_its_band_and_the_full_one_is_larger(table):
+    numbers = figure.finding(table).numbers
+    assert numbers["in the band, second half"] > 0.5
+    # The kept third of the probability mass has less entropy than all of it; they differ all the way.
+    assert (table["entropy"] > table["clamped_entropy"]).all()
+    assert table["reward"].iloc[-1] > 0.9 > table["reward"].iloc[0]
+
+
+def test_a_coefficient_off_the_formula_changes_the_verdict(table):
+    assert figure.finding(table).verdict == "reproduces"
+    other = table.copy()
+    other.loc[50, "coefficient"] += 1e-6
+    assert figure.finding(other).verdict == "does not reproduce"
+    outside = table.assign(clamped_entropy=table["clamped_entropy"] + 1)
+    assert figure.finding(outside).verdict == "reproduces in part"
+
+
+@pytest.mark.parametrize("where", [where for _, _, where in figure.STEPS]
+                         + list(figure.LANGUAGE_MODELS.values()))
+def test_the_functions_named_exist(where):
+    """Read, not imported: a language model's trainer takes seconds to load."""
+    module, _, path = where.partition(":")
+    found = importlib.util.find_spec(module)
+    body = ast.parse(Path(found.origin).read_text(encoding="utf-8")).body
+    for name in path.split("."):
+        body = next(node.body for node in body
+                    if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name)
+
+
+def test_steps_are_numbered_and_the_worked_ones_are_those_of_the_run(table):
+    steps, worked = figure.tables(table)
+    assert [row[0] for row in steps.rows] == ["input", "1", "2", "3", "4", "5", "6"]
+    assert worked.rows[-1][0] == f"{table['step'].iloc[-1]}"
+    for row in worked.rows:
+        assert row[3] == row[4]
+    assert len(figure.draw(table).axes) == 2

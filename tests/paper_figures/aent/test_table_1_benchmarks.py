@@ -1,0 +1,58 @@
+"""AEnt, Table 1: what the printed numbers say, and what the rerun says."""
+
+import pytest
+
+from entropy_theory.claims.aent.table_1 import PRINTED
+from paper_figures import paper_numbers
+from paper_figures.aent import table_1_benchmarks as figure
+
+
+@pytest.fixture
+def table(simulated):
+    return figure.data(simulated("aent_one_step"))
+
+
+def test_the_numbers_are_the_ones_that_the_claim_was_checked_on():
+    """Two transcriptions of the same printed table."""
+    for name, block in paper_numbers.read(figure.__file__).items():
+        rows = {row[0]: [round(1000 * x) for x in row[1:]] for row in block.rows}
+        expected = PRINTED[name]
+        assert rows == {"Base": list(expected["base"]), "GRPO": list(expected["grpo"]),
+                        "EntReg": list(expected["ent_reg"]), "AEnt": list(expected["aent"])}
+
+
+def test_the_papers_sentence_holds_of_its_numbers(table):
+    numbers = figure.finding(table).numbers
+    assert numbers["(a): AEnt first"] == numbers["(b): AEnt first"] == 5
+    assert (numbers["(a): AEnt tied"], numbers["(b): AEnt tied"]) == (0, 1)
+    assert numbers["(a): mean of AEnt"] == pytest.approx(2.807 / 6)
+    for setting in "ab":
+        best = max(numbers[f"({setting}): mean of {row}"] for row in ("Base", "GRPO", "EntReg"))
+        assert numbers[f"({setting}): mean of AEnt"] > best + 0.01
+
+
+def test_on_the_mdps_aent_is_ahead(table):
+    """But for the one with a single optimal token."""
+    found = figure.finding(table)
+    assert found.numbers["MDPs"] == 3
+    assert found.numbers["MDPs with AEnt ahead"] == 2
+    assert abs(found.numbers["MDP: AEnt ahead by, 1 of 100,000"]) < figure.LEAD
+    assert found.verdict == "reproduces in part"
+
+
+def test_other_numbers_give_another_verdict(table):
+    printed = table[table["column"] != "1 of 100,000"].copy()
+    assert figure.finding(printed).verdict == "reproduces"
+    printed.loc[(printed["row"] == "AEnt") & (printed["column"] == "AMC"), "value"] = 0.0
+    assert figure.finding(printed).verdict == "reproduces in part"
+    rerun = table.copy()
+    rerun.loc[(rerun["origin"] == "mdp") & (rerun["row"] == "AEnt"), "value"] = 0.1
+    assert figure.finding(rerun).verdict == "does not reproduce"
+
+
+def test_tables_keep_the_papers_numbers_and_ours_apart(table):
+    a, b, ours = figure.tables(table)
+    assert (a.origin, b.origin, ours.origin) == ("the paper", "the paper", "ours")
+    assert a.header[-1] == "mean of the row"
+    assert "none are printed" in b.note
+    assert b.rows[-1] == ("AEnt", "0.813", "0.882", "0.392", "0.359", "0.591", "0.825", "0.6437")

@@ -1,0 +1,79 @@
+"""AEPO, Figure 4: which rules keep entropy, as plotted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+import xarray
+
+from paper_figures.aepo import compared
+from paper_figures.aepo import figure_4_trajectories as figure
+from tests.paper_figures.conftest import write_run
+
+
+@pytest.fixture
+def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
+    return figure.data(simulated("aepo_figure_3"))
+
+
+def test_only_aepo_keeps_entropy_and_only_with_several_right_answers(
+    table: pandas.DataFrame,
+) -> None:
+    """The paper's finding; claim aepo.arbitrary-entropy for its limit."""
+    found = figure.finding(table)
+    assert found.verdict == "reproduces in part"
+    assert found.numbers["|A*| = 4: AEPO holds"] == 1
+    assert found.numbers["|A*| = 1: AEPO holds"] == 0
+    assert found.numbers["|A*| = 4: GRPO collapses"] == 1
+    assert found.numbers["|A*| = 4: Entropy-Adv ends at"] < 0.05 < found.numbers["|A*| = 4: AEPO ends at"]
+
+
+def test_lines_are_those_of_their_rule(
+    table: pandas.DataFrame, simulated: Callable[..., Path]
+) -> None:
+    """GRPO is the bonus of 0, Entropy-Reg the paper's."""
+    dataset = xarray.load_dataset(simulated("aepo_figure_3") / "simulations" / "aepo_figure_3.nc")
+    curves = table[(table["panel"] == "curve") & (table["right_answers"] == 4) & (table["start"] == 1)]
+    last = curves[curves["x"] == curves["x"].max()].set_index("rule")["y"]
+    expected = dataset.sel(right_answers=4, start=1).isel(step=-1)
+    assert last["GRPO"] == float(expected.bonus_entropy.sel(coefficient=0.0))
+    assert last["Entropy-Reg"] == float(expected.bonus_entropy.sel(coefficient=0.015))
+    assert last["Entropy-Adv"] == float(expected.shaped_entropy)
+    assert last["AEPO"] == float(expected.aepo_entropy.sel(target=0.25))
+
+
+def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
+    """A verdict typed in instead of derived."""
+    aepo = (table["panel"] == "tail") & (table["rule"] == "AEPO")
+    held = table.copy()
+    held.loc[aepo, "y"] = table.attrs["target"]
+    assert figure.finding(held).verdict == "reproduces"
+    lost = table.copy()
+    lost.loc[aepo, "y"] = 0.0
+    assert figure.finding(lost).verdict == "does not reproduce"
+
+
+def test_trained_models_get_a_panel_where_rules_were_compared(
+    simulated: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Runs of one rule alone, or with other options than the paper's, in the comparison."""
+    (tmp_path / "simulations").mkdir()
+    shutil.copy(simulated("aepo_figure_3") / "simulations" / "aepo_figure_3.nc", tmp_path / "simulations")
+    runs = tmp_path / "runs"
+    write_run(runs / "grpo", rule="grpo", entropies=[0.8] * 30 + [0.1] * 30)
+    assert figure.data(tmp_path).query("panel == 'training'").empty
+    write_run(runs / "aepo", rule="aepo", entropies=[0.8] * 30 + [0.5] * 30)
+    write_run(runs / "strong", rule="entropy-bonus", entropies=[9.0] * 60, options=("coefficient=0.05",))
+    table = figure.data(tmp_path)
+    trained = table[table["panel"] == "training"]
+    assert set(trained["rule"]) == {"GRPO", "AEPO"}
+    found = figure.finding(table)
+    ends = {name.rpartition(": ")[2]: value for name, value in found.numbers.items()
+            if "small-sums" in name}
+    assert ends == pytest.approx({"GRPO ends at": 0.1, "AEPO ends at": 0.5})
+    assert len(figure.draw(table).axes) == 4
+    assert {choice.label for choice in compared.CHOICES} == set(compared.RULES)

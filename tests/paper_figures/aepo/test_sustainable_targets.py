@@ -1,0 +1,51 @@
+"""AEPO, Section 4.2: which targets are held, as plotted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+import xarray
+
+from paper_figures.aepo import sustainable_targets as figure
+
+
+@pytest.fixture
+def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
+    return figure.data(simulated("aepo_sensitivity"))
+
+
+def test_no_target_above_the_ceiling_is_held_and_easy_starts_hold_more(
+    table: pandas.DataFrame,
+) -> None:
+    """Claim aepo.arbitrary-entropy."""
+    numbers = figure.finding(table).numbers
+    assert numbers["held above the ceiling"] == 0
+    assert numbers["held on the easiest starts"] >= numbers["held on the hardest starts"]
+
+
+def test_shares_leave_targets_above_the_ceiling_out(
+    table: pandas.DataFrame, simulated: Callable[..., Path]
+) -> None:
+    """A share of all targets, which no setting could bring to 1."""
+    dataset = xarray.load_dataset(simulated("aepo_sensitivity") / "simulations" / "aepo_sensitivity.nc")
+    shares = table[table["panel"] == "alpha"].set_index(["setting", "x"])["y"]
+    setting = str(dataset.setting.values[0])
+    below = dataset.held.sel(setting=setting, alpha=2.0, target_share=0.25)
+    assert shares[setting, 2.0] == pytest.approx(float(below.mean()))
+
+
+def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
+    """A verdict typed in instead of derived."""
+    shown = table["panel"].isin(["alpha", "start"])
+    even = table.copy()
+    even.loc[shown, "y"] = 0.9
+    assert figure.finding(even).verdict == "reproduces"
+    uneven = even.copy()
+    first = (even["panel"] == "alpha") & (even["setting"] == even["setting"].iloc[0])
+    uneven.loc[first, "y"] = 0.6
+    assert figure.finding(uneven).verdict == "reproduces in part"
+    uneven.loc[first, "y"] = 0.2
+    assert figure.finding(uneven).verdict == "does not reproduce"

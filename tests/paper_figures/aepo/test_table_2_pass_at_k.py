@@ -1,0 +1,61 @@
+"""AEPO, Table 2: pass@k before and after training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+import xarray
+
+from paper_figures.aepo import table_2_pass_at_k as figure
+
+
+@pytest.fixture
+def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
+    return figure.data(simulated("pass_at_k"))
+
+
+def test_grpo_loses_at_large_k_only_where_parameters_are_shared(table: pandas.DataFrame) -> None:
+    """The finding that reproduces, and its condition."""
+    numbers = figure.finding(table).numbers
+    assert numbers["sharing 0.5: GRPO pass@1024 less the base's"] < 0
+    assert numbers["sharing 0: GRPO pass@1024 less the base's"] >= 0
+    for sharing in ("0", "0.5"):
+        assert numbers[f"sharing {sharing}: GRPO pass@1 less the base's"] > 0.2
+
+
+def test_printed_aepo_is_above_the_base_in_two_of_six_columns(table: pandas.DataFrame) -> None:
+    """Printed: 83.3 > 80.0 and 66.7 > 61.7; 73.3 = 73.3; below elsewhere."""
+    numbers = figure.finding(table).numbers
+    assert (numbers["printed: AEPO above the base"], numbers["printed: columns"]) == (2, 6)
+
+
+def test_the_numbers_are_those_of_the_simulation(
+    table: pandas.DataFrame, simulated: Callable[..., Path]
+) -> None:
+    """The base after training, or k and step mixed up."""
+    dataset = xarray.load_dataset(simulated("pass_at_k") / "simulations" / "pass_at_k.nc")
+    mean = dataset.pass_at_k.mean("right_answers").sel(sharing=0.5, start=1)
+    rows = table[(table["sharing"] == 0.5) & (table["start"] == 1)].set_index(["panel", "rule", "x"])["y"]
+    assert rows["k", "base", 8] == pytest.approx(float(mean.sel(rule="AEPO", k=8).isel(step=0)))
+    assert rows["k", "AEPO", 8] == pytest.approx(float(mean.sel(rule="AEPO", k=8).isel(step=-1)))
+    assert rows["step", "GRPO", 20] == pytest.approx(float(mean.sel(rule="GRPO", k=1024, step=20)))
+
+
+def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
+    """A verdict typed in instead of derived."""
+    end = (table["panel"] == "k") & (table["x"] == 1024) & (table["sharing"] == 0.5)
+    better = table.copy()
+    better.loc[end & (table["rule"] == "AEPO"), "y"] = 1.0
+    assert figure.finding(better).verdict == "reproduces"
+    better.loc[end & (table["rule"] == "GRPO"), "y"] = 1.0
+    assert figure.finding(better).verdict == "does not reproduce"
+
+
+def test_tables_keep_paper_and_ours_apart(table: pandas.DataFrame) -> None:
+    paper, *ours = figure.tables(table)
+    assert paper.rows[2] == ("+AEPO", "70.0", "83.3", "66.7", "73.3", "67.0", "74.1")
+    assert [block.origin for block in ours] == ["ours", "ours"]
+    assert ours[0].header == ("Rule", "@1", "@128", "@512", "@1024")

@@ -1,0 +1,49 @@
+"""AEPO, Table 4: the paper's settings, the recipes' and the rules'."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+import pytest
+
+from paper_figures.aepo import table_4_settings as figure
+
+
+@pytest.fixture(scope="module")
+def table() -> pandas.DataFrame:
+    return figure.data(Path("unused"))
+
+
+def test_the_full_size_recipes_have_the_papers_settings(table: pandas.DataFrame) -> None:
+    """A recipe that would rerun something else."""
+    numbers = figure.finding(table).numbers
+    assert numbers["as in the recipes"] == numbers["settings printed"] > 20
+    assert numbers["defaults as printed"] == numbers["defaults of rules"] > 5
+
+
+def test_slipped_values_are_put_back(table: pandas.DataFrame) -> None:
+    """Each value of the first block belongs to the row above it."""
+    rows = table.set_index("setting")
+    block = list(rows.index[1:9])
+    assert list(rows.loc[block[1:], "printed"])[:7] == list(rows.loc[block[:-1], "paper"])[:7]
+    assert rows.loc["$T_{high}$", "paper"] == "1.2"
+
+
+def test_another_value_in_a_recipe_is_counted_and_named(table: pandas.DataFrame) -> None:
+    changed = table.copy()
+    changed.loc[changed["setting"] == "Rollout group size G", figure.FULL] = "16"
+    found = figure.finding(changed)
+    assert found.numbers["as in the recipes"] == found.numbers["settings printed"] - 1
+    assert "not: Rollout group size G" in found.text
+    assert found.verdict == "for reference"
+
+
+def test_values_are_equal_as_numbers() -> None:
+    assert figure.same("1e-6", "0.000001")
+    assert figure.same("binary", "binary")
+    assert not figure.same("0.2", "0.28")
+
+
+def test_paper_ours_and_code_are_three_tables(table: pandas.DataFrame) -> None:
+    assert [block.origin for block in figure.tables(table)] == ["the paper", "ours", "the paper"]

@@ -1,0 +1,55 @@
+"""AEPO, Section 1: moving targets, as plotted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from paper_figures.aepo import tracking as figure
+
+
+@pytest.fixture
+def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
+    return figure.data(simulated("aepo_tracking"))
+
+
+def test_slow_sines_are_followed_better_and_nothing_passes_the_ceiling(
+    table: pandas.DataFrame,
+) -> None:
+    numbers = figure.finding(table).numbers
+    assert numbers["gain of the slowest sine"] > numbers["gain of the fastest sine"]
+    # Wrong answers that are left add h(e) + e log(20 / 8) nats to log 8, e their probability.
+    assert numbers["highest end for a target out of reach"] < numbers["ceiling"] + 0.1
+
+
+def test_sines_lie_on_their_phase(table: pandas.DataFrame) -> None:
+    """Cycles of different periods drawn out of step with the target."""
+    rows = table[(table["panel"] == "sine") & (table["control"] == "target")]
+    assert rows["x"].between(0, figure.SHOWN_CYCLES).all()
+    middle = (rows["y"].max() + rows["y"].min()) / 2
+    expected = middle + 0.5 * np.sin(2 * np.pi * rows["x"])
+    np.testing.assert_allclose(rows["y"], expected, atol=1e-9)
+
+
+def test_steps_start_from_rest(table: pandas.DataFrame) -> None:
+    """The curve of another shape: up starts low, down starts high."""
+    first = table[(table["panel"] == "step") & (table["control"] == "target")]
+    ends = first.sort_values("x").groupby("shape")["y"].last()
+    assert ends["step up"] > ends["step down"]
+    assert ends["step out of reach"] > np.log(8)
+
+
+def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
+    """A verdict typed in instead of derived."""
+    gain = (table["panel"] == "gain") & (table["control"] == "switch")
+    changed = table.copy()
+    changed.loc[gain, "y"] = 1.0
+    assert figure.finding(changed).verdict == "reproduces"
+    changed.loc[gain & (table["x"] == table.loc[gain, "x"].min()), "y"] = 0.3
+    assert figure.finding(changed).verdict == "reproduces in part"
+    changed.loc[gain, "y"] = 0.3
+    assert figure.finding(changed).verdict == "does not reproduce"

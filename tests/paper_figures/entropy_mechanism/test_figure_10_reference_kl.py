@@ -1,0 +1,37 @@
+"""Cui et al., Figure 10: a KL penalty to the starting model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+
+from paper_figures.entropy_mechanism import figure_10_reference_kl as figure_10
+
+
+@pytest.fixture
+def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
+    return figure_10.data(simulated("intervention_sweeps"))
+
+
+def test_the_penalty_holds_entropy_and_costs_accuracy(table: pandas.DataFrame) -> None:
+    """The paper's finding."""
+    found = figure_10.finding(table)
+    numbers = found.numbers
+    assert numbers["five right: entropy with the most"] > numbers["five right: entropy without"] + 0.3
+    assert numbers["five right: cost of the most"] > 0.03
+    assert numbers["five right: coefficients that gain"] == 0
+    assert found.verdict == "reproduces"
+    assert len(figure_10.draw(table).axes) == 2
+
+
+@pytest.mark.parametrize(("quantity", "by"), [("entropy", -2.0), ("reward", 0.5)])
+def test_an_idle_or_a_free_penalty_is_no_reproduction(
+    table: pandas.DataFrame, quantity: str, by: float
+) -> None:
+    """A verdict typed in instead of derived."""
+    rows = (table["strength"] > 0) & (table["quantity"] == quantity)
+    found = figure_10.finding(table.assign(value=table["value"] + by * rows))
+    assert found.verdict == "reproduces in part"

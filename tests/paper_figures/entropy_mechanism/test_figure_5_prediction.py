@@ -1,0 +1,66 @@
+"""Cui et al., Figure 5: the end of a run announced from its first 15 %."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from paper_figures.entropy_mechanism import figure_5_prediction as figure
+from tests.paper_figures.entropy_mechanism.runs import write_curve
+
+
+@pytest.fixture(scope="module")
+def results(simulated: Callable[..., Path]) -> Path:
+    return simulated("performance_law_curves")
+
+
+@pytest.fixture
+def table(results: Path) -> pandas.DataFrame:
+    return figure.data(results)
+
+
+def test_the_drawn_announcement_is_the_one_that_is_judged(table: pandas.DataFrame) -> None:
+    """Error and curve of different runs, or over other points."""
+    curves = table.query("panel == 'curve'")
+    errors = table.query("panel == 'error'").set_index(["series", "size", "start"])
+    for key, run in curves.groupby(["series", "size", "start"]):
+        later = run[run["point"] >= figure.EARLY]
+        assert len(later) == figure.LATER
+        row = errors.loc[key]
+        miss = later["announced"] - later["reward"]
+        assert np.sqrt(np.mean(miss**2)) == pytest.approx(row["error"], rel=1e-9)
+        assert miss.iloc[-1] == pytest.approx(row["final_error"], rel=1e-9)
+
+
+def test_one_right_answer_is_announced_worse_than_in_the_paper(table: pandas.DataFrame) -> None:
+    """The finding: the announced end is too low where one of ten answers is right."""
+    errors = table.query("panel == 'error'")
+    assert (errors["error"] > max(error for error, _ in figure.PRINTED.values())).all()
+    assert (errors["final_error"] < 0).all()
+    assert figure.finding(table).verdict == "does not reproduce"
+
+
+def test_smaller_errors_change_the_verdict(table: pandas.DataFrame) -> None:
+    """A verdict typed in."""
+    errors = table["panel"] == "error"
+    first = errors & (table["series"] == table.loc[errors, "series"].iloc[0])
+    table.loc[first, "error"] = 0.009
+    assert figure.finding(table).verdict == "reproduces in part"
+    table.loc[errors, "error"] = 0.009
+    assert figure.finding(table).verdict == "reproduces"
+
+
+def test_a_run_on_the_law_is_announced(results: Path, tmp_path: Path) -> None:
+    """Fitted to other steps than the first 15 %."""
+    entropy = np.linspace(1.0, 0.1, 118)
+    reward = 1.2 - 0.3 * np.exp(entropy)
+    reward[18 + 8:] += 0.1  # after the early steps and the steps that their means reach to
+    table = figure.data(write_curve(tmp_path, results, entropy=entropy, reward=reward))
+    row = table.query("panel == 'model error'").iloc[0]
+    assert row["final_error"] == pytest.approx(-0.1, abs=0.005)
+    assert row["covered"] == 0
+    assert len(figure.draw(table).axes) == 5

@@ -1,0 +1,74 @@
+"""Cui et al., Figure 6: algorithms on one curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+import xarray
+
+from paper_figures.entropy_mechanism import figure_6_algorithms as figure
+
+
+@pytest.fixture(scope="module")
+def results(simulated: Callable[..., Path]) -> Path:
+    return simulated("performance_law_coefficients")
+
+
+@pytest.fixture
+def table(results: Path) -> pandas.DataFrame:
+    return figure.data(results)
+
+
+def test_the_papers_algorithms_agree_and_the_natural_gradient_does_not(
+    table: pandas.DataFrame
+) -> None:
+    """The finding, with room: sampled groups are few at this size."""
+    numbers = figure.finding(table).numbers
+    assert numbers["largest gap of the paper's algorithms, exact"] < 0.03
+    assert numbers["largest gap of the natural gradient"] > 0.1
+
+
+def test_sampled_runs_are_compared_with_sampled_grpo(
+    table: pandas.DataFrame, results: Path
+) -> None:
+    """What sampling costs, put down to the algorithm."""
+    dataset = xarray.load_dataset(results / "simulations" / "performance_law_coefficients.nc")
+    at = dataset.reward_at_entropy.sel(right_answers=5, start=1)
+    share = float(at.share[2])
+    rows = table.query("panel == 'curve' and algorithm == 'RLOO' and start == 1 and right_answers == 5")
+    found = rows[rows["share"] == share].set_index("sampled")["gap"]
+    pairs = (("policy gradient (RLOO)", "GRPO"), ("RLOO, sampled", "GRPO, sampled"))
+    exact, sampled = (float(at.sel(algorithm=a, share=share) - at.sel(algorithm=b, share=share))
+                      for a, b in pairs)
+    assert found[False] == pytest.approx(exact, rel=1e-9)
+    assert found[True] == pytest.approx(sampled, rel=1e-9)
+
+
+def test_every_algorithm_starts_from_the_same_policies(table: pandas.DataFrame) -> None:
+    """Starts of one algorithm beside the curves of another."""
+    begin = table.query("panel == 'curve' and share == 1")
+    assert begin.groupby(["right_answers", "start"])["reward"].nunique().max() == 1
+    assert (begin.set_index("algorithm")["gap"].abs() < 1e-12).all()
+
+
+def test_other_gaps_change_the_verdict(table: pandas.DataFrame) -> None:
+    """A verdict typed in."""
+    curve = table["panel"] == "curve"
+    other = table["algorithm"] == figure.OTHER
+    table.loc[curve & ~other, "gap"] = 0.01
+    assert figure.finding(table).verdict == "reproduces in part"
+    table.loc[curve & other, "gap"] = -0.01
+    assert figure.finding(table).verdict == "reproduces"
+    table.loc[curve & (table["algorithm"] == "RLOO"), "gap"] = -0.2
+    assert figure.finding(table).verdict == "does not reproduce"
+
+
+def test_all_algorithms_are_drawn(table: pandas.DataFrame) -> None:
+    """A line or a column of panels that gets lost."""
+    drawing = figure.draw(table)
+    assert len(drawing.axes) == 2 * table["right_answers"].nunique()
+    names = [text.get_text() for text in drawing.axes[0].get_legend().get_texts()]
+    assert set(names) == set(table["algorithm"])

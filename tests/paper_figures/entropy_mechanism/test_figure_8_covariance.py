@@ -1,0 +1,99 @@
+"""Cui et al., Figure 8: entropy change against covariance, and covariance by difficulty."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from paper_figures.entropy_mechanism import figure_8_covariance as figure
+from tests.paper_figures.entropy_mechanism.runs import write_curve
+
+
+@pytest.fixture(scope="module")
+def results(simulated: Callable[..., Path]) -> Path:
+    return simulated("covariance_identity", "covariance_identity_on_trees")
+
+
+@pytest.fixture
+def table(results: Path) -> pandas.DataFrame:
+    return figure.data(results)
+
+
+def test_each_theorem_is_the_first_order_of_its_own_algorithm(table: pandas.DataFrame) -> None:
+    """The other theorem beside a rule; an error that does not shrink with the learning rate."""
+    compared = figure.comparison(table.query("panel == 'change'"))
+    for rule in ("PG", "NPG"):
+        slow, fast = compared.loc[rule]["error"].sort_index()
+        assert slow < fast / 5  # first order: ten times smaller steps
+        assert slow < 0.05
+
+
+def test_grpo_follows_theorem_1_at_about_twice_its_size(table: pandas.DataFrame) -> None:
+    """kappa(p) is between 2 (1 - 1/G) = 1.75 and sqrt(G - 1) = 2.65 for groups of 8."""
+    compared = figure.comparison(table.query("panel == 'change' and learning_rate == 0.2"))
+    assert 1.75 <= compared.loc["GRPO"]["slope"].iloc[0] <= np.sqrt(7)
+    numbers = figure.finding(table).numbers
+    assert numbers["GRPO: smallest correlation"] > 0.9
+
+
+def test_difficulty_orders_the_estimate_more_often_than_the_theorem(
+    table: pandas.DataFrame
+) -> None:
+    """Estimates mixed up."""
+    numbers = figure.finding(table).numbers
+    assert numbers["ordered, from samples"] > numbers["ordered, theorem"]
+    assert numbers["positive, batch"] > numbers["positive, hardest"]
+
+
+def test_lemma_1_leaves_out_the_visits_of_states(table: pandas.DataFrame) -> None:
+    """The finding: exact at one token, off by a first-order part from two on."""
+    tokens = table.query("panel == 'tokens'").groupby(["series", "x"])["y"].max()
+    assert tokens["state_wise", 1] < 1e-9
+    assert tokens["state_wise"].loc[2:].min() > 0.1
+    assert tokens["gradient"].max() < 0.05
+    numbers = figure.finding(table).numbers
+    assert numbers["several tokens: largest error of Lemma 1"] == tokens["state_wise"].max()
+
+
+def test_order_is_read_from_hard_to_easy() -> None:
+    """An order that any permutation meets; a record with a group missing counted."""
+    rows = pandas.DataFrame(
+        [(0, 0.125, 1.0), (0, 0.5, 2.0), (0, 0.875, 3.0), (1, 0.125, 1.0), (1, 0.5, 3.0), (1, 0.875, 2.0),
+         (2, 0.125, np.nan), (2, 0.5, 1.0), (2, 0.875, 2.0)], columns=["x", "group", "y"],
+    ).assign(series="PG", right_answers=1)
+    found = figure.ordered(rows, "PG")
+    assert found.to_dict() == {(1, 0): True, (1, 1): False}
+
+
+def test_other_numbers_change_the_verdict(table: pandas.DataFrame) -> None:
+    """A verdict typed in."""
+    assert figure.finding(table).verdict == "reproduces in part"
+    matching = table.copy()
+    matching["announced"] = matching["y"]
+    rows = matching["panel"] == "difficulty"
+    matching.loc[rows, "y"] = matching.loc[rows, "group"].astype(float)
+    assert figure.finding(matching).verdict == "reproduces in part"
+    matching.loc[matching["panel"] == "tokens", "y"] = 0.0
+    assert figure.finding(matching).verdict == "reproduces"
+    table.loc[table["panel"] == "change", "announced"] *= -1
+    table.loc[table["panel"] == "difficulty", "y"] *= -1
+    assert figure.finding(table).verdict == "does not reproduce"
+
+
+def test_audited_runs_get_a_panel(results: Path, tmp_path: Path) -> None:
+    """Forecast and measurement swapped, or a run of two steps drawn as a cloud."""
+    folder = write_curve(tmp_path, results, entropy=np.linspace(1.0, 0.1, 12))
+    assert figure.data(folder).query("panel == 'model'").empty
+    steps = [{"step": i, "first_order": -0.01 * i, "measured": -0.008 * i} for i in range(1, 7)]
+    (folder / "runs" / "run" / "audit.json").write_text(json.dumps({"steps": steps}))
+    table = figure.data(folder)
+    rows = table.query("panel == 'model'")
+    assert (rows["y"] / rows["announced"]).to_numpy() == pytest.approx(0.8)
+    assert figure.finding(table).numbers["small-sums, split: correlation"] == pytest.approx(1)
+    assert len(figure.draw(table).axes) == 6
+    assert len(figure.draw(figure.data(results)).axes) == 5

@@ -1,0 +1,86 @@
+"""Cui et al., Figure 9: an entropy bonus at several coefficients; and what Figures 9, 10 and 12 share."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+import xarray
+
+from paper_figures.entropy_mechanism import figure_9_entropy_loss as figure_9
+from paper_figures.entropy_mechanism import sweeps
+from tests.paper_figures.conftest import write_run
+
+
+@pytest.fixture
+def results(simulated: Callable[..., Path]) -> Path:
+    return simulated("intervention_sweeps")
+
+
+@pytest.fixture
+def table(results: Path) -> pandas.DataFrame:
+    return figure_9.data(results)
+
+
+def changed(table: pandas.DataFrame, quantity: str, by: float) -> pandas.DataFrame:
+    """The runs of the largest coefficient moved, but for their starts."""
+    rows = (table["strength"] == table["strength"].max()) & (table["quantity"] == quantity)
+    return table.assign(value=table["value"] + by * (rows & (table["step"] > 0)))
+
+
+def test_more_bonus_means_more_entropy_and_less_accuracy(table: pandas.DataFrame) -> None:
+    """Strengths and curves out of step with each other."""
+    effects = sweeps.effects(table)
+    assert (effects["entropy_last"].diff().iloc[1:] > 0).all()
+    assert (effects["reward_last"].diff().iloc[1:] < 0).all()
+    numbers = figure_9.finding(table).numbers
+    assert numbers["five right: entropy without"] < 0.5 * numbers["five right: entropy at the start"]
+    assert numbers["five right: best gain, low"] < 0
+
+
+def test_curves_and_gains_are_those_of_the_simulation(table: pandas.DataFrame, results: Path) -> None:
+    """Coordinates mixed up on the way from dataset to table."""
+    dataset = xarray.load_dataset(results / "simulations" / "intervention_sweeps.nc")
+    one = dataset.sel(family="five right", rule="entropy bonus").isel(level=1, start=2)
+    rows = table.query("start == 2 and quantity == 'reward'")
+    rows = rows[rows["strength"] == float(one.strength)].sort_values("step")
+    np.testing.assert_array_equal(rows["value"], one.reward)
+    np.testing.assert_array_equal(rows["step"], one.step)
+    # The experiment takes the last record, the figure the last tenth: three to four of forty.
+    gain = sweeps.effects(table)["reward_gain"].iloc[-1]
+    assert gain == pytest.approx(float(one.reward_gain), abs=0.02)
+
+
+def test_explosion_and_a_gain_change_the_verdict(table: pandas.DataFrame) -> None:
+    """A verdict typed in instead of derived."""
+    exploded = changed(table, "entropy", 2.0)
+    assert figure_9.finding(table).verdict == "reproduces in part"  # the smoke size does not explode
+    assert figure_9.finding(exploded).verdict == "reproduces"
+    gained = changed(exploded, "reward", 0.2)
+    assert figure_9.finding(gained).verdict == "reproduces in part"
+    assert "1 coefficient gains accuracy" in figure_9.finding(gained).headline
+
+
+def test_transformer_runs_get_a_column_and_do_not_decide(results: Path, tmp_path: Path) -> None:
+    """A single seed that turns the verdict; runs without a comparison drawn."""
+    shutil.copytree(results / "simulations", tmp_path / "simulations")
+    write_run(tmp_path / "runs" / "b", rule="entropy-bonus", entropies=[0.8, 0.9, 2.0],
+              options=("coefficient=0.05",))
+    assert sweeps.families(figure_9.data(tmp_path)) == [("tabular", "five right")]
+    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[0.8, 0.3, 0.1])
+    table = figure_9.data(tmp_path)
+    setting = "small-sums on split, 3 steps, CPU"
+    assert sweeps.families(table)[1:] == [("transformer", setting)]
+    found = figure_9.finding(table)
+    assert found.verdict == figure_9.finding(figure_9.data(results)).verdict
+    # Three steps are fewer than the five of a mean.
+    assert found.numbers[f"{setting}: entropy with the most"] == pytest.approx(3.7 / 3)
+    assert setting in found.text
+    assert all(np.isfinite(list(found.numbers.values())))
+    axes = figure_9.draw(table).axes
+    assert len(axes) == 4
+    assert all(panel.lines for panel in axes)

@@ -1,0 +1,62 @@
+"""Cui et al., Table 1: the mean covariance of the tokens with the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+
+from paper_figures.entropy_mechanism import table_1_covariance as table_1
+from simulations.experiments import covariance_table
+
+
+@pytest.fixture
+def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
+    return table_1.data(simulated("covariance_table"))
+
+
+def test_the_printed_numbers_are_the_slide_s() -> None:
+    """A slip of the pen in the data; two copies that differ."""
+    printed = (5.654, 3.112, 1.385, 0.351, 0.152, 0.003)
+    assert tuple(table_1.PRINTED.column("Mean value").values()) == printed == covariance_table.PRINTED
+    assert tuple(table_1.GROUPS) == covariance_table.SHARES
+
+
+def test_the_printed_shape_needs_no_language(table: pandas.DataFrame) -> None:
+    """Our finding, and the arithmetic that contradicts '500x mean value'."""
+    found = table_1.finding(table)
+    numbers = found.numbers
+    assert found.verdict == "reproduces"
+    assert numbers["error of the shape"] < table_1.ALIKE
+    assert numbers["top of wrong responses"] > 0.9
+    assert round(numbers["printed: top 0.02 % over the mean"]) == 1885
+    assert round(numbers["printed: top 2 % over the mean"]) == 462
+    assert numbers["printed: lower half"] == pytest.approx(-0.146)
+
+
+def test_a_shape_is_free_of_the_unit(table: pandas.DataFrame) -> None:
+    """Values compared where ratios are meant."""
+    ours = table["advantage"] != "printed"
+    doubled = table_1.shapes(table.assign(value=table["value"].where(~ours, 2 * table["value"])))
+    before = table_1.shapes(table)
+    assert doubled["error"].to_numpy() == pytest.approx(before["error"].to_numpy())
+    assert doubled["level"].to_numpy() == pytest.approx(2 * before["level"].to_numpy())
+
+
+def test_other_tails_and_a_negative_mean_change_the_verdict(table: pandas.DataFrame) -> None:
+    """A verdict typed in instead of derived."""
+    ours = table["advantage"] != "printed"
+    flat = table.assign(value=table["value"].where(~(ours & (table["share"] < 0.5)), 0.5))
+    assert table_1.finding(flat).verdict == "reproduces in part"
+    flat.loc[ours & (table["share"] == 1), "value"] = -0.1
+    assert table_1.finding(flat).verdict == "does not reproduce"
+
+
+def test_both_tables_and_the_drawing_show_all_rows(table: pandas.DataFrame) -> None:
+    paper, ours = table_1.tables(table)
+    assert (paper.origin, ours.origin) == ("the paper", "ours")
+    names = list(table_1.GROUPS.values())
+    assert [row[0] for row in paper.rows] == [row[0] for row in ours.rows] == names
+    assert len(table_1.draw(table).axes) == 2

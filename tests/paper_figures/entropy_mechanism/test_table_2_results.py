@@ -1,0 +1,90 @@
+"""Cui et al., Table 2: the printed accuracies and averages, and our runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from paper_figures.entropy_mechanism import table_2_results as table_2
+from tests.paper_figures.conftest import write_run
+
+SETTING = "small-sums on split, 2 steps, CPU"
+
+
+def rewarded(folder: Path, reward: float, **options: object) -> None:
+    """A run whose accuracy is that at every step."""
+    write_run(folder, entropies=[1.0, 0.5], **options)
+    log = folder / "metrics.jsonl"
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    log.write_text("".join(json.dumps({**row, "reward": reward}) + "\n" for row in rows))
+
+
+def methods(runs: Path, kl_cov: float) -> None:
+    """Two seeds of GRPO and KL-Cov; the second of KL-Cov with another accuracy."""
+    for seed, grpo, other in ((0, 0.5, 0.8), (1, 0.6, kl_cov)):
+        rewarded(runs / f"g{seed}", grpo, rule="grpo", seed=seed)
+        rewarded(runs / f"k{seed}", other, rule="kl-cov", seed=seed, options=("ratio=0.02",))
+
+
+def test_every_printed_average_is_wrong_and_one_order_is_reversed(tmp_path: Path) -> None:
+    """formulas.md, section 3: 39.09 (38.6), 39.84 (38.8), 41.74 (40.4), 41.09 (40.6); 45.17 (45.8) ..."""
+    found = table_2.finding(table_2.data(tmp_path))
+    assert found.numbers["averages in error"] == 8
+    assert found.numbers["orders reversed"] == 1
+    assert "at Qwen2.5-7B the means reverse" in found.text
+    means = [value for table in table_2.PRINTED.values() for value in table.averages().values()]
+    assert [f"{mean:.2f}" for mean in means] == [
+        "39.09", "39.84", "41.74", "41.09", "45.17", "46.46", "50.63", "51.59"]
+    assert found.verdict == "awaits runs"
+
+
+def test_methods_are_above_grpo_by_both_averages(tmp_path: Path) -> None:
+    """The paper's finding survives its arithmetic."""
+    numbers = table_2.finding(table_2.data(tmp_path)).numbers
+    gains = [value for key, value in numbers.items() if " beyond GRPO, " in key]
+    assert len(gains) == 8
+    assert min(gains) > 1.7
+
+
+def test_a_seed_among_grpo_s_changes_the_verdict(tmp_path: Path) -> None:
+    """A verdict from means alone, or typed in."""
+    methods(tmp_path / "a" / "runs", 0.7)
+    methods(tmp_path / "b" / "runs", 0.55)
+    assert table_2.finding(table_2.data(tmp_path / "a")).verdict == "reproduces"
+    found = table_2.finding(table_2.data(tmp_path / "b"))
+    assert found.verdict == "does not reproduce"
+    assert found.numbers[f"{SETTING}: KL-Cov"] == pytest.approx(0.675)
+
+
+def test_the_paper_s_numbers_and_ours_are_never_in_one_table(tmp_path: Path) -> None:
+    assert [table.origin for table in table_2.tables(table_2.data(tmp_path))] == ["the paper"] * 2
+    methods(tmp_path / "runs", 0.7)
+    *paper, ours = table_2.tables(table_2.data(tmp_path))
+    assert [table.title for table in paper] == ["Qwen2.5-7B", "Qwen2.5-32B"]
+    assert ours.title == SETTING
+    assert [row[:3] for row in ours.rows] == [
+        ("GRPO", "2", "0.550 (0.50 to 0.60)"), ("KL-Cov", "2", "0.750 (0.70 to 0.80)")]
+    assert "0.125" in ours.note  # what a constant answer scores
+
+
+def test_evaluations_of_the_trained_models_become_columns(tmp_path: Path) -> None:
+    """Another task's evaluation, or one at another temperature, shown as the paper's protocol."""
+    methods(tmp_path / "runs", 0.7)
+    (tmp_path / "evaluations").mkdir()
+    def evaluation(name: str, run: str, **values: object) -> None:
+        model = str(tmp_path / "runs" / run / "model")
+        (tmp_path / "evaluations" / f"{name}.json").write_text(json.dumps({
+            "model": model, "task": "split", "num_samples": 32, "temperature": 0.6, "top_k": 0,
+            "pass@1": 0.9, "avg@32": 0.9, **values}))
+
+    evaluation("1", "k0")
+    evaluation("2", "k1", **{"avg@32": 0.7})
+    evaluation("3", "g0", temperature=1.0, **{"avg@32": 0.1})
+    evaluation("4", "g0", task="sum", **{"avg@32": 0.1})
+    evaluation("5", "g0", temperature=1.0, top_k=1, num_samples=1, **{"pass@1": 0.45})
+    ours = table_2.tables(table_2.data(tmp_path))[-1]
+    columns = dict(zip(ours.header, zip(*ours.rows, strict=True), strict=True))
+    assert columns["avg@32 at T = 0.6"] == ("–", "0.800 (0.70 to 0.90)")
+    assert columns["greedy"] == ("0.450", "–")

@@ -1,0 +1,54 @@
+"""Guards paper_figures/extensions/entropy_audit.py: forecasts against measured entropy changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from entropy_theory.results import read_json, write_json
+from paper_figures.extensions import entropy_audit
+from tests.paper_figures.conftest import write_run
+
+
+@pytest.fixture
+def table(simulated: Callable[..., Path], tmp_path: Path) -> pandas.DataFrame:
+    (tmp_path / "simulations").symlink_to(simulated("tabular_audit") / "simulations")
+    return entropy_audit.data(tmp_path)
+
+
+def test_tabular_identities_hold_to_rounding(table: pandas.DataFrame) -> None:
+    """(i) = (ii) and (iii) = measured where every logit is its own."""
+    for found in entropy_audit.comparisons(table).values():
+        # Entropies of 20 actions, some 20 roundings of 1e-16.
+        assert found.identity_error < 1e-13
+        assert found.tabular_error < 1e-13
+        assert found.dominant == "first order"
+
+
+def test_a_forecast_that_is_not_the_measured_change_shows(table: pandas.DataFrame) -> None:
+    """An error that is put down to the wrong assumption."""
+    table["coefficients"] += np.linspace(0, 1, len(table))
+    found = next(iter(entropy_audit.comparisons(table).values()))
+    assert found.dominant == "tabular assumption"
+
+
+def test_few_steps_are_shown_token_by_token_and_plain_sgd_by_itself(tmp_path: Path) -> None:
+    """Four audited steps drawn as four points; another optimizer's errors in the same row."""
+    for name, optimizer, steps in (("a", "adamw", 12), ("b", "sgd", 2)):
+        folder = tmp_path / "runs" / name
+        write_run(folder, rule="grpo", entropies=[1.0] * steps)
+        description = read_json(folder / "run.json")
+        description["options"]["optimizer"] = optimizer
+        write_json(folder / "run.json", description)
+        columns = (*entropy_audit.FORECASTS, "measured")
+        write_json(folder / "audit.json", {"steps": [
+            {"step": i, **dict.fromkeys(columns, -0.1),
+             "by_token": {name: [-0.2, 0.1] for name in columns}}
+            for i in range(steps)]})
+    table = entropy_audit.data(tmp_path)
+    assert table.groupby(["policy", "level"]).size().to_dict() == {
+        ("small-sums, split", "steps"): 12, ("small-sums, split, plain SGD", "tokens"): 4}

@@ -1,0 +1,58 @@
+"""Guards paper_figures/extensions/exact_and_first_order.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from paper_figures.extensions import exact_and_first_order as figure
+
+
+@pytest.fixture(scope="module")
+def table() -> pandas.DataFrame:
+    return figure.data(Path("unused"))
+
+
+def test_errors_are_of_second_and_third_order(table: pandas.DataFrame) -> None:
+    """Columns mixed up; a second order that is the first."""
+    numbers = figure.finding(table).numbers
+    for case in figure.CASES:
+        # At steps of 0.01 to 0.03 the next order adds up to that share, and so much to a slope.
+        assert numbers[f"{case}: order of the error, first order"] == pytest.approx(2, abs=0.05)
+        assert numbers[f"{case}: order of the error, second order"] == pytest.approx(3, abs=0.05)
+
+
+def test_no_step_loses_more_entropy_than_there_is(table: pandas.DataFrame) -> None:
+    """First order drawn as exact: it has no floor."""
+    collapse = table[table["case"] == "collapse"]
+    p = figure.ACCURACY["collapse"]
+    most = -p * np.log(p) - (1 - p) * np.log((1 - p) / (figure.N_ACTIONS - 1))
+    assert collapse["exact"].min() >= -most
+    assert collapse["first_order"].min() < -most
+
+
+def test_where_the_first_order_misleads(table: pandas.DataFrame) -> None:
+    """Directions of the wrong sign; the finding's point."""
+    last = table[table["size"] == table["size"].max()]
+    rare = last[last["case"] == "rare"]
+    assert (rare["first_order"] > 0).all()
+    assert (rare["exact"] < 0).all()
+    five = table[(table["case"] == "bonus") & table["size"].between(4, 7)]
+    assert (five["exact"] > 3 * five["first_order"]).all()
+    assert (five["first_order"] > 0).all()
+    found = figure.finding(table)
+    assert "wrong sign for learning an answer of probability 0.02" in found.headline
+
+
+def test_the_finding_is_read_off_the_table(table: pandas.DataFrame) -> None:
+    """A finding typed in."""
+    perfect = table.assign(first_order=1.05 * table["exact"])
+    found = figure.finding(perfect)
+    assert found.numbers["rare: first order carries to"] == pytest.approx(figure.SIZES[-1])
+    assert "rare: sign wrong from" not in found.numbers
+    # An error of 5 % at every size is of the order of the change itself.
+    assert found.numbers["rare: order of the error, first order"] == pytest.approx(1, abs=1e-6)
+    assert "always has the right sign" in found.headline

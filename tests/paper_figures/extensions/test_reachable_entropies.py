@@ -1,0 +1,61 @@
+"""Guards paper_figures/extensions/reachable_entropies.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from entropy_theory.policy import entropy
+from paper_figures.extensions import reachable_entropies as figure
+
+
+@pytest.fixture(scope="module")
+def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
+    return figure.data(simulated("aepo_figure_1", "phase_diagrams"))
+
+
+def test_ends_keep_to_the_range_and_aepo_holds_nothing_above_log_m(table: pandas.DataFrame) -> None:
+    """Claims extension.entropy-range-at-reward and extension.entropy-ceiling, in simulated runs."""
+    found = figure.finding(table)
+    assert found.numbers["ends"] > 0
+    assert found.numbers["ends outside the range"] == 0
+    assert found.numbers["AEPO: targets held above log m"] == 0
+    assert "no target above log m" in found.headline
+    assert found.numbers["fixed points: largest distance from the edge"] < 1e-9
+
+
+def test_the_edges_are_those_of_policies() -> None:
+    """A term of the range left out: the upper edge is a uniform policy on either side."""
+    n, m, reward = 20, 4, 0.7
+    logits = np.where(np.arange(n) < m, np.log(reward / m), np.log((1 - reward) / (n - m)))
+    highest = figure.highest_entropy(np.array(reward), n, np.array(m))
+    assert highest == pytest.approx(float(entropy(logits)))
+    assert figure.lowest_entropy(np.array(reward)) == pytest.approx(
+        float(entropy(np.log([reward, 1 - reward]))))
+
+
+def test_the_ceiling_falls_from_log_n_to_log_m() -> None:
+    """A ceiling below entropies that a policy with that gap has, or one that never comes down."""
+    n = 20
+    for m in (1, 4):
+        values = figure.ceiling(np.array([-1.0, 0.0, 3.0, 40.0]), n, m)
+        assert (np.diff(values) <= 1e-12).all()
+        assert values[:2] == pytest.approx(np.log(n))  # a uniform policy has gap 0
+        assert values[-1] == pytest.approx(np.log(m), abs=1e-12)
+        level = np.where(np.arange(n) < m, 3.0, 0.0)  # of all policies of gap 3 the most uniform
+        assert values[2] >= float(entropy(level))
+
+
+def test_a_held_target_and_a_stray_end_change_the_finding(table: pandas.DataFrame) -> None:
+    """A finding typed in."""
+    table = table.copy()
+    above = (table["panel"] == "held") & (table["y"] > np.log(table["x"].clip(lower=1)))
+    table.loc[above, "held"] = 1.0
+    table.loc[table["panel"] == "ends", "x"] += 3
+    found = figure.finding(table)
+    assert "holds targets above log m" in found.headline
+    assert found.numbers["ends outside the range"] > 0

@@ -1,0 +1,56 @@
+"""Guards paper_figures/extensions/small_transformer_training.py: which runs, and what they ended with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paper_figures.extensions import small_transformer_training
+from tests.paper_figures.conftest import write_run
+
+
+def test_ends_are_means_of_the_first_and_last_tenth(tmp_path: Path) -> None:
+    """Means over the wrong steps, or rules swapped."""
+    falling = [1.0] * 20 + [0.5] * 60 + [0.1] * 20
+    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=falling)
+    write_run(tmp_path / "runs" / "a", rule="aepo", entropies=[1.0] * 20 + [0.5] * 80)
+    found = small_transformer_training.finding(small_transformer_training.data(tmp_path))
+    assert found.numbers["split grpo entropy first"] == pytest.approx(1.0)
+    assert found.numbers["split grpo entropy last"] == pytest.approx(0.1)
+    assert found.numbers["split aepo entropy last"] == pytest.approx(0.5)
+    assert "1.00 to 0.10 nats under GRPO and to 0.50 under AEPO" in found.headline
+
+
+def test_every_reward_curve_has_its_constant_answer_line(tmp_path: Path) -> None:
+    """A reward curve without the score of a constant answer."""
+    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
+    write_run(tmp_path / "runs" / "s", rule="grpo", task="sum", entropies=[1.0, 0.5])
+    figure = small_transformer_training.draw(small_transformer_training.data(tmp_path))
+    rewards = [axes for axes in figure.axes if axes.get_ylim() == (0, 1.02)]
+    assert len(rewards) == 2
+    for axes in rewards:
+        levels = [line.get_ydata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
+        assert 0.125 in levels
+
+
+def test_unfinished_measured_and_other_runs_are_left_out(
+    tmp_path: Path, no_measured_runs: Path
+) -> None:
+    """Runs of other settings averaged into a curve."""
+    write_run(tmp_path / "runs" / "ok", rule="grpo", entropies=[1.0, 0.5], seed=7)
+    write_run(tmp_path / "runs" / "going", rule="grpo", entropies=[9.0], status="running")
+    write_run(tmp_path / "runs" / "other", rule="grpo", entropies=[9.0], model="owner/name")
+    write_run(tmp_path / "runs" / "alpha", rule="aepo", entropies=[9.0], options=("alpha=2",))
+    write_run(no_measured_runs / "gpu", rule="grpo", entropies=[9.0, 9.0], device="a GPU")
+    table = small_transformer_training.data(tmp_path)
+    assert set(table["seed"]) == {7}
+    assert table["value"].max() < 9
+
+
+def test_a_line_cut_off_by_a_kill_is_ignored(tmp_path: Path) -> None:
+    """A killed run that breaks the report."""
+    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
+    with (tmp_path / "runs" / "g" / "metrics.jsonl").open("a") as log:
+        log.write('{"step": 3, "entr')
+    assert small_transformer_training.data(tmp_path)["step"].max() == 2

@@ -1,0 +1,131 @@
+"""How figures and tables are written: whole, once, the same bytes for the same data."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+
+import pandas
+import pytest
+
+from paper_figures import __main__ as command
+from paper_figures import inputs
+from paper_figures.aepo import figure_2_tempered_reinforce as figure_2
+from paper_figures.catalog import FIGURES
+from paper_figures.figure import FORMATS, Finding, MissingInputError, PaperFigure, build
+from paper_figures.table import Table
+from tests.paper_figures.conftest import write_run
+
+
+@pytest.mark.parametrize("name", ["aepo-figure-2", "entropy-audit"])
+def test_the_same_data_give_the_same_bytes(
+    name: str, smoke_results: Path, tmp_path: Path
+) -> None:
+    """Dates and random ids in files that are compared or committed."""
+    digests = []
+    for attempt in ("first", "second"):
+        build(FIGURES[name], smoke_results, tmp_path / attempt)
+        files = [tmp_path / attempt / f"{name}.{ext}" for ext in (*FORMATS, "csv", "json")]
+        digests.append([hashlib.sha256(file.read_bytes()).hexdigest() for file in files])
+    assert digests[0] == digests[1]
+
+
+def test_a_drawing_of_the_same_data_is_kept_and_of_other_data_replaced(tmp_path: Path) -> None:
+    """Stale or needless drawings."""
+    figure = FIGURES["small-transformer-training"]
+    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
+    build(figure, tmp_path, tmp_path / "figures", ["svg"])
+    drawing = tmp_path / "figures" / f"{figure.name}.svg"
+    before = drawing.stat().st_mtime_ns
+    build(figure, tmp_path, tmp_path / "figures", ["svg"])
+    assert drawing.stat().st_mtime_ns == before
+    write_run(tmp_path / "runs" / "a", rule="aepo", entropies=[1.0, 0.9])
+    build(figure, tmp_path, tmp_path / "figures", ["svg"])
+    assert drawing.stat().st_mtime_ns != before
+
+
+def test_a_damaged_dataset_is_named_with_the_remedy(tmp_path: Path) -> None:
+    """A truncated file that ends in a traceback."""
+    path = tmp_path / "simulations" / "aepo_figure_2.nc"
+    path.parent.mkdir()
+    path.write_bytes(b"CDF\x01 not really")
+    with pytest.raises(MissingInputError, match=r"aepo_figure_2\.nc cannot be read .* delete it"):
+        figure_2.data(tmp_path)
+
+
+def test_what_is_up_to_date_is_not_even_read(
+    smoke_results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Minutes spent on figures that nothing has changed for."""
+    figure = FIGURES["aepo-figure-2"]
+    first = build(figure, smoke_results, tmp_path, ["svg"])
+    assert set(first["read"]) == {"simulations/aepo_figure_2.nc"}
+    assert first["inputs"]["simulations/aepo_figure_2.nc"]["versions"]["numpy"]
+
+    def refuse(*arguments: object) -> object:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(inputs, "simulation", refuse)
+    assert build(figure, smoke_results, tmp_path, ["svg"]) == first
+    for gone in ("aepo-figure-2.svg", "aepo-figure-2.csv"):
+        (tmp_path / gone).unlink()
+        with pytest.raises(AssertionError, match="read again"):
+            build(figure, smoke_results, tmp_path, ["svg"])
+        (tmp_path / gone).touch()
+
+
+def small(name: str, **changes: object) -> PaperFigure:
+    """A table that reads nothing."""
+    table = Table(title="T", header=("rule", "H^2 & more"), rows=(("a_b", "$x_1$ 5 %"),), origin="ours")
+    figure = PaperFigure(
+        name=name, source="This project", title="t", paper="", ours="",
+        data=lambda results: (inputs.theory(), pandas.DataFrame({"x": [1.0]}))[1],
+        finding=lambda table: Finding(verdict="our own", headline="h", text="x"),
+        tables=lambda frame: [table],
+    )
+    return dataclasses.replace(figure, **changes)  # type: ignore[arg-type]
+
+
+def test_a_table_is_written_for_papers_and_for_pages(tmp_path: Path) -> None:
+    """Special characters that break LaTeX or Markdown; formulas that get escaped."""
+    build(small("t"), tmp_path, tmp_path)
+    assert not (tmp_path / "t.svg").exists()
+    assert "| a_b  |  $x_1$ 5 % |" in (tmp_path / "t.md").read_text()
+    latex = (tmp_path / "t.tex").read_text()
+    assert r"rule & H\^{}2 \& more \\" in latex
+    assert r"a\_b & $x_1$ 5 \% \\" in latex
+    assert json.loads((tmp_path / "t.json").read_text())["tables"][0]["origin"] == "ours"
+
+
+def test_a_row_of_another_length_is_refused() -> None:
+    """A number under the wrong heading."""
+    with pytest.raises(ValueError, match="has 1 cells, the header 2"):
+        Table(title="T", header=("a", "b"), rows=(("1",),), origin="ours")
+
+
+def test_a_figure_that_fails_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One broken LaTeX string that stops the whole build."""
+
+    def broken(table: pandas.DataFrame) -> object:
+        from matplotlib.figure import Figure
+
+        figure = Figure()
+        figure.subplots().set_title(r"$\frac{1}$")
+        return figure
+
+    def absent(results: Path) -> pandas.DataFrame:
+        raise MissingInputError("run `x`")
+
+    figures = {f.name: f for f in (small("bad", draw=broken), small("no", data=absent), small("good"))}
+    monkeypatch.setattr(command, "FIGURES", figures)
+    assert command.build(results=tmp_path) == 1
+    assert "bad: failed: ValueError" in capsys.readouterr().err
+    index = json.loads((tmp_path / "figures" / "index.json").read_text())
+    assert index["drawn"] == ["good"]
+    assert index["missing"] == {"no": "run `x`"}
+    assert set(index["failed"]) == {"bad"}
+    assert not list((tmp_path / "figures").glob("bad.*"))

@@ -1,0 +1,81 @@
+"""Guards paper_figures/notebooks: each runs from a fresh kernel, and so do its hidden solutions.
+
+What a notebook says is held by the assertions in its own cells; here it is made sure that they run.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOM = Path(__file__).parents[2] / "paper_figures" / "notebooks"
+NOTEBOOKS = sorted(ROOM.glob("*.ipynb"))
+QUIET = "import warnings; warnings.filterwarnings('error', module=r'__main__|entropy_theory|simulations')"
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def solutions(notebook: nbformat.NotebookNode) -> list[str]:
+    """The code inside the collapsed answers to the exercises."""
+    hidden = [part for cell in notebook.cells if cell.cell_type == "markdown"
+              for part in re.findall(r"<details>.*?</details>", cell.source, re.DOTALL)]
+    return [code for part in hidden for code in re.findall(r"```python\n(.*?)```", part, re.DOTALL)]
+
+
+def test_there_are_four():
+    assert [path.stem for path in NOTEBOOKS] == [
+        "1_covariance_theorem", "2_tempering", "3_performance_law", "4_your_own_rule"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_is_stored_clean(path):
+    """A diff of a notebook shows what its author changed: no outputs, no counts, ids that stay."""
+    notebook = read(path)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in code), (
+        f"clear the outputs: jupyter nbconvert --clear-output --inplace {path}")
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    assert not any(cell.metadata for cell in notebook.cells)
+    assert all(re.fullmatch("[a-z0-9-]+", cell.id) and not re.fullmatch("[0-9a-f]{8}", cell.id)
+               for cell in notebook.cells), "give cells ids that say what they hold"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_tells_a_story(path):
+    notebook = read(path)
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    for part in ("**Question.**", "**Idea.**", "## What to take away", "## Exercises"):
+        assert part in text
+    assert text.count("<details><summary>Solution") == len(solutions(notebook)) == 2
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_runs(path, tmp_path, monkeypatch):
+    """All cells in order and then the solutions, in a kernel and a folder of their own, without a
+    warning from this package, a picture at least twice."""
+    notebook = read(path)
+    checked = [cell for cell in notebook.cells if cell.cell_type == "code" and "assert" in cell.source]
+    assert len(checked) >= 4
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(QUIET))
+    notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    client = NotebookClient(notebook, kernel_name="python3", timeout=300,
+                            resources={"metadata": {"path": str(tmp_path)}})
+    # Sockets in place of ports; their paths must be short.
+    with tempfile.TemporaryDirectory() as runtime:
+        monkeypatch.setenv("JUPYTER_RUNTIME_DIR", runtime)
+        manager = client.create_kernel_manager()
+        manager.transport, manager.ip = "ipc", f"{runtime}/kernel"
+        client.execute()
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert sum("image/svg+xml" in output.get("data", {}) for output in outputs) >= 2
+    said = "".join(output.text for output in outputs if output.output_type == "stream")
+    assert "Warning" not in said

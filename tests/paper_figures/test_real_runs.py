@@ -1,0 +1,159 @@
+"""Training runs for figures: which are taken, and what is read off them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from paper_figures.real_runs import (
+    CONSTANT,
+    Choice,
+    default,
+    draw_curves,
+    ends,
+    labels,
+    one,
+    read,
+    settings,
+    smoothed,
+    when_reached,
+)
+from tests.paper_figures.conftest import write_run
+
+GRPO = Choice(label="GRPO", rule="grpo")
+TARGETS = Choice(label="target {target:g}", rule="aepo", free=("target",))
+CLIP_COV = Choice(label="Clip-Cov", rule="clip-cov", options={"ratio": 0.01, "base.clip_low": 1.0})
+
+
+@pytest.mark.parametrize(("choice", "rule", "texts", "values"), [
+    (GRPO, "grpo", (), {}),
+    (GRPO, "grpo", ("clip_high=0.2", "dynamic_sampling=false"), {}),  # typed out, but the default
+    (GRPO, "grpo", ("clip_high=0.28",), None),
+    (GRPO, "grpo", ("an_option_of_last_year=1",), None),
+    (GRPO, "aepo", (), None),
+    (TARGETS, "aepo", ("alpha=1.0",), {"target": 0.5}),
+    (TARGETS, "aepo", ("target=0.25", "ablation=none"), {"target": 0.25}),
+    (TARGETS, "aepo", ("target=0.25", "ablation=untempered"), None),
+    (CLIP_COV, "clip-cov", ("ratio=0.01", "base=grpo", "base.clip_low=1.0"), {}),
+    (CLIP_COV, "clip-cov", ("ratio=0.01",), None),
+    (CLIP_COV, "clip-cov", ("ratio=0.01", "base=gspo", "base.clip_low=1.0"), None),
+])
+def test_a_choice_takes_runs_whose_other_options_are_the_defaults(
+    choice: Choice, rule: str, texts: tuple[str, ...], values: dict[str, float] | None
+) -> None:
+    """An ablation averaged into its rule's curve; a default that was typed out and is not found."""
+    assert choice.values(rule, texts) == values
+
+
+def test_defaults_are_those_of_the_rules() -> None:
+    assert default("clip-cov", "base.clip_high") == pytest.approx(0.2)
+    assert default("clip-cov", "base") == "grpo"
+    with pytest.raises(AttributeError):
+        default("grpo", "no_such_option")
+
+
+def test_runs_compare_where_all_but_rule_and_seed_agree(
+    tmp_path: Path, no_measured_runs: Path
+) -> None:
+    """Curves of different lengths or machines averaged; the smaller setting first."""
+    write_run(tmp_path / "runs" / "a", rule="grpo", entropies=[1.0, 0.5])
+    for seed in (0, 1):
+        write_run(no_measured_runs / f"g{seed}", rule="grpo", entropies=[1.0, 0.4, 0.2], seed=seed,
+                  device="a GPU")
+    write_run(no_measured_runs / "t", rule="aepo", entropies=[1.0, 0.6, 0.6], device="a GPU",
+              options=("target=0.6",))
+    write_run(tmp_path / "runs" / "z", rule="aepo", entropies=[9.0, 9.0], status="running")
+    table = read(tmp_path, [GRPO, TARGETS])
+    assert settings(table) == [
+        "small-sums on split, 3 steps, a GPU", "small-sums on split, 2 steps, CPU",
+    ]
+    assert set(table.attrs["inputs"]) == {"a", "g0", "g1", "t"}
+    gpu = one(table, settings(table)[0], "entropy")
+    assert labels(gpu) == ["target 0.6", "GRPO"]  # without a strength: last
+    assert gpu.query("label == 'target 0.6'")["strength"].unique() == [0.6]
+    assert settings(read(tmp_path, [GRPO, TARGETS], least=2)) == settings(table)[:1]
+    assert settings(read(tmp_path, [GRPO], measured=False)) == settings(table)[1:]
+    assert read(tmp_path, [GRPO], model="other").empty
+    assert ends(read(tmp_path, [GRPO], model="other")).empty
+
+
+def test_settings_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Two learning rates under one title."""
+    for rate in (0.1, 0.2):
+        folder = tmp_path / "runs" / str(rate)
+        write_run(folder, rule="grpo", entropies=[1.0, 0.5])
+        description = json.loads((folder / "run.json").read_text())
+        description["options"]["learning_rate"] = rate
+        (folder / "run.json").write_text(json.dumps(description))
+    assert settings(read(tmp_path, [GRPO])) == [
+        f"small-sums on split, 2 steps, CPU, learning rate {rate}" for rate in (0.1, 0.2)
+    ]
+
+
+def test_a_committed_run_of_the_same_setting_gives_way_to_the_users(
+    tmp_path: Path, no_measured_runs: Path
+) -> None:
+    """One run counted as two seeds."""
+    write_run(tmp_path / "runs" / "mine", rule="grpo", entropies=[1.0, 0.5])
+    write_run(no_measured_runs / "theirs", rule="grpo", entropies=[1.0, 0.7])
+    table = read(tmp_path, [GRPO])
+    assert ends(table).query("metric == 'entropy'")["seeds"].tolist() == [1]
+    assert list(table.attrs["inputs"]) == ["mine"]
+
+
+def test_ends_are_means_of_tenths_and_their_spread_is_that_of_seeds(tmp_path: Path) -> None:
+    """Means over the wrong steps; a spread over steps taken for one over seeds."""
+    for seed, last in ((0, 0.1), (1, 0.3)):
+        write_run(tmp_path / "runs" / f"g{seed}", rule="grpo", seed=seed,
+                  entropies=[1.0] * 2 + [0.5] * 16 + [last] * 2)
+    row = ends(read(tmp_path, [GRPO])).query("metric == 'entropy'").iloc[0]
+    assert row[["first", "last", "low", "high"]].tolist() == pytest.approx([1.0, 0.2, 0.1, 0.3])
+    assert row["seeds"] == 2
+    constant = ends(read(tmp_path, [GRPO])).set_index("metric").loc[CONSTANT]
+    assert constant["last"] == 0.125
+
+
+def test_smoothing_stays_within_a_run(tmp_path: Path) -> None:
+    """One seed's end mixed into the next one's start."""
+    for seed, level in ((0, 1.0), (1, 3.0)):
+        write_run(tmp_path / "runs" / f"g{seed}", rule="grpo", seed=seed, entropies=[level] * 9)
+    table = smoothed(read(tmp_path, [GRPO])).query("metric == 'entropy'")
+    assert table.groupby("seed")["value"].agg(["min", "max"]).to_numpy().tolist() == [[1, 1], [3, 3]]
+
+
+def test_values_at_equal_reward_wait_for_the_reward(tmp_path: Path) -> None:
+    """A slow learner compared at equal steps."""
+    def learner(name: str, pace: float) -> None:
+        steps = np.arange(1, 101)
+        reward = np.minimum(1.0, 0.01 * pace * steps)
+        folder = tmp_path / "runs" / name
+        write_run(folder, rule="grpo", entropies=list(2 - reward), seed=len(name))
+        rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        lines = [json.dumps({**row, "reward": float(r)}) for row, r in zip(rows, reward, strict=True)]
+        (folder / "metrics.jsonl").write_text("\n".join(lines))
+
+    learner("slow", 0.5)
+    learner("quick", 1.0)
+    found = when_reached(read(tmp_path, [GRPO]), (0.3, 0.9)).set_index(["level", "seed"])["value"]
+    # Where curves are straight, smoothing does not move them.
+    assert found[0.3, 4] == pytest.approx(1.7) == found[0.3, 5]
+    assert found[0.9, 5] == pytest.approx(1.1)
+    assert np.isnan(found[0.9, 4])
+
+
+def test_curves_have_a_band_where_there_are_seeds(tmp_path: Path) -> None:
+    """A single run that looks like a mean."""
+    write_run(tmp_path / "runs" / "g0", rule="grpo", entropies=[1.0, 0.5])
+    write_run(tmp_path / "runs" / "g1", rule="grpo", entropies=[1.0, 0.7], seed=1)
+    write_run(tmp_path / "runs" / "a", rule="aepo", entropies=[1.0, 0.9])
+    table = read(tmp_path, [GRPO, TARGETS])
+    panel = Figure().subplots()
+    draw_curves(panel, one(table, settings(table)[0], "entropy"))
+    assert len(panel.lines) == 2
+    assert len(panel.collections) == 1
+    assert sorted(text.get_text() for text in panel.texts) == ["GRPO", "target 0.5"]
+    assert {tuple(line.get_ydata()) for line in panel.lines} == {(1.0, 0.6), (1.0, 0.9)}

@@ -1,0 +1,98 @@
+"""Guards tied tokens: the engine's steps where classes are single, exchangeable where they are not."""
+
+import numpy as np
+import pytest
+
+from entropy_theory.policy import log_softmax
+from entropy_theory.update_rules import get
+from simulations.engine import Dynamics, simulate
+from simulations.sampling import Samples
+from simulations.tied_tokens import Classes, tie, train
+
+RULES = {
+    "no bonus": get("grpo"),
+    "full": get("entropy-bonus", coefficient=0.3),
+    "clamped": get("aent", coefficient=0.4, removed_fraction=0.6, adaptive=False),
+    "not centered": get("reinforce", estimator="reward"),
+}
+
+
+def state(n=60, local=0.2):
+    """Logits by rank, a likely token of little reward, three optimal ones."""
+    logits = -1.2 * np.log(np.arange(1, n + 1))
+    reward = np.zeros(n)
+    reward[0], reward[[7, 11, 20]] = local, 1.0
+    return logits, reward
+
+
+def single(logits, reward):
+    return Classes(logits=logits, reward=reward, counts=np.ones(len(logits)))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_single_tokens_are_trained_as_by_the_engine(name):
+    """Two prompts: rule, uniforms, kept set and scale of the step are those of `engine.simulate`."""
+    logits, reward = state()
+    steps, group = 150, Samples(group_size=6)
+    run = simulate(
+        np.stack([logits, logits])[None], np.stack([reward, reward]),
+        Dynamics(rule=RULES[name], learning_rate=2 * 1.5, steps=steps, record_every=50, seed=3,
+                 samples=group))
+    curves = [
+        train(single(logits, reward), RULES[name], learning_rate=1.5, steps=steps, record_every=50,
+              samples=group, seed=3, prompt=prompt)
+        for prompt in range(2)
+    ]
+    for prompt, curve in enumerate(curves):
+        np.testing.assert_allclose(
+            log_softmax(curve.final.logits), log_softmax(run.final_logits[0, prompt]), atol=1e-9)
+    for column in ("reward", "entropy"):
+        mean = np.mean([getattr(curve, column) for curve in curves], axis=0)
+        np.testing.assert_allclose(mean, getattr(run, column)[:, 0], atol=1e-10)
+    assert not np.array_equal(*(curve.final.logits for curve in curves)), "prompts draw on their own"
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_one_step_from_ties_moves_the_tokens_that_it_would_move_singly(name):
+    """Which of the tied tokens were drawn, the same one twice included, and who shares their fate."""
+    logits = np.log(np.repeat([5.0, 3.0, 2.0, 0.5], [1, 3, 1, 20]))
+    reward = np.repeat([0.2, 1.0, 0.0, 0.0], [1, 3, 1, 20])
+    tied = tie(logits, reward, np.array([1, 4, 5, 25]))
+    assert tied.counts.tolist() == [1, 3, 1, 20]
+    for seed in range(20):
+        how = {"learning_rate": 2.0, "steps": 1, "record_every": 1, "seed": seed,
+               "samples": Samples(group_size=12)}
+        ends = [train(start, RULES[name], **how) for start in (single(logits, reward), tied)]
+        expanded = [np.sort(np.repeat(end.final.logits, end.final.counts.astype(int))) for end in ends]
+        np.testing.assert_allclose(expanded[1], expanded[0], atol=1e-12)
+        np.testing.assert_allclose(ends[1].entropy, ends[0].entropy, atol=1e-12)
+
+
+def test_training_from_ties_has_the_distribution_of_training_singly():
+    """Later draws take tokens in another order: equal in the mean over seeds, not run by run."""
+    logits = np.log(np.repeat([8.0, 2.0, 0.5], [1, 4, 30]))
+    reward = np.repeat([0.2, 1.0, 0.0], [1, 4, 30])
+    ends = []
+    for start in (single(logits, reward), tie(logits, reward, np.array([1, 5, 35]))):
+        curves = [
+            train(start, RULES["clamped"], learning_rate=1.0, steps=15, record_every=15, seed=seed,
+                  samples=Samples(group_size=4))
+            for seed in range(60)
+        ]
+        assert {curve.final.counts.sum() for curve in curves} == {35.0}
+        ends.append(np.array([(curve.reward[-1], curve.entropy[-1]) for curve in curves]))
+    gap = ends[0].mean(axis=0) - ends[1].mean(axis=0)
+    error = np.sqrt(sum(end.var(axis=0, ddof=1) / len(end) for end in ends))
+    assert (abs(gap) < 4 * error).all(), (gap, error)
+    assert (error < 0.1).all(), "too few seeds to see a difference"
+
+
+def test_what_cannot_be_run_so_is_refused():
+    start = single(*state())
+    how = {"learning_rate": 1.0, "steps": 1, "record_every": 1, "samples": Samples(), "seed": 0}
+    with pytest.raises(ValueError, match="constant coefficient"):
+        train(start, get("aent"), **how)
+    with pytest.raises(ValueError, match="4 different rewards"):
+        train(single(start.logits, np.arange(60) % 4.0), RULES["full"], **how)
+    with pytest.raises(ValueError, match="cannot be tied"):
+        tie(*state(), np.array([10, 60]))
