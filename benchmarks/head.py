@@ -2,10 +2,16 @@
 
 Ours gives log-probability, entropy, AEnt's clamped entropy and the forecast's sums; beside it what a
 user would pick instead, each of which gives less: TRL's chunked head, Liger's fused cross-entropy,
-verl's fused head (those that are installed) and plain logits with autograd.
+verl's fused head (those that are installed), verl's formula written here, and plain logits with autograd.
 
     python benchmarks/head.py                        sizes for this machine
     python benchmarks/head.py --json build/head.json
+    python benchmarks/head.py --quick                a small size in seconds
+
+Errors of the entropy are relative, against float64: on the inputs that are timed, and of a collapsed
+policy, its top logit 30 above all others, without and with tokens at -inf.
+
+With --json an interrupted call goes on with the next size, on the same device and versions.
 
 Repeats are interleaved, so that a busy machine slows all alike; the median is printed with the fastest
 and slowest repeat. Peak memory is beyond the inputs: on a CPU that of a process of its own.
@@ -15,22 +21,26 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
+import math
 import multiprocessing
 import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
-from entropy_theory.results import provenance
+from entropy_theory import policy
+from entropy_theory.results import kept_records, provenance, write_json
 from llm_bridge import head
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 SIZES = {
     "cpu": ((256, 576, 49_152, "float32"), (64, 576, 151_936, "float32")),
     "cuda": ((8192, 576, 49_152, "bfloat16"), (8192, 4096, 151_936, "bfloat16")),
+    "quick": ((32, 64, 4096, "float32"),),
 }
 """(tokens, features, vocabulary, dtype)."""
 FRACTION = 1 / 3
@@ -71,6 +81,25 @@ def verl(hidden: torch.Tensor, weight: torch.Tensor, ids: torch.Tensor) -> Pair:
     return FusedLinearForPPOFunction.apply(hidden, weight, ids, 1.0, 512)
 
 
+def verl_formula(hidden: torch.Tensor, weight: torch.Tensor, ids: torch.Tensor) -> Pair:
+    """As verl does where its package is absent: logsumexp(x) - sum p x, 512 tokens at a time.
+
+    Source: volcengine/verl, verl/utils/experimental/torch_functional.py, _fused_linear_for_ppo_fwd.
+    """
+    parts = [
+        checkpoint(_verl_chunk, part, weight, taken, use_reentrant=False)
+        for part, taken in zip(hidden.split(512), ids.split(512), strict=True)
+    ]
+    log_prob, entropy = zip(*parts, strict=True)
+    return torch.cat(log_prob), torch.cat(entropy)
+
+
+def _verl_chunk(hidden: torch.Tensor, weight: torch.Tensor, ids: torch.Tensor) -> Pair:
+    logits = (hidden @ weight.T).float()
+    log_prob = logits.log_softmax(-1).gather(-1, ids[:, None])[:, 0]
+    return log_prob, logits.logsumexp(-1) - (logits.softmax(-1) * logits).sum(-1)
+
+
 def plain(hidden: torch.Tensor, weight: torch.Tensor, ids: torch.Tensor) -> Pair:
     log_prob = (hidden @ weight.T).float().log_softmax(-1)
     entropy = -(log_prob.exp() * log_prob).sum(-1)
@@ -79,7 +108,7 @@ def plain(hidden: torch.Tensor, weight: torch.Tensor, ids: torch.Tensor) -> Pair
 
 METHODS: dict[str, Callable[..., Pair]] = {
     "ours": ours, "ours with clamp": ours_clamped, "TRL": trl, "Liger": liger, "verl": verl,
-    "plain logits": plain,
+    "verl's formula": verl_formula, "plain logits": plain,
 }
 
 
@@ -134,6 +163,14 @@ def peak(name: str, size: tuple[int, int, int, str], backward: bool, threads: in
     return (_status("VmHWM") - before) / 2**10
 
 
+def peak_alone(name: str, size: tuple[int, int, int, str], backward: bool, threads: int) -> float:
+    """`peak`; on a CPU in a child of its own: the largest a process has been never goes down."""
+    if torch.cuda.is_available():
+        return peak(name, size, backward, threads)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(peak, (name, size, backward, threads))
+
+
 def _status(name: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
@@ -150,6 +187,39 @@ def error(method: Callable[..., Pair], arguments: tuple[torch.Tensor, ...]) -> f
     return float(((found - exact) / exact).abs().max())
 
 
+def collapsed(vocabulary: int, masked: bool, device: str) -> tuple[torch.Tensor, ...]:
+    """One token whose policy has collapsed: its top logit is 30, all others lie in [-1, 0] or are -inf.
+
+    The logits are the first column of the weight, multiples of 1/8: no product rounds, whatever the
+    number format.
+    """
+    generator = torch.Generator().manual_seed(0)
+    logits = -torch.randint(0, 9, (vocabulary,), generator=generator) / 8
+    if masked:
+        logits[vocabulary // 2 :] = -math.inf
+    logits[0] = 30
+    weight = torch.zeros(vocabulary, 16)
+    weight[:, 0] = logits
+    hidden = torch.zeros(1, 16)
+    hidden[:, 0] = 1
+    return hidden.to(device), weight.to(device), torch.zeros(1, dtype=torch.long, device=device)
+
+
+def collapsed_error(method: Callable[..., Pair], masked: bool, device: str) -> float | None:
+    """Relative error of the entropy of a collapsed policy in float32; None: it is not a number."""
+    arguments = collapsed(4096, masked, device)
+    logits = arguments[1][:, 0].double().cpu().numpy()
+    is_clamped = method is ours_clamped
+    exact = policy.clamped_entropy(logits, FRACTION) if is_clamped else policy.entropy(logits)
+    with torch.no_grad():
+        found = float(method(*arguments)[1].double())
+    return abs(found / float(exact) - 1) if math.isfinite(found) else None
+
+
+def shown(value: float | None) -> str:
+    return "not a number" if value is None else f"{value:.1e}"
+
+
 def available() -> dict[str, Callable[..., Pair]]:
     found = {}
     for name, method in METHODS.items():
@@ -164,23 +234,34 @@ def available() -> dict[str, Callable[..., Pair]]:
     return found
 
 
-def main() -> None:
+def main(arguments_given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--quick", action="store_true", help="a small size, forward and backward")
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments_given)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     threads = torch.get_num_threads()
     methods = available()
-    records = []
-    # A child of its own for each peak: the largest a process has been never goes down.
-    context = multiprocessing.get_context("spawn")
-    for size in SIZES[device]:
+    origin = provenance(
+        config={"repeats": options.repeats}, seed=0,
+        device=torch.cuda.get_device_name(0) if device == "cuda" else "cpu",
+        packages=("torch", "trl", "triton", "liger-kernel", "verl"),
+    )
+    records = kept_records(options.json, origin)
+    collapse = {
+        name: [collapsed_error(method, masked, device) for masked in (False, True)]
+        for name, method in methods.items()
+    }
+    for size in SIZES["quick" if options.quick else device]:
         arguments = inputs(size, device)
-        for backward in (False, True):
+        for backward in (True,) if options.quick else (False, True):
             what = "forward+backward" if backward else "forward"
+            if [list(size), what] in [[record["size"], record["pass"]] for record in records]:
+                print(f"\n{size}: {what}: kept from an earlier call")
+                continue
             print(f"\n{size[0]} tokens, {size[1]} features, vocabulary {size[2]}, {size[3]}: {what}")
             calls = {
                 name: functools.partial(step, method, arguments, backward)
@@ -195,27 +276,22 @@ def main() -> None:
             reference = statistics.median(r["ours"] for r in rounds)
             for name in methods:
                 times = sorted(r[name] for r in rounds)
-                if device == "cuda":
-                    mib = peak(name, size, backward, threads)
-                else:
-                    with context.Pool(1) as pool:
-                        mib = pool.apply(peak, (name, size, backward, threads))
-                record = {
-                    "method": name, "size": size, "pass": what, "peak_mib": mib,
+                mib = peak_alone(name, size, backward, threads)
+                record: dict[str, Any] = {
+                    "method": name, "size": list(size), "pass": what, "peak_mib": mib,
                     "seconds": times, "ratio": statistics.median(times) / reference,
                     "entropy_error": error(methods[name], arguments),
+                    "collapsed_error": collapse[name][0], "collapsed_masked_error": collapse[name][1],
                 }
                 records.append(record)
                 print(
                     f"  {name:<16} {statistics.median(times) * 1e3:9.1f} ms "
                     f"({times[0] * 1e3:.1f} to {times[-1] * 1e3:.1f})  {record['ratio']:5.2f} x ours  "
-                    f"{mib:9.0f} MiB  entropy off by {record['entropy_error']:.1e}"
+                    f"{mib:9.0f} MiB  entropy off by {record['entropy_error']:.1e}, collapsed "
+                    f"{shown(collapse[name][0])}, with -inf {shown(collapse[name][1])}"
                 )
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        origin = provenance(config=vars(options) | {"json": str(options.json)}, seed=0,
-                            packages=("torch", "trl"))
-        options.json.write_text(json.dumps({"provenance": origin, "records": records}, indent=1))
+            if options.json:
+                write_json(options.json, {"provenance": origin, "records": records})
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ of 64 to 2,048 sequences, eight a prompt, decoded up to 128, 512 and 2,048 posit
 
 A cell is timed twice, for all new tokens and for two: the difference is decoding alone, without the
 prompt. The limit is that of a decoding step which reads every weight and every key and value once, at
-the bandwidth that a copy reaches here. A cell that does not fit in memory says so.
+the bandwidth that a copy reaches here. A cell that does not fit in memory says so. With --json an
+interrupted grid goes on where it was, on the same device and versions.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import logging
 import statistics
 import time
@@ -24,7 +26,7 @@ from typing import Any
 import torch
 import transformers
 
-from entropy_theory.results import provenance, write_json
+from entropy_theory.results import kept_records, provenance, read_json, write_json
 from llm_bridge import samplers
 
 COPIES = 8
@@ -167,42 +169,50 @@ def main(arguments: list[str] | None = None) -> None:
     shapes, batches, contexts, new = GRIDS[device]
     if options.quick:
         batches, contexts = batches[:1], contexts[:1]
-    rate = bandwidth(device)
-    print(f"copy: {rate / 1e9:,.0f} GB/s on {device}")
-    records: list[dict[str, Any]] = []
-    with torch.no_grad():
-        for shape in shapes:
-            model = build(shape, device, max(contexts))
-            for batch in batches:
-                for context in contexts:
-                    stock = None
-                    for name in options.samplers:
-                        reason = samplers.SAMPLERS[name].obstacle(model)
-                        found = {"absent": reason} if reason else cell(
-                            name, model, batch, context, new, options.repeats
-                        )
-                        record = {
-                            "shape": shape, "batch": batch, "context": context, "sampler": name,
-                            "new_tokens": new, "limit": limit(model, batch, context, new, rate),
-                            **found,
-                        }
-                        if name == "trl":
-                            stock = record.get("tokens_per_second")
-                        elif stock and "absent" not in record:
-                            record["times_stock"] = record["tokens_per_second"] / stock
-                        records.append(record)
-                        print(report(record), flush=True)
-                        if options.json:
-                            save(options.json, records, rate, device)
-            del model
+    origin = provenance(
+        config={"repeats": options.repeats}, seed=0, packages=("torch", "transformers", "trl"),
+        device=torch.cuda.get_device_name(0) if device == "cuda" else "cpu",
+    )
+    records = kept_records(options.json, origin)
+    # One rate for all records of a file.
+    rate = read_json(options.json)["bytes_per_second"] if records else bandwidth(device)
+    print(f"copy: {rate / 1e9:,.0f} GB/s on {device}; {len(records)} cells kept")
+    known = {(r["shape"], r["batch"], r["context"], r["sampler"], r["new_tokens"]): r for r in records}
+    smallest_first = sorted(itertools.product(batches, contexts), key=lambda pair: pair[0] * pair[1])
+    for shape in shapes:
+        model = None
+        for (batch, context), name in itertools.product(smallest_first, options.samplers):
+            where = (shape, batch, context)
+            if (*where, name, new) in known:
+                continue
+            if model is None:
+                model = build(shape, device, max(contexts))
+            record = measured(name, model, where, new, options.repeats, rate)
+            known[*where, name, new] = record
+            stock = known.get((*where, "trl", new), {}).get("tokens_per_second")
+            if name != "trl" and stock and "absent" not in record:
+                record["times_stock"] = record["tokens_per_second"] / stock
+            records.append(record)
+            print(report(record), flush=True)
+            if options.json:  # after every cell: what an interruption leaves is kept
+                write_json(options.json, {
+                    "provenance": origin, "bytes_per_second": rate,
+                    "threads": torch.get_num_threads(), "records": records,
+                })
 
 
-def save(path: Path, records: list[dict[str, Any]], rate: float, device: str) -> None:
-    """Written after every cell: an interrupted grid keeps what it has."""
-    name = torch.cuda.get_device_name(0) if device == "cuda" else "cpu"
-    origin = provenance(seed=0, device=name, packages=("torch", "transformers", "trl"))
-    write_json(path, {"provenance": origin, "bytes_per_second": rate,
-                      "threads": torch.get_num_threads(), "records": records})
+@torch.no_grad()
+def measured(
+    name: str, model: Any, where: tuple[str, int, int], new: int, repeats: int, rate: float
+) -> dict[str, Any]:
+    """The record of one sampler at (shape, batch, context)."""
+    shape, batch, context = where
+    reason = samplers.SAMPLERS[name].obstacle(model)
+    found = {"absent": reason} if reason else cell(name, model, batch, context, new, repeats)
+    return {
+        "shape": shape, "batch": batch, "context": context, "sampler": name, "new_tokens": new,
+        "limit": limit(model, batch, context, new, rate), **found,
+    }
 
 
 if __name__ == "__main__":

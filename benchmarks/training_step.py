@@ -8,6 +8,8 @@ goes, and the peak memory of a process of its own.
 
     python benchmarks/training_step.py
     python benchmarks/training_step.py --cases small-sums --json build/training_step.json
+
+With --json an interrupted call goes on with the next case, on the same device and versions.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
-import json
 import logging
 import multiprocessing
 import statistics
@@ -32,7 +33,7 @@ import transformers
 import trl
 
 from entropy_theory import update_rules
-from entropy_theory.results import provenance
+from entropy_theory.results import kept_records, provenance, write_json
 from llm_bridge import models, tasks
 from llm_bridge.trainer import EntropyTrainer, grpo_config
 
@@ -46,6 +47,8 @@ class Case:
     prompts: int
     samples: int
     tokens: int
+    shots: int = 0
+    """Other prompts of the task that stand before each prompt, as examples would."""
     bundled: bool = False
     shape: dict[str, int] = dataclasses.field(default_factory=dict)
 
@@ -57,6 +60,7 @@ SMOLLM2 = {
 CASES = {
     "small-sums": Case(prompts=32, samples=8, tokens=12, bundled=True),
     "smollm2-135m-shape": Case(prompts=2, samples=4, tokens=16, shape=SMOLLM2),
+    "smollm2-135m-shape, few-shot": Case(prompts=2, samples=8, tokens=24, shots=20, shape=SMOLLM2),
 }
 
 
@@ -76,7 +80,9 @@ def model_and_tokenizer(case: Case) -> tuple[Any, Any]:
 
 def trainer(name: str, case: Case, steps: int, folder: str) -> Any:
     model, tokenizer = model_and_tokenizer(case)
-    task = tasks.load("split", size=case.prompts * steps, seed=0)
+    task = tasks.load("split", size=case.shots + case.prompts * steps, seed=0)
+    before = "".join(task.prompts[: case.shots])
+    prompts = [before + prompt for prompt in task.prompts[case.shots :]]
 
     def reward(completions: list[str], **_: Any) -> list[float]:
         return [float(len(text) % 2) for text in completions]
@@ -87,7 +93,7 @@ def trainer(name: str, case: Case, steps: int, folder: str) -> Any:
         "max_completion_length": case.tokens, "save_strategy": "no", "disable_tqdm": True,
     }
     rest: dict[str, Any] = {"train_dataset": datasets.Dataset.from_dict(
-        {"prompt": list(task.prompts)}), "processing_class": tokenizer}
+        {"prompt": prompts}), "processing_class": tokenizer}
     if name == "ours":
         made: Any = EntropyTrainer(
             model, [reward], grpo_config(folder, **options), rule=update_rules.get("grpo"), **rest
@@ -198,9 +204,17 @@ def main() -> None:
     options = parser.parse_args()
     quiet()
     threads = torch.get_num_threads()
-    records = []
+    origin = provenance(
+        config={"rounds": options.rounds, "steps": options.steps}, seed=0,
+        device=torch.cuda.get_device_name(0) if torch.cuda.is_available() else "cpu",
+        packages=("torch", "transformers", "trl"),
+    )
+    records = kept_records(options.json, origin)
     context = multiprocessing.get_context("spawn")
     for label in options.cases:
+        if label in {record["case"] for record in records}:
+            print(f"\n{label}: kept from an earlier call")
+            continue
         case = CASES[label]
         found = timed(case, options.rounds, options.steps)
         print(f"\n{label}: {case.prompts} prompts x {case.samples}, up to {case.tokens} tokens")
@@ -219,11 +233,8 @@ def main() -> None:
             records.append({"case": label, "method": name, "seconds": total, "parts": parts,
                             "peak_mib": mib})
         print(f"  ours is {medians['TRL'] / medians['ours']:.2f} x as fast")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        origin = provenance(config=vars(options) | {"json": str(options.json)}, seed=0,
-                            packages=("torch", "transformers", "trl"))
-        options.json.write_text(json.dumps({"provenance": origin, "records": records}, indent=1))
+        if options.json:
+            write_json(options.json, {"provenance": origin, "records": records})
 
 
 if __name__ == "__main__":

@@ -135,6 +135,27 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{path} is not valid JSON ({error}): delete it and run again") from None
 
 
+def kept_records(path: str | os.PathLike[str] | None, origin: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an interrupted measurement has in ``path``, for its continuation.
+
+    Args:
+        path: a JSON file with "provenance" and "records"; None: nothing is kept.
+        origin: the provenance of the continuation.
+
+    Returns:
+        The records, if device, versions, seed and config are the same; else none.
+    """
+    if path is None:
+        return []
+    try:
+        kept = read_json(path)
+        same = all(kept["provenance"][name] == origin[name]
+                   for name in ("device", "versions", "seed", "config"))
+        return list(kept["records"]) if same else []
+    except (ValueError, KeyError, TypeError):
+        return []
+
+
 def _commit() -> str | None:
     """The commit of the checkout this package runs from, "+changes" if it has any, else None."""
     root = Path(__file__).resolve().parent.parent

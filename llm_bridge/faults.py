@@ -1,4 +1,4 @@
-"""What ends a training step: memory that runs out, a gradient that is no number."""
+"""What ends a run: memory that runs out, a GPU that is lost, a gradient that is no number."""
 
 from __future__ import annotations
 
@@ -12,27 +12,56 @@ import torch
 DIVERGED = "diverged.pt"
 
 
+GPU_LOST = (
+    "unknown error", "unspecified launch failure", "no CUDA-capable device", "busy or unavailable",
+    "uncorrectable ECC", "hardware stack error", "has fallen off the bus", "is lost",
+    "driver shutting down",
+)
+"""In CUDA's words, a device that no longer answers; nothing of the kind follows from wrong code alone."""
+
+
+def training_settings(args: Any) -> str:
+    """Which of TRL's options ``args`` set the memory that training takes, and which way to turn them."""
+    return (
+        f"{args.per_device_train_batch_size} completions of up to {args.max_completion_length} tokens "
+        "at once: raise micro_batches (gradient_accumulation_steps, with a smaller "
+        "per_device_train_batch_size), lower max_new_tokens (max_completion_length), or turn "
+        "gradient_checkpointing on"
+    )
+
+
+def sampling_settings(batch_size: int, max_new_tokens: int) -> str:
+    """The same for sampling alone."""
+    return (
+        f"{batch_size} completions of up to {max_new_tokens} tokens at once: lower batch_size or "
+        "max_new_tokens, or take dtype bfloat16"
+    )
+
+
 @contextlib.contextmanager
-def out_of_memory_named(args: Any) -> Iterator[None]:
-    """Turn torch's out-of-memory errors into an OSError that names the settings to change.
+def device_errors_named(settings: str) -> Iterator[None]:
+    """Turn torch's errors for memory that ran out, and for a lost GPU, into an OSError that a user can
+    act on.
 
     Args:
-        args: TRL's options.
+        settings: what was asked of the memory, and what to change.
     """
     try:
         yield
     except (RuntimeError, MemoryError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         # A GPU's is a class of its own; a CPU's is a RuntimeError of the default allocator.
-        known = isinstance(error, torch.OutOfMemoryError | MemoryError)
-        if not known and "DefaultCPUAllocator" not in str(error):
-            raise
-        rows = args.per_device_train_batch_size
-        raise OSError(
-            f"out of memory with {rows} completions of up to {args.max_completion_length} tokens at "
-            "once: raise micro_batches (gradient_accumulation_steps, with a smaller "
-            "per_device_train_batch_size), lower max_new_tokens (max_completion_length), or turn "
-            f"gradient_checkpointing on ({str(error).splitlines()[0] or type(error).__name__})"
-        ) from error
+        if isinstance(error, torch.OutOfMemoryError | MemoryError) or (
+            "DefaultCPUAllocator" in str(error)
+        ):
+            raise OSError(f"out of memory with {settings} ({reason})") from error
+        if "CUDA" in reason and any(words in reason for words in GPU_LOST):
+            raise OSError(
+                f"the GPU no longer answers ({reason}): see that `nvidia-smi` lists it, or choose "
+                "another by CUDA_VISIBLE_DEVICES, and run the same command again: it goes on from what "
+                "was saved"
+            ) from error
+        raise
 
 
 def check_gradient(model: Any, *, folder: Path, step: int, rows: list[dict[str, Any]]) -> None:

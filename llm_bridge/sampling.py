@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from entropy_theory import results
-from llm_bridge import models, samplers, tasks
+from llm_bridge import faults, models, samplers, tasks
 from llm_bridge.samplers.batch import score
 
 
@@ -98,6 +98,7 @@ def sample(
     Raises:
         ValueError: a temperature that is not finite and above 0, no prompts, a count below 1, a
             prompt that leaves no room for a completion, or a sampler that is unknown or cannot be used.
+        OSError: memory runs out, or the GPU is lost.
     """
     _check(prompts, temperature, num_samples, max_new_tokens, batch_size)
     stop_ids = models.stop_token_ids(tokenizer, stop)
@@ -111,7 +112,10 @@ def sample(
     own_config, was_training = model.generation_config, model.training
     devices = [model.device] if model.device.type == "cuda" else []
     kept: dict[Any, Any] = {}
-    with torch.random.fork_rng(devices=devices), torch.no_grad():
+    settings = faults.sampling_settings(at_once, max_new_tokens)
+    with (
+        faults.device_errors_named(settings), torch.random.fork_rng(devices=devices), torch.no_grad(),
+    ):
         torch.manual_seed(seed)
         # generate fills what a config leaves unset from the model's own.
         model.generation_config = config

@@ -586,10 +586,10 @@ class EntropyTrainer(GRPOTrainer):
                     results.write_json(folder / name, controller.state_dict())
                 checkpoints.seal(folder)
 
-    def training_step(self, *arguments: Any, **options: Any) -> torch.Tensor:
-        """TRL's, with an error that a user can act on where memory runs out."""
-        with faults.out_of_memory_named(self.args):
-            return super().training_step(*arguments, **options)
+    def train(self, *arguments: Any, **options: Any) -> Any:
+        """TRL's, with an error that a user can act on where memory runs out or a GPU is lost."""
+        with faults.device_errors_named(faults.training_settings(self.args)):
+            return super().train(*arguments, **options)
 
     def check_step(self) -> None:
         """Refuse the step about to be taken if its gradient is no number."""

@@ -109,8 +109,8 @@ class TrainConfig:
     """Number format of the weights: float32 or bfloat16."""
     trl_options: tuple[str, ...] = ()
     """Further options of TRL's GRPOConfig as name=value, such as use_vllm=true warmup_steps=10."""
-    device: Literal["auto", "cpu"] = "auto"
-    """auto: a GPU where there is one."""
+    device: Literal["auto", "cuda", "cpu"] = "auto"
+    """auto: a GPU where there is one; cuda: a GPU, or an error."""
     log_to: Literal["tensorboard", "trackio", "none"] = "tensorboard"
     """Where metrics go beside metrics.jsonl."""
     output: Path | None = None
@@ -414,6 +414,17 @@ def _resolved(config: TrainConfig) -> TrainConfig:
         raise ValueError("an audit runs in one process: start it without a launcher")
     if config.log_to == "trackio" and importlib.util.find_spec("trackio") is None:
         raise ValueError("log_to trackio needs the package trackio: pip install trackio")
+    if config.device == "cuda" and _device_name(config) == "cpu":
+        raise ValueError(
+            "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
+            "device auto or cpu"
+        )
+    asks_vllm = parse_trl_options(config.trl_options).get("use_vllm")
+    if asks_vllm and importlib.util.find_spec("vllm") is None:
+        raise ValueError(
+            "use_vllm needs the package vllm, which is not installed: pip install 'trl[vllm]' on a "
+            "machine with a GPU, or give trl_options without it"
+        )
     return config
 
 
@@ -424,7 +435,8 @@ def _round_up(number: int, multiple: int) -> int:
 def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
     """What run.json says of this run; written now if the folder is new, or has no step logged.
 
-    Raises ValueError when the folder holds a run with other options, or by other processes.
+    Raises ValueError when the folder holds a run with other options, by other processes, or begun on a
+    GPU that is no longer there.
     """
     # Where a run lies and how it is watched does not change its numbers.
     options = {
@@ -453,6 +465,12 @@ def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
                 f"continue it with {world} (each has its own random numbers), or choose another "
                 "output folder"
             )
+        device = _device_begun_on(output) if begun else "cpu"
+        if device != "cpu" and _device_name(config) == "cpu":
+            raise ValueError(
+                f"{output} holds a run that began on {device}, and torch finds no GPU now: see that "
+                "`nvidia-smi` lists it, or choose another output folder (a CPU rounds otherwise)"
+            )
     elif (output / "checkpoints").exists():
         raise ValueError(
             f"{output} holds checkpoints of something else, which a run would replace: choose "
@@ -461,6 +479,11 @@ def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
     found = {"status": "running", "options": options, "world_size": ranks.count()}
     results.write_json(path, found)
     return found
+
+
+def _device_begun_on(output: Path) -> str:
+    path = output / "provenance.json"
+    return str(results.read_json(path)["device"]) if path.exists() else "cpu"
 
 
 @contextlib.contextmanager

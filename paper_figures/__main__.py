@@ -16,6 +16,7 @@ from paper_figures.figure import build as build_figure
 from paper_figures.gpu import REHEARSALS, plan, run_queue, waiting_list
 from paper_figures.inputs import MEASURED
 from paper_figures.report import write_report
+from paper_figures.report_figures import read_result
 from paper_figures.reproduce import LANES, print_outcome
 from paper_figures.reproduce import reproduce as run_stages
 from paper_figures.stage import Profile
@@ -64,9 +65,15 @@ def build(
                 traceback.print_exc()
         else:
             print(f"{name}: {record['verdict']}: {record['finding']}")
-    if not names:
-        made = [name for name in chosen if name not in missing and name not in failed]
-        write_json(output / "index.json", {"drawn": made, "missing": missing, "failed": failed})
+    made = [name for name in chosen if name not in missing and name not in failed]
+    before = (read_result(output / "index.json") if names else None) or {}
+    others = [name for name in FIGURES if name not in chosen]  # of a named build: what they were stands
+    write_json(output / "index.json", {
+        "drawn": [name for name in FIGURES
+                  if name in made or (name in others and name in before.get("drawn", ()))],
+        **{kind: {name: before[kind][name] for name in others if name in before.get(kind, ())} | now
+           for kind, now in (("missing", missing), ("failed", failed))},
+    })
     return 1 if failed else 2 if names and missing else 0
 
 

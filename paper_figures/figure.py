@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +45,7 @@ class Finding:
     text: str
     """Caption: what was found, with its numbers."""
     numbers: dict[str, float] = field(default_factory=dict)
-    """The numbers behind it, for tests and the report."""
+    """The numbers behind it, for tests and the report; NaN or infinite where there is none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,12 +93,14 @@ def build(
         MissingInputError: something the figure needs was not computed yet.
     """
     path = output / f"{figure.name}.json"
-    code = _code_digest(Path(str(sys.modules[figure.data.__module__].__file__)))
+    code = _code_digest(Path(str(sys.modules[figure.data.__module__].__file__)).parent)
+    made_by = {"matplotlib": matplotlib.__version__, "code": code}
     drawings = [output / f"{figure.name}.{extension}" for extension in formats if figure.draw]
     texts = [output / f"{figure.name}.{extension}" for extension in ("csv", *_text_formats(figure))]
     old = _read(path)
     complete = all(file.exists() for file in (*drawings, *texts))
-    if complete and old.get("code") == code and inputs.unchanged(old.get("read", {}), results):
+    same_maker = all(old.get(key) == value for key, value in made_by.items())
+    if complete and same_maker and inputs.unchanged(old.get("read", {}), results):
         return old
     with inputs.reading(results) as read:
         table = figure.data(results)
@@ -105,7 +108,7 @@ def build(
     tables = figure.tables(table) if figure.tables else ()
     csv = table.to_csv(index=False, float_format="%.10g", lineterminator="\n")
     digest = hashlib.sha256(csv.encode()).hexdigest()
-    record = {
+    record: dict[str, Any] = {
         "name": figure.name,
         "source": figure.source,
         "title": figure.title,
@@ -114,18 +117,20 @@ def build(
         "verdict": finding.verdict,
         "headline": finding.headline,
         "finding": finding.text,
-        "numbers": finding.numbers,
+        "numbers": {k: v for k, v in finding.numbers.items() if math.isfinite(v)},
         "tables": [found.record() for found in tables],
         "data_sha256": digest,
-        "matplotlib": matplotlib.__version__,
-        "code": code,
+        **made_by,
         "read": read.digests,
         "inputs": {**read.provenance, **table.attrs.get("inputs", {})},
     }
-    same = all(old.get(key) == record[key] for key in ("data_sha256", "matplotlib", "code"))
+    same = same_maker and old.get("data_sha256") == digest
+    if not same:
+        for extension in set(FORMATS) - set(formats):  # they show other data, and are not asked for
+            (output / f"{figure.name}.{extension}").unlink(missing_ok=True)
     if figure.draw and not (same and all(drawing.exists() for drawing in drawings)):
         _draw(figure, figure.draw, table, digest, drawings)
-    if tables:
+    if figure.tables:
         write_text(output / f"{figure.name}.md", "\n".join(found.markdown() for found in tables))
         write_text(output / f"{figure.name}.tex", "\n".join(found.latex() for found in tables))
     write_text(output / f"{figure.name}.csv", csv)
@@ -162,14 +167,17 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 @functools.cache
-def _code_digest(module: Path) -> str:
-    """Digest of all that decides what a figure shows: its folder, the drawing code, the theory."""
+def _code_digest(folder: Path) -> str:
+    """Digest of all that decides what figures of a folder show: they, this room, theory, simulations.
+
+    Datasets have digests of their own, but figures take constants and helpers from simulations.
+    """
     digest = hashlib.sha256()
-    theory = ROOM.parent / "entropy_theory"
-    files = [
-        *module.parent.glob("*.py"), *module.parent.glob("*.toml"), *ROOM.glob("*.py"),
-        *ROOM.glob("*.mplstyle"), *theory.glob("*.py"), *theory.glob("update_rules/*.py"),
-    ]
+    theory, simulations = ROOM.parent / "entropy_theory", ROOM.parent / "simulations"
+    files = {
+        *folder.glob("*.py"), *folder.glob("*.toml"), *ROOM.glob("*.mplstyle"), *ROOM.rglob("*.py"),
+        *theory.glob("*.py"), *theory.glob("update_rules/*.py"), *simulations.rglob("*.py"),
+    }
     for path in sorted(files):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

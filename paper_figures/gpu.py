@@ -3,7 +3,7 @@
 Jobs are made in order, each resumed where an earlier call left it; what is finished stays. Nothing
 starts after the budget is spent, and a job that is still going then is interrupted: a training run's
 checkpoints let the next call continue it. A rehearsal works the same queue off on a CPU, every run at
-two steps, into a folder of its own.
+two steps, into a folder of its own, models included.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from entropy_theory.results import provenance, write_json
-from paper_figures.gpu_jobs import Job, jobs
+from paper_figures.gpu_jobs import MODELS, Job, jobs
 from paper_figures.inputs import MEASURED
 
 REHEARSALS = Path("build") / "gpu" / "rehearsal"
+AGAIN = Path("build") / "gpu" / "again"
+"""Where a run is made once more for its model, its record being in measured/ from another machine."""
 INTERRUPT_SECONDS = 60.0
 PACKAGES = ("torch", "transformers", "trl", "triton", "numpy", "numba")
 PYTEST_NO_TESTS = 5
@@ -50,11 +52,12 @@ def run_queue(
     device = "cpu" if rehearsal else require_gpu()
     print(f"{'rehearsal on' if rehearsal else 'GPU:'} {device}", flush=True)
     queue = [job for job in queue or jobs() if job.rehearsal is not None or not rehearsal]
+    models = folder / "models" if rehearsal else MODELS
     deadline = time.monotonic() + 60 * budget_minutes
     failed: dict[str, str] = {}
     for job in queue:
         left = deadline - time.monotonic()
-        if not _is_wanted(job, queue, folder):
+        if not _is_wanted(job, queue, folder, models):
             continue
         if left <= 0:
             break
@@ -62,10 +65,14 @@ def run_queue(
             failed[job.name] = f"needs {job.needs}"
             continue
         print(f"{job.name}: {left / 60:.1f} minutes of the budget left", flush=True)
-        reason = _make(job, folder, left, device, rehearsal)
+        reason = _make(job, folder, models, left, device, rehearsal)
         if reason:
             print(f"failed: {job.name} ({reason}); `{shlex.join(job.command(folder))}`", flush=True)
             failed[job.name] = reason
+            if not rehearsal and not _gpu_answers():
+                print("the GPU no longer answers: the queue stops here; run it again where `nvidia-smi` "
+                      "lists one, finished jobs are kept", flush=True)
+                break
     for board in folder.glob("*/tensorboard"):
         shutil.rmtree(board, ignore_errors=True)
     left_over = unfinished(folder, queue)
@@ -128,18 +135,30 @@ def waiting_list(folder: Path = MEASURED) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _is_wanted(job: Job, queue: Sequence[Job], folder: Path) -> bool:
+def _gpu_answers() -> bool:
+    """Asked of a new process: torch counts the GPUs of its own once."""
+    code = "import torch; torch.zeros(1, device='cuda').item()"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def _is_wanted(job: Job, queue: Sequence[Job], folder: Path, models: Path) -> bool:
     """Not finished; or finished elsewhere, its product absent here, and another job waiting for it."""
     if not job.is_finished(folder):
         return True
-    if job.makes is None or job.makes.is_dir():
+    if job.makes is None or (models / job.makes).is_dir():
         return False
     return any(other.needs == job.name and not other.is_finished(folder) for other in queue)
 
 
-def _make(job: Job, folder: Path, seconds: float, device: str, rehearsal: bool) -> str | None:
+def _make(
+    job: Job, folder: Path, models: Path, seconds: float, device: str, rehearsal: bool
+) -> str | None:
     """Run a job; None if it ended well or its time was up, else what went wrong."""
-    command = job.command(folder)
+    if job.kind == "train" and job.is_finished(folder):
+        if _move_model(job, folder, models):  # killed just before
+            return None
+        folder = AGAIN
+    command = job.command(folder, models)
     if rehearsal:
         command += job.rehearsal or ()
     script = Path(command[1])
@@ -152,6 +171,12 @@ def _make(job: Job, folder: Path, seconds: float, device: str, rehearsal: bool) 
         return None
     if status != 0 and not (job.name == "gpu-tests" and status == PYTEST_NO_TESTS):
         return f"exit status {status}"
+    _move_model(job, folder, models)
+    if folder == AGAIN:
+        shutil.rmtree(folder / job.name)
+    if job.kind == "evaluate":  # the completions: large, and needed by a resumption only
+        for completions in (folder / "evaluations").glob("*.samples.jsonl"):
+            completions.unlink()
     if job.kind != "train":
         write_json(folder / job.name / "job.json", {
             "status": "finished", "command": shlex.join(command),
@@ -159,6 +184,18 @@ def _make(job: Job, folder: Path, seconds: float, device: str, rehearsal: bool) 
             "provenance": provenance(device=device, packages=PACKAGES),
         })
     return None
+
+
+def _move_model(job: Job, folder: Path, models: Path) -> bool:
+    """Move the model that a run left in its folder to where other jobs look; whether there was one."""
+    made = folder / job.name / "model"
+    if job.makes is None or not made.is_dir():
+        return False
+    target = models / job.makes
+    shutil.rmtree(target, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(made, target)
+    return True
 
 
 def _run(arguments: list[str], seconds: float) -> int | None:

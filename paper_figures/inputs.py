@@ -142,7 +142,9 @@ def simulation(results: Path, name: str) -> xarray.Dataset:
     Raises:
         MissingInputError: it was not run, or the file is damaged.
     """
-    path = results / "simulations" / f"{name}.nc"
+    path, short = results / "simulations" / f"{name}.nc", f"simulations/{name}.nc"
+    # Before it is read: one that is replaced meanwhile must not pass for what was read.
+    _note(short)
     command = f"python -m simulations run {name} --output {path.parent}"
     if not path.exists():
         raise MissingInputError(f"{path} does not exist: run `{command}`")
@@ -150,7 +152,7 @@ def simulation(results: Path, name: str) -> xarray.Dataset:
         dataset = xarray.load_dataset(path)
     except (OSError, ValueError) as error:
         raise MissingInputError(f"{path} cannot be read ({error}): delete it, run `{command}`") from error
-    _note(f"simulations/{name}.nc", dataset_provenance(dataset))
+    _note(short, dataset_provenance(dataset))
     return dataset
 
 
@@ -233,7 +235,8 @@ _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
     RECIPES: lambda results: [*BRIDGE.glob("recipes/*/*.toml"), BRIDGE / "benchmarks.py"],
     RUNS: lambda results: [
         path for root in (results / "runs", MEASURED)
-        for file in ("run.json", "metrics.jsonl", "audit.json") for path in root.glob(f"*/{file}")
+        for file in ("run.json", "metrics.jsonl", "audit.json", "provenance.json", "audit/kernel-*.npz")
+        for path in root.glob(f"*/{file}")
     ],
     EVALUATIONS: lambda results: [
         path for root in (results / "evaluations", MEASURED / "evaluations")

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from string import Formatter
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas
@@ -26,9 +27,9 @@ from entropy_theory import update_rules
 from paper_figures import inputs
 from paper_figures.bands import draw_mean
 from paper_figures.style import SERIES, label_ends
-from simulations.curves import value_when_reached
 
 Value = float | bool | str | None
+Item = TypeVar("Item")
 
 METRICS = ("entropy", "reward", "distinct_answers", "mean_length")
 CONSTANT = "constant_answer"
@@ -55,7 +56,8 @@ class Choice:
     """
 
     label: str
-    """May name free options, as in "target {target:g}" (a dot in an option's name becomes "_")."""
+    """May name free options, as in "target {target:g}" (a dot in an option's name becomes "_"). Others in
+    which its runs differ are added: two settings are never one line."""
     rule: str
     options: Mapping[str, Value] = field(default_factory=dict)
     """By name, such as {"ratio": 0.01, "base.clip_low": 1.0}."""
@@ -82,6 +84,15 @@ class Choice:
             if found[name] != self.options.get(name, default(rule, name)):
                 return None
         return {name: found[name] for name in self.free}
+
+    def named(self, values: Mapping[str, Value]) -> tuple[str, tuple[str, ...]]:
+        """The label with the values of free options, and in words those that it does not name."""
+        fields = {name: name.replace(".", "_") for name in values}
+        shown = {field for _, field, *_ in Formatter().parse(self.label)}
+        return self.label.format(**{fields[name]: value for name, value in values.items()}), tuple(
+            f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in values.items() if fields[name] not in shown
+        )
 
 
 def default(rule: str, option: str) -> Value:
@@ -128,7 +139,7 @@ def read(
     found: dict[tuple[Any, ...], tuple[dict[str, Any], inputs.TrainingRun]] = {}
     for run in inputs.training_runs(results):
         options = run.options
-        names = (Path(str(options.get("model"))).name, _task(options))
+        names = (Path(str(options.get("model"))).name, Path(_task(options)).stem)
         audit = options.get("audit_every") == 1  # a few steps made to be looked at
         if not run.finished or run.metrics.empty or audit or measured not in (None, run.measured):
             continue
@@ -138,18 +149,17 @@ def read(
             free = choice.values(str(options.get("rule")), options.get("rule_options", ()))
             if free is None:
                 continue
-            label = choice.label.format(**{k.replace(".", "_"): v for k, v in free.items()})
-            strength = next(iter(free.values()), choice.strength)
-            about = {"run": run.name, "model": names[0], "task": names[1], "device": run.device,
-                     "label": label, "rule": choice.rule, "strength": strength,
-                     "seed": int(options.get("seed") or 0)}
-            found.setdefault((_setting(run), label, about["seed"]), (about, run))
+            label, more = choice.named(free)
+            seed = int(options.get("seed") or 0)
+            about = {"run": run.name, "device": run.device, "rule": choice.rule, "seed": seed,
+                     "strength": next(iter(free.values()), choice.strength)}
+            found.setdefault((_setting(run), label, more, seed), (about, run))
             break
     ranked = _ranked(found, least)
-    titles = _titles(ranked)
+    names_of, lines = _names(ranked), _lines(found)
     parts = [
-        _steps(run, metrics).assign(**about, setting=titles[setting])
-        for wanted in ranked for (setting, *_), (about, run) in found.items() if setting == wanted
+        _steps(run, metrics).assign(**about, **names_of[wanted], label=lines[key])
+        for wanted in ranked for key, (about, run) in found.items() if key[0] == wanted
     ]
     table = pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=[*COLUMNS])
     table = table[[*COLUMNS]]
@@ -160,38 +170,66 @@ def read(
 
 
 def _task(options: Mapping[str, Any]) -> str:
-    return Path(str(options.get("data") or options.get("task"))).stem
+    return str(options.get("data") or options.get("task"))
 
 
 def _setting(run: inputs.TrainingRun) -> tuple[str, ...]:
-    return (*(str(run.options.get(name)) for name in SAME), run.device)
+    values = (run.options.get(name) for name in SAME)
+    return (*("" if value is None else str(value) for value in values), run.device)
 
 
 def _ranked(found: Iterable[tuple[Any, ...]], least: int) -> list[tuple[str, ...]]:
     """Settings with enough labels: most labels first, then most runs, then as found."""
     labels: dict[tuple[str, ...], list[str]] = {}
-    for setting, label, _ in found:
+    for setting, label, *_ in found:
         labels.setdefault(setting, []).append(label)
     enough = [setting for setting, names in labels.items() if len(set(names)) >= least]
     return sorted(enough, key=lambda s: (-len(set(labels[s])), -len(labels[s])))
 
 
-def _titles(settings: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """Model, task, steps and device, and what else the settings differ in."""
+def _lines(found: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+    """Each run's label, with what the runs of that setting and label differ in."""
+    common: dict[tuple[Any, ...], set[str]] = {}
+    for setting, label, more, _ in found:
+        common[setting, label] = set(more) & common.get((setting, label), set(more))
+    return {
+        key: ", ".join([key[1], *(text for text in key[2] if text not in common[key[:2]])])
+        for key in found
+    }
+
+
+def told_apart(names: Iterable[str], *, files: bool = False) -> dict[str, str]:
+    """Each name's last part, after as many of its folders as tell it from the others.
+
+    Args:
+        files: leave out suffixes.
+    """
+    parts = {name: (Path(name).with_suffix("") if files else Path(name)).parts for name in names}
+    return {
+        name: next(
+            ("/".join(own[-n:]) for n in range(1, len(own) + 1)
+             if sum(other[-n:] == own[-n:] for other in parts.values()) == 1), name)
+        for name, own in parts.items()
+    }
+
+
+def _names(settings: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], dict[str, str]]:
+    """By setting: model, task, and the title: these, steps, device, and what else settings differ in."""
     names = (*SAME, "device")
+    values = {setting: dict(zip(names, setting, strict=True)) for setting in settings}
+    models = told_apart(value["model"] for value in values.values())
+    tasks = told_apart((_task(value) for value in values.values()), files=True)
     always = ("model", "task", "data", "steps", "device")
-    differ = [i for i, values in enumerate(zip(*settings, strict=True))
-              if len(set(values)) > 1 and names[i] not in always]
-    titles = {}
-    for setting in settings:
-        value = dict(zip(names, setting, strict=True))
+    differ = [name for name in names
+              if name not in always and len({value[name] for value in values.values()}) > 1]
+    found = {}
+    for setting, value in values.items():
+        model, task = models[value["model"]], tasks[_task(value)]
         where = "CPU" if value["device"] == "cpu" else value["device"]
-        more = [f"{names[i].replace('_', ' ')} {setting[i]}" for i in differ]
-        data = None if value["data"] == "None" else value["data"]
-        titles[setting] = ", ".join([
-            f"{Path(value['model']).name} on {_task({'data': data, 'task': value['task']})}",
-            f"{value['steps']} steps", where, *more])
-    return titles
+        more = [f"{name.replace('_', ' ')} {value[name] or None}" for name in differ]
+        title = ", ".join([f"{model} on {task}", f"{value['steps']} steps", where, *more])
+        found[setting] = {"setting": title, "model": model, "task": task}
+    return found
 
 
 def _steps(run: inputs.TrainingRun, metrics: Sequence[str]) -> pandas.DataFrame:
@@ -203,15 +241,41 @@ def _steps(run: inputs.TrainingRun, metrics: Sequence[str]) -> pandas.DataFrame:
     return tidy.astype({"value": float})
 
 
+def provenance(rows: pandas.DataFrame) -> dict[str, Any]:
+    """By name, of the runs that these rows of a table are of."""
+    return {name: rows.attrs["inputs"][name] for name in rows["run"].unique()}
+
+
 def settings(table: pandas.DataFrame) -> list[str]:
     """The settings of a table, most complete first."""
     return [str(name) for name in table["setting"].unique()]
+
+
+def first(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The most complete setting's rows, and their provenance alone."""
+    rows = table[table["setting"].isin(settings(table)[:1])]
+    rows.attrs["inputs"] = provenance(rows)
+    return rows
+
+
+def in_two_lines(setting: str) -> str:
+    """A setting as a panel's title: what is trained, and how."""
+    return setting.replace(", ", ",\n", 1)
 
 
 def labels(table: pandas.DataFrame) -> list[str]:
     """The labels of a table, by strength where they have one, else as found."""
     order = table[["label", "strength"]].drop_duplicates()
     return [str(name) for name in order.sort_values("strength", kind="stable")["label"].unique()]
+
+
+def evenly(items: Sequence[Item], most: int = len(SERIES)) -> list[Item]:
+    """At most so many of the items, the first and the last among them and the others evenly between.
+
+    By default as many as there are looks: the lines of a panel that are told apart.
+    """
+    picks = np.unique(np.linspace(0, len(items) - 1, most).round().astype(int)) if len(items) else ()
+    return [items[i] for i in picks]
 
 
 def one(table: pandas.DataFrame, setting: str, metric: str) -> pandas.DataFrame:
@@ -253,26 +317,6 @@ def ends(table: pandas.DataFrame) -> pandas.DataFrame:
     return found[columns]
 
 
-def when_reached(
-    table: pandas.DataFrame, levels: Sequence[float], *, x: str = "reward", y: str = "entropy"
-) -> pandas.DataFrame:
-    """``y`` when smoothed ``x`` first reaches each level: columns setting, label, seed, level, value.
-
-    NaN where a run never does, or starts above. At equal reward a slow learner gains nothing from being
-    slow, as it does at equal steps.
-    """
-    rows = []
-    for (setting, label, seed), run in smoothed(table).groupby(["setting", "label", "seed"], sort=False):
-        wide = run.pivot_table(index="step", columns="metric", values="value", sort=True)
-        if not {x, y} <= set(wide):
-            continue
-        wide = wide.dropna(subset=[x, y])
-        values = value_when_reached(wide[[x]].to_numpy(), wide[[y]].to_numpy(), tuple(levels))[0]
-        rows += [{"setting": setting, "label": label, "seed": seed, "level": level, "value": value}
-                 for level, value in zip(levels, values, strict=True)]
-    return pandas.DataFrame(rows, columns=["setting", "label", "seed", "level", "value"])
-
-
 def draw_curves(
     panel: Axes, curves: pandas.DataFrame, looks: Mapping[str, Mapping[str, Any]] | None = None,
     *, names: bool = True,
@@ -281,7 +325,8 @@ def draw_curves(
 
     Args:
         curves: rows of one setting and one metric (`one`).
-        looks: line properties by label; ``style.SERIES`` in the order of `labels` by default.
+        looks: line properties by label; ``style.SERIES`` in the order of `labels` by default; of more
+            labels than there are looks some are drawn (`evenly`).
         names: labels at the lines' ends; where limits are still to be set, call `name_ends` afterwards.
     """
     looks = _looks(curves) if looks is None else looks
@@ -305,7 +350,7 @@ def name_ends(
 
 
 def _looks(curves: pandas.DataFrame) -> dict[str, dict[str, Any]]:
-    return dict(zip(labels(curves), SERIES, strict=False))
+    return dict(zip(evenly(labels(curves)), SERIES, strict=False))
 
 
 def _by_seed(curves: pandas.DataFrame, names: Iterable[str]) -> dict[str, pandas.DataFrame]:

@@ -93,8 +93,8 @@ def train(
         seed, prompt: of the uniforms, as in a simulation of one run.
 
     Raises:
-        ValueError: a rule that cannot be run so, more than MOST_LEVELS rewards, or logits that stop being
-            finite, with the step.
+        ValueError: a rule that cannot be run so, a single reward or more than MOST_LEVELS, or logits that
+            stop being finite, with the step.
     """
     state = _State(start, rule.removed_fraction, steps * (samples.group_size + 1))
     asked = _Asked.of(rule, state.values, samples.group_size)
@@ -160,6 +160,10 @@ class _Asked:
                 f"'{rule.name}': use engine.simulate, or a constant coefficient")
         if len(values) > MOST_LEVELS:
             raise ValueError(f"{len(values)} different rewards: tied tokens know {MOST_LEVELS}")
+        if len(values) < 2:
+            raise ValueError(
+                f"all tokens have the reward {values[0]:g}, which teaches nothing: tied tokens need two "
+                f"or {MOST_LEVELS} different rewards")
         shape = (group_size + 1,) * (len(values) - 1)
         others = np.indices(shape).reshape(len(values) - 1, -1)
         last = group_size - others.sum(axis=0)

@@ -1,9 +1,9 @@
 """AEnt, Figure 5: adaptive against constant coefficient.
 
-What the paper shows (from its text, which speaks of three plots; captions are lost): test score, response
-length and entropy under the adaptive and under a constant coefficient. Scores are alike; the constant
-"fails to stabilize policy entropy in the mid of training", entropy and response length blow up together,
-and the adaptive coefficient prevents both.
+What the paper shows (from its text, which calls the third plot one of Figure 6; captions are lost): test
+score, response length and entropy under the adaptive and under a constant coefficient. Scores are alike;
+the constant "fails to stabilize policy entropy in the mid of training", entropy and response length blow
+up together, and the adaptive coefficient prevents both.
 
 What we run: GRPO with the clamped bonus under constants and under Eq. 4.1 on tabular prompts that are
 replaced midway by harder ones, reward and clamped entropy; and the coefficient that the controller
@@ -29,18 +29,17 @@ from matplotlib.figure import Figure
 
 from paper_figures import inputs, real_runs
 from paper_figures.aent.halves import BAND, HALVES, shade, tidy
+from paper_figures.aent.methods import AENT_FREE
 from paper_figures.bands import draw_median
 from paper_figures.entropy_mechanism.drawing import fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
 from paper_figures.real_runs import Choice
 from paper_figures.style import MARKERS, SERIES, label_ends, panels
 
-BOX = ("coefficient_step", "coefficient_low", "coefficient_high", "entropy_low", "entropy_high",
-       "removed_fraction", "warm_up_steps")
 RUNS = (
-    Choice(label="adaptive", rule="aent", free=("coefficient", *BOX)),
+    Choice(label="adaptive", rule="aent", free=AENT_FREE),
     Choice(label="constant {coefficient:g}", rule="aent", options={"adaptive": False},
-           free=("coefficient", *BOX)),
+           free=("coefficient",)),
 )
 QUANTITIES = {"reward": "reward (0 to 1)", "entropy": "clamped entropy (nats)",
               "coefficient": "coefficient"}
@@ -64,18 +63,18 @@ def data(results: Path) -> pandas.DataFrame:
     parts = [constant.assign(kind="constant", world="tabular"),
              adaptive.drop(columns="first").assign(kind="adaptive", world="tabular"),
              _trees(inputs.simulation(results, "response_length"))]
-    runs = real_runs.read(results, RUNS, metrics=tuple(REAL), least=2)
+    runs = real_runs.first(real_runs.read(results, RUNS, metrics=tuple(REAL), least=2))
     if len(runs):
-        first = real_runs.smoothed(runs[runs["setting"] == real_runs.settings(runs)[0]])
+        first = real_runs.smoothed(runs)
         first = first[first["metric"].isin(REAL)].rename(columns={"setting": "world", "seed": "start"})
         parts.append(first.rename(columns={"metric": "quantity", "strength": "setting"}).assign(
-            kind=first["label"].str.partition(" ")[0])[
-                ["world", "kind", "setting", "start", "step", "quantity", "value"]])
+            kind=first["label"].str.extract(r"(\w+)", expand=False), line=first["label"])[
+                ["world", "kind", "line", "setting", "start", "step", "quantity", "value"]])
     table = pandas.concat([part.astype({"start": "string"}) for part in parts], ignore_index=True)
-    names = zip(table["kind"], table["world"], table["setting"], strict=True)
-    table["line"] = [f"{kind} {setting:g}" if kind == "constant" or world == "tabular" else kind
-                     for kind, world, setting in names]
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
+    tabular = table["world"] == "tabular"
+    table.loc[tabular, "line"] = [
+        f"{kind} {setting:g}" for kind, setting in table.loc[tabular, ["kind", "setting"]].to_numpy()]
+    table.attrs["inputs"] = runs.attrs["inputs"]
     return table
 
 
@@ -146,8 +145,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"the tail under the adaptive coefficient (rate {best['adaptive']:g}; before: "
         f"{numbers['adaptive: in the band before']:.0%}) and in {after['constant']:.0%} under the "
         f"constant that fitted best before it ({best['constant']:g}; "
-        f"{numbers['constant: in the band before']:.0%}); no constant is there in more than "
-        f"{constants.max():.0%} of both tails. That constant ends at "
+        f"{numbers['constant: in the band before']:.0%}); the best single constant is there for "
+        f"{constants.max():.0%} of the worse of both tails. The constant that fitted ends at "
         f"{numbers['constant: entropy at the end']:.3f} nats, the largest one at "
         f"{numbers['largest constant: entropy at the end']:.2f}. Rewards end at "
         f"{numbers['adaptive: reward at the end']:.3f} and {numbers['constant: reward at the end']:.3f}. "
@@ -212,7 +211,7 @@ def draw(table: pandas.DataFrame) -> Figure:
             panel.margins(x=0)
             panel.set(xlabel="optimizer step", ylabel=label)
             label_ends(panel, labels)
-        axes[2, 0].set_title(str(real["world"].iloc[0]).replace(", ", ",\n", 1))
+        axes[2, 0].set_title(real_runs.in_two_lines(str(real["world"].iloc[0])))
         fill_rows(axes, 4 + len(REAL))
     return figure
 

@@ -95,13 +95,13 @@ def finding(table: pandas.DataFrame) -> Finding:
     verdict: Verdict = ("reproduces" if inner.all() else
                         "reproduces in part" if gains.any() and costs.any() else "does not reproduce")
     text = (
-        "Best share p: " + "; ".join(
-            f"{rewards.loc[line].idxmax():g} at the coefficient {line} (reward {best[line]:.3f}; full "
-            f"bonus {full[line]:.3f}, p = {rewards.columns[-1]:g}: {most[line]:.3f})"
-            for line in rewards.index)
+        "Reward at the best p, with the full bonus, and at "
+        f"p = {rewards.columns[-1]:g}: " + "; ".join(
+            f"{best[line]:.3f} (p = {rewards.loc[line].idxmax():g}), {full[line]:.3f}, {most[line]:.3f} "
+            f"at the coefficient {line}" for line in rewards.index)
         + f". With {critical['line'].iloc[-1]} tokens and one right, the optimum gives away half of the "
-        f"reward at {switch:.3f} with the full bonus; p = {float(largest['x'].iloc[1]):g} moves that by "
-        f"{moved:.1%}."
+        f"reward at a coefficient of {switch:.3f} with the full bonus; "
+        f"p = {float(largest['x'].iloc[1]):g} moves that by {moved:.1%}."
     )
     headline = (
         f"Clamping gains at {gains.sum()} of {len(rewards)} coefficients, up to "

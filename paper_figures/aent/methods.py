@@ -1,9 +1,11 @@
-"""What Figures 3 and 4 share: GRPO, EntReg and AEnt along training.
+"""What Figures 3 and 4 and Table 1 share: GRPO, EntReg and AEnt along training.
 
 Three worlds. The *synthetic MDP* (experiment aent_one_step: 100,000 tokens, a likely one that is a local
-optimum, rare optimal ones): all three methods, the bonuses at the coefficient that ends with most
-reward. *Prompts with shared parameters* (intervention_sweeps): GRPO and EntReg. *Language models*, where
-training runs of at least two of the methods exist; of EntReg the coefficient that ends best.
+optimum, rare optimal ones): all three methods, the bonuses at the constant coefficient that ends with
+most reward; AEnt with the paper's own clamping, a third of the vocabulary removed (p = 1/3), and beside
+it a bonus clamped to the tokens among which the optimal ones were put, a set that only an oracle knows.
+*Prompts with shared parameters* (intervention_sweeps): GRPO and EntReg. *Language models*, where
+training runs of at least two of the methods exist; of EntReg and of AEnt the settings that end best.
 """
 
 from __future__ import annotations
@@ -20,18 +22,26 @@ from paper_figures.bands import draw_median
 from paper_figures.real_runs import Choice
 from paper_figures.style import SERIES, label_ends, panels
 
-METHODS = ("GRPO", "EntReg", "AEnt")
+ORACLE = "clamped, oracle set"
+"""Clamped to the plausible tokens, among which the optimal ones were put: not a method of the paper."""
+METHODS = ("GRPO", "EntReg", "AEnt", ORACLE)
 LOOKS = dict(zip(METHODS, SERIES, strict=False))
+RECIPES = ("paper/aent-math", "paper/aent-math-grpo", "paper/aent-math-entropy-reg", "paper/aent-openr1",
+           "paper/aent-openr1-grpo", "gpu-small/grpo", "gpu-small/entropy-bonus",
+           "gpu-small/aent-adaptive")
 COLUMNS = ["world", "family", "method", "coefficient", "start", "step", "quantity", "value"]
 MDP, PROMPTS, TRANSFORMER = "synthetic MDP", "prompts", "language model"
 VOCABULARY = 100_000
-TREATMENTS = {"none": "GRPO", "full": "EntReg", "clamped to the plausible": "AEnt"}
-AENT_FREE = ("coefficient", "removed_fraction", "entropy_low", "entropy_high", "coefficient_step",
-             "coefficient_low", "coefficient_high", "warm_up_steps", "adaptive")
+TREATMENTS = {"none": "GRPO", "full": "EntReg", "clamped by a third": "AEnt",
+              "clamped to the plausible": ORACLE}
+LEAD = 0.05
+"""Of reward on the MDP, that counts as ahead: several contexts of one problem differ by as much."""
+AENT_FREE = ("coefficient", "entropy_low", "entropy_high", "coefficient_step", "coefficient_low",
+             "coefficient_high", "warm_up_steps")
 RUNS = (
     Choice(label="GRPO", rule="grpo"),
     Choice(label="EntReg {coefficient:g}", rule="entropy-bonus", free=("coefficient",)),
-    Choice(label="AEnt", rule="aent", free=AENT_FREE[:-1]),
+    Choice(label="AEnt", rule="aent", free=AENT_FREE),
 )
 
 
@@ -42,7 +52,7 @@ def data(results: Path) -> pandas.DataFrame:
     parts = [_mdp(inputs.simulation(results, "aent_one_step")),
              _prompts(inputs.simulation(results, "intervention_sweeps")), runs]
     table = pandas.concat([part[COLUMNS] for part in parts if len(part)], ignore_index=True)
-    table.attrs["inputs"] = runs.attrs.get("inputs", {})
+    table.attrs["inputs"] = runs.attrs["inputs"]
     return table
 
 
@@ -82,19 +92,16 @@ def _prompts(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _language_models(results: Path) -> pandas.DataFrame:
-    runs = real_runs.read(results, RUNS, metrics=("reward", "entropy"), least=2)
-    if runs.empty:
-        return pandas.DataFrame(columns=COLUMNS)
-    setting = real_runs.settings(runs)[0]
-    ends = real_runs.ends(runs[runs["setting"] == setting])
-    bonus = ends[(ends["metric"] == "reward") & (ends["rule"] == "entropy-bonus")]
-    kept = {"GRPO", "AEnt", *bonus.sort_values("last")["label"].tail(1)}
-    smooth = real_runs.smoothed(runs[runs["setting"] == setting])
-    smooth = smooth[smooth["metric"].isin(["reward", "entropy"]) & smooth["label"].isin(kept)]
-    found = smooth.rename(columns={"metric": "quantity", "seed": "start", "strength": "coefficient"})
-    found = found.assign(world=TRANSFORMER, family=setting,
-                         method=found["label"].str.partition(" ")[0])
-    found.attrs["inputs"] = runs.attrs["inputs"]
+    runs = real_runs.first(real_runs.read(results, RUNS, metrics=("reward", "entropy"), least=2))
+    ends = real_runs.ends(runs)
+    rewards = ends[ends["metric"] == "reward"].sort_values("last", kind="stable")
+    best = rewards.groupby("rule")["label"].last()
+    runs = real_runs.smoothed(runs[runs["metric"].isin(["reward", "entropy"])])
+    runs = runs[runs["label"].isin(best)]
+    found = runs.rename(columns={
+        "metric": "quantity", "seed": "start", "strength": "coefficient", "setting": "family"})
+    found = found.assign(world=TRANSFORMER, method=found["label"].str.extract(r"(\w+)", expand=False))
+    found.attrs["inputs"] = real_runs.provenance(runs)
     return found
 
 
@@ -143,7 +150,7 @@ def draw(table: pandas.DataFrame, quantity: str, label: str, top: float | None) 
         panel.margins(x=0)
         panel.set_xlabel("optimizer step")
         name = str(here["family"].iloc[0])
-        panel.set_title(f"prompts,\n{name}" if world == PROMPTS else name.replace(", ", ",\n", 1))
+        panel.set_title(f"prompts,\n{name}" if world == PROMPTS else real_runs.in_two_lines(name))
         label_ends(panel, labels)
     axes[0, 0].set_ylabel(label)
     return figure

@@ -103,15 +103,16 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"({_name(found['fall'].idxmax())})."
     )
     headline = (
-        f"Performance rises with the target entropy where right answers are rare (by up to "
-        f"{found['rise'].max():.0f} points) and falls before a strict judge (by up to "
-        f"{found['fall'].max():.0f}); rise and fall together in {both.sum()} of {len(found)} cases."
+        f"With the target entropy pass@1 rises by up to {found['rise'].max():.0f} points "
+        f"({_name(found['rise'].idxmax())}) and falls by up to {found['fall'].max():.0f} "
+        f"({_name(found['fall'].idxmax())}); it rises and then falls in {both.sum()} of {len(found)} "
+        "cases."
     )
     return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
 
 
 def _name(case: tuple[str, float]) -> str:
-    return f"{case[0]} prompts, {case[1]:g} pass"
+    return f"{case[0]} prompts, {case[1]:g} answers pass"
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -1,7 +1,8 @@
 """AEPO, Figure 4: entropy under AEPO, GRPO, Entropy-Reg and Entropy-Adv.
 
-What the paper shows: entropy of four runs of a 7-billion-parameter model; AEPO's stays around its
-target, while the others' collapses or drifts.
+What the paper shows: entropy of four runs of a model that is not named; AEPO's stays "around a
+moderate level". What the other lines do is not said of each: the text has GRPO and the other baselines
+hampered by entropy collapse.
 
 What we run: the four rules with Table 4's settings from the same starts on 20-answer bandits, in exact
 expectation, with one right answer and with several; and language models where at least two of the rules
@@ -161,8 +162,8 @@ FIGURE = PaperFigure(
     name="aepo-figure-4",
     source="AEPO, Figure 4",
     title="entropy under four rules",
-    paper="AEPO's entropy stays around a moderate target; GRPO's collapses, and those of Entropy-Reg and "
-    "Entropy-Adv collapse or drift.",
+    paper="AEPO's entropy stays around a moderate level; GRPO and the other baselines are said to suffer "
+    "from entropy collapse.",
     ours="The four rules with Table 4's settings from the same starts on 20-answer bandits, in exact "
     "expectation; median, with the band from 10 to 90 % of the starts; dashed: AEPO's target.",
     data=data,

@@ -26,7 +26,7 @@ from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 ALPHA = 1.0
 GLYPHS = "○□△◇▽"  # as MARKERS, in text
 ROBUST = 0.8
-"""Robust: the worst setting holds at least this share of what the best one holds."""
+"""Robust: the worst setting, and the worst alpha, hold at least this share of what the best ones hold."""
 COLUMNS = ["panel", "setting", "right_answers", "alpha", "peakedness", "x", "y"]
 
 
@@ -80,23 +80,25 @@ def finding(table: pandas.DataFrame) -> Finding:
         "held above the ceiling": float(above["y"].sum()),
         "chatter over prediction": ratio,
     }
-    robust = bool(here.min() >= ROBUST * here.max() and starts.min() >= ROBUST * starts.max())
+    # The claim is about hyperparameters; starts are told beside it.
+    worst_ratio = min(scan.min() / scan.max() if scan.max() else 1.0 for scan in (here, over_alpha))
+    robust = worst_ratio >= ROBUST
     verdict: Verdict = "reproduces" if robust else (
-        "does not reproduce" if here.min() < here.max() / 2 or starts.min() < starts.max() / 2
-        else "reproduces in part")
+        "does not reproduce" if worst_ratio < 0.5 else "reproduces in part")
     text = (
         f"With alpha = {alpha:g} AEPO holds {here[best]:.0%} of the targets below log |A*| at {best} and "
         f"{here[worst]:.0%} at {worst}; at {first} it is {over_alpha.iloc[0]:.0%} with alpha = "
         f"{alphas[0]:g} and {over_alpha.iloc[-1]:.0%} with {alphas[-1]:g}. Starts of accuracy "
         f"{starts.index[0]:g} hold {starts.iloc[0]:.0%}, those of {starts.index[-1]:g} "
         f"{starts.iloc[-1]:.0%}. Above log |A*| "
-        f"{'none is' if not above['y'].sum() else 'some are'} held. The chatter of held runs is "
-        f"{ratio:.2f} of the predicted (median)."
+        f"{'none is' if not above['y'].sum() else 'some are'} held. The standard deviation of "
+        f"entropy in held runs is {ratio:.2f} times the predicted one (median)."
     )
     headline = (
         f"The share of targets held goes from {here.min():.0%} to {here.max():.0%} over temperatures and "
-        f"group sizes and from {starts.min():.0%} to {starts.max():.0%} over starts: "
-        f"{'robust' if robust else 'not robust'}."
+        f"group sizes and from {over_alpha.min():.0%} to {over_alpha.max():.0%} over alpha: "
+        f"{'robust' if robust else 'not robust'} to hyperparameters; over starts it goes from "
+        f"{starts.min():.0%} to {starts.max():.0%}."
     )
     return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
 

@@ -7,7 +7,9 @@ What we run: policies over 20 prompts from rare to common, from sampled groups, 
 whose logits are their own, and prompts that share parameters.
 
 Whether it reproduces: GRPO's loss does, but only where prompts share parameters; with logits of their
-own GRPO gains at every k. AEPO is above GRPO at pass@1 and falls below the base at large k as GRPO does.
+own GRPO gains at every k. AEPO is above GRPO at pass@1 in the mean, and falls below the base at large k
+as GRPO does. A change counts if the 95 % interval over starts of the difference to the base leaves out
+zero.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from paper_figures.bands import draw_median
 from paper_figures.figure import Finding, PaperFigure, Verdict
 from paper_figures.style import SERIES, label_ends, panels
 from paper_figures.table import Table
+from simulations.curves import mean_interval
 
 RULES = ("GRPO", "AEPO", "entropy bonus")
 TABLE_KS = (1, 128, 512, 1024)
@@ -73,28 +76,51 @@ def finding(table: pandas.DataFrame) -> Finding:
     above = int((paper.loc["+AEPO"] > paper.loc["Qwen2.5-7B"]).sum())
     numbers["printed: AEPO above the base"] = float(above)
     numbers["printed: columns"] = float(paper.shape[1])
+    ends = {rule: _against_base(ks, shared, rule, largest) for rule in ("GRPO", "AEPO")}
+    numbers |= {f"sharing {shared:g}: {rule} pass@{largest} less the base's, {side}": value
+                for rule, interval in ends.items()
+                for side, value in zip(("low", "high"), interval, strict=True)}
+    apart = _against_base(ks, alone, "GRPO", largest)
     grpo = _change(numbers, shared, "GRPO", largest)
     aepo = _change(numbers, shared, "AEPO", largest)
     alone_grpo = _change(numbers, alone, "GRPO", largest)
-    falls, rises = grpo < 0, aepo >= 0
+    falls, rises = ends["GRPO"][1] < 0, ends["AEPO"][0] > 0
     verdict: Verdict = (
         "reproduces" if falls and rises else "reproduces in part" if falls else "does not reproduce")
     text = (
-        f"Where prompts share parameters (sharing {shared:g}) pass@{largest} ends {grpo:+.3f} from the "
-        f"base under GRPO, {aepo:+.3f} under AEPO and "
+        f"Where prompts share parameters (sharing {shared:g}) training changes pass@{largest} by "
+        f"{grpo:+.3f} under GRPO (95 % interval {_span(ends['GRPO'])}), {aepo:+.3f} under AEPO "
+        f"({_span(ends['AEPO'])}) and "
         f"{_change(numbers, shared, 'entropy bonus', largest):+.3f} under an entropy bonus, and pass@1 "
-        f"{_change(numbers, shared, 'GRPO', 1):+.3f}, {_change(numbers, shared, 'AEPO', 1):+.3f} and "
+        f"by {_change(numbers, shared, 'GRPO', 1):+.3f}, {_change(numbers, shared, 'AEPO', 1):+.3f} and "
         f"{_change(numbers, shared, 'entropy bonus', 1):+.3f}. Where every logit is its own, "
-        f"pass@{largest} ends {alone_grpo:+.3f} under GRPO and "
+        f"pass@{largest} changes by {alone_grpo:+.3f} under GRPO and "
         f"{_change(numbers, alone, 'AEPO', largest):+.3f} under AEPO. Of the printed columns AEPO is "
         f"above the base in {above} of {paper.shape[1]}."
     )
     headline = (
-        f"With shared parameters GRPO's pass@{largest} {'falls' if falls else 'does not fall'} "
-        f"({grpo:+.3f}), and AEPO's {'does not' if rises else 'falls too'} ({aepo:+.3f}); with logits of "
-        f"their own GRPO {'loses nothing' if alone_grpo >= 0 else 'loses as well'} ({alone_grpo:+.3f})."
+        f"With shared parameters GRPO's pass@{largest} {_word(ends['GRPO'])} ({grpo:+.3f}, 95 % interval "
+        f"{_span(ends['GRPO'])}) and AEPO's {_word(ends['AEPO'])} ({aepo:+.3f}, {_span(ends['AEPO'])}); "
+        f"with logits of their own GRPO's {_word(apart)} ({alone_grpo:+.3f}, {_span(apart)})."
     )
     return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+
+
+def _against_base(ks: pandas.DataFrame, sharing: float, rule: str, k: int) -> tuple[float, float]:
+    """95 % interval over starts of pass@k at the end less the base's from the same start."""
+    wide = ks[(ks["sharing"] == sharing) & (ks["x"] == k)].pivot_table(
+        index="start", columns="rule", values="y")
+    _, low, high = mean_interval((wide[rule] - wide["base"]).to_numpy())
+    return float(low), float(high)
+
+
+def _span(interval: tuple[float, float]) -> str:
+    return f"{interval[0]:+.3f} to {interval[1]:+.3f}"
+
+
+def _word(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return "falls" if high < 0 else "rises" if low > 0 else "does not change beyond its interval"
 
 
 def _change(numbers: dict[str, float], sharing: float, rule: str, k: int) -> float:

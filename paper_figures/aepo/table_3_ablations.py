@@ -143,8 +143,9 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"its row's mean, {mean[base]:.2f}."
     )
     headline = (
-        f"Entropy collapses under {sum(collapse.values())} of 2 ablations, where AEPO holds its target; "
-        f"from as many samples {sum(losses.values()) or 'none'} of 2 learn less than AEPO."
+        f"With several right answers entropy collapses under {sum(collapse.values())} of 2 ablations, "
+        f"and AEPO holds its target in {len(held)} of {len(several)} settings; from as many samples "
+        f"{sum(losses.values())} of 2 ablations learn less than AEPO."
     )
     return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
 
@@ -155,8 +156,9 @@ def _best_targets(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
     for column, rows in table[table["panel"] == "targets"].groupby("column", sort=False):
         best = float(rows.loc[rows["y"].idxmax(), "x"])
         numbers[f"best target: {column}"] = best
-        found.append(f"{best:g} ({column})")
-    return f"The best target is {', '.join(found)}."
+        found.append(f"{best:g} ({str(column).removesuffix(' pass')})")
+    return ("Best target in nats, by prompts and by how many answers the judge passes: "
+            f"{'; '.join(found)}.")
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:

@@ -209,9 +209,9 @@ FIGURE = PaperFigure(
     name="aepo-theorem-4-3",
     source="AEPO, Theorem 4.3 and Corollary 4.4",
     title="where tempered REINFORCE raises entropy",
-    paper="Where REINFORCE on right answers lowers entropy at T = 1, a higher temperature lowers it less "
-    "(Theorem 4.3); high temperature raises entropy and low temperature lowers it, relatively "
-    "(Corollary 4.4).",
+    paper="Where REINFORCE on right answers lowers entropy at T = 1, a slightly higher temperature "
+    "lowers it less (Theorem 4.3); high temperature raises entropy and low temperature lowers it, "
+    "relatively (Corollary 4.4).",
     ours="The sign of F(T), the entropy change per unit learning rate, for 20-answer policies with "
     "logits at normal quantiles; black: T0, where it changes; hatched: where the corollary is false; "
     "dashed: AEPO's two temperatures.",

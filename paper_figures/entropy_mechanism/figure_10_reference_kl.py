@@ -17,7 +17,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas
-from matplotlib.figure import Figure
 
 from paper_figures.entropy_mechanism import sweeps
 from paper_figures.figure import Finding, PaperFigure, Verdict
@@ -67,17 +66,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     tabular = effects[effects["world"] == sweeps.TABULAR].groupby("family", sort=False)
     cost = -tabular.last()["reward_gain"]
     headline = (
-        f"A KL penalty to the start holds entropy ({tabular.last()['entropy_last'].min():.1f} nats or "
-        f"more at {tabular.last()['strength'].max():g}, {tabular.first()['entropy_last'].max():.1f} or "
-        f"less without) and costs {sweeps.span(cost, 2)} of accuracy there."
+        f"Under a KL penalty to the start of {tabular.last()['strength'].max():g} entropy ends at "
+        f"{sweeps.span(tabular.last()['entropy_last'], 2)} nats (without: "
+        f"{sweeps.span(tabular.first()['entropy_last'], 2)}), and it costs "
+        f"{sweeps.span(cost, 2)} of accuracy."
     )
     return Finding(verdict=verdict, headline=headline, text=". ".join(sentences) + ".", numbers=numbers)
-
-
-def draw(table: pandas.DataFrame) -> Figure:
-    """Entropy above, accuracy below."""
-    return sweeps.draw(table, [(RULE, quantity, label)
-                               for quantity, label in sweeps.QUANTITIES.items()])
 
 
 FIGURE = PaperFigure(
@@ -90,6 +84,6 @@ FIGURE = PaperFigure(
     evidence=("tabular, sampled", "small transformer"),
     data=data,
     finding=finding,
-    draw=draw,
+    draw=sweeps.draw,
     recipes=("paper/entropy-mechanism-reference-kl", "gpu-small/reference-kl"),
 )

@@ -19,157 +19,23 @@ starts, which must lie above 0 for both rules in every world.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas
-import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from paper_figures import inputs, real_runs
+from paper_figures import real_runs
 from paper_figures.bands import draw_mean
-from paper_figures.entropy_mechanism import sweeps
-from paper_figures.entropy_mechanism.figure_12_strengths import WIDE
+from paper_figures.entropy_mechanism import methods, sweeps
+from paper_figures.entropy_mechanism.methods import BASE, LOOKS, METHODS, METRICS
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
-from paper_figures.style import MARKERS, REFERENCE, SERIES, panels
-from simulations.curves import mean_interval, value_when_reached
+from paper_figures.style import MARKERS, REFERENCE, panels
+from simulations.curves import mean_interval
 
-BASE = "GRPO"
-METHODS = ("Clip-Cov", "KL-Cov")
-LOOKS = dict(zip((BASE, "clip-higher", *METHODS), SERIES, strict=False))
 DOTS = dict(zip(("clip-higher", *METHODS), MARKERS, strict=False))
-CLIP_HIGH = 0.28  # Cui et al., Table 2
-RUNS = (
-    Choice(label=BASE, rule="grpo"),
-    Choice(label="clip-higher", rule="clip-higher"),
-    Choice(label="Clip-Cov", rule="clip-cov", options={**WIDE, "ratio": 0.01}),
-    Choice(label="KL-Cov", rule="kl-cov", options={"ratio": 0.02}),
-)
-METRICS = {"entropy": "entropy\n(nats per token)", "mean_length": "length (tokens)",
-           "reward": "accuracy (0 to 1)"}
-LEVELS = 8
-REWARD_LEVEL = 0.9  # at which families are compared; the highest below it where a dataset has none
 MARGIN = 0.01  # of accuracy: closer than this counts as on GRPO's curve
-COLUMNS = ("panel", "family", "rule", "start", "x", "y")
-
-
-def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, family, rule, start, x, y.
-
-    Panels "entropy", "reward" and "length" (x: step); "at equal reward" (x: accuracy, y: entropy beyond
-    GRPO's from the same start), "families" (the same at one accuracy, over further families),
-    "at equal entropy" (y: accuracy beyond GRPO's, mean over levels of entropy); "transformer METRIC".
-    Lengths are those of right responses, over GRPO's from the same start.
-    """
-    sweep = inputs.simulation(results, "intervention_sweeps")
-    curves = _curves(sweep)
-    transformer, provenance = _transformer(results)
-    table = pandas.concat([
-        curves, _at_equal(curves), _length(inputs.simulation(results, "response_length")),
-        _families(inputs.simulation(results, "rules_at_equal_reward")),
-        _at_equal_entropy(inputs.simulation(results, "interventions_on_the_curve")), transformer,
-    ], ignore_index=True)[[*COLUMNS]]
-    table.attrs["inputs"] = provenance
-    return table
-
-
-def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """Entropy and accuracy of GRPO, clip-higher at its printed clip, and the strongest of the others."""
-    clips = dataset.strength.sel(rule="clip-higher").values
-    chosen = {BASE: ("entropy bonus", 0),
-              "clip-higher": ("clip-higher", int(abs(clips - CLIP_HIGH).argmin())),
-              **{rule: (rule, -1) for rule in METHODS}}
-    parts = []
-    for label, (rule, level) in chosen.items():
-        frame = dataset[["entropy", "reward", "step"]].sel(rule=rule).isel(level=level)
-        tidy = frame.to_dataframe().reset_index().melt(
-            id_vars=["family", "start", "step"], value_vars=["entropy", "reward"], var_name="panel",
-            value_name="y").rename(columns={"step": "x"})
-        parts.append(tidy.assign(rule=label))
-    return pandas.concat(parts, ignore_index=True)
-
-
-def _at_equal(curves: pandas.DataFrame) -> pandas.DataFrame:
-    """Entropy beyond GRPO's when runs first reach an accuracy; accuracy when entropy falls to a level.
-
-    At levels that all runs of a family reach; of the accuracy the mean over them.
-    """
-    parts = []
-    for family, here in curves.groupby("family", sort=False):
-        wide = {panel: {rule: rows.pivot_table(index="x", columns="start", values="y")
-                        for rule, rows in here[here["panel"] == panel].groupby("rule")}
-                for panel in ("entropy", "reward")}
-        entropy, reward = wide["entropy"], wide["reward"]
-        rising = _levels([curve.iloc[0].max() for curve in reward.values()],
-                         [curve.max().min() for curve in reward.values()])
-        falling = _levels([curve.min().max() for curve in entropy.values()],
-                          [curve.iloc[0].min() for curve in entropy.values()])
-        for rule in LOOKS:
-            gap, loss = (
-                value_when_reached(x[rule].to_numpy(), y[rule].to_numpy(), levels, falling=down)
-                - value_when_reached(x[BASE].to_numpy(), y[BASE].to_numpy(), levels, falling=down)
-                for x, y, levels, down in ((reward, entropy, rising, False),
-                                           (entropy, reward, falling, True))
-            )
-            frame = pandas.DataFrame(gap, columns=rising).rename_axis("start")
-            parts += [
-                frame.melt(ignore_index=False, var_name="x", value_name="y").reset_index().assign(
-                    panel="at equal reward", family=family, rule=rule),
-                pandas.DataFrame({"panel": "at equal entropy", "family": family, "rule": rule,
-                                  "start": frame.index, "x": np.nan, "y": loss.mean(axis=1)}),
-            ]
-    return pandas.concat(parts, ignore_index=True)
-
-
-def _levels(low: list[float], high: list[float]) -> np.ndarray:
-    """Inside what all curves pass through."""
-    return np.linspace(max(low), min(high), LEVELS + 2)[1:-1]
-
-
-def _length(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """Of right responses alone: the mean over all moves with accuracy."""
-    mean = dataset.intervention_right_length.mean("accuracy")
-    gap = mean - mean.sel(intervention=BASE, drop=True)
-    frame = gap.to_dataframe(name="y").reset_index()
-    return frame.rename(columns={"intervention": "rule", "step": "x"}).assign(
-        panel="length", family="token trees")
-
-
-def _families(dataset: xarray.Dataset) -> pandas.DataFrame:
-    levels = dataset.reward_level.values
-    level = float(levels[levels <= REWARD_LEVEL].max())
-    at = dataset.entropy_at_reward.sel(rule=list(LOOKS), reward_level=level)
-    gap = at - at.sel(rule=BASE, drop=True)
-    frame = gap.to_dataframe(name="y").reset_index().rename(columns={"reward_level": "x"})
-    return frame.assign(panel="families")
-
-
-def _at_equal_entropy(dataset: xarray.Dataset) -> pandas.DataFrame:
-    gap = dataset.reward_gap.sel(rule=list(LOOKS), mode="sampled").mean("share")
-    frame = gap.to_dataframe(name="y").reset_index()
-    return frame.assign(panel="at equal entropy", x=np.nan)
-
-
-def _transformer(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
-    runs = real_runs.read(results, RUNS, metrics=tuple(METRICS), least=2)
-    if runs.empty:
-        return pandas.DataFrame(columns=[*COLUMNS]), {}
-    # Several optimizer steps a generation first: without, three of the rules are GRPO.
-    setting = _off_policy(runs)
-    shown = real_runs.smoothed(runs[(runs["setting"] == setting) & runs["metric"].isin(METRICS)])
-    return shown.assign(
-        panel="transformer " + shown["metric"], family=setting, rule=shown["label"],
-        start=shown["seed"], x=shown["step"], y=shown["value"],
-    ), dict(runs.attrs["inputs"])
-
-
-def _off_policy(runs: pandas.DataFrame) -> str:
-    """The setting with most runs of Clip-Cov and KL-Cov."""
-    counts = runs[runs["label"].isin(METHODS)].groupby("setting")["seed"].count()
-    return str(counts.idxmax()) if len(counts) else real_runs.settings(runs)[0]
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -209,9 +75,9 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"When the same accuracy is first reached, Clip-Cov and KL-Cov have "
         f"{numbers['entropy at equal accuracy: lowest']:+.2f} to "
         f"{numbers['entropy at equal accuracy: highest']:+.2f} nats beyond GRPO's. In {len(above)} of "
-        f"{len(curve)} comparisons they are certainly above GRPO's curve by more than {MARGIN:g} of "
-        f"accuracy at equal entropy{f' ({named})' if named else ''}, in {len(below)} below; else they "
-        "slide along it, or cannot be told from it.",
+        f"{len(curve)} comparisons their accuracy at equal entropy is above GRPO's, by more than "
+        f"{MARGIN:g} in the mean and with the 99 % interval above 0{f' ({named})' if named else ''}, in "
+        f"{len(below)} below; else they slide along GRPO's curve, or cannot be told from it.",
         _transformer_sentence(table),
     ]).strip()
     whole = [all(held) for held in claims.values()]
@@ -219,7 +85,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         "reproduces in part" if any(any(held) for held in claims.values()) else "does not reproduce")
     told = [f"{word} in {sum(held)} of {len(held)}" for word, held in claims.items()]
     headline = (
-        f"At the end Clip-Cov and KL-Cov have certainly more than GRPO of {', '.join(told[:-1])} and "
+        f"At the end Clip-Cov and KL-Cov exceed GRPO (99 % intervals) in {', '.join(told[:-1])} and "
         f"{told[-1]} comparisons; in {len(above)} of {len(curve)} they are above GRPO's "
         "reward-entropy curve."
     )
@@ -319,7 +185,7 @@ def draw(table: pandas.DataFrame) -> Figure:
             continue
         _lines(axes[-1, j], here, label, seeds=True)
         if j == 0:
-            axes[-1, 0].set_title(str(here["family"].iloc[0]))
+            axes[-1, 0].set_title(real_runs.in_two_lines(str(here["family"].iloc[0])))
     handles = [Line2D([], [], label=rule, marker=DOTS.get(rule, ""), markersize=3.5, **look)
                for rule, look in LOOKS.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(LOOKS), handlelength=3)
@@ -379,7 +245,7 @@ FIGURE = PaperFigure(
     "means with 99 % intervals of the difference to GRPO from the same start. Families with \"hard\", "
     "\"mixed\", \"peaked\" and \"graded\" have a tenth of the tokens selected.",
     evidence=("tabular, sampled", "small transformer"),
-    data=data,
+    data=methods.data,
     finding=finding,
     draw=draw,
     recipes=(

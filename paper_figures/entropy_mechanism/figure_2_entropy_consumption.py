@@ -174,8 +174,9 @@ def finding(table: pandas.DataFrame) -> Finding:
         text += f" {name}: {mean['entropy']:.0%} and {mean['gain']:.0%} by then."
     headline = (
         f"Entropy and gain are both spent early ({entropy_third.mean():.0%} and {gain_third.mean():.0%} "
-        f"in the first third), but gain runs up to {100 * ahead.max():.0f} points ahead, and the share "
-        "of the first twelfth is set by the length of the run."
+        f"in the first third), but gain runs up to {100 * ahead.max():.0f} points ahead, and the "
+        f"first twelfth's share goes from {grpo.iloc[0]:.0%} to {grpo.iloc[-1]:.0%} of the entropy with "
+        "the length of the run."
         if early and nearly_all and not together else
         f"The first third of the steps consumes {entropy_third.mean():.0%} of the entropy and brings "
         f"{gain_third.mean():.0%} of the gain."

@@ -120,7 +120,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{sets['error'].min():.3f} to {sets['error'].max():.3f} of reward over the others (median of "
         f"{len(sets)} sets of prompts {sets['error'].median():.3f}; paper: 0.009 and 0.012), by no more "
         f"than the paper's {printed:g} in {good.sum()} sets. It is worst with {worst[0]} and "
-        f"{worst[1]:.0f} answers, where the end is announced {abs(sets['final_error'][worst]):.2f} too "
+        f"{worst[1]:.0f} answers, where the end is predicted {abs(sets['final_error'][worst]):.2f} too "
         f"{'low' if sets['final_error'][worst] < 0 else 'high'}. Its 95 % interval holds the end of "
         f"{covered.sum()} of {len(covered)} curves."
     )
@@ -129,7 +129,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         numbers[f"{name}: error"] = float(rows["error"].mean())
         text += f" {name}: errs by {rows['error'].mean():.3f}."
     headline = (
-        f"The first 15 % of a run announce the rest as well as in the paper for {good.sum()} of "
+        f"The first 15 % of a run predict the rest as well as in the paper for {good.sum()} of "
         f"{len(sets)} simulated sets of prompts; the worst is off by {sets['error'].max():.2f}."
     )
     return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
@@ -156,7 +156,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     axes[1, 0].set_title("error over the later points")
     draw_by_size(axes[1, 1], errors, "final_error")
     axes[1, 1].axhline(0, **REFERENCE)
-    axes[1, 1].set_ylabel("announced minus true")
+    axes[1, 1].set_ylabel("predicted minus true")
     axes[1, 1].set_title("error at the end")
     for panel, name in zip(axes[2:].flat, names, strict=False):
         rows = models[models["series"] == name]
@@ -187,11 +187,11 @@ def _draw_curve(panel: Axes, rows: pandas.DataFrame, early: int) -> None:
 FIGURE = PaperFigure(
     name="entropy-mechanism-figure-5",
     source="Cui et al., Figure 5",
-    title="the end of a run announced from its first 15 %",
+    title="the end of a run predicted from its first 15 %",
     paper="Fitted to the first 36 of 236 points the law errs by 0.9 % (mathematics) and 1.2 % (code) "
     "over the other 200, and by 0.5 and 1.9 % at the end.",
     ours="The same 36 + 200 points on exact GRPO curves of five families of prompts with 10, 30 and 100 "
-    "answers; above the best and the worst announced set. Transformers where runs exist.",
+    "answers; above the best and the worst predicted set. Transformers where runs exist.",
     data=data,
     finding=finding,
     draw=draw,

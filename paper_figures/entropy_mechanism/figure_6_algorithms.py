@@ -96,18 +96,19 @@ def finding(table: pandas.DataFrame) -> Finding:
         "reproduces in part" if other > APART else "reproduces")
     sizes = sorted(table["right_answers"].unique())
     coefficients = "; ".join(
-        f"with {m} right by {numbers[f'{m} right: spread of b']:.3f}, the "
-        f"natural gradient's by {numbers[f'{m} right: b of the natural gradient']:+.3f}"
+        f"{numbers[f'{m} right: spread of b']:.3f} with {m} right (natural gradient less GRPO: "
+        f"{numbers[f'{m} right: b of the natural gradient']:+.3f})"
         for m in sizes)
     text = (
         f"At equal entropy RLOO and REINFORCE++ are within {in_expectation:.3f} of GRPO's "
-        f"reward in exact expectation and within {on_samples:.3f} on sampled groups: all "
-        "three are the policy gradient, up to step sizes. The natural gradient, which keeps the odds "
-        f"among right answers, is up to {other:.3f} away. The coefficient b differs among the "
-        f"paper's algorithms {coefficients}."
+        f"reward in exact expectation and within {on_samples:.3f} on sampled groups"
+        + (": in expectation all three are the policy gradient, up to step sizes. " if among <= APART
+           else ". ")
+        + "The natural gradient, which keeps the odds among right answers, is up to "
+        f"{other:.3f} away. The fitted b of the three spreads by {coefficients}."
     )
     headline = (
-        f"{'The' if among <= APART else 'Not even the'} paper's algorithms share one curve (within "
+        f"GRPO, RLOO and REINFORCE++ {'share' if among <= APART else 'do not share'} one curve (within "
         f"{among:.2f} of reward at equal entropy); the natural gradient is "
         f"{other:.2f} off it."
     )

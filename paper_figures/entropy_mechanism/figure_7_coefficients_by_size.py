@@ -65,6 +65,7 @@ def _simulated(dataset: xarray.Dataset) -> pandas.DataFrame:
 def _models(results: Path) -> pandas.DataFrame:
     """GRPO runs of models known by their width; fitted to the whole run."""
     table = real_runs.read(results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
+    table["model"] = table["model"].str.split("/").str[-1]
     wide = table[table["model"].str.startswith(WIDTH)]
     first = wide.drop_duplicates("model")["setting"]  # one setting a size: the most complete
     curves = real_runs.smoothed(wide[wide["setting"].isin(first)])
@@ -78,7 +79,7 @@ def _models(results: Path) -> pandas.DataFrame:
     frame = pandas.DataFrame(rows, columns=COLUMNS)
     if frame["size"].nunique() < 3:  # no line to be tested
         return pandas.DataFrame(columns=COLUMNS)
-    frame.attrs["inputs"] = table.attrs["inputs"]
+    frame.attrs["inputs"] = real_runs.provenance(curves)
     return frame
 
 
@@ -115,10 +116,10 @@ def finding(table: pandas.DataFrame) -> Finding:
         sentences.append(
             f"{stand_in}: a goes from {mean['a'].iloc[0]:.3f} to {mean['a'].iloc[-1]:.3f}, b from "
             f"{mean['b'].iloc[0]:.2f} to {mean['b'].iloc[-1]:.2f} (R^2 of the lines "
-            f"{numbers[f'{stand_in}: a R^2']:.2f} and {numbers[f'{stand_in}: b R^2']:.2f}); the line "
-            f"through the others misses the b of the largest by "
-            f"{numbers[f'{stand_in}: b announcement error']:+z.2f}, the size before by "
-            f"{numbers[f'{stand_in}: b size before']:+z.2f}, and announces a ceiling of "
+            f"{numbers[f'{stand_in}: a R^2']:.2f} and {numbers[f'{stand_in}: b R^2']:.2f}). A line "
+            "through the smaller sizes predicts the largest's b with an error of "
+            f"{numbers[f'{stand_in}: b announcement error']:+z.2f} (taking that of the size before: "
+            f"{numbers[f'{stand_in}: b size before']:+z.2f}), and a ceiling of "
             f"{numbers[f'{stand_in}: ceiling announced']:.2f}")
     grown = [name for name in table["stand_in"].unique() if name != STAND_INS[KNOWLEDGE]]
     linear = all(numbers[f"{name}: {c} R^2"] >= LINEAR for name in grown for c in ("a", "b"))
@@ -133,9 +134,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     headline = (
         f"As parameters are added a and b {'grow' if linear else 'do not grow'} about linearly in the "
         "logarithm of their number, "
-        + (f"and small sizes announce the largest's b to {abs(error):.2f}."
+        + (f"and small sizes predict the largest's b to {abs(error):.2f}."
            if told else
-           f"but the line announces {abs(error):.2f} too {'much' if error > 0 else 'little'} for the b "
+           f"but the line predicts {abs(error):.2f} too {'much' if error > 0 else 'little'} for the b "
            f"of the largest; knowledge alone changes b by {known:+.2f}.")
     )
     text = ". ".join(one[0].upper() + one[1:] for one in sentences) + "."
@@ -161,7 +162,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     for k, stand_in in enumerate([*STAND_INS.values()][1:]):
         axes[1, 1].annotate(f"{'○□'[k]} {stand_in.split(', ')[1]}", (0.97, 0.15 - 0.11 * k), fontsize=7,
                             xycoords="axes fraction", ha="right", color=str(SERIES[k]["color"]))
-    axes[0, 0].annotate("× announced by the smaller", (0.03, 0.04), xycoords="axes fraction", fontsize=7)
+    axes[0, 0].annotate("× predicted from smaller", (0.03, 0.04), xycoords="axes fraction", fontsize=7)
     return figure
 
 

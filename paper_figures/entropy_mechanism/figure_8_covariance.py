@@ -2,7 +2,7 @@
 
 What the paper shows: along on-policy GRPO of Qwen2.5-7B the entropy difference of a step and the
 covariance Cov(log pi, pi A) of Theorem 1 follow each other (left; "matched exactly" in the abstract),
-the covariance is positive all along, and easier prompts (batch accuracy 7/8 against 4/8 and 1/8) have
+the covariance "stays mostly positive", and easier prompts (batch accuracy 7/8 against 4/8 and 1/8) have
 larger ones (right).
 
 What we run: prompts of graded difficulty under the policy gradient, the natural gradient and GRPO, in
@@ -34,6 +34,7 @@ from paper_figures import inputs
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.real_runs import told_apart
 from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 
 THEOREM = {"PG": "theorem_1", "NPG": "theorem_2", "GRPO": "theorem_1", "GRPO, sampled": "theorem_1"}
@@ -96,15 +97,17 @@ def _models(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
             if run.options.get("rule") == "grpo" and len(run.audit) >= LEAST_AUDITED
             and not run.rule_options]
     runs = [run for run in runs if not run.measured] or runs
-    names = [f"{Path(run.options['model']).name}, {run.options['task']}" for run in runs]
+    models = told_apart(run.options["model"] for run in runs)
+    names = [f"{models[run.options['model']]}, {run.options['task']}" for run in runs]
     shown = list(dict.fromkeys(names))[:model_runs.MOST]
+    drawn = [(name, run) for name, run in zip(names, runs, strict=True) if name in shown]
     parts = [
         run.audit[["first_order", "measured"]].set_axis(["announced", "y"], axis=1).assign(
             panel="model", series=name, start=run.options.get("seed", 0), x=run.audit["step"])
-        for name, run in zip(names, runs, strict=True) if name in shown
+        for name, run in drawn
     ]
     table = pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=COLUMNS)
-    return table, {run.name: run.provenance for run in runs}
+    return table, {run.name: run.provenance for _, run in drawn}
 
 
 def comparison(changes: pandas.DataFrame) -> pandas.DataFrame:
@@ -170,10 +173,11 @@ def finding(table: pandas.DataFrame) -> Finding:
         "reproduces" if follow and by_estimate and match and general else
         "reproduces in part" if follow or by_estimate else "does not reproduce")
     text = (
-        f"Each theorem announces the change of its own algorithm to {own[rates[0]]:.1%} at learning rate "
+        f"Each theorem predicts the change of its own algorithm to {own[rates[0]]:.1%} at learning rate "
         f"{rates[0]:g} and to {own[rates[-1]]:.0%} at {rates[-1]:g}; GRPO's change follows Theorem 1's "
         f"(correlation at least {numbers['GRPO: smallest correlation']:.2f}) and is "
-        f"{grpo['slope'].min():.2f} to {grpo['slope'].max():.2f} times as large. Covariances rise with "
+        f"{grpo['slope'].min():.2f} to {grpo['slope'].max():.2f} times as large (GRPO divides advantages "
+        f"by their standard deviation, which is left out of the covariance). Covariances rise with "
         f"batch accuracy in {numbers['ordered, from samples']:.0%} of the records along GRPO as "
         f"estimated from samples, by Theorem 1 itself in {numbers['ordered, theorem']:.0%}. Theorem 1's "
         f"mean over a batch is positive in {numbers['positive, batch']:.0%} of the steps, that of the "
@@ -187,7 +191,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         numbers[f"{name}: correlation"] = r
         text += f" {name}: correlation {r:.2f} over {len(rows)} audited steps."
     headline = (
-        f"Entropy change {'follows' if follow else 'does not follow'} the covariance under GRPO but is "
+        f"Entropy change {'follows' if follow else 'does not follow'} the covariance under GRPO, "
         f"{grpo['slope'].mean():.1f} times as large; easier prompts have larger covariances in "
         f"{numbers['ordered, from samples']:.0%} of the records as estimated from samples and in "
         f"{numbers['ordered, theorem']:.0%} by the theorem itself."
@@ -293,7 +297,7 @@ FIGURE = PaperFigure(
     source="Cui et al., Figure 8",
     title="entropy change against covariance, and covariance by difficulty",
     paper="Along on-policy GRPO entropy difference and covariance follow each other; easier prompts have "
-    "larger covariances, and all are positive.",
+    "larger covariances, and the covariance is mostly positive.",
     ours="Prompts with 20 answers, exact and sampled. Above: GRPO at the middle rate, and what is "
     "left of each rule's change beyond a factor times its theorem. Below: covariance along GRPO by batch "
     "accuracy (mean over numbers of right answers); error of Lemma 1 for responses of fixed and of "

@@ -114,11 +114,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     others = ", ".join(f"{name} {count}" for name, count in best.items() if name != "exponential")
     text = (
         f"R = b - a e^H explains {EXPLAINED:.0%} or more of the variance of reward in "
-        f"{explained.sum()} of {len(sets)} sets of prompts and misses by {sets['rmse'].min():.3f} to "
-        f"{sets['rmse'].max():.3f} of reward, most with {worst[0]} and {worst[1]:.0f} answers. The "
-        "points are even in steps, so that most lie at the end; anywhere on a curve it misses by up to "
-        f"{sets['largest_miss'].min():.2f} to {sets['largest_miss'].max():.2f}. Of four "
-        f"forms it is the best by AICc for {law_best} of {len(fits)} curves, which have no noise"
+        f"{explained.sum()} of {len(sets)} sets of prompts. Its rms miss is {sets['rmse'].min():.3f} to "
+        f"{sets['rmse'].max():.3f} of reward (largest with {worst[0]} and {worst[1]:.0f} answers), its "
+        f"largest one on a curve {sets['largest_miss'].min():.2f} to {sets['largest_miss'].max():.2f}. "
+        f"Of four forms it is the best by AICc for {law_best} of {len(fits)} curves, which have no noise"
         f"{f' ({others})' if others else ''}."
     )
     tokens = table[(table["panel"] == "token fit") & (table["size"] > 1)]
@@ -214,8 +213,8 @@ FIGURE = PaperFigure(
     name="entropy-mechanism-figures-1-3-4",
     source="Cui et al., Figures 1, 3 and 4",
     title="reward against entropy, and the law R = b - a e^H",
-    paper="Runs of 11 models on mathematics (3) and code (4) follow R = b - a e^H, each with "
-    "coefficients of its own; 1 sums them up.",
+    paper="Runs of 11 models on mathematics (3) and of several on code (4) follow R = b - a e^H, each "
+    "with coefficients of its own; 1 sums them up.",
     ours="GRPO in exact expectation on five families of prompts with 10, 30 and 100 answers, three "
     "starts each, and on responses of several tokens, of fixed or variable length; thick grey: the "
     "fitted law. Transformers where runs exist.",

@@ -26,6 +26,7 @@ def curves(results: Path, *, least_steps: int = 2) -> pandas.DataFrame:
     """
     table = real_runs.read(results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
     found: dict[str, pandas.DataFrame] = {}
+    provenance: dict[str, object] = {}
     for setting in real_runs.settings(table):
         rows = table[(table["setting"] == setting) & (table["metric"] != real_runs.CONSTANT)]
         first = rows.iloc[0]
@@ -35,8 +36,9 @@ def curves(results: Path, *, least_steps: int = 2) -> pandas.DataFrame:
         wide = real_runs.smoothed(rows).pivot_table(
             index=["model", "task", "seed", "step"], columns="metric", values="value")
         found[name] = wide.reset_index().assign(run=name)
+        provenance |= real_runs.provenance(rows)
     if not found:
         return pandas.DataFrame(columns=COLUMNS)
     chosen = pandas.concat(found.values(), ignore_index=True)[COLUMNS]
-    chosen.attrs["inputs"] = table.attrs["inputs"]
+    chosen.attrs["inputs"] = provenance
     return chosen

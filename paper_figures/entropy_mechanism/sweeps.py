@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -50,15 +49,11 @@ def data(
     parts = [frame.assign(world=TABULAR)]
     provenance: dict[str, object] = {}
     for rule, choices in rules.items():
-        runs = real_runs.read(results, choices, metrics=quantities, least=2)
-        if runs.empty:
-            continue
-        setting = real_runs.settings(runs)[0]
-        runs = real_runs.smoothed(runs[runs["setting"] == setting])
-        runs = runs[runs["metric"].isin(quantities)]
-        parts.append(runs.rename(columns={"metric": "quantity", "seed": "start"}).assign(
-            world=TRANSFORMER, family=setting, rule=rule))
+        runs = real_runs.first(real_runs.read(results, choices, metrics=quantities, least=2))
         provenance |= runs.attrs["inputs"]
+        runs = real_runs.smoothed(runs[runs["metric"].isin(quantities)])
+        parts.append(runs.assign(world=TRANSFORMER, rule=rule).rename(
+            columns={"metric": "quantity", "seed": "start", "setting": "family"}))
     table = pandas.concat([part[[*COLUMNS]] for part in parts], ignore_index=True)
     table.attrs["inputs"] = provenance
     return table
@@ -77,6 +72,8 @@ def ends(table: pandas.DataFrame) -> pandas.DataFrame:
 def effects(table: pandas.DataFrame) -> pandas.DataFrame:
     """What each strength does: a row a world, family, rule and strength.
 
+    Only of starts from which the weakest strength was run too, and where there is another one then.
+
     Columns entropy_first, entropy_last, reward_last: means over starts. reward_gain, reward_low,
     reward_high: reward at the end beyond the weakest strength's from the same start, the mean and its
     interval (NaN from a single start).
@@ -85,9 +82,10 @@ def effects(table: pandas.DataFrame) -> pandas.DataFrame:
     weakest = found.groupby(["world", "family", "rule"])["strength"].transform("min")
     keys = ["world", "family", "rule", "quantity", "start"]
     base = found[found["strength"] == weakest].set_index(keys)["last"].rename("base")
-    found = found.join(base, on=keys)
-    rows = []
+    found = found.join(base, on=keys).dropna(subset=["base"])
     by = ["world", "family", "rule", "strength"]
+    found = found[found.groupby(by[:3])["strength"].transform("nunique") > 1]
+    rows = []
     for key, group in found.groupby(by, sort=False):
         row = dict(zip(by, key, strict=True))
         for quantity, one in group.groupby("quantity"):
@@ -118,18 +116,17 @@ def span(values: pandas.Series, digits: int) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def draw(table: pandas.DataFrame, rows: Sequence[tuple[str, str, str]]) -> Figure:
+def draw(table: pandas.DataFrame) -> Figure:
     """One column a family, one row a rule and quantity; a line a strength, named at its end.
 
     Lines are means over starts, bands their 95 % intervals; a transformer's seeds: lowest to highest.
-
-    Args:
-        rows: (rule, quantity, label of the vertical axis).
     """
     columns = families(table)
+    rows = list(table[["rule", "quantity"]].drop_duplicates().itertuples(index=False))
+    several = table["rule"].nunique() > 1
     figure, axes = panels(len(rows), len(columns), height=1.9, sharex="col")
     for j, (world, family) in enumerate(columns):
-        for i, (rule, quantity, label) in enumerate(rows):
+        for i, (rule, quantity) in enumerate(rows):
             panel = axes[i, j]
             here = table[(table["world"] == world) & (table["family"] == family)
                          & (table["rule"] == rule) & (table["quantity"] == quantity)]
@@ -139,9 +136,9 @@ def draw(table: pandas.DataFrame, rows: Sequence[tuple[str, str, str]]) -> Figur
             _curves(panel, here, level=0.95 if world == TABULAR else None,
                     top=1.02 if quantity == "reward" else None)
             if i == 0:
-                panel.set_title(WORDS.get(family, _wrapped(family)))
+                panel.set_title(WORDS.get(family, real_runs.in_two_lines(family)))
             if j == 0:
-                panel.set_ylabel(label)
+                panel.set_ylabel(f"{rule}:\n{QUANTITIES[quantity]}" if several else QUANTITIES[quantity])
             if i == len(rows) - 1:
                 panel.set_xlabel("optimizer step")
     figure.align_ylabels()
@@ -160,13 +157,6 @@ def _curves(panel: Axes, here: pandas.DataFrame, *, level: float | None, top: fl
 
 def _by_strength(here: pandas.DataFrame) -> Iterator[tuple[float, pandas.DataFrame]]:
     """(strength, [step, start]), weakest first, at most as many as there are looks."""
-    strengths = np.sort(here["strength"].unique())
-    picks = np.unique(np.linspace(0, len(strengths) - 1, len(SERIES)).round().astype(int))
-    for strength in strengths[picks]:
+    for strength in real_runs.evenly(sorted(here["strength"].unique())):
         runs = here[here["strength"] == strength]
         yield float(strength), runs.pivot_table(index="step", columns="start", values="value")
-
-
-def _wrapped(setting: str) -> str:
-    """A setting in two lines: what is trained, and how."""
-    return setting.replace(", ", ",\n", 1)

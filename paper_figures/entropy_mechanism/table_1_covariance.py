@@ -108,15 +108,16 @@ def finding(table: pandas.DataFrame) -> Finding:
     elif alike or near["mean"] > 0:
         verdict = "reproduces in part"
     headline = (
-        f"Sampled responses of {near['length']:.0f} independent tokens have the printed ratios within "
-        f"{near['error']:.0%}: heavy tails need no structure of language."
+        f"Sampled responses of {near['length']:.0f} independent tokens have the printed ratios of the "
+        f"top groups within {near['error']:.0%}"
+        + (": heavy tails need no structure of language." if alike else ".")
     )
     text = (
-        f"At a mean negative log-probability of {near['surprise']:.2f} nats the ratios between the rows "
-        f"of our table and of the printed one agree within {near['error']:.0%}; its values are "
-        f"{near['level']:.2f} times the printed ones with GRPO's advantages and {centered['level']:.2f} "
-        f"times with advantages that are not divided by their standard deviation. The mean of all is "
-        f"positive in {positive:.0%} of the batches' settings. Of the top 0.2 %, "
+        f"At a mean negative log-probability of {near['surprise']:.2f} nats the ratios of the top "
+        f"groups to the upper half agree with the printed ones within {near['error']:.0%}; the values "
+        f"are {near['level']:.2f} times the printed ones with GRPO's advantages and "
+        f"{centered['level']:.2f} times with advantages that are not divided by their standard "
+        f"deviation. The mean of all is positive in {positive:.0%} of the settings. Of the top 0.2 %, "
         f"{near['top_of_wrong']:.0%} are tokens of wrong responses. The printed outliers are "
         f"{numbers['printed: top 0.02 % over the mean']:.0f} (top 0.02 %) or "
         f"{numbers['printed: top 2 % over the mean']:.0f} times (top 2 %) the printed mean, which is a "

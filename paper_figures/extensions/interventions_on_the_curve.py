@@ -200,9 +200,9 @@ FIGURE = PaperFigure(
     paper="Cui et al., section 2: performance is bought with entropy along one curve; whether "
     "interventions obey it is not tested.",
     ours="Nine prompts of graded difficulty over 20 answers, sampled groups of 8, all rules from the "
-    "same "
-    "starts. Above: means over starts; below: reward beyond GRPO's at equal entropy, mean over "
-    "levels with its interval over starts; within the grey band a rule is on the curve.",
+    "same starts, each at one strength. Above: means over starts; below: reward beyond GRPO's at equal "
+    "entropy, mean over levels with its interval over starts; within the grey band a rule is on the "
+    "curve.",
     data=data,
     finding=finding,
     draw=draw,

@@ -44,7 +44,6 @@ from simulations.problems import Bandit
 from simulations.recording import Trajectory
 from simulations.store import Experiment, Progress
 
-OUTCOMES = ("collapsed", "held", "chatters")
 TOLERANCE = 0.05
 """Held: the tail deviates from the target by at most this share of log |A*| (root mean square)."""
 TARGET = 0.5

@@ -68,6 +68,21 @@ def test_provenance_names_commit_versions_device_seed_and_config():
     assert {"commit", "device", "created"} <= set(record)
 
 
+def test_an_interrupted_measurement_is_continued_only_under_equal_conditions(tmp_path):
+    """Numbers of two machines or versions in one table; a later commit or day is no other machine."""
+    path = tmp_path / "found.json"
+    origin = results.provenance(config={"repeats": (2,)}, seed=0, device="one")
+    origin = json.loads(json.dumps(origin))
+    records = [{"seconds": 1.0}]
+    results.write_json(path, {"provenance": origin, "records": records})
+    assert results.kept_records(path, origin | {"commit": "later", "created": "later"}) == records
+    for name in ("device", "versions", "seed", "config"):
+        assert results.kept_records(path, origin | {name: "other"}) == []
+    path.write_text('{"provenance": ')
+    assert results.kept_records(path, origin) == []
+    assert results.kept_records(None, origin) == []
+
+
 def test_commands_show_user_errors_without_traceback(capsys):
     def fail():
         raise ValueError("no such claim 'x'")

@@ -1,6 +1,7 @@
 """Guards llm_bridge/__main__.py, training.py, checkpoints.py: runs that survive kills and typos."""
 
 import dataclasses
+import importlib.util
 import json
 import math
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import safetensors
+import torch
 
 from entropy_theory import results, update_rules
 from entropy_theory.targets import Nucleus
@@ -102,6 +104,16 @@ def test_the_controllers_state_is_in_the_checkpoint(config, tmp_path, monkeypatc
     record = numbers(tmp_path / "run")[3]
     assert state["temperature"] == record["temperature"]
     assert state["entropy"] == pytest.approx(record["entropy"], abs=1e-6)
+
+
+def test_a_run_begun_on_a_gpu_is_not_continued_without_it(config, tmp_path, monkeypatch):
+    """On a CPU it would go on in silence, to other numbers and with the CPU in its provenance."""
+    interrupt(config, monkeypatch, 2)
+    path = tmp_path / "run" / "provenance.json"
+    results.write_json(path, results.read_json(path) | {"device": "NVIDIA H200"})
+    with pytest.raises(ValueError, match=r"began on NVIDIA H200, and torch finds no GPU now"):
+        training.train(config)
+    assert len(numbers(tmp_path / "run")) == 2
 
 
 def test_a_coefficient_is_resumed_where_it_was(config, tmp_path, monkeypatch):
@@ -282,6 +294,11 @@ def test_options_of_every_kind(rule, texts, options):
         ({"learning_rate": float("inf")}, "learning_rate must be above 0 and finite, got inf"),
         ({"dtype": "float16"}, "float16 weights overflow"),
         ({"micro_batches": 3}, "does not divide"),
+        pytest.param({"device": "cuda"}, "torch finds none.*device auto or cpu",
+                     marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")),
+        pytest.param({"trl_options": ("use_vllm=true",)}, "use_vllm needs the package vllm.*trl_options",
+                     marks=pytest.mark.skipif(
+                         importlib.util.find_spec("vllm") is not None, reason="vllm is there")),
         ({"max_new_tokens": 64}, "exceed the model's 64 positions"),
         ({"tempered_fraction": 0.0}, r"tempered_fraction must be in \(0, 1\]"),
     ],

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from entropy_theory import results, update_rules
-from llm_bridge import checkpoints, faults
+from llm_bridge import checkpoints, faults, sampling
 from llm_bridge.trainer import CONTROLLER_STATE
-from tests.llm_bridge.llama_steps import llama_trainer, weights
+from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 
 def saving(folder, steps=4, every=2, **options):
@@ -96,27 +96,68 @@ def test_a_gradient_that_is_no_number_does_not_reach_the_weights(tmp_path):
     assert kept["micro_batches"][0]["completion_ids"].shape[0] == 12
 
 
-@pytest.mark.parametrize("error", [
+OUT_OF_MEMORY = (
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB."),
     RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"),
-])
-def test_out_of_memory_names_what_to_change(tmp_path, error):
-    made = llama_trainer(tmp_path, update_rules.get("grpo"))
+)
+GPU_IS_LOST = (
+    RuntimeError("CUDA error: unspecified launch failure\nCompile with `TORCH_USE_CUDA_DSA`"),
+    RuntimeError("CUDA error: uncorrectable ECC error encountered"),
+    RuntimeError("CUDA error: no CUDA-capable device is detected"),
+)
 
-    def loss(*_):
+
+def failing(folder, place, error):
+    """A trainer that meets the error where it samples, computes its loss or first steps."""
+    made = llama_trainer(folder, update_rules.get("grpo"))
+
+    def fail(*_, **__):
         raise error
 
-    made._compute_loss = loss
+    if place == "optimizer":
+        made.create_optimizer()
+        made.optimizer.step = fail
+    else:
+        setattr(made, place, fail)
+    return made
+
+
+@pytest.mark.parametrize("place", ["_generate_single_turn", "_compute_loss", "optimizer"])
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
+def test_out_of_memory_names_what_to_change(tmp_path, place, error):
+    """Wherever in the step: a GPU is often full only when the optimizer makes its moments."""
+    made = failing(tmp_path, place, error)
     with pytest.raises(OSError, match=r"24 completions of up to 6 tokens.*micro_batches.*max_new"):
         made.train()
 
 
-def test_other_runtime_errors_stay_what_they_are(tmp_path):
-    made = llama_trainer(tmp_path, update_rules.get("grpo"))
+@pytest.mark.parametrize("error", GPU_IS_LOST, ids=str)
+def test_a_gpu_that_disappears_is_one_clear_error(tmp_path, error):
+    with pytest.raises(OSError, match=r"GPU no longer answers \(CUDA error.*same command again"):
+        failing(tmp_path, "_compute_loss", error).train()
 
-    def loss(*_):
-        raise RuntimeError("something else")
 
-    made._compute_loss = loss
-    with pytest.raises(RuntimeError, match="something else"):
-        made.train()
+@pytest.mark.parametrize("error", [
+    RuntimeError("something else"), RuntimeError("unknown error"),
+    RuntimeError("CUDA error: device-side assert triggered"),
+], ids=str)
+def test_other_runtime_errors_stay_what_they_are(tmp_path, error):
+    """A failed assertion on the GPU is a bug, and keeps its traceback."""
+    with pytest.raises(RuntimeError, match=str(error)):
+        failing(tmp_path, "_compute_loss", error).train()
+
+
+@pytest.mark.parametrize(("error", "message"), [
+    (OUT_OF_MEMORY[0], r"32 completions of up to 6 tokens.*lower batch_size or max_new_tokens"),
+    (GPU_IS_LOST[0], "GPU no longer answers"),
+], ids=["memory", "device"])
+def test_sampling_names_its_own_settings(monkeypatch, error, message):
+    """What evaluate and sample say."""
+    model, tokenizer = llama()
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(model, "forward", fail)
+    with pytest.raises(OSError, match=message):
+        sampling.sample(model, tokenizer, ["57="], max_new_tokens=6)

@@ -1,5 +1,6 @@
 """Guards llm_bridge/models.py and the bundled small model."""
 
+import copy
 import os
 import time
 from pathlib import Path
@@ -132,6 +133,14 @@ def test_hub_id_without_a_connection_is_one_clear_error(monkeypatch):
 def test_unknown_dtype():
     with pytest.raises(ValueError, match="unknown dtype 'float31': did you mean float32"):
         models.load("small-sums", dtype="float31")
+
+
+def test_a_tokenizer_without_an_end_token_is_named(small):
+    """Completions that never end; None among the stop ids."""
+    tokenizer = copy.deepcopy(small[1])
+    tokenizer.eos_token = None
+    with pytest.raises(ValueError, match="has no end-of-sequence token: set eos_token"):
+        models.stop_token_ids(tokenizer)
 
 
 @pytest.mark.parametrize("device", ["cudda", "cuda:99"])

@@ -34,6 +34,42 @@ def test_a_cell_of_each_sampler_is_measured_and_kept(benchmark, tmp_path, monkey
     assert "times_stock" in found["records"][1]
 
 
+def test_an_interrupted_grid_goes_on_with_the_smallest_cells_first(benchmark, tmp_path, monkeypatch):
+    """A job that is cut at every budget and starts afresh; cells of another version kept."""
+    monkeypatch.setattr(benchmark.torch.cuda, "is_available", lambda: False)
+    monkeypatch.setitem(benchmark.GRIDS, "cpu", (("tiny",), (4, 64), (24, 12), 4))
+    asked = []
+
+    def cell(name, model, batch, context, new, repeats):
+        if len(asked) == 5:
+            raise KeyboardInterrupt
+        asked.append((batch, context, name))
+        return {"tokens_per_second": 2.0 if name == "trl" else 6.0, "decoded_per_second": None}
+
+    monkeypatch.setattr(benchmark, "cell", cell)
+    rates = iter([1e9, 2e9])
+    monkeypatch.setattr(benchmark, "bandwidth", lambda device: next(rates))
+    path = tmp_path / "found.json"
+    call = ["--samplers", "trl", "generate", "--json", str(path)]
+    with pytest.raises(KeyboardInterrupt):
+        benchmark.main(call)
+    first = json.loads(path.read_text())
+    asked.insert(0, None)  # lets three more through
+    benchmark.main(call)
+    found = json.loads(path.read_text())
+    assert asked[1:] == [(batch, context, name) for batch, context in
+                         ((4, 12), (4, 24), (64, 12), (64, 24)) for name in ("trl", "generate")]
+    assert found["records"][:5] == first["records"]
+    assert found["bytes_per_second"] == first["bytes_per_second"]
+    # Its stock was measured before the interruption.
+    assert found["records"][5]["times_stock"] == 3.0
+    found["provenance"]["versions"]["torch"] = "0.1"
+    path.write_text(json.dumps(found))
+    benchmark.main(call)
+    assert len(asked) == 1 + 8 + 8
+    assert json.loads(path.read_text())["bytes_per_second"] == 2e9
+
+
 def test_the_limit_counts_weights_once_and_every_sequences_keys_and_values(benchmark):
     """By hand: one sequence of the 135M shape reads 2 x 30 layers x 3 heads x 64 numbers a position."""
     config = benchmark.transformers.LlamaConfig(**benchmark.SHAPES["135M"])

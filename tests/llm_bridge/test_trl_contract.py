@@ -34,7 +34,7 @@ HOOKS = {
     "_compute_loss": ["self", "model", "inputs"],
     "compute_loss": ["self", "model", "inputs", "return_outputs", "num_items_in_batch"],
     "_prepare_inputs": ["self", "generation_batch"],
-    "training_step": ["self", "model", "inputs", "num_items_in_batch"],
+    "train": ["self", "resume_from_checkpoint", "trial", "ignore_keys_for_eval"],
     "log": ["self", "logs", "start_time"],
     "_save_checkpoint": ["self", "model", "trial"],
     "_load_optimizer_and_scheduler": ["self", "checkpoint"],

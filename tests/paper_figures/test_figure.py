@@ -46,6 +46,18 @@ def test_a_drawing_of_the_same_data_is_kept_and_of_other_data_replaced(tmp_path:
     assert drawing.stat().st_mtime_ns != before
 
 
+def test_no_drawing_of_other_data_is_left_in_a_format_that_was_not_asked_for(tmp_path: Path) -> None:
+    """A PDF of last week's runs beside today's SVG, which a later build of all takes for complete."""
+    figure = FIGURES["small-transformer-training"]
+    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
+    build(figure, tmp_path, tmp_path, ["svg", "png"])
+    build(figure, tmp_path, tmp_path, ["svg"])
+    assert (tmp_path / f"{figure.name}.png").exists()
+    write_run(tmp_path / "runs" / "a", rule="aepo", entropies=[1.0, 0.9])
+    build(figure, tmp_path, tmp_path, ["svg"])
+    assert not (tmp_path / f"{figure.name}.png").exists()
+
+
 def test_a_damaged_dataset_is_named_with_the_remedy(tmp_path: Path) -> None:
     """A truncated file that ends in a traceback."""
     path = tmp_path / "simulations" / "aepo_figure_2.nc"
@@ -86,6 +98,35 @@ def small(name: str, **changes: object) -> PaperFigure:
         tables=lambda frame: [table],
     )
     return dataclasses.replace(figure, **changes)  # type: ignore[arg-type]
+
+
+def test_a_number_that_there_is_none_for_is_left_out(tmp_path: Path) -> None:
+    """NaN, which JSON does not have: "collapse step" of a run that does not collapse."""
+    numbers = {"step": float("nan"), "length": float("inf"), "n": 1.0}
+    found = Finding(verdict="our own", headline="h", text="x", numbers=numbers)
+    build(small("t", finding=lambda table: found), tmp_path, tmp_path)
+    assert json.loads((tmp_path / "t.json").read_text())["numbers"] == {"n": 1.0}
+
+
+@pytest.mark.parametrize("file", [
+    "runs/x/run.json", "runs/x/provenance.json", "runs/x/audit/kernel-00001.npz", "evaluations/x.json",
+    "simulations/x.nc",
+])
+def test_what_comes_changes_or_goes_is_read_again(file: str, tmp_path: Path) -> None:
+    """A figure of yesterday's runs that passes for up to date."""
+    with inputs.reading(tmp_path) as read:
+        inputs.training_runs(tmp_path)
+        inputs.evaluations(tmp_path)
+        with pytest.raises(MissingInputError):
+            inputs.simulation(tmp_path, "x")
+    before = dict(read.digests)
+    assert inputs.unchanged(before, tmp_path)
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text("1")
+    assert not inputs.unchanged(before, tmp_path)
+    path.unlink()
+    assert inputs.unchanged(before, tmp_path)
 
 
 def test_a_table_is_written_for_papers_and_for_pages(tmp_path: Path) -> None:
@@ -129,3 +170,33 @@ def test_a_figure_that_fails_leaves_the_others(
     assert index["missing"] == {"no": "run `x`"}
     assert set(index["failed"]) == {"bad"}
     assert not list((tmp_path / "figures").glob("bad.*"))
+
+
+def test_a_named_build_brings_its_own_entries_of_the_index_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repaired figure that still stands as failed; others' entries lost."""
+
+    def broken(table: pandas.DataFrame) -> Finding:
+        raise ValueError("no finding")
+
+    def absent(results: Path) -> pandas.DataFrame:
+        raise MissingInputError("run `x`")
+
+    def index() -> dict[str, object]:
+        return json.loads((tmp_path / "figures" / "index.json").read_text())  # type: ignore[no-any-return]
+
+    def use(*figures: PaperFigure) -> None:
+        monkeypatch.setattr(command, "FIGURES", {f.name: f for f in figures})
+
+    bad, no, good = small("bad", finding=broken), small("no", data=absent), small("good")
+    use(bad, no, good)
+    assert command.build(results=tmp_path) == 1
+    use(small("bad"), no, good)
+    assert command.build(("bad",), results=tmp_path) == 0
+    assert index() == {"drawn": ["bad", "good"], "missing": {"no": "run `x`"}, "failed": {}}
+    (tmp_path / "figures" / "good.json").unlink()  # else it is up to date, and kept
+    use(small("bad"), no, small("good", finding=broken))
+    assert command.build(("good", "no"), results=tmp_path) == 1
+    assert index() == {"drawn": ["bad"], "missing": {"no": "run `x`"},
+                       "failed": {"good": "ValueError: no finding"}}

@@ -46,11 +46,13 @@ def test_the_queue_holds_every_run_of_every_small_recipe() -> None:
 def test_tests_and_benchmarks_come_first_and_every_first_seed_before_a_second() -> None:
     kinds = [job.kind for job in QUEUE]
     assert kinds[:5] == ["check"] * 5
-    assert "check" not in kinds[5:]
+    assert "check" not in kinds[5:-1]
+    assert QUEUE[-1].name == "benchmark-sampling"  # far longer than any other
+    assert "--quick" in next(job for job in QUEUE if job.name == "benchmark-sampling-quick").arguments
     seeds = [int(job.name.rpartition("seed")[2]) for job in TRAINED]
     assert seeds == sorted(seeds)
     names = [job.name for job in QUEUE]
-    assert names[5] == "split-grpo-seed0"
+    assert names[5:8] == ["evaluate-small-sums", "split-grpo-seed0", "evaluate-split-grpo-seed0"]
     for job in QUEUE:
         assert job.needs is None or names.index(job.needs) < names.index(job.name)
 
@@ -98,6 +100,24 @@ def test_a_failure_costs_only_what_needs_it(tmp_path: Path, capsys: pytest.Captu
     assert gpu.run_queue(1, folder=tmp_path, queue=queue[2:3], rehearsal=True) == 0
 
 
+def test_a_gpu_that_disappears_ends_the_queue(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All later jobs started in vain, or trained on the CPU and kept as measured on a GPU."""
+    monkeypatch.setattr(gpu, "require_gpu", lambda: "a GPU")
+    queue = [scripted("a", "raise SystemExit(2)"), scripted("b", "pass")]
+    answers = iter([True, False])
+    monkeypatch.setattr(gpu, "_gpu_answers", lambda: next(answers))
+    assert gpu.run_queue(1, folder=tmp_path, queue=queue) == 1
+    assert gpu.unfinished(tmp_path, queue) == queue[:1]
+    (tmp_path / "b" / "job.json").unlink()
+    assert gpu.run_queue(1, folder=tmp_path, queue=queue) == 1
+    assert gpu.unfinished(tmp_path, queue) == queue
+    assert "the GPU no longer answers" in capsys.readouterr().out
+    for job in TRAINED:
+        assert job.command()[-2:] == ["--device", "cuda"]
+
+
 def test_a_job_is_interrupted_when_the_budget_is_spent(tmp_path: Path) -> None:
     """A run killed without its checkpoint, or counted as done; a job begun after the time."""
     told = tmp_path / "told"
@@ -129,17 +149,65 @@ def test_a_model_pretrained_elsewhere_is_made_again_for_what_waits(tmp_path: Pat
     assert not model.exists()
 
 
+def test_evaluations_follow_three_trained_models_and_their_start() -> None:
+    """AEPO, Table 2, without its base; a model that is evaluated elsewhere than it was put."""
+    evaluations = [job for job in QUEUE if job.kind == "evaluate"]
+    assert [job.needs for job in evaluations] == [None, *gpu_jobs.EVALUATED]
+    by_name = {job.name: job for job in QUEUE}
+    for job in evaluations:
+        command = job.command()
+        assert command[command.index("--num-samples") + 1] == "1024"
+        if job.needs:
+            run = by_name[job.needs]
+            assert "--save-model" in run.arguments
+            assert command[command.index("--model") + 1] == str(gpu_jobs.MODELS / str(run.makes))
+    kept = [job.makes for job in TRAINED if job.makes]
+    assert len(kept) == len(gpu_jobs.EVALUATED)
+
+
+def test_a_run_measured_elsewhere_is_made_again_for_its_model_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A committed record overwritten; a model left among the results; one lost in a kill."""
+    monkeypatch.setattr(gpu, "AGAIN", tmp_path / "again")
+    code = "import os, sys; os.makedirs(sys.argv[1] + '/model')"
+    run = dataclasses.replace(
+        scripted("r", "", makes=Path("r") / "model"), kind="train", arguments=("-c", code, "{folder}"))
+    queue = [run, scripted("e", "pass", needs="r")]
+    folder, model = tmp_path / "measured", tmp_path / "measured" / "models" / "r" / "model"
+    write_run(folder / "r", rule="grpo", entropies=[1.0])
+    before = sorted(folder.glob("r/*"))
+    assert gpu.run_queue(1, folder=folder, queue=queue, rehearsal=True) == 0
+    assert model.is_dir()
+    assert sorted(folder.glob("r/*")) == before
+    assert not any((tmp_path / "again").iterdir())
+    # Killed between the run and the move: nothing is trained for it.
+    model.rename(folder / "r" / "model")
+    (folder / "e" / "job.json").unlink()
+    failing = dataclasses.replace(run, arguments=("-c", "raise SystemExit(1)"))
+    assert gpu.run_queue(1, folder=folder, queue=[failing, queue[1]], rehearsal=True) == 0
+    assert model.is_dir()
+
+
 def test_a_rehearsal_makes_real_runs_that_are_then_kept(tmp_path: Path) -> None:
-    """The first run and a pretraining, as typed; a second call computes nothing again."""
+    """The first run, its evaluation and a pretraining, as typed; a second call computes nothing again.
+
+    A model of two steps in build/gpu/models would be taken for the real one.
+    """
     pretraining = next(job for job in QUEUE if job.kind == "pretrain")
-    # The model goes where the test says.
-    arguments = list(pretraining.arguments)
-    arguments[arguments.index("--output") + 1] = str(tmp_path / "model")
-    queue = [TRAINED[0], dataclasses.replace(pretraining, arguments=tuple(arguments), makes=None)]
+    evaluation = next(job for job in QUEUE if job.needs == TRAINED[0].name)
+    queue = [TRAINED[0], evaluation, pretraining]
     assert gpu.run_queue(5, folder=tmp_path, queue=queue, rehearsal=True) == 0
     run = json.loads((tmp_path / TRAINED[0].name / "run.json").read_text())
     assert (run["status"], run["options"]["steps"], run["options"]["rule"]) == ("finished", 2, "grpo")
-    assert (tmp_path / "model" / "config.json").exists()
+    assert not (tmp_path / TRAINED[0].name / "model").exists()
+    for job in (TRAINED[0], pretraining):
+        assert (tmp_path / "models" / str(job.makes) / "config.json").exists()
+    measured = tmp_path / "evaluations"
+    assert [path.name for path in measured.iterdir()] == [f"{TRAINED[0].name}-pass-at-k.json"]
+    found = json.loads(next(measured.iterdir()).read_text())
+    assert 0 <= found["pass@1"] <= found["pass@8"] <= 1
+    assert Path(found["model"]).parent.name == TRAINED[0].name
     stamp = (tmp_path / pretraining.name / "job.json").stat().st_mtime_ns
     assert gpu.run_queue(5, folder=tmp_path, queue=queue, rehearsal=True) == 0
     assert (tmp_path / pretraining.name / "job.json").stat().st_mtime_ns == stamp

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
+import pandas
 import pytest
 from matplotlib.figure import Figure
 
@@ -15,12 +15,14 @@ from paper_figures.real_runs import (
     default,
     draw_curves,
     ends,
+    evenly,
+    first,
     labels,
     one,
     read,
     settings,
     smoothed,
-    when_reached,
+    told_apart,
 )
 from tests.paper_figures.conftest import write_run
 
@@ -81,17 +83,56 @@ def test_runs_compare_where_all_but_rule_and_seed_agree(
     assert ends(read(tmp_path, [GRPO], model="other")).empty
 
 
-def test_settings_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    """Two learning rates under one title."""
-    for rate in (0.1, 0.2):
-        folder = tmp_path / "runs" / str(rate)
+@pytest.mark.parametrize(("options", "titles"), [
+    ([{"learning_rate": 0.1}, {"learning_rate": 0.2}],
+     [f"small-sums on split, 2 steps, CPU, learning rate {rate}" for rate in (0.1, 0.2)]),
+    ([{"model": "x/a/m"}, {"model": "x/b/m"}, {"model": "n"}],
+     [f"{model} on split, 2 steps, CPU" for model in ("a/m", "b/m", "n")]),
+    ([{"data": "a/split.jsonl"}, {"data": "b/split.jsonl"}, {"data": None}],
+     [f"small-sums on {task}, 2 steps, CPU" for task in ("a/split", "b/split", "split")]),
+])
+def test_settings_of_one_name_are_told_apart(
+    tmp_path: Path, options: list[dict[str, object]], titles: list[str]
+) -> None:
+    """Two learning rates, checkpoints or files of prompts under one title, and so in one panel."""
+    for i, changed in enumerate(options):
+        folder = tmp_path / "runs" / str(i)
         write_run(folder, rule="grpo", entropies=[1.0, 0.5])
         description = json.loads((folder / "run.json").read_text())
-        description["options"]["learning_rate"] = rate
+        description["options"] |= changed
         (folder / "run.json").write_text(json.dumps(description))
-    assert settings(read(tmp_path, [GRPO])) == [
-        f"small-sums on split, 2 steps, CPU, learning rate {rate}" for rate in (0.1, 0.2)
-    ]
+    assert settings(read(tmp_path, [GRPO])) == titles
+
+
+def test_names_have_as_many_folders_as_tell_them_apart() -> None:
+    """One name within another; names that differ in their suffix alone."""
+    names = ("m", "x/m", "y/x/m", "Qwen2.5-7B", "Qwen2.5-1.5B")
+    assert list(told_apart(names).values()) == ["m", "x/m", "y/x/m", "Qwen2.5-7B", "Qwen2.5-1.5B"]
+    assert list(told_apart(("a/s.json", "a/s.jsonl", "t.x.json"), files=True).values()) == [
+        "a/s.json", "a/s.jsonl", "t.x"]
+
+
+def test_runs_that_differ_in_a_free_option_are_lines_of_their_own(tmp_path: Path) -> None:
+    """Seeds of two settings averaged, or the second setting of a seed dropped, under one label."""
+    choice = Choice(label="AEnt", rule="aent", free=("coefficient", "entropy_high", "warm_up_steps"))
+    write_run(tmp_path / "runs" / "a", rule="aent", entropies=[1.0], options=("warm_up_steps=5",))
+    assert labels(read(tmp_path, [choice])) == ["AEnt"]
+    for seed in (0, 1):
+        write_run(tmp_path / "runs" / f"b{seed}", rule="aent", entropies=[1.0], seed=seed,
+                  options=("warm_up_steps=5", "entropy_high=0.3"))
+    table = read(tmp_path, [choice])
+    assert table.groupby("label", sort=False)["run"].nunique().to_dict() == {
+        "AEnt, entropy high 0.24": 1, "AEnt, entropy high 0.3": 2}
+
+
+def test_the_first_setting_comes_with_its_own_provenance(tmp_path: Path) -> None:
+    """Runs that are not drawn named as what a figure was made of."""
+    for name, rule, steps in (("a", "grpo", 3), ("b", "grpo", 2), ("c", "aepo", 2)):
+        write_run(tmp_path / "runs" / name, rule=rule, entropies=[1.0] * steps)
+    table = read(tmp_path, [GRPO, TARGETS])
+    assert set(first(table).attrs["inputs"]) == set(first(table)["run"]) == {"b", "c"}
+    assert set(table.attrs["inputs"]) == {"a", "b", "c"}
+    assert first(read(tmp_path, [GRPO], model="other")).attrs["inputs"] == {}
 
 
 def test_a_committed_run_of_the_same_setting_gives_way_to_the_users(
@@ -125,26 +166,6 @@ def test_smoothing_stays_within_a_run(tmp_path: Path) -> None:
     assert table.groupby("seed")["value"].agg(["min", "max"]).to_numpy().tolist() == [[1, 1], [3, 3]]
 
 
-def test_values_at_equal_reward_wait_for_the_reward(tmp_path: Path) -> None:
-    """A slow learner compared at equal steps."""
-    def learner(name: str, pace: float) -> None:
-        steps = np.arange(1, 101)
-        reward = np.minimum(1.0, 0.01 * pace * steps)
-        folder = tmp_path / "runs" / name
-        write_run(folder, rule="grpo", entropies=list(2 - reward), seed=len(name))
-        rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        lines = [json.dumps({**row, "reward": float(r)}) for row, r in zip(rows, reward, strict=True)]
-        (folder / "metrics.jsonl").write_text("\n".join(lines))
-
-    learner("slow", 0.5)
-    learner("quick", 1.0)
-    found = when_reached(read(tmp_path, [GRPO]), (0.3, 0.9)).set_index(["level", "seed"])["value"]
-    # Where curves are straight, smoothing does not move them.
-    assert found[0.3, 4] == pytest.approx(1.7) == found[0.3, 5]
-    assert found[0.9, 5] == pytest.approx(1.1)
-    assert np.isnan(found[0.9, 4])
-
-
 def test_curves_have_a_band_where_there_are_seeds(tmp_path: Path) -> None:
     """A single run that looks like a mean."""
     write_run(tmp_path / "runs" / "g0", rule="grpo", entropies=[1.0, 0.5])
@@ -157,3 +178,19 @@ def test_curves_have_a_band_where_there_are_seeds(tmp_path: Path) -> None:
     assert len(panel.collections) == 1
     assert sorted(text.get_text() for text in panel.texts) == ["GRPO", "target 0.5"]
     assert {tuple(line.get_ydata()) for line in panel.lines} == {(1.0, 0.6), (1.0, 0.9)}
+
+
+def test_of_more_lines_than_looks_the_ends_and_some_between_are_drawn() -> None:
+    """The strongest runs dropped without a word."""
+    assert evenly(range(20), 4) == [0, 6, 13, 19]
+    assert evenly("ab", 4) == ["a", "b"]
+    assert evenly([], 4) == []
+    curves = pandas.DataFrame([
+        {"label": f"{i}", "strength": i, "seed": 0, "step": step, "value": 0.1 * i}
+        for i in range(9) for step in (1, 2)
+    ])
+    panel = Figure().subplots()
+    draw_curves(panel, curves)
+    shown = {text.get_text() for text in panel.texts}
+    assert len(shown) == len(panel.lines) == 7
+    assert {"0", "8"} < shown

@@ -94,5 +94,7 @@ def test_what_cannot_be_run_so_is_refused():
         train(start, get("aent"), **how)
     with pytest.raises(ValueError, match="4 different rewards"):
         train(single(start.logits, np.arange(60) % 4.0), RULES["full"], **how)
+    with pytest.raises(ValueError, match=r"all tokens have the reward 0\.2.* two or 3 different"):
+        train(single(start.logits, np.full(60, 0.2)), RULES["full"], **how)
     with pytest.raises(ValueError, match="cannot be tied"):
         tie(*state(), np.array([10, 60]))

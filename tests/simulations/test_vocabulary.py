@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from array_api_compat import to_device
 
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import get
@@ -17,7 +18,11 @@ RULES = [get("reinforce"), G8, get("grpo"), get("aepo", target=1.2, base=G8),
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-@pytest.mark.parametrize("asarray", [np.asarray, torch.asarray], ids=["numpy", "torch"])
+@pytest.mark.parametrize("asarray", [
+    pytest.param(np.asarray, id="numpy"), pytest.param(torch.asarray, id="torch"),
+    pytest.param(lambda x: torch.asarray(x, device="cuda"), id="cuda", marks=pytest.mark.skipif(
+        not torch.cuda.is_available(), reason="no CUDA device")),
+])
 def test_steps_are_the_engines(rule, asarray):
     """Sums in another order round to 1e-16 a step."""
     start = np.random.default_rng(0).normal(size=(5, 40))
@@ -28,10 +33,10 @@ def test_steps_are_the_engines(rule, asarray):
     logits, mask = asarray(start), asarray(right.astype(float))
     steps = Steps.of(rule, 0.5, logits)
     for step in range(80):
-        np.testing.assert_allclose(logits, run.logits[step, :, 0], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(to_device(logits, "cpu"), run.logits[step, :, 0], rtol=0, atol=1e-11)
         logits, seen = steps.take(logits, mask)
-        np.testing.assert_allclose(seen, run.entropy[step], rtol=1e-11)
-    np.testing.assert_allclose(logits, run.final_logits[:, 0], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(to_device(seen, "cpu"), run.entropy[step], rtol=1e-11)
+    np.testing.assert_allclose(to_device(logits, "cpu"), run.final_logits[:, 0], rtol=0, atol=1e-11)
 
 
 def test_a_whole_vocabulary_in_float32():

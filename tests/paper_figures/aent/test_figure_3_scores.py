@@ -1,9 +1,12 @@
 """AEnt, Figure 3: who saturates when GRPO's entropy is used up, and who goes on."""
 
+import json
+
 import pytest
 
 from paper_figures.aent import figure_3_scores as figure
 from paper_figures.aent import methods
+from paper_figures.inputs import simulation
 from tests.paper_figures.conftest import write_run
 
 
@@ -17,12 +20,24 @@ def table(results):
     return methods.data(results)
 
 
-def test_aent_goes_on_after_grpos_collapse_and_ends_first(table):
+def test_a_bonus_clamped_to_the_oracles_set_goes_on_after_grpos_collapse(table):
     numbers = figure.finding(table).numbers
     assert numbers["MDP: GRPO after the collapse"] < 0.01
-    assert numbers["MDP: AEnt after the collapse"] > 0.5
-    assert numbers["MDP: AEnt at the end"] > numbers["MDP: EntReg at the end"] + 0.3
+    assert numbers[f"MDP: {methods.ORACLE} after the collapse"] > 0.5
+    assert numbers[f"MDP: {methods.ORACLE} at the end"] > numbers["MDP: EntReg at the end"] + 0.3
     assert numbers["MDP: EntReg at the end"] > numbers["MDP: GRPO at the end"] + 0.05
+
+
+def test_with_the_papers_clamping_the_advantage_vanishes(table, results):
+    """A line of the oracle's under the name of the paper's method."""
+    found = figure.finding(table)
+    assert abs(found.numbers["MDP: AEnt ahead by"]) < methods.LEAD
+    assert "advantage vanishes" in found.headline
+    dataset = simulation(results, "aent_one_step")
+    third = dataset.trained_reward.sel(trained_treatment="clamped by a third").isel(
+        problem=methods.problem_of(dataset))
+    last = methods.mean(table, methods.MDP, "AEnt", "reward").iloc[-1]
+    assert last == pytest.approx(float(third.isel(step=-1).mean("context").max()))
 
 
 @pytest.mark.xfail(
@@ -33,13 +48,15 @@ def test_entreg_saturates_with_grpo_as_printed(table):
 
 
 def test_lines_of_other_numbers_change_the_verdict(table):
-    assert figure.finding(table).verdict == "reproduces in part"
-    flat = table.copy()
-    rows = (flat["world"] == methods.MDP) & (flat["quantity"] == "reward")
-    flat.loc[rows & (flat["method"] == "EntReg"), "value"] = 0.2
-    assert figure.finding(flat).verdict == "reproduces"
-    flat.loc[rows & (flat["method"] == "AEnt"), "value"] = 0.2
-    assert figure.finding(flat).verdict == "does not reproduce"
+    assert figure.finding(table).verdict == "does not reproduce"
+    ahead = table.copy()
+    rows = (table["world"] == methods.MDP) & (table["quantity"] == "reward")
+    oracle = table[rows & (table["method"] == methods.ORACLE)]
+    ahead.loc[rows & (table["method"] == "AEnt"), "value"] = oracle["value"].to_numpy()
+    assert figure.finding(ahead).verdict == "reproduces in part"
+    assert "advantage stands" in figure.finding(ahead).headline
+    ahead.loc[rows & (table["method"] == "EntReg"), "value"] = 0.2
+    assert figure.finding(ahead).verdict == "reproduces"
 
 
 def test_language_models_are_shown_with_the_bonus_that_ends_best(results, tmp_path, table):
@@ -50,8 +67,13 @@ def test_language_models_are_shown_with_the_bonus_that_ends_best(results, tmp_pa
     write_run(runs / "b", rule="entropy-bonus", entropies=[1.0, 0.9, 0.8, 0.7],
               options=("coefficient=0.05",))
     write_run(runs / "c", rule="aent", entropies=[1.0, 0.6, 0.4, 0.4], options=("coefficient_high=0.1",))
+    write_run(runs / "d", rule="aent", entropies=[1.0, 0.6, 0.4, 9.0], seed=1)
+    log = runs / "d" / "metrics.jsonl"
+    lines = [json.loads(line) | {"reward": 0.4} for line in log.read_text().splitlines()]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     found = methods.data(tmp_path)
+    assert set(found.attrs["inputs"]) == {"a", "b", "c"}  # "d": AEnt of settings that end worse
     here = found[found["world"] == methods.TRANSFORMER]
-    assert set(here["method"]) == set(methods.METHODS)
+    assert set(here["method"]) == {"GRPO", "EntReg", "AEnt"}
     assert len(figure.draw(found).axes) == 3
     assert "small-sums on split" in figure.finding(found).text

@@ -23,13 +23,18 @@ def test_the_coefficient_rises_below_the_band_falls_above_it_and_stays_in_its_bo
     wide = rows.pivot_table(
         index=["half", "setting", "start", "step"], columns="quantity", values="value")
     low, high = PROFILES["smoke"].box
+    by_run = ["half", "setting", "start"]
     assert wide["coefficient"].between(low, high).all()
-    late = wide.loc[HALVES[1]]
     # Ten updates lie between two records; their first and last entropies say which way all went.
-    change = late["coefficient"].diff()
-    below = (late["entropy"] < BAND[0]) & (late["entropy"].shift() < BAND[0])
+    change = wide.groupby(by_run)["coefficient"].diff()
+    before = wide.groupby(by_run)["entropy"].shift()
+    below = (wide["entropy"] < BAND[0]) & (before < BAND[0])
+    above = (wide["entropy"] > BAND[1]) & (before > BAND[1])
     assert below.sum() > 1
     assert (change[below] > 0).all()
+    assert above.sum() > 1
+    assert (change[above] <= 0).all()  # 0 at the lower end of the box
+    assert (change[above] < 0).any()
 
 
 def test_length_follows_entropy_where_the_loss_is_a_mean_over_each_response(table):
@@ -69,8 +74,12 @@ def test_language_models_show_reward_entropy_and_length(results, tmp_path, table
     write_run(runs / "a", rule="aent", entropies=[1.0, 0.6, 0.4, 0.4])
     write_run(runs / "b", rule="aent", entropies=[1.0, 0.9, 1.2, 1.5],
               options=("adaptive=False", "coefficient=0.02"))
+    # Before "b" in the order of names: clamping differs too, which is Figure 6.
+    write_run(runs / "aa", rule="aent", entropies=[9.0] * 4,
+              options=("adaptive=False", "coefficient=0.02", "removed_fraction=0.8"))
     found = figure.data(tmp_path)
     real = found[~found["world"].isin(["tabular", figure.TREES])]
     assert set(real["line"]) == {"adaptive", "constant 0.02"}
+    assert real.loc[real["quantity"] == "entropy", "value"].max() < 2
     assert "Language model, entropy (nats)" in figure.finding(found).text
     assert len(figure.draw(found).axes) == 7

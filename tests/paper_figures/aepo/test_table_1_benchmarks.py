@@ -51,7 +51,8 @@ def test_rewards_are_those_of_the_end(
     cells = table[table["origin"] == "bandits"].set_index(["row", "column"])["value"]
     family = str(dataset.family.values[0])
     bonus = dataset.reward.sel(rule="entropy bonus", family=family)
-    assert cells["Entropy-Reg", family] == pytest.approx(100 * float(bonus.isel(step=-1).mean()))
+    row = "Entropy-Reg (a bonus of 0.1)"
+    assert cells[row, family] == pytest.approx(100 * float(bonus.isel(step=-1).mean()))
     assert cells["before training", family] == pytest.approx(100 * float(bonus.isel(step=0).mean()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas
 import pytest
 import xarray
@@ -44,14 +45,20 @@ def test_the_numbers_are_those_of_the_simulation(
     assert rows["step", "GRPO", 20] == pytest.approx(float(mean.sel(rule="GRPO", k=1024, step=20)))
 
 
-def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
-    """A verdict typed in instead of derived."""
+def test_the_verdict_follows_differences_beyond_their_interval(table: pandas.DataFrame) -> None:
+    """A verdict typed in instead of derived, or by the sign of a mean."""
     end = (table["panel"] == "k") & (table["x"] == 1024) & (table["sharing"] == 0.5)
-    better = table.copy()
-    better.loc[end & (table["rule"] == "AEPO"), "y"] = 1.0
-    assert figure.finding(better).verdict == "reproduces"
-    better.loc[end & (table["rule"] == "GRPO"), "y"] = 1.0
-    assert figure.finding(better).verdict == "does not reproduce"
+    base = table.loc[end & (table["rule"] == "base"), "y"].to_numpy()
+    noise = np.resize([0.1, -0.09], len(base))  # above the base in the mean, by less than its interval
+    for grpo, aepo, verdict in (
+        (base - 0.1, base + 0.1, "reproduces"),
+        (base - 0.1, base + noise, "reproduces in part"),
+        (base - noise, base + 0.1, "does not reproduce"),
+    ):
+        changed = table.copy()
+        changed.loc[end & (table["rule"] == "GRPO"), "y"] = grpo
+        changed.loc[end & (table["rule"] == "AEPO"), "y"] = aepo
+        assert figure.finding(changed).verdict == verdict
 
 
 def test_tables_keep_paper_and_ours_apart(table: pandas.DataFrame) -> None:

@@ -46,4 +46,8 @@ def test_values_are_equal_as_numbers() -> None:
 
 
 def test_paper_ours_and_code_are_three_tables(table: pandas.DataFrame) -> None:
-    assert [block.origin for block in figure.tables(table)] == ["the paper", "ours", "the paper"]
+    """The authors' code as if it were printed."""
+    *_, code = blocks = figure.tables(table)
+    assert [block.origin for block in blocks] == ["the paper", "ours", "ours"]
+    assert code.title.startswith("The authors' code")
+    assert code.note.startswith("Not printed in the paper")

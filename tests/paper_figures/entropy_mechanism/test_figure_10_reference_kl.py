@@ -9,6 +9,7 @@ import pandas
 import pytest
 
 from paper_figures.entropy_mechanism import figure_10_reference_kl as figure_10
+from paper_figures.entropy_mechanism import sweeps
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def test_the_penalty_holds_entropy_and_costs_accuracy(table: pandas.DataFrame) -
     assert numbers["five right: cost of the most"] > 0.03
     assert numbers["five right: coefficients that gain"] == 0
     assert found.verdict == "reproduces"
-    assert len(figure_10.draw(table).axes) == 2
+    assert len(sweeps.draw(table).axes) == 2
 
 
 @pytest.mark.parametrize(("quantity", "by"), [("entropy", -2.0), ("reward", 0.5)])

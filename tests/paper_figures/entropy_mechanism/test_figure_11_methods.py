@@ -13,6 +13,7 @@ import pytest
 from llm_bridge import recipes
 from paper_figures import inputs
 from paper_figures.entropy_mechanism import figure_11_methods as figure_11
+from paper_figures.entropy_mechanism import methods
 from tests.paper_figures.conftest import write_run
 
 EXPERIMENTS = (
@@ -29,12 +30,12 @@ def results(simulated: Callable[..., Path]) -> Path:
 def table(results: Path) -> pandas.DataFrame:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inputs, "MEASURED", results / "none")
-        return figure_11.data(results)
+        return methods.data(results)
 
 
 def moved(table: pandas.DataFrame, panel: str, by: float) -> pandas.DataFrame:
     """The runs of Clip-Cov and KL-Cov moved against GRPO's."""
-    rows = (table["panel"] == panel) & table["rule"].isin(figure_11.METHODS)
+    rows = (table["panel"] == panel) & table["rule"].isin(methods.METHODS)
     return table.assign(y=table["y"] + by * rows)
 
 
@@ -96,10 +97,10 @@ def test_transformer_runs_get_a_row(results: Path, tmp_path: Path) -> None:
     """Runs of one rule, or on-policy ones, taken for a comparison."""
     shutil.copytree(results / "simulations", tmp_path / "simulations")
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[0.8, 0.1])
-    assert not figure_11.data(tmp_path)["panel"].str.startswith("transformer").any()
+    assert not methods.data(tmp_path)["panel"].str.startswith("transformer").any()
     write_run(tmp_path / "runs" / "k", rule="kl-cov", entropies=[0.8, 0.4], options=("ratio=0.02",))
     write_run(tmp_path / "runs" / "other", rule="kl-cov", entropies=[0.8, 9.0], options=("ratio=0.5",))
-    table = figure_11.data(tmp_path)
+    table = methods.data(tmp_path)
     runs = table[table["panel"] == "transformer entropy"]
     assert set(runs["rule"]) == {"GRPO", "KL-Cov"}
     assert runs["y"].max() < 1
@@ -113,6 +114,6 @@ def test_transformer_runs_get_a_row(results: Path, tmp_path: Path) -> None:
 def test_the_runs_of_the_recipes_are_found(name: str) -> None:
     """A recipe that was changed, and whose runs no figure shows any more."""
     for run in recipes.load(f"gpu-small/{name}").runs.values():
-        taken = [choice.values(run.rule, run.rule_options) for choice in figure_11.RUNS]
+        taken = [choice.values(run.rule, run.rule_options) for choice in methods.RUNS]
         assert sum(values is not None for values in taken) == 1
         assert run.mini_batches == 4

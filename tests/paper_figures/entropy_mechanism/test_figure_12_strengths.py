@@ -11,6 +11,7 @@ import pytest
 
 from llm_bridge import recipes
 from paper_figures.entropy_mechanism import figure_12_strengths as figure_12
+from paper_figures.entropy_mechanism import sweeps
 from tests.paper_figures.conftest import write_run
 
 
@@ -52,7 +53,7 @@ def test_training_runs_of_several_strengths_get_a_panel(results: Path, tmp_path:
     runs = table[table["world"] == "transformer"]
     assert set(runs["rule"]) == {"Clip-Cov"}
     assert set(runs["strength"]) == {0.01, 0.1}
-    assert [bool(panel.lines) for panel in figure_12.draw(table).axes] == [True, True, True, False]
+    assert [bool(panel.lines) for panel in sweeps.draw(table).axes] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("name", ["clip-cov", "kl-cov"])

@@ -11,6 +11,7 @@ import pandas
 import pytest
 
 from paper_figures.entropy_mechanism import figure_8_covariance as figure
+from paper_figures.entropy_mechanism import model_runs
 from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
@@ -97,3 +98,14 @@ def test_audited_runs_get_a_panel(results: Path, tmp_path: Path) -> None:
     assert figure.finding(table).numbers["small-sums, split: correlation"] == pytest.approx(1)
     assert len(figure.draw(table).axes) == 6
     assert len(figure.draw(figure.data(results)).axes) == 5
+
+
+def test_what_is_not_drawn_is_not_named(results: Path, tmp_path: Path) -> None:
+    """Models of one name in one cloud; provenance of runs that nobody sees."""
+    steps = [{"step": i, "first_order": -0.01 * i, "measured": -0.008 * i} for i in range(1, 7)]
+    for i in range(model_runs.MOST + 1):
+        write_curve(tmp_path, results, entropy=np.ones(6), model=f"{i}/m", name=f"r{i}")
+        (tmp_path / "runs" / f"r{i}" / "audit.json").write_text(json.dumps({"steps": steps}))
+    table = figure.data(tmp_path)
+    assert set(table.attrs["inputs"]) == {f"r{i}" for i in range(model_runs.MOST)}
+    assert table["series"].str.endswith("/m, split").sum() == model_runs.MOST * len(steps)

@@ -60,6 +60,11 @@ def test_explosion_and_a_gain_change_the_verdict(table: pandas.DataFrame) -> Non
     exploded = changed(table, "entropy", 2.0)
     assert figure_9.finding(table).verdict == "reproduces in part"  # the smoke size does not explode
     assert figure_9.finding(exploded).verdict == "reproduces"
+    start = figure_9.finding(table).numbers["five right: entropy at the start"]
+    end = figure_9.finding(table).numbers["five right: entropy with the most"]
+    barely = changed(table, "entropy", start + 0.01 - end)
+    assert figure_9.finding(barely).verdict == "reproduces in part", "held at its start: no explosion"
+    assert "explodes in 0 of 1" in figure_9.finding(barely).headline
     gained = changed(exploded, "reward", 0.2)
     assert figure_9.finding(gained).verdict == "reproduces in part"
     assert "1 coefficient gains accuracy" in figure_9.finding(gained).headline
@@ -81,6 +86,18 @@ def test_transformer_runs_get_a_column_and_do_not_decide(results: Path, tmp_path
     assert found.numbers[f"{setting}: entropy with the most"] == pytest.approx(3.7 / 3)
     assert setting in found.text
     assert all(np.isfinite(list(found.numbers.values())))
-    axes = figure_9.draw(table).axes
+    axes = sweeps.draw(table).axes
     assert len(axes) == 4
     assert all(panel.lines for panel in axes)
+
+
+def test_gains_are_of_seeds_that_were_run_without_a_bonus_too(table: pandas.DataFrame) -> None:
+    """A model's runs with other seeds for each coefficient: no gain is to be had, and nothing fails."""
+    one = table[table["start"] == 0].assign(world=sweeps.TRANSFORMER, family="model")
+    zero, more = (one[(one["strength"] == 0) == none] for none in (True, False))
+    single = pandas.concat([table, zero, more, more.assign(start=1, value=9.0)])
+    effects = sweeps.effects(single)
+    assert effects.loc[effects["world"] == sweeps.TRANSFORMER, "reward_last"].max() <= 1
+    apart = pandas.concat([table, zero, more.assign(start=1)])
+    assert set(sweeps.effects(apart)["world"]) == {sweeps.TABULAR}
+    assert figure_9.finding(apart).verdict == figure_9.finding(table).verdict

@@ -29,7 +29,7 @@ def methods(runs: Path, kl_cov: float) -> None:
 
 
 def test_every_printed_average_is_wrong_and_one_order_is_reversed(tmp_path: Path) -> None:
-    """formulas.md, section 3: 39.09 (38.6), 39.84 (38.8), 41.74 (40.4), 41.09 (40.6); 45.17 (45.8) ..."""
+    """Means of the rows: 39.09 (38.6), 39.84 (38.8), 41.74 (40.4), 41.09 (40.6); 45.17 (45.8) ..."""
     found = table_2.finding(table_2.data(tmp_path))
     assert found.numbers["averages in error"] == 8
     assert found.numbers["orders reversed"] == 1

@@ -1,0 +1,151 @@
+"""The rules of Figure 11 and Table 2: at equal steps, equal accuracy and equal entropy, and in training.
+
+Tabular runs are those of four experiments, the gaps to GRPO from the same start; a transformer's are of
+the setting with most runs of Clip-Cov and KL-Cov.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+
+from paper_figures import inputs, real_runs
+from paper_figures.entropy_mechanism.figure_12_strengths import WIDE
+from paper_figures.real_runs import Choice
+from paper_figures.style import SERIES
+from simulations.curves import value_when_reached
+
+BASE = "GRPO"
+METHODS = ("Clip-Cov", "KL-Cov")
+LOOKS = dict(zip((BASE, "clip-higher", *METHODS), SERIES, strict=False))
+CLIP_HIGH = 0.28  # Cui et al., Table 2
+RUNS = (
+    Choice(label=BASE, rule="grpo"),
+    Choice(label="clip-higher", rule="clip-higher"),
+    Choice(label="Clip-Cov", rule="clip-cov", options={**WIDE, "ratio": 0.01}),
+    Choice(label="KL-Cov", rule="kl-cov", options={"ratio": 0.02}),
+)
+METRICS = {"entropy": "entropy\n(nats per token)", "mean_length": "length (tokens)",
+           "reward": "accuracy (0 to 1)"}
+LEVELS = 8
+REWARD_LEVEL = 0.9  # at which families are compared; the highest below it where a dataset has none
+COLUMNS = ("panel", "family", "rule", "start", "x", "y")
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Columns panel, family, rule, start, x, y.
+
+    Panels "entropy", "reward" and "length" (x: step); "at equal reward" (x: accuracy, y: entropy beyond
+    GRPO's from the same start), "families" (the same at one accuracy, over further families),
+    "at equal entropy" (y: accuracy beyond GRPO's, mean over levels of entropy); "transformer METRIC".
+    Lengths are those of right responses, over GRPO's from the same start.
+    """
+    sweep = inputs.simulation(results, "intervention_sweeps")
+    curves = _curves(sweep)
+    transformer, provenance = _transformer(results)
+    table = pandas.concat([
+        curves, _at_equal(curves), _length(inputs.simulation(results, "response_length")),
+        _families(inputs.simulation(results, "rules_at_equal_reward")),
+        _at_equal_entropy(inputs.simulation(results, "interventions_on_the_curve")), transformer,
+    ], ignore_index=True)[[*COLUMNS]]
+    table.attrs["inputs"] = provenance
+    return table
+
+
+def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
+    """Entropy and accuracy of GRPO, clip-higher at its printed clip, and the strongest of the others."""
+    clips = dataset.strength.sel(rule="clip-higher").values
+    chosen = {BASE: ("entropy bonus", 0),
+              "clip-higher": ("clip-higher", int(abs(clips - CLIP_HIGH).argmin())),
+              **{rule: (rule, -1) for rule in METHODS}}
+    parts = []
+    for label, (rule, level) in chosen.items():
+        frame = dataset[["entropy", "reward", "step"]].sel(rule=rule).isel(level=level)
+        tidy = frame.to_dataframe().reset_index().melt(
+            id_vars=["family", "start", "step"], value_vars=["entropy", "reward"], var_name="panel",
+            value_name="y").rename(columns={"step": "x"})
+        parts.append(tidy.assign(rule=label))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def _at_equal(curves: pandas.DataFrame) -> pandas.DataFrame:
+    """Entropy beyond GRPO's when runs first reach an accuracy; accuracy when entropy falls to a level.
+
+    At levels that all runs of a family reach; of the accuracy the mean over them.
+    """
+    parts = []
+    for family, here in curves.groupby("family", sort=False):
+        wide = {panel: {rule: rows.pivot_table(index="x", columns="start", values="y")
+                        for rule, rows in here[here["panel"] == panel].groupby("rule")}
+                for panel in ("entropy", "reward")}
+        entropy, reward = wide["entropy"], wide["reward"]
+        rising = _levels([curve.iloc[0].max() for curve in reward.values()],
+                         [curve.max().min() for curve in reward.values()])
+        falling = _levels([curve.min().max() for curve in entropy.values()],
+                          [curve.iloc[0].min() for curve in entropy.values()])
+        for rule in LOOKS:
+            gap, loss = (
+                value_when_reached(x[rule].to_numpy(), y[rule].to_numpy(), levels, falling=down)
+                - value_when_reached(x[BASE].to_numpy(), y[BASE].to_numpy(), levels, falling=down)
+                for x, y, levels, down in ((reward, entropy, rising, False),
+                                           (entropy, reward, falling, True))
+            )
+            frame = pandas.DataFrame(gap, columns=rising).rename_axis("start")
+            parts += [
+                frame.melt(ignore_index=False, var_name="x", value_name="y").reset_index().assign(
+                    panel="at equal reward", family=family, rule=rule),
+                pandas.DataFrame({"panel": "at equal entropy", "family": family, "rule": rule,
+                                  "start": frame.index, "x": np.nan, "y": loss.mean(axis=1)}),
+            ]
+    return pandas.concat(parts, ignore_index=True)
+
+
+def _levels(low: list[float], high: list[float]) -> np.ndarray:
+    """Inside what all curves pass through."""
+    return np.linspace(max(low), min(high), LEVELS + 2)[1:-1]
+
+
+def _length(dataset: xarray.Dataset) -> pandas.DataFrame:
+    """Of right responses alone: the mean over all moves with accuracy."""
+    mean = dataset.intervention_right_length.mean("accuracy")
+    gap = mean - mean.sel(intervention=BASE, drop=True)
+    frame = gap.to_dataframe(name="y").reset_index()
+    return frame.rename(columns={"intervention": "rule", "step": "x"}).assign(
+        panel="length", family="token trees")
+
+
+def _families(dataset: xarray.Dataset) -> pandas.DataFrame:
+    levels = dataset.reward_level.values
+    level = float(levels[levels <= REWARD_LEVEL].max())
+    at = dataset.entropy_at_reward.sel(rule=list(LOOKS), reward_level=level)
+    gap = at - at.sel(rule=BASE, drop=True)
+    frame = gap.to_dataframe(name="y").reset_index().rename(columns={"reward_level": "x"})
+    return frame.assign(panel="families")
+
+
+def _at_equal_entropy(dataset: xarray.Dataset) -> pandas.DataFrame:
+    gap = dataset.reward_gap.sel(rule=list(LOOKS), mode="sampled").mean("share")
+    frame = gap.to_dataframe(name="y").reset_index()
+    return frame.assign(panel="at equal entropy", x=np.nan)
+
+
+def _transformer(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
+    runs = real_runs.read(results, RUNS, metrics=tuple(METRICS), least=2)
+    if runs.empty:
+        return pandas.DataFrame(columns=[*COLUMNS]), {}
+    # Several optimizer steps a generation first: without, three of the rules are GRPO.
+    setting = _off_policy(runs)
+    shown = real_runs.smoothed(runs[(runs["setting"] == setting) & runs["metric"].isin(METRICS)])
+    return shown.assign(
+        panel="transformer " + shown["metric"], family=setting, rule=shown["label"],
+        start=shown["seed"], x=shown["step"], y=shown["value"],
+    ), real_runs.provenance(shown)
+
+
+def _off_policy(runs: pandas.DataFrame) -> str:
+    """The setting with most runs of Clip-Cov and KL-Cov."""
+    counts = runs[runs["label"].isin(METHODS)].groupby("setting")["seed"].count()
+    return str(counts.idxmax()) if len(counts) else real_runs.settings(runs)[0]
