@@ -1,4 +1,4 @@
-"""``python -m entropy_theory verify | list | show | table | check | fit``: claims, and the R-H law."""
+"""``python -m entropy_theory verify | list | show | table | check | fit``: claims, rules, the R-H law."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import tyro
 from entropy_theory.claims import all_claims, claims_in_file
 from entropy_theory.performance_forecast import forecast
 from entropy_theory.performance_report import as_json, as_text
-from entropy_theory.results import check_writable, provenance, write_json, write_text
+from entropy_theory.results import check_writable, plain, provenance, write_json, write_text
 from entropy_theory.training_log import read
+from entropy_theory.update_rules import UpdateRule
+from entropy_theory.user_code import module_of_file
 from entropy_theory.user_errors import lookup, run_command
-from entropy_theory.verification import ledger, report
+from entropy_theory.verification import ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.runner import Job, run
@@ -97,21 +99,38 @@ def check(
     json: Path | None = None,
     jobs: int | None = None,
 ) -> int:
-    """Check the claims in a Python file of your own (exit status 1 unless all of them hold).
+    """Check the claims and the update rules in a Python file of your own.
+
+    Exit status 1 unless all claims hold and all rules keep what every rule must keep (the same step on
+    any cut of a batch, on numpy and torch, ...). A broken clause comes with a small batch that breaks it.
+
+    examples:
+      python -m entropy_theory check my_claims.py
+      python -m entropy_theory check my_rules.py --quick
 
     Args:
-        file: a Python file whose module-level names hold `Claim` objects.
+        file: a Python file whose module-level names hold `Claim` objects, subclasses of `UpdateRule`
+            (which are checked with their defaults) or instances of them.
         quick: smaller searches.
-        json: write the ledger of these claims to this file.
+        json: write the ledger of these claims, and what was found on the rules, to this file.
         jobs: claims checked at once; one per core by default.
     """
-    claims = claims_in_file(file)
-    entries, problems = _check(claims, str(file), quick, jobs, {})
+    claims, rules = claims_in_file(file), rule_contract.rules_in(module_of_file(file))
+    if not claims and not rules:
+        raise ValueError(
+            f"{file} has no claim and no update rule: assign one to a module-level name, my_claim = "
+            "Claim(...), or define one, class Thrifty(Modifier)"
+        )
     if json is not None:
-        ledger.write(json, entries, config={"quick": quick, "file": file.name})
+        check_writable(json)
+    records = [_check_rule(label, rule, quick) for label, rule in rules.items()]
+    entries, problems = _check(claims, str(file), quick, jobs, {}) if claims else ([], [])
+    if json is not None:
+        ledger.write(json, entries, rules=records, config={"quick": quick, "file": file.name})
     if problems:
         raise ValueError(f"{len(problems)} problem(s) in {file}, first: {problems[0]}")
-    return 0 if all(e["verdict"] in HOLDS for e in entries) else 1
+    broken = any(clause["outcome"] == "broken" for record in records for clause in record["clauses"])
+    return 1 if broken or any(e["verdict"] not in HOLDS for e in entries) else 0
 
 
 def fit(
@@ -153,6 +172,25 @@ def fit(
         config = {"logs": [str(log) for log in logs], "first": first, "within": within, "run": run}
         write_json(json, {"provenance": provenance(config=config), **as_json(found, report)})
     return 0
+
+
+def _check_rule(label: str, rule: UpdateRule, quick: bool) -> dict[str, Any]:
+    """Check a rule and print what was found; the same as a record."""
+    findings = rule_contract.check_rule(rule, repeats=3 if quick else 8)
+    try:
+        effect: Any = rule_contract.entropy_effect(rule)
+    except Exception as error:  # the rule's own: a broken clause tells
+        effect = f"{type(error).__name__}: {error}"
+    columns = sorted(rule.required_columns)
+    report.print_rule(label, findings, effect, columns)
+    return {
+        "rule": label, "name": rule.name, "entropy": plain(effect),
+        "clauses": [
+            {"clause": f.clause.name, "outcome": f.outcome, "detail": f.detail,
+             "batch": None if f.batch is None else rule_contract.describe(f.batch, columns)}
+            for f in findings
+        ],
+    }
 
 
 def _check(

@@ -30,7 +30,8 @@ examples:
   python -m llm_bridge evaluate --model owner/name --task aime24 --protocol entropy-mechanism
   python -m llm_bridge compare runs/grpo runs/aepo
   python -m llm_bridge sample --model runs/aepo/model --task split --temperature 1.2
-  python -m llm_bridge train --model owner/name --data mine.jsonl --reward my_module:score
+  python -m llm_bridge train --model owner/name --data mine.jsonl --reward my_rewards.py:score
+  python -m llm_bridge train --rule my_rules.py:Thrifty --rule-options rate=0.3
   python -m llm_bridge train --recipe gpu-small/grpo:split-grpo-seed0 --steps 100
   python -m llm_bridge.recipes list
   torchrun --nproc-per-node 8 -m llm_bridge train --model owner/name --prompts 64
@@ -47,7 +48,7 @@ def main() -> int:
     from entropy_theory.user_errors import lookup
 
     command = lookup(COMMANDS, arguments[0], "command")
-    sys.path.insert(0, os.getcwd())  # for --reward module:function beside the data
+    sys.path.insert(0, os.getcwd())  # for --reward and --rule module:name beside the data
     command(arguments[1:])
     return 0
 

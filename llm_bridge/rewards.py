@@ -7,12 +7,12 @@ Built in, by name:
 - ``math``: exact, or equal as mathematics (math-verify reads LaTeX, fractions, the last number ...).
 - ``split``: ``23+34`` for the prompt ``57=``, for any two two-digit terms with that sum.
 
-Anything else is an import path ``module:function``. All built-in rewards are 0 or 1.
+Anything else is an import path, ``my_rewards.py:score`` or ``module:function``. All built-in rewards are
+0 or 1.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
 import threading
@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
+from entropy_theory.user_code import load
 from entropy_theory.user_errors import lookup
 
 RewardFunction: TypeAlias = Callable[..., list[float]]
@@ -77,30 +78,22 @@ BUILT_IN: dict[str, RewardFunction] = {
 
 
 def get(name: str) -> RewardFunction:
-    """A reward function by name or by import path ``module:function``, its results checked.
+    """A reward function by name or import path (`entropy_theory.user_code`), its results checked.
 
     Raises:
-        ValueError: an unknown name, a module that cannot be imported, or no such function in it.
+        ValueError: an unknown name, or as `user_code.load`.
     """
     if ":" not in name:
         return lookup(BUILT_IN, name, "reward function")
-    module_name, _, function_name = name.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:
-        raise ValueError(
-            f"reward function '{name}': cannot import module '{module_name}' "
-            f"({type(error).__name__}: {error}): give an import path such as "
-            "my_rewards:score, with my_rewards.py in the current directory"
-        ) from error
-    function = getattr(module, function_name, None)
-    if not callable(function):
-        known = [key for key, value in vars(module).items() if callable(value) and key[0] != "_"]
-        raise ValueError(
-            f"reward function '{name}': module '{module_name}' has no function "
-            f"'{function_name}'; it has {', '.join(sorted(known)) or 'none'}"
-        )
-    return checked(function, name)
+    return checked(load_own(name), name)
+
+
+def load_own(name: str) -> Callable[..., Any]:
+    """The user's function that an import path names, as it is.
+
+    Raises ValueError as `user_code.load`.
+    """
+    return load(name, "reward function", "function", callable)
 
 
 def checked(function: Callable[..., Any], name: str) -> RewardFunction:

@@ -164,7 +164,7 @@ class SampleConfig:
     split: tasks.Split = "held-out"
     """Part of a named task the prompts come from; a JSONL file is used whole."""
     reward: str | None = None
-    """Reward function, by name or as module:function; the task's own by default."""
+    """Reward function: a name, my_rewards.py:score or module:function; the task's own by default."""
     chat_template: bool = False
     """Render each prompt as a user's turn of the model's chat template."""
     seed: int = 0

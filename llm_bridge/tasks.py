@@ -106,7 +106,7 @@ def load(
             and with a size a random choice of that many. Where a task has fewer distinct prompts,
             they come round again.
         seed: which prompts, and in what order.
-        reward: replaces the task's own reward function; a built-in name or ``module:function``.
+        reward: replaces the task's own reward function; a built-in name or an import path.
         max_new_tokens: replaces the task's own length limit.
 
     Raises:

@@ -1,6 +1,8 @@
 """A training run as a folder: what was asked for, what happened at each step, what came out.
 
-    run.json          options, number of processes, constant-answer line, status, closing averages
+    run.json          options, digests of the user's own code (`user_code.digests`: the files of rules and
+                      rewards given by import path), number of processes, constant-answer line, status,
+                      closing averages
     provenance.json   commit, versions, device, seed, time
     metrics.jsonl     one line an optimizer step
     audit.json        forecasts beside measured entropy changes, with audit_every
@@ -35,10 +37,10 @@ from typing import Any, Literal
 import transformers
 from trl import GRPOConfig
 
-from entropy_theory import results, update_rules
+from entropy_theory import results, update_rules, user_code
 from entropy_theory.targets import Nucleus, ShorterResponses, Target
 from entropy_theory.user_errors import lookup
-from llm_bridge import audit, checkpoints, models, ranks, sampling, tasks
+from llm_bridge import audit, checkpoints, models, ranks, rewards, sampling, tasks
 from llm_bridge.step_log import StepLog, StepProgress
 from llm_bridge.trainer import EntropyTrainer, grpo_config
 
@@ -63,11 +65,11 @@ class TrainConfig:
     data: Path | None = None
     """JSONL file of {"prompt": ..., "answer": ...} lines, in place of a named task."""
     reward: str | None = None
-    """Reward function, by name or as module:function; the task's own by default."""
+    """Reward function: a name, my_rewards.py:score or module:function; the task's own by default."""
     rule: str = "grpo"
     """Update rule: reinforce, grpo, gspo, clip-higher, entropy-bonus, entropy-advantage, reference-kl
     (keeps a frozen copy of the starting model: its weights take memory once more), clip-cov, kl-cov
-    (acts with iterations above 1), aepo, aent."""
+    (acts with iterations above 1), aepo, aent; or your own, as my_rules.py:Thrifty."""
     rule_options: tuple[str, ...] = ()
     """The rule's options as name=value, such as alpha=3 target=0.6; those of a rule that it modifies
     with a dot, such as base=grpo base.clip_high=0.28."""
@@ -145,7 +147,9 @@ def train(config: TrainConfig) -> dict[str, Any]:
     rule = update_rules.get(config.rule, **parse_options(config.rule, config.rule_options))
     assert config.output is not None
     output = config.output
-    found = ranks.on_main(lambda: _claim(output, config))
+    reward = rewards.load_own(config.reward) if config.reward and ":" in config.reward else None
+    code = user_code.digests(rule, reward)
+    found = ranks.on_main(lambda: _claim(output, config, code))
     if found["status"] == "finished":
         if ranks.is_main():
             print(f"already finished: {output}", file=sys.stderr)
@@ -166,7 +170,7 @@ def train(config: TrainConfig) -> dict[str, Any]:
 
     checkpoint = ranks.on_main(prepare_folder)
     done = 0 if checkpoint is None else checkpoints.step_of(checkpoint)
-    title = f"{config.rule} on {task.name}"
+    title = f"{rule.name} on {task.name}"
     with StepProgress(config.steps, title=title, done=done, shown=ranks.is_main()) as progress:
 
         def on_step(record: dict[str, Any]) -> None:
@@ -270,8 +274,7 @@ def parse_options(rule: str, options: tuple[str, ...]) -> dict[str, Any]:
     Raises ValueError for an unknown rule or option, a text without "=", or a value of another kind
     than the option's.
     """
-    kind = lookup(update_rules.RULES, rule, "update rule")
-    return _parse(kind, f"update rule '{rule}'", options)
+    return _parse(update_rules.rule_class(rule), f"update rule '{rule}'", options)
 
 
 def _parse(kind: Any, owner: str, options: tuple[str, ...]) -> dict[str, Any]:
@@ -386,7 +389,7 @@ def _resolved(config: TrainConfig) -> TrainConfig:
         "save_every": _round_up(
             max(1, config.steps // 4), max(1, config.iterations * config.mini_batches)
         ),
-        "output": Path("runs") / f"{name}-{task}-{config.rule}-seed{config.seed}",
+        "output": Path("runs") / f"{name}-{task}-{config.rule.rpartition(':')[2]}-seed{config.seed}",
     }
     missing = {key: value for key, value in filled.items() if getattr(config, key) is None}
     config = dataclasses.replace(config, **missing)
@@ -432,11 +435,11 @@ def _round_up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple
 
 
-def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
+def _claim(output: Path, config: TrainConfig, code: dict[str, str]) -> dict[str, Any]:
     """What run.json says of this run; written now if the folder is new, or has no step logged.
 
-    Raises ValueError when the folder holds a run with other options, by other processes, or begun on a
-    GPU that is no longer there.
+    Raises ValueError when the folder holds a run with other options, with a rule or reward whose file has
+    changed since (``code``), by other processes, or begun on a GPU that is no longer there.
     """
     # Where a run lies and how it is watched does not change its numbers.
     options = {
@@ -455,6 +458,12 @@ def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
             raise ValueError(
                 f"{output} holds a run with other options ({', '.join(differ)}): choose another "
                 "output folder, or delete this one"
+            )
+        changed = [name for name in code if found.get("code", code).get(name) != code[name]]
+        if changed and begun:
+            raise ValueError(
+                f"{output} holds a run with another version of {', '.join(changed)}: choose another "
+                "output folder, or bring the file back to what it was"
             )
         if found["status"] == "finished":
             return found
@@ -476,7 +485,7 @@ def _claim(output: Path, config: TrainConfig) -> dict[str, Any]:
             f"{output} holds checkpoints of something else, which a run would replace: choose "
             "another output folder"
         )
-    found = {"status": "running", "options": options, "world_size": ranks.count()}
+    found = {"status": "running", "options": options, "code": code, "world_size": ranks.count()}
     results.write_json(path, found)
     return found
 

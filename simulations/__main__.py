@@ -73,7 +73,8 @@ examples:
 
 targets.toml:
 {textwrap.indent(EXAMPLE, "  ")}
-[[rule]] several times, each with a label, makes an axis of rules; [[problem]] one of problems.
+[[rule]] several times, each with a label, makes an axis of rules; [[problem]] one of problems. A rule of
+your own is name = "my_rules.py:Thrifty".
 """
 
 

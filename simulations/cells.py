@@ -26,6 +26,7 @@ import numpy as np
 import xarray as xr
 
 from entropy_theory.results import atomic_path, config_key
+from entropy_theory.user_code import name_of
 from simulations.code_digest import code_digest
 from simulations.workers import Backend, CellFunction, Failure, Outcome, Progress
 
@@ -129,6 +130,9 @@ def cell_key(function: CellFunction, cell: Any) -> str:
 def described(value: Any) -> Any:
     """``value`` as JSON-like data in which values of different classes differ.
 
+    A class that a user wrote (an update rule of their own) stands with a digest of its file: an edited
+    one is another.
+
     Raises:
         ValueError: a value whose identity cannot be told, such as a lambda.
     """
@@ -137,7 +141,7 @@ def described(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = type(value)
         fields = {f.name: described(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {"class": f"{kind.__module__}.{kind.__qualname__}", **fields}
+        return {"class": name_of(kind), **fields}
     if isinstance(value, dict):
         return {str(key): described(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

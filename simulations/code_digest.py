@@ -24,7 +24,7 @@ ROOTS = {
 """The packages that are looked into, and where they lie."""
 BOOKKEEPING = frozenset(
     {f"simulations.{name}" for name in ("store", "cells", "workers", "cluster", "code_digest")}
-    | {"entropy_theory.results", "entropy_theory.user_errors"}
+    | {"entropy_theory.results", "entropy_theory.user_errors", "entropy_theory.user_code"}
 )
 """Modules that hand results on and have no part in what they are."""
 

@@ -1,8 +1,10 @@
 """A sweep file: TOML that says which problems, rules and dynamics a grid of runs goes over.
 
 ``EXAMPLE`` is one. ``[[rule]]`` (or ``[[problem]]``) several times instead of ``[rule]`` once makes an
-axis of rules, each with a ``label`` (by default its name). "none" stands for None where an option may
-be None. Further tables, each of which may be in the grid too:
+axis of rules, each with a ``label`` (by default its name). A rule of one's own is named by its import
+path, ``name = "my_rules.py:Thrifty"``, relative to the current directory; when that file changes, its
+runs are computed anew. "none" stands for None where an option may be None. Further tables, each of which
+may be in the grid too:
 
     [features]                        # parameters that logits share; or kind = "random", n_features
     kind = "coupled"                  # simulations.shared_parameters
@@ -29,7 +31,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from entropy_theory.targets import ShorterResponses, Target
-from entropy_theory.update_rules import RULES, UpdateRule
+from entropy_theory.update_rules import UpdateRule, rule_class
 from entropy_theory.user_errors import lookup
 from simulations.engine import Dynamics, Record, check_features_rule, check_tree_dynamics
 from simulations.problems import Bandit
@@ -291,8 +293,11 @@ class _Reader:
         if name is None:
             self.fail(where, f"[{dotted(where)}] needs a name, such as name = \"grpo\"")
         name = self.value(str, name, (*where, "name"))
-        self.known(RULES, name, "update rule", (*where, "name"))
-        return self.build(RULES[name], table, where, owner=f"update rule '{name}'")
+        try:
+            kind = rule_class(name)
+        except ValueError as error:
+            self.fail((*where, "name"), str(error))
+        return self.build(kind, table, where, owner=f"update rule '{name}'")
 
     def build(
         self, kind: Any, table: Mapping[str, Any], where: Path_, *, owner: str = "", **given: Any

@@ -200,6 +200,9 @@ def _serve(connection: Connection) -> None:
             function, cell, code = connection.recv()
         except EOFError:
             return
+        except Exception as error:  # a rule's own file that is not there, or has changed
+            connection.send(Failure(kind=type(error).__name__, message=str(error)))
+            continue
         reporter = _Reporter(connection)
         outcome = attempt(function, cell, reporter, code)
         reporter.flush()

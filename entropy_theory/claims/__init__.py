@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
+from entropy_theory.user_code import module_of_file
 from entropy_theory.verification.claim import Claim
 
 
@@ -26,30 +25,12 @@ def module_names() -> list[str]:
 
 
 def claims_in_file(path: str | Path) -> dict[str, Claim]:
-    """The claims of a user's Python file: every module-level `Claim` in it.
+    """The claims of a user's Python file: every module-level `Claim` in it, if there is any.
 
     Raises:
-        ValueError: no such file, an error while importing it, no claim in it, a duplicate id.
+        ValueError: no such file, an error while importing it, a duplicate id.
     """
-    file = Path(path)
-    if not file.is_file():
-        raise ValueError(f"no such file: {path}")
-    name = f"_claims_of_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path} is not a Python file: name it *.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # a script's own sys.exit(0) is no verdict
-        raise ValueError(f"{path} cannot be imported ({type(error).__name__}: {error})") from error
-    found = _by_id(claims_of(module))
-    if not found:
-        raise ValueError(
-            f"{path} has no claim: assign one to a module-level name, my_claim = Claim(...)"
-        )
-    return found
+    return _by_id(claims_of(module_of_file(path)))
 
 
 def claims_of(module: ModuleType) -> list[Claim]:

@@ -2,6 +2,9 @@
 
 >>> from entropy_theory import update_rules
 >>> rule = update_rules.get("aepo", alpha=1.0, target=0.5)
+
+A user's own rule goes by its import path, ``my_rules.py:Thrifty`` (`entropy_theory.user_code`), wherever
+a rule has a name: in Python, as ``base`` of another, in a sweep, in LLM training.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from entropy_theory.update_rules.natural_gradient import NaturalGradient
 from entropy_theory.update_rules.reference_kl import ReferenceKl
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.user_code import load
 from entropy_theory.user_errors import lookup
 
 RULES: dict[str, type[UpdateRule]] = {
@@ -33,18 +37,40 @@ RULES: dict[str, type[UpdateRule]] = {
     )
 }
 
-__all__ = ["RULES", "UpdateRule", "combine", "get"]
+__all__ = ["RULES", "UpdateRule", "combine", "get", "is_rule", "rule_class"]
+
+
+def rule_class(name: str) -> type[UpdateRule]:
+    """The class of a rule, by its name or the import path of a user's own.
+
+    Raises:
+        ValueError: an unknown name, a class without ``name``, or as `user_code.load`.
+    """
+    if ":" not in name:
+        return lookup(RULES, name, "update rule")
+    rule: type[UpdateRule] = load(name, "update rule", "subclass of UpdateRule", is_rule)
+    if not isinstance(getattr(rule, "name", None), str):
+        raise ValueError(
+            f"update rule '{name}' has no name: give its class one, name: ClassVar[str] = \"thrifty\""
+        )
+    return rule
+
+
+def is_rule(value: Any) -> bool:
+    """Whether it is the class of a rule."""
+    return isinstance(value, type) and issubclass(value, UpdateRule)
 
 
 def get(name: str, **options: Any) -> UpdateRule:
     """The update rule ``name`` with its options; all options have the papers' values as defaults.
 
-    ``base`` may be given by name ("grpo") or as a rule.
+    ``name`` may be the import path of a rule of one's own, ``my_rules.py:Thrifty`` or
+    ``my_package.rules:Thrifty``; ``base`` may be given by name ("grpo"), by import path or as a rule.
 
     Raises:
         ValueError: an unknown rule or option (the nearest names are given), or a bad value.
     """
-    rule = lookup(RULES, name, "update rule")
+    rule = rule_class(name)
     known = {f.name: f for f in dataclasses.fields(rule)}
     for option in options:
         lookup(known, option, f"option of update rule '{name}':")

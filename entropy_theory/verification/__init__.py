@@ -10,11 +10,15 @@
     experiment.py       what long exact runs and fits show, asserted
     convergence.py      the order of a remainder, measured in high precision
     verdict.py          the verdict, from the evidence alone
-    check.py            the list of checks of a claim and what each may cost
+    check.py            the list of checks of a claim and what each may cost; `judge` runs them
     runner.py           many claims in parallel, with time limits
     ledger.py report.py verdicts as JSON and as tables; the accepted ledger
+    rule_contract.py    what every update rule must keep, a user's too
+
+One claim in one call: ``judge(claim)`` gives its `Verdict` (quick; ``judge(claim, FULL)`` at length).
 """
 
+from entropy_theory.verification.check import FULL, QUICK, judge
 from entropy_theory.verification.claim import Claim, Condition, Mutant, PrintedStep, Statement, Step
 from entropy_theory.verification.instances import (
     GRADED_REWARD,
@@ -27,7 +31,9 @@ from entropy_theory.verification.instances import (
 )
 
 __all__ = [
+    "FULL",
     "GRADED_REWARD",
+    "QUICK",
     "Claim",
     "Condition",
     "Instances",
@@ -38,6 +44,7 @@ __all__ = [
     "Step",
     "Vector",
     "bandit_instances",
+    "judge",
     "listed_instances",
     "tree_instances",
 ]

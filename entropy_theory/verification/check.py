@@ -27,6 +27,7 @@ from entropy_theory.verification.convergence import check_convergence
 from entropy_theory.verification.instances import Instance, Instances, from_json
 from entropy_theory.verification.property_based import check_property
 from entropy_theory.verification.search import Effort, describe, search
+from entropy_theory.verification.verdict import Verdict, derive
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,6 +90,15 @@ class Check:
     name: str
     limit: float
     run: Callable[[], list[Evidence]]
+
+
+def judge(claim: Claim, profile: Profile = QUICK) -> Verdict:
+    """The verdict on a claim, all of its checks run here and now.
+
+    What a notebook or a test wants. The commands run the same checks in processes of their own, where one
+    that hangs is killed at its time limit; here it is not.
+    """
+    return derive(claim, [found for check in checks(claim, profile) for found in run_check(check)])
 
 
 def checks(

@@ -59,10 +59,13 @@ def label(evidence: Evidence) -> str:
     return f"{text}: " if text else ""
 
 
-def write(path: str | Path, entries: Sequence[dict[str, Any]], *, config: Any = None) -> None:
-    """Write the full ledger as JSON, whole or not at all."""
+def write(
+    path: str | Path, entries: Sequence[dict[str, Any]], *, rules: Sequence[dict[str, Any]] = (),
+    config: Any = None,
+) -> None:
+    """Write the full ledger as JSON, whole or not at all; ``rules`` are those of a user's file."""
     write_json(path, {"provenance": provenance(config=config, seed=0, packages=PACKAGES),
-                      "claims": list(entries)})
+                      "claims": list(entries)} | ({"rules": list(rules)} if rules else {}))
 
 
 def accepted_path() -> Path:

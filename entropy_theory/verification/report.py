@@ -13,6 +13,8 @@ from rich.table import Table
 
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
+from entropy_theory.verification.rule_contract import EntropyEffect, Finding
+from entropy_theory.verification.rule_contract import describe as describe_batch
 from entropy_theory.verification.search import describe
 from entropy_theory.verification.verdict import Verdict
 
@@ -122,6 +124,39 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
          if verdict.counterexample else "none")
     for problem in verdict.problems:
         console.print(f"[bold red]problem[/] {escape(problem)}", soft_wrap=True)
+
+
+def print_rule(
+    label: str, findings: Sequence[Finding], effect: EntropyEffect | str, columns: Sequence[str]
+) -> None:
+    """A line a clause, under a broken one the smallest batch; then what the rule does to entropy.
+
+    Args:
+        label: the rule's name in its file.
+        findings: as `check_rule`.
+        effect: as `entropy_effect`, or why it is not defined.
+        columns: optional ones that the rule reads, to be shown of a batch.
+    """
+    console = Console()
+
+    def line(text: str, style: str = "") -> None:
+        console.print(escape(text), style=style or None, soft_wrap=True, highlight=False)
+
+    line(label, "bold")
+    for finding in findings:
+        clause = finding.clause
+        if finding.outcome != "broken":
+            line(f"  {finding.outcome:7}  {clause.promise} ({finding.detail})")
+            continue
+        line(f"  BROKEN   {clause.promise}", "bold red")
+        line(f"           {finding.detail}")
+        for row in describe_batch(finding.batch, columns) if finding.batch is not None else ():
+            line(f"             {row}")
+    if isinstance(effect, str):
+        line(f"  entropy, to first order: not defined on a listing of all actions ({effect})")
+        return
+    line(f"  entropy, to first order: falls at {effect.falls:.0%} of {effect.policies:,} random policies "
+         f"(plain GRPO: {effect.grpo_falls:.0%}), its mean change {effect.ratio:.2f} times GRPO's")
 
 
 @contextmanager

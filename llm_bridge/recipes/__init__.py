@@ -218,7 +218,7 @@ def rule_options(table: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     name = rest.pop("name", None)
     if not isinstance(name, str):
         raise ValueError(f'[rule] needs a name, such as name = "grpo", got {name!r}')
-    kind = lookup(update_rules.RULES, name, "update rule")
+    kind = update_rules.rule_class(name)
     return name, tuple(_rule_texts(kind, f"update rule '{name}'", rest, ""))
 
 
@@ -234,8 +234,9 @@ def _rule_texts(kind: Any, owner: str, table: dict[str, Any], prefix: str) -> It
             part = type(field.default_factory())
             if "name" in inner:
                 yield f"{path}={inner['name']}"
-                known: Any = TARGETS if issubclass(part, Target) else update_rules.RULES
-                part = lookup(known, inner.pop("name"), option)
+                chosen = inner.pop("name")
+                part = (lookup(TARGETS, chosen, option) if issubclass(part, Target)
+                        else update_rules.rule_class(chosen))
             yield from _rule_texts(part, f"{option} of {owner}", inner, f"{path}.")
             continue
         wanted = _option_kind(field)

@@ -68,7 +68,7 @@ PROFILES = {
     "smoke": Config(coefficients=(0.05, 0.1, 0.3), trained_right=(1,), trained_coefficients=(0.3, 1.0),
                     n_starts=2, steps=300),
     "default": Config(),
-    "full": Config(n_starts=16, steps=20000),
+    "full": Config(n_starts=8, steps=6000),
 }
 
 

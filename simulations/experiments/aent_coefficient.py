@@ -80,7 +80,7 @@ PROFILES = {
                     swept_fractions=(0.0, 0.8), swept_coefficients=(0.2, 0.5), n_starts=1, steps=50,
                     swept_steps=50),
     "default": Config(),
-    "full": Config(n_actions=1000, n_starts=8, steps=2000, swept_steps=2000,
+    "full": Config(n_actions=200, n_starts=4, steps=1000, swept_steps=1000,
                    rates=(0.002, 0.02, 0.2)),
 }
 MINI_STEPS = 4

@@ -62,7 +62,7 @@ class Config:
 PROFILES = {
     "smoke": Config(n_prompts=8, learning_rates=(0.2, 2.0), n_starts=2, steps=20),
     "default": Config(),
-    "full": Config(n_prompts=128, n_starts=16, steps=400),
+    "full": Config(n_prompts=64, n_starts=8, steps=120),
 }
 
 

@@ -63,7 +63,7 @@ class Config:
 PROFILES = {
     "smoke": Config(horizons=(1, 3), n_starts=2, steps=10),
     "default": Config(),
-    "full": Config(horizons=(1, 2, 3, 4, 5, 7), n_starts=16, steps=300),
+    "full": Config(horizons=(1, 2, 3, 4, 5, 6), n_starts=8, steps=80),
 }
 
 

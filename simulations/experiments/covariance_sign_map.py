@@ -71,7 +71,7 @@ class Config:
 PROFILES = {
     "smoke": Config(n_problems=200, right_answers=(1, 4), batch_sizes=(1, 8), n_runs=20, steps=60),
     "default": Config(),
-    "full": Config(n_problems=20000, right_answers=(1, 2, 4, 10, 15), n_runs=1000, steps=1000,
+    "full": Config(n_problems=20000, right_answers=(1, 2, 4, 10, 15), n_runs=400, steps=600,
                    record_every=5),
 }
 

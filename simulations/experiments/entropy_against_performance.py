@@ -84,7 +84,7 @@ PROFILES = {
     "smoke": Config(families=("solved", "rare"), targets=(0.0, 0.5, 1.5), n_starts=3, steps=80),
     "default": Config(),
     "full": Config(
-        targets=(0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0, 1.25, 1.5), n_starts=400, steps=600,
+        targets=(0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0, 1.25, 1.5), n_starts=200, steps=600,
         n_records=10,
     ),
 }

@@ -105,7 +105,7 @@ PROFILES = {
         clip_cov=(0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4),
         kl_cov=(0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0),
         clip_high=(0.05, 0.1, 0.2, 0.28, 0.4, 0.6, 1.0, 3.0),
-        families=tuple(FAMILIES), n_starts=32, length=3.0,
+        families=tuple(FAMILIES), n_starts=16, length=2.0,
     ),
 }
 

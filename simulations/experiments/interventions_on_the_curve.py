@@ -87,7 +87,7 @@ class Config:
 PROFILES = {
     "smoke": Config(families=tuple(FAMILIES)[1:2], n_starts=3, steps=40, shares=(0.9, 0.8)),
     "default": Config(),
-    "full": Config(families=tuple(FAMILIES), n_starts=64, steps=1200, record_every=8),
+    "full": Config(families=tuple(FAMILIES), n_starts=32, steps=1200, record_every=8),
 }
 
 

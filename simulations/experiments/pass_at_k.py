@@ -61,7 +61,7 @@ PROFILES = {
     "smoke": Config(n_prompts=8, n_actions=16, sharing=(0.0, 0.5), n_starts=2, steps=60,
                     hardest=0.01, record_every=20),
     "default": Config(),
-    "full": Config(n_starts=32, steps=3000, record_every=100),
+    "full": Config(n_starts=16, steps=3000, record_every=100),
 }
 
 

@@ -63,7 +63,7 @@ PROFILES = {
     "default": Config(),
     "full": Config(
         horizons=(1, 2, 3, 4, 5, 6), steps=(300, 400, 800, 1200, 2000, 3000), prompts=24,
-        n_starts=8),
+        n_starts=4),
 }
 
 

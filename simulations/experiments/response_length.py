@@ -96,8 +96,8 @@ PROFILES = {
     "smoke": Config(horizon=4, tilts=(-0.4, 0.2), n_starts=2, steps=20),
     "default": Config(),
     "full": Config(
-        horizon=9, tilts=(-0.6, -0.5, -0.4, -0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.4), n_starts=64,
-        steps=1000, record_every=25,
+        horizon=7, tilts=(-0.6, -0.5, -0.4, -0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.4), n_starts=12,
+        steps=400,
     ),
 }
 

@@ -57,7 +57,7 @@ class Config:
 PROFILES = {
     "smoke": Config(families=tuple(FAMILIES)[:2], n_starts=2, steps=52, rewards=(0.6,)),
     "default": Config(),
-    "full": Config(n_starts=64, steps=2000, record_every=8),
+    "full": Config(n_starts=32, steps=480),
 }
 
 

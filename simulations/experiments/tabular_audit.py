@@ -45,7 +45,7 @@ class Config:
 PROFILES = {
     "smoke": Config(learning_rates=(0.5,), n_starts=2, steps=60),
     "default": Config(),
-    "full": Config(n_starts=32, steps=10000, record_every=20),
+    "full": Config(n_starts=16, steps=4000, record_every=20),
 }
 RULES = ("grpo", "aepo", "entropy-bonus")
 MODES = ("exact", "sampled")

@@ -9,7 +9,7 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
-from tests.entropy_theory.test_update_rules import random_batch, to_torch
+from entropy_theory.verification.rule_contract import random_batch, to_torch
 from tests.tolerances import FLOAT64
 
 WIDE = {"clip_low": np.inf, "clip_high": np.inf, "normalization": "token-mean"}

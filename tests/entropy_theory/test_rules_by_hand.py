@@ -5,7 +5,7 @@ import pytest
 
 from entropy_theory import advantages, forecast, policy, tabular, update_rules
 from entropy_theory.targets import Nucleus, ShorterResponses, Target
-from tests.entropy_theory.test_update_rules import random_batch
+from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import SAME_STEP
 
 

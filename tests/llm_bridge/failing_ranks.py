@@ -1,4 +1,4 @@
-"""Run by test_processes under torchrun: ranks that fail, each in its own way (the argument says)."""
+"""Run by test_processes on two ranks that fail, each in its own way (the argument says)."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What test_fused_forward.py launches on two ranks: DDP through the trainer, and FSDP2 by itself."""
+"""What test_fused_forward.py runs on two ranks: DDP through the trainer, and FSDP2 by itself."""
 
 import os
 import sys

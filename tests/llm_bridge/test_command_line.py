@@ -28,16 +28,31 @@ class Killed(BaseException):
     """Stands for a kill: no handler of ours may catch it."""
 
 
-@pytest.fixture
-def config(tmp_path) -> training.TrainConfig:
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> str:
+    return str(tiny_llama(tmp_path_factory.mktemp("llama") / "model"))
+
+
+def configured(model: str, output: Path) -> training.TrainConfig:
     """A few seconds of AEPO on a random tiny transformer, in two micro-batches."""
     return training.TrainConfig(
-        model=str(tiny_llama(tmp_path / "model")), task="split", rule="aepo",
+        model=model, task="split", rule="aepo",
         reward="tests.llm_bridge.language_models:low_digit",
         rule_options=("target=2.76",), steps=6, prompts=4, samples=4, micro_batches=2,
         learning_rate=1e-2, audit_every=2, save_every=2, device="cpu", log_to="none",
-        output=tmp_path / "run",
+        output=output,
     )
+
+
+@pytest.fixture
+def config(model, tmp_path) -> training.TrainConfig:
+    return configured(model, tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def whole(model, tmp_path_factory) -> dict:
+    """What an uninterrupted run of that config found."""
+    return training.train(configured(model, tmp_path_factory.mktemp("whole") / "run"))
 
 
 def numbers(folder: Path) -> list[dict]:
@@ -63,25 +78,29 @@ def interrupt(config, monkeypatch, step) -> None:
             training.train(config)
 
 
-def test_a_resumed_run_gives_the_numbers_of_an_uninterrupted_one(config, tmp_path, monkeypatch):
+def test_a_resumed_run_gives_the_numbers_of_an_uninterrupted_one(config, whole, monkeypatch):
     """To the last digit: weights, optimizer, random numbers, prompts and the controller's state."""
-    whole = training.train(config)
-    again = dataclasses.replace(config, output=tmp_path / "again")
-    interrupt(again, monkeypatch, 5)
-    assert len(numbers(tmp_path / "again")) == 5
-    resumed = training.train(again)
-    assert numbers(tmp_path / "again") == numbers(tmp_path / "run")
-    assert [record["step"] for record in numbers(tmp_path / "again")] == [1, 2, 3, 4, 5, 6]
-    audits = [results.read_json(tmp_path / run / "audit.json") for run in ("run", "again")]
+    interrupt(config, monkeypatch, 5)
+    assert len(numbers(config.output)) == 5
+    state = results.read_json(
+        config.output / "checkpoints" / "checkpoint-4" / trainer_module.CONTROLLER_STATE)
+    record = numbers(config.output)[3]
+    assert state["temperature"] == record["temperature"]
+    assert state["entropy"] == pytest.approx(record["entropy"], abs=1e-6)
+    resumed = training.train(config)
+    uninterrupted = Path(whole["output"])
+    assert numbers(config.output) == numbers(uninterrupted)
+    assert [record["step"] for record in numbers(config.output)] == [1, 2, 3, 4, 5, 6]
+    audits = [results.read_json(run / "audit.json") for run in (uninterrupted, config.output)]
     assert audits[0]["steps"] == audits[1]["steps"]
     assert whole["audit"] == resumed["audit"]
-    weights = [(tmp_path / run / "model" / "model.safetensors") for run in ("run", "again")]
+    weights = [run / "model" / "model.safetensors" for run in (uninterrupted, config.output)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
     # Entropy moves across the target, so that the switch's state matters.
-    assert {record["temperature"] for record in numbers(tmp_path / "run")} == {0.8, 1.2}
+    assert {record["temperature"] for record in numbers(uninterrupted)} == {0.8, 1.2}
 
 
-def test_a_damaged_checkpoint_is_passed_over(config, tmp_path, monkeypatch, capsys):
+def test_a_damaged_checkpoint_is_passed_over(config, whole, tmp_path, monkeypatch, capsys):
     """A kill during a save leaves half a folder: the checkpoint before it is used, with a warning."""
     interrupt(config, monkeypatch, 5)
     folder = tmp_path / "run" / "checkpoints"
@@ -92,18 +111,7 @@ def test_a_damaged_checkpoint_is_passed_over(config, tmp_path, monkeypatch, caps
     assert checkpoints.last_whole(folder) == folder / "checkpoint-2"
     assert "checkpoint-4 is incomplete" in capsys.readouterr().err
     training.train(config)
-    other = dataclasses.replace(config, output=tmp_path / "whole")
-    training.train(other)
-    assert numbers(tmp_path / "run") == numbers(tmp_path / "whole")
-
-
-def test_the_controllers_state_is_in_the_checkpoint(config, tmp_path, monkeypatch):
-    interrupt(config, monkeypatch, 5)
-    folder = tmp_path / "run" / "checkpoints" / "checkpoint-4"
-    state = results.read_json(folder / trainer_module.CONTROLLER_STATE)
-    record = numbers(tmp_path / "run")[3]
-    assert state["temperature"] == record["temperature"]
-    assert state["entropy"] == pytest.approx(record["entropy"], abs=1e-6)
+    assert numbers(tmp_path / "run") == numbers(Path(whole["output"]))
 
 
 def test_a_run_begun_on_a_gpu_is_not_continued_without_it(config, tmp_path, monkeypatch):
@@ -277,6 +285,7 @@ def test_options_of_every_kind(rule, texts, options):
         ({"rule": "natural-gradient", "rule_options": ()}, "'natural-gradient' needs every action"),
         ({"iterations": 0}, "iterations must be at least 1"),
         ({"rule": "grop"}, "unknown update rule 'grop': did you mean grpo"),
+        ({"rule": "tests.tolerances:FLOAT64", "rule_options": ()}, "is no subclass of UpdateRule"),
         ({"rule_options": ("alhpa=3",)}, "did you mean alpha"),
         ({"rule_options": ("alpha",)}, "not of the form name=value"),
         ({"rule_options": ("alpha=much",)}, "alpha must be a number, got 'much'"),
@@ -340,11 +349,48 @@ def test_data_of_a_users_own(config, tmp_path):
     assert not (config.output / "checkpoints").exists()
 
 
-def command(*arguments: str, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess:
+OWN = '''
+from dataclasses import dataclass
+from typing import ClassVar
+from entropy_theory.update_rules.modifier import Modifier
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Half(Modifier):
+    name: ClassVar[str] = "half"
+    factor: float = 0.5
+
+    def _scores(self, batch):
+        return self.base.scores(batch) * self.factor
+
+def always(prompts, completions, **columns):
+    return [float(len(text) % 2) for text in completions]
+'''
+
+
+def test_a_rule_and_a_reward_of_a_users_own_file(config, tmp_path, monkeypatch):
+    """The run knows their contents: an edited file neither continues nor recalls it."""
+    own = tmp_path / "own.py"
+    own.write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    config = dataclasses.replace(
+        config, rule="own.py:Half", rule_options=("factor=0.25", "base=reinforce"),
+        reward="own.py:always", steps=1, audit_every=0, save_every=0, save_model=False)
+    found = training.train(config)
+    assert set(found["code"]) == {"own.py:Half", "own.py:always"}
+    assert training.train(config)["status"] == "finished"
+    own.write_text(OWN.replace("0.5", "0.7"))
+    with pytest.raises(ValueError, match=r"another version of own.py:Half, own.py:always: choose"):
+        training.train(config)
+    own.unlink()
+    with pytest.raises(ValueError, match=r"update rule 'own.py:Half': no such file: own.py"):
+        training.train(config)
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1",
                    "PYTHONPATH": str(REPOSITORY)}
     return subprocess.run(
-        [sys.executable, "-m", "llm_bridge", *arguments], cwd=cwd, env=environment,
+        [sys.executable, "-m", "llm_bridge", *arguments], cwd=REPOSITORY, env=environment,
         capture_output=True, text=True, check=False,
     )
 
@@ -363,15 +409,20 @@ def test_an_unknown_command_has_no_traceback():
     assert shown.stderr.strip() == "error: unknown command 'trian': did you mean train?"
 
 
-def test_a_run_from_the_command_line(tmp_path):
-    """The bundled model, one AEPO step with the options a user would give."""
-    shown = command(
-        "train", "--steps", "2", "--rule", "aepo", "--rule-options", "alpha=3", "target=0.6",
-        "--prompts", "4", "--output", "run", "--log-to", "tensorboard", cwd=tmp_path,
-    )
-    assert shown.returncode == 0, shown.stderr
-    assert "a constant answer" in shown.stdout
-    assert "step 2/2" in shown.stderr
+def test_a_run_from_the_command_line(tmp_path, monkeypatch, capfd):
+    """The bundled model, two AEPO steps with the options a user would give.
+
+    In this process: that it runs in one of its own is seen in test_processes.
+    """
+    arguments = ["train", "--steps", "2", "--rule", "aepo", "--rule-options", "alpha=3", "target=0.6",
+                 "--prompts", "4", "--output", "run", "--log-to", "tensorboard"]
+    monkeypatch.setattr("sys.argv", ["llm_bridge", *arguments])
+    monkeypatch.setattr("sys.path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    assert main.main() == 0
+    shown = capfd.readouterr()
+    assert "a constant answer" in shown.out
+    assert "step 2/2" in shown.err
     assert list((tmp_path / "run" / "tensorboard").rglob("events.out.*"))
     record = numbers(tmp_path / "run")[0]
     assert set(record) >= {"step", "reward", "entropy", "forecast_entropy_change", "temperature",

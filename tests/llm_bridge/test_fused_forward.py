@@ -1,16 +1,12 @@
 """Guards llm_bridge/fused_forward.py: without logits the training step is the same."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 import transformers
 
 from entropy_theory import update_rules
 from llm_bridge import forward, fused_forward, shared_prompts, token_statistics
+from tests.llm_bridge import forked_ranks
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 SAME = {"rtol": 0, "atol": 1e-11}
@@ -170,13 +166,7 @@ def test_a_model_without_a_head_says_once_what_it_costs(tmp_path, caplog):
 @pytest.fixture(scope="module")
 def two_ranks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fused_ranks")
-    run = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone",
-         "--module", "tests.llm_bridge.fused_processes", str(folder)],
-        cwd=Path(__file__).parents[2], env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=False,
-        timeout=300,  # two ranks that wait for each other would wait for ever
-    )
+    run = forked_ranks.run("tests.llm_bridge.fused_processes", str(folder))
     assert run.returncode == 0, run.stderr[-3000:]
     return folder
 

@@ -12,15 +12,16 @@ import pytest
 import llm_bridge
 from entropy_theory import results
 from llm_bridge import ranks, step_log, training
+from tests.llm_bridge import forked_ranks
 from tests.llm_bridge.language_models import tiny_llama
 
 REPOSITORY = Path(__file__).parents[2]
 CONFIG = Path(llm_bridge.__file__).parent / "accelerate_configs" / "ddp.yaml"
 
 
-def launch(config: training.TrainConfig, *, processes: int = 2, **environment: str):
-    """The command of the README, with the options of a config that are not at their defaults."""
-    options = []
+def options_of(config: training.TrainConfig) -> list[str]:
+    """The options of a config that are not at their defaults, as they are typed."""
+    options: list[str] = []
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if value == field.default:
@@ -30,10 +31,15 @@ def launch(config: training.TrainConfig, *, processes: int = 2, **environment: s
             options.append(name if value else "--no-" + name.removeprefix("--"))
         else:
             options += [name, *(value if isinstance(value, tuple) else (str(value),))]
+    return options
+
+
+def launch(config: training.TrainConfig, *, processes: int = 2, **environment: str):
+    """The command of the README."""
     return subprocess.run(
         [sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(CONFIG),
          "--num_processes", str(processes), "--main_process_port", "0",
-         "-m", "llm_bridge", "train", *options],
+         "-m", "llm_bridge", "train", *options_of(config)],
         cwd=REPOSITORY, capture_output=True, text=True, check=False,
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment},
         timeout=200,  # ranks that wait for each other would wait for half an hour
@@ -63,7 +69,7 @@ def config(tmp_path_factory) -> training.TrainConfig:
 @pytest.fixture(scope="module")
 def whole(config) -> training.TrainConfig:
     """An uninterrupted run of two processes."""
-    shown = launch(config)
+    shown = forked_ranks.run("llm_bridge", "train", *options_of(config))
     assert shown.returncode == 0, shown.stderr[-3000:]
     assert shown.stdout.count("last tenth:") == 1  # one rank prints
     assert shown.stderr.count("step 6/6") == 1
@@ -148,17 +154,14 @@ def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_
     ],
 )
 def test_whoever_fails_one_rank_tells(kind, message):
-    """No hang, one line of ours, no traceback of ours; what else is shown is the launcher's."""
-    shown = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone",
-         "--module", "tests.llm_bridge.failing_ranks", kind],
-        cwd=REPOSITORY, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
-        check=False, timeout=200,
+    """No hang, and one line: no traceback beside it."""
+    shown = forked_ranks.run(
+        "tests.llm_bridge.failing_ranks", kind, imports="llm_bridge.ranks", timeout=100
     )
     assert shown.returncode != 0
     lines = [line for line in shown.stderr.splitlines() if line.startswith("error:")]
     assert lines == [f"error: {message}"], shown.stderr[-3000:]
-    assert "failing_ranks.py" not in shown.stderr
+    assert "Traceback" not in shown.stderr
 
 
 def test_a_step_that_cannot_be_dealt_out_is_refused(config, tmp_path, monkeypatch):

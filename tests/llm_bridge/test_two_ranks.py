@@ -1,9 +1,5 @@
 """Guards llm_bridge/trainer.py on two ranks: their rows make one step (see two_processes.py)."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +8,7 @@ import torch
 
 from entropy_theory import entropy_change, policy, tabular, update_rules
 from llm_bridge import models
-from tests.llm_bridge import two_processes
+from tests.llm_bridge import forked_ranks, two_processes
 from tests.llm_bridge.language_models import PROMPTS, tiny_llama
 from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.llm_bridge.recorded_steps import off_policy_step, rebuilt_batch
@@ -24,13 +20,7 @@ def two_ranks(tmp_path_factory):
     """Everything that runs on two processes, in one launch."""
     folder = tmp_path_factory.mktemp("two_ranks")
     tiny_llama(folder / "llama")
-    run = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone",
-         "--module", "tests.llm_bridge.two_processes", str(folder)],
-        cwd=Path(__file__).parents[2], env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=False,
-        timeout=300,  # two ranks that wait for each other would wait for ever
-    )
+    run = forked_ranks.run("tests.llm_bridge.two_processes", str(folder))
     assert run.returncode == 0, run.stderr[-3000:]
     return folder
 

@@ -1,4 +1,4 @@
-"""Run by test_two_ranks under torchrun: steps on a tabular policy, their rows on two ranks."""
+"""Run by test_two_ranks: steps on a tabular policy, their rows on two ranks."""
 
 import os
 import sys

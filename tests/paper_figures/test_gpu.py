@@ -5,10 +5,14 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
+import runpy
 import signal
+import sys
+import warnings
 from pathlib import Path
 
 import pytest
+import torch
 
 from llm_bridge import recipes
 from paper_figures import __main__ as commands
@@ -189,11 +193,33 @@ def test_a_run_measured_elsewhere_is_made_again_for_its_model_alone(
     assert model.is_dir()
 
 
-def test_a_rehearsal_makes_real_runs_that_are_then_kept(tmp_path: Path) -> None:
+def run_here(arguments: list[str], seconds: float) -> int:
+    """Exit status of ``python -m ...`` in this process, which has imported what takes long."""
+    threads = torch.get_num_threads()
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert arguments[1] == "-m"
+        script = ROOM.parent.joinpath(*arguments[2].split("."))
+        script = script / "__main__.py" if script.is_dir() else script.with_suffix(".py")
+        patch.setattr("sys.argv", arguments[2:])
+        patch.setattr("sys.path", [*sys.path])
+        try:
+            runpy.run_path(str(script), run_name="__main__")
+        except SystemExit as end:
+            return int(end.code or 0)
+        finally:
+            torch.set_num_threads(threads)
+    return 0
+
+
+def test_a_rehearsal_makes_real_runs_that_are_then_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first run, its evaluation and a pretraining, as typed; a second call computes nothing again.
 
     A model of two steps in build/gpu/models would be taken for the real one.
     """
+    monkeypatch.setattr(gpu, "_run", run_here)
     pretraining = next(job for job in QUEUE if job.kind == "pretrain")
     evaluation = next(job for job in QUEUE if job.needs == TRAINED[0].name)
     queue = [TRAINED[0], evaluation, pretraining]

@@ -160,6 +160,12 @@ def test_the_longest_chain_starts_first(tmp_path: Path, monkeypatch: pytest.Monk
     assert order.read_text().split() == ["fetch", "long", "middling"]
 
 
+def slow_and_quick(build: Path) -> list[Stage]:
+    """Two stages, of which one takes as long as build/nap says."""
+    nap = f"import time; time.sleep(float(open({str(build / 'nap')!r}).read()))"
+    return [script(build, "slow", nap), script(build, "quick")]
+
+
 class Job:
     """A job of a slow and a quick stage in a process of its own, and the stage's process id."""
 
@@ -173,11 +179,9 @@ class Job:
             # As from a terminal: a suite started in the background ignores it, and so would this.
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "from paper_figures import reproduce as runner\n"
-            "from tests.paper_figures.test_reproduce import script\n"
+            "from tests.paper_figures.test_reproduce import slow_and_quick\n"
             "build = Path(sys.argv[1])\n"
-            "slow = 'import time; time.sleep(float(open(\"%s/nap\").read()))' % build\n"
-            "made = [script(build, 'slow', slow), script(build, 'quick')]\n"
-            "runner.stages = lambda profile, folder: made\n"
+            "runner.stages = lambda profile, folder: slow_and_quick(build)\n"
             "sys.exit(runner.reproduce('default', build))\n"
         )
         self.command = [sys.executable, str(driver), str(self.build)]
@@ -198,9 +202,10 @@ class Job:
         return int(json.loads((self.build / "stages" / "slow.json").read_text())["pid"])
 
     def finish(self) -> int:
+        """Run it again, here, the slow stage a quick one; the exit status."""
         (self.build / "nap").write_text("0")
-        run = subprocess.run(self.command, env=self.environment, check=False, capture_output=True)
-        return run.returncode
+        with pytest.MonkeyPatch.context() as patch:
+            return run(patch, self.build, slow_and_quick(self.build))
 
 
 def is_running(pid: int) -> bool:

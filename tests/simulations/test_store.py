@@ -141,7 +141,7 @@ def run_counted(output, log, *, n_cells=6, seconds=0.0, workers=1):
     )
 
 
-def wait_until(condition, seconds=60.0):
+def wait_until(condition, seconds=300.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never happened"

@@ -12,11 +12,9 @@ from entropy_theory.claims.aepo import theorem_4_3 as theorem
 from entropy_theory.claims.aepo.tempered_reinforce import rate, scaled_slope
 from entropy_theory.verification import Statement, smt
 from entropy_theory.verification.certify import check_instance
-from entropy_theory.verification.check import checks, run_check
 from entropy_theory.verification.claim import without
 from entropy_theory.verification.ledger import read_accepted
-from entropy_theory.verification.verdict import derive
-from tests.entropy_theory.verification.planted import TINY
+from tests.entropy_theory.claims.verdicts import check_verdict
 
 CLAIMS = all_claims()
 
@@ -38,12 +36,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("claim_id", EXPECTED)
 def test_verdict(claim_id):
-    claim = CLAIMS[claim_id]
-    evidence = [e for check in checks(claim, TINY) for e in run_check(check)]
-    verdict = derive(claim, evidence)
-    assert verdict.problems == ()
-    assert (verdict.statement, verdict.printed_proof) == EXPECTED[claim_id]
-    assert len(claim.mutants) >= 2
+    check_verdict(claim_id, *EXPECTED[claim_id])
     accepted = read_accepted()[claim_id]
     assert (accepted["verdict"], accepted["printed_proof"]) == EXPECTED[claim_id]
 

@@ -30,21 +30,18 @@ VACUOUS = TRUE_CLAIM.replace("import Claim,", "import Claim, Condition,").replac
 NAN = TRUE_CLAIM.replace("- ar.entropy(i.logits)", "* float('nan') * i.logits[..., 0]")
 
 
-def command(*arguments, cwd=None):
-    run = subprocess.run([sys.executable, "-m", "entropy_theory", *map(str, arguments)],
-                         capture_output=True, text=True, timeout=300, cwd=cwd)
-    return run.returncode, run.stdout, run.stderr
-
-
 def test_list_is_one_line_a_claim():
-    status, out, _ = command("list")
+    """In a process of its own, as a user starts it."""
+    shown = subprocess.run([sys.executable, "-m", "entropy_theory", "list"],
+                           capture_output=True, text=True, timeout=300)
+    status, out = shown.returncode, shown.stdout
     assert status == 0
     lines = out.splitlines()
     assert any(line.startswith("aepo.theorem-4.3b ") and "Theorem 4.3" in line for line in lines)
     assert len(lines) == len({line.split()[0] for line in lines})
 
 
-def test_verify_some(tmp_path):
+def test_verify_some(command, tmp_path):
     target = tmp_path / "deep" / "ledger.json"
     status, out, _ = command("verify", "aepo.equation-5", "aepo.corollary-4.4-high", "--quick",
                              "--json", target, "--jobs", 2)
@@ -56,14 +53,14 @@ def test_verify_some(tmp_path):
     assert sum(ledger["claims"][1]["counterexample"]["weights"]) <= 8
 
 
-def test_an_unknown_claim_names_the_nearest():
+def test_an_unknown_claim_names_the_nearest(command):
     status, _, err = command("verify", "aepo.lema-4.1")
     assert status == 2
     assert "aepo.lemma-4.1" in err
     assert "Traceback" not in err
 
 
-def test_show():
+def test_show(command):
     status, out, _ = command("show", "aepo.lemma-4.1")
     assert status == 0
     for expected in ("proved", "hypothesis", "axiom", "[smt]", "Mutants", "rejected by"):
@@ -85,7 +82,7 @@ def test_show():
     ],
     ids=["true", "false", "vacuous", "nan", "duplicate", "empty", "broken", "exits"],
 )
-def test_check_a_file(tmp_path, text, status, expected):
+def test_check_a_file(command, tmp_path, text, status, expected):
     path = tmp_path / "my_claims.py"
     path.write_text(text)
     found, out, err = command("check", path, "--quick")

@@ -1,0 +1,532 @@
+"""What every update rule must keep, as checks that find a small batch on which it is broken.
+
+Training cuts a batch into micro-batches and deals it out over processes, pads it, runs on torch and in
+float32; the simulator runs on numpy, many runs at once, and pools rows where a rule allows it. A rule
+that keeps the clauses below takes the same step everywhere. The package's own rules are held to them by
+its tests, a user's by ``python -m entropy_theory check my_rules.py``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal
+
+import array_api_compat
+import numpy as np
+
+from entropy_theory import entropy_change, policy, tabular
+from entropy_theory.token_batch import OPTIONAL_COLUMNS, TokenBatch, concatenate
+from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.rule import UpdateRule
+
+ACCURACY = 1e-12
+"""Relative to the largest score: sums over some dozen rows in another order, a few roundings each."""
+CONDITIONED = 1e-8
+"""The same for a user's rule, which may divide by what nearly cancels: four digits less than above."""
+STATE_TERMS = ("entropy", "clamped_entropy", "reference_kl")
+_GARBAGE: dict[str, Any] = {
+    "reward": 7.0, "group": 99, "sampling_temperature": 1.0,
+    **dict.fromkeys(("log_prob", "old_log_prob", "entropy", "clamped_entropy", "reference_log_prob",
+                     "sampling_log_prob", "advantage"), np.nan),
+}
+"""What may stand where the mask is False."""
+
+Outputs = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Clause:
+    """One thing that a rule must keep."""
+
+    name: str
+    promise: str
+    broken: Callable[[UpdateRule, TokenBatch, float], str]
+    """(rule, batch, accuracy): what is wrong, with the place and both numbers; "" where it is kept."""
+    exempt: Callable[[UpdateRule], str] = lambda rule: ""
+    """Why the rule need not keep it; "" if it must."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """What became of a clause."""
+
+    clause: Clause
+    outcome: Literal["kept", "broken", "skipped"]
+    detail: str
+    """How many batches kept it, what is wrong, or why it was not checked."""
+    batch: TokenBatch | None = None
+    """The smallest batch found on which it is broken, simplified."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntropyEffect:
+    """What a rule's expected step does to entropy, to first order, on random tabular policies."""
+
+    policies: int
+    falls: float
+    """Share of the policies whose entropy falls."""
+    grpo_falls: float
+    ratio: float
+    """Mean first-order change, divided by that of plain GRPO."""
+
+
+# ------------------------------------------------------------------ the clauses
+
+
+def outputs(rule: UpdateRule, batch: TokenBatch, *, metrics: bool = False) -> Outputs:
+    """Scores and state terms (and metrics) as float64 numpy, by name."""
+    batch = rule.prepare(batch) if f"{rule.name}.prepared" not in batch.prepared else batch
+    found = {"scores": rule.scores(batch), **rule.state_terms(batch)}
+    found |= rule.metrics(batch) if metrics else {}
+    return {name: np.asarray(policy.to_numpy(value), dtype=np.float64) for name, value in found.items()}
+
+
+def _not_finite(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    batch = rule.prepare(batch)
+    found = {"scores": rule.scores(batch), **rule.state_terms(batch)}
+    unknown = found.keys() - {"scores", *STATE_TERMS}
+    if unknown:
+        return f"unknown state term '{min(unknown)}': known are {', '.join(STATE_TERMS)}"
+    for name, column in found.items():
+        if tuple(column.shape) != tuple(batch.mask.shape):
+            return f"{name} have shape {tuple(column.shape)}, the batch {tuple(batch.mask.shape)}"
+        bad = ~np.isfinite(column) & batch.mask
+        if bad.any():
+            return f"{name} of {_place(bad)}: {column[_first(bad)]}"
+    padded = (found["scores"] != 0) & ~batch.mask
+    if padded.any():
+        return f"scores of {_place(padded)}, which is padding: {found['scores'][_first(padded)]}, not 0"
+    return ""
+
+
+def _not_finite_at_equal_rewards(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    reward = np.where(batch.is_ordinary, 1.0, batch.reward)
+    return _not_finite(rule, batch.replace(reward=reward, log_prob=batch.old_log_prob), accuracy)
+
+
+def _depends_on_cut(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    """Rows in another order, in micro-batches of one row, two, and the rest."""
+    rows = np.random.default_rng(0).permutation(batch.mask.shape[-2])
+    shuffled = rule.prepare(batch.take_sequences(rows))
+    parts = [outputs(rule, shuffled.take_sequences(slice(a, b)))
+             for a, b in ((0, 1), (1, 3), (3, len(rows))) if a < len(rows)]
+    back = np.argsort(rows)
+    joined = {name: np.concatenate([part[name] for part in parts], axis=-2)[..., back, :]
+              for name in parts[0]}
+    return _difference(outputs(rule, batch), joined, accuracy)
+
+
+def _reads_padding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    """Exact, since the same numbers are added; also with padding on the left."""
+    for padded in (batch, left_padded(batch)):
+        expected = outputs(rule, padded, metrics=True)
+        found = outputs(rule, _poisoned(padded), metrics=True)
+        if told := _difference(expected, found, 0.0):
+            return told
+    return ""
+
+
+def _minds_empty_rows(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    rows = batch.mask.shape[-2]
+    longer = batch.take_sequences([*range(rows), 0])
+    mask, weight = longer.mask.copy(), longer.weight.copy()
+    mask[..., -1, :], weight[..., -1, :] = False, 0.0
+    changes = {"mask": mask, "weight": weight}
+    if longer.sequence is not None:
+        sequence = longer.sequence.copy()
+        sequence[..., -1, :] = sequence.max() + 1
+        changes["sequence"] = sequence
+    found = outputs(rule, _poisoned(longer.replace(**changes)))
+    return _difference(outputs(rule, batch), {k: v[..., :rows, :] for k, v in found.items()}, accuracy)
+
+
+def _reads_more(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    known = {*rule.required_columns, "tempered"}
+    bare = batch.replace(**{name: None for name in OPTIONAL_COLUMNS if name not in known})
+    try:
+        told = _not_finite(rule, bare, accuracy)
+        return "" if told and _not_finite(rule, batch, accuracy) else told
+    except (AttributeError, TypeError) as error:
+        return f"without the optional columns that requires leaves out: {type(error).__name__}: {error}"
+
+
+def _mixes_runs(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    other = batch.take_sequences(slice(None, None, -1))
+    other = other.replace(reward=1.0 - other.reward)
+    apart = [outputs(rule, run) for run in (batch, other)]
+    columns = dict(other._columns())
+    both = batch.replace(
+        **{name: np.stack([column, columns[name]]) for name, column in batch._columns()})
+    expected = {name: np.stack([run[name] for run in apart]) for name in apart[0]}
+    return _difference(expected, outputs(rule, both), accuracy)
+
+
+def _differs_on_torch(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    for rows in (batch, _poisoned(left_padded(batch))):
+        other = rule.prepare(to_torch(rows))
+        for name, column in {"scores": rule.scores(other), **rule.state_terms(other)}.items():
+            if not array_api_compat.is_torch_array(column):
+                return f"{name} of a torch batch are {type(column).__module__}.{type(column).__name__}"
+        expected, found = (outputs(rule, each, metrics=True) for each in (rows, other))
+        if told := _difference(expected, found, accuracy):
+            return told
+    return ""
+
+
+def _leaves_float32(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    """One float64 constant would double a language model's memory."""
+    single = converted(batch, lambda c: c.astype(np.float32) if c.dtype == np.float64 else c)
+    for rows in (single, *((to_torch(single),) if importlib.util.find_spec("torch") else ())):
+        prepared = rule.prepare(rows)
+        found = {"scores": rule.scores(prepared), **rule.state_terms(prepared), **prepared.prepared}
+        for name, column in found.items():
+            if "float" in str(column.dtype) and not str(column.dtype).endswith("float32"):
+                return f"{name} of a float32 batch: {column.dtype}"
+    return ""
+
+
+def _needs_preparing_again(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    """Prepared under the policy that sampled, asked under the one that is trained."""
+    early = rule.prepare(batch.replace(log_prob=batch.old_log_prob)).replace(log_prob=batch.log_prob)
+    told = _difference(outputs(rule, batch), outputs(rule, early), accuracy)
+    return told and f"{told} (prepared one step earlier; return True from prepares_every_step)"
+
+
+def _minds_pooling(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
+    """On the exact listing of a policy with the batch's first tokens as its actions."""
+    if batch.state is None:
+        rows = batch.is_ordinary[..., 0]
+        if rows.sum() < 2:
+            return ""
+        batch = tabular.exact_batch(
+            batch.log_prob[rows, 0][None], batch.reward[rows, 0][None],
+            temperature=None if rule.controller() is None else 1.25,
+            removed_fraction=rule.removed_fraction)
+    assert batch.tempered is not None
+    assert batch.state is not None
+    key = np.stack([batch.tempered[:, 0], batch.state[:, 0], batch.reward[:, 0]])
+    _, first, member = np.unique(key, axis=1, return_index=True, return_inverse=True)
+    weight = np.bincount(member.ravel(), batch.weight[:, 0])[:, None]
+    pooled = batch.take_sequences(first).replace(weight=weight, listed=True)
+    found = {name: column[member.ravel()] for name, column in outputs(rule, pooled).items()}
+    told = _difference(outputs(rule, batch), found, accuracy)
+    return told and f"{told} (return False from pools_equal_rewards)"
+
+
+def _of_samples(rule: UpdateRule) -> str:
+    return "the rule takes exact listings only" if rule.needs_listing else ""
+
+
+CLAUSES = (
+    Clause(name="finite", broken=_not_finite, promise="scores are finite, and 0 on padding"),
+    Clause(name="equal rewards", broken=_not_finite_at_equal_rewards,
+           promise="so they are where all rewards are equal"),
+    Clause(name="cut", broken=_depends_on_cut,
+           promise="any cut into micro-batches and any order of rows: the same step"),
+    Clause(name="padding", broken=_reads_padding, promise="what stands on padding does not matter"),
+    Clause(name="empty rows", broken=_minds_empty_rows, exempt=_of_samples,
+           promise="a row without tokens changes nothing"),
+    Clause(name="columns", broken=_reads_more,
+           promise="no optional column is read but those in requires"),
+    Clause(name="runs", broken=_mixes_runs, promise="runs on a leading axis are independent"),
+    Clause(name="torch", broken=_differs_on_torch, promise="torch gives what numpy gives",
+           exempt=lambda rule: "" if importlib.util.find_spec("torch") else "torch is not installed"),
+    Clause(name="float32", broken=_leaves_float32, promise="float32 stays float32"),
+    Clause(name="prepared once", broken=_needs_preparing_again,
+           promise="prepared once for several optimizer steps",
+           exempt=lambda rule: "prepares_every_step" if rule.prepares_every_step else ""),
+    Clause(name="pooling", broken=_minds_pooling, promise="rows of equal reward may be pooled",
+           exempt=lambda rule: "" if rule.pools_equal_rewards else "not promised"),
+)
+"""In the order in which they are told."""
+
+
+# ------------------------------------------------------------------ checking a rule
+
+
+def check_rule(rule: UpdateRule, *, repeats: int = 8) -> list[Finding]:
+    """Every clause on random batches, small ones first, and of a broken one the first that breaks it.
+
+    Batches that ``prepare`` refuses with a ValueError do not count, unless all are. Deterministic.
+
+    Args:
+        rule: with the options that it is checked with.
+        repeats: batches of each size.
+    """
+    judged: list[TokenBatch] = []
+    refusals: list[str] = []
+    for batch in _batches(rule, repeats):
+        if told := _refusal(rule, batch):
+            refusals.append(told)
+        else:
+            judged.append(batch)
+    if not judged:
+        return [Finding(clause=CLAUSES[0], outcome="broken",
+                        detail=f"every batch is refused: {refusals[0]}")]
+    kept = f"{len(judged)} batches" + (f", {len(refusals)} refused" if refusals else "")
+    return [_finding(clause, rule, judged, kept) for clause in CLAUSES]
+
+
+def _finding(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept: str) -> Finding:
+    if reason := clause.exempt(rule):
+        return Finding(clause=clause, outcome="skipped", detail=reason)
+    batch = next((batch for batch in judged if _told(clause, rule, batch)), None)
+    if batch is None:
+        return Finding(clause=clause, outcome="kept", detail=kept)
+    for simplify in () if rule.needs_listing else _SIMPLER:
+        simpler = simplify(batch)
+        if not _refusal(rule, simpler) and _told(clause, rule, simpler):
+            batch = simpler
+    return Finding(clause=clause, outcome="broken", detail=_told(clause, rule, batch), batch=batch)
+
+
+def entropy_effect(rule: UpdateRule, *, seed: int = 0) -> EntropyEffect:
+    """Expected steps of 200 random policies each of 3 to 8 actions, a random few of them right.
+
+    Logits are N(0, 1), and 1 nat higher for right actions, as after some training: entropy then mostly
+    falls under GRPO. From the exact listing of all actions, per unit learning rate, under the tabular
+    assumption.
+
+    Raises:
+        ValueError: as the rule on such a listing, for instance where it counts samples.
+    """
+    rng = np.random.default_rng(seed)
+    rates: list[tuple[np.ndarray, np.ndarray]] = []
+    for actions in range(3, 9):
+        reward = (rng.random((200, 1, actions)) < 0.5).astype(float)
+        reward[..., :2] = 1.0, 0.0
+        logits = rng.normal(size=reward.shape) + reward
+        controller = rule.controller()
+        batch = tabular.exact_batch(
+            logits, reward, reference_logits=rng.normal(size=logits.shape),
+            removed_fraction=rule.removed_fraction,
+            temperature=None if controller is None else controller.observe(
+                policy.entropy(logits)[..., 0]))
+        plain = tabular.listing(logits, reward)
+        rates.append(tuple(
+            entropy_change.first_order(logits, tabular.logit_step(logits, rows, each)).ravel()
+            for rows, each in ((batch, rule), (plain, Grpo()))))
+    own, grpo = (np.concatenate(part) for part in zip(*rates, strict=True))
+    noise = ACCURACY * np.abs(grpo).max()
+    return EntropyEffect(policies=len(own), falls=float((own < -noise).mean()),
+                         grpo_falls=float((grpo < -noise).mean()), ratio=float(own.mean() / grpo.mean()))
+
+
+def rules_in(module: ModuleType) -> dict[str, UpdateRule]:
+    """The rules that a module defines: every class with its defaults, every instance it has a name for.
+
+    Raises:
+        ValueError: a class that has no name, or cannot be made without options.
+    """
+    found: dict[str, UpdateRule] = {}
+    for name, value in vars(module).items():
+        if isinstance(value, UpdateRule):
+            found[name] = value
+        elif (isinstance(value, type) and issubclass(value, UpdateRule)
+              and value.__module__ == module.__name__):
+            if not isinstance(getattr(value, "name", None), str):
+                raise ValueError(f'{name} has no name: give it one, name: ClassVar[str] = "thrifty"')
+            try:
+                found[name] = value()
+            except TypeError as error:
+                raise ValueError(f"{name}() fails ({error}): give each option a default") from error
+    return found
+
+
+# ------------------------------------------------------------------ batches
+
+
+_SIZES = (
+    (1, 1, 1), (1, 2, 1), (2, 1, 1), (1, 2, 2), (1, 3, 1), (2, 2, 1), (1, 3, 2), (2, 2, 2), (2, 3, 3),
+)
+"""(prompts, responses to each, tokens of the longest) of the small batches."""
+_SIMPLER: tuple[Callable[[TokenBatch], TokenBatch], ...] = (
+    lambda batch: batch.replace(log_prob=batch.old_log_prob),
+    lambda batch: batch.replace(log_prob=batch.log_prob - batch.old_log_prob - 1.0,
+                                old_log_prob=0 * batch.old_log_prob - 1.0),
+    lambda batch: batch.replace(entropy=0 * batch.log_prob + 1.0),
+    lambda batch: batch.replace(reward=0 * batch.reward),
+)
+"""What may be tried to make a batch easier to read."""
+
+
+def _batches(rule: UpdateRule, repeats: int) -> Iterator[TokenBatch]:
+    """Batches as the rule may meet them, small ones first, whose numbers are multiples of 1/4."""
+    second = rule.controller() is not None
+    if rule.needs_listing:
+        rng = np.random.default_rng(0)
+        for actions in (2, 3, 4):
+            for _ in range(3 * repeats):
+                logits = np.log(rng.integers(1, 5, size=(1, actions)))
+                yield tabular.exact_batch(
+                    logits, rng.integers(0, 2, size=logits.shape).astype(float),
+                    reference_logits=0 * logits, temperature=1.25 if second else None,
+                    removed_fraction=rule.removed_fraction)
+        return
+    for number, size in enumerate(_SIZES):
+        for repeat in range(repeats):
+            yield _filled(_rounded(random_batch(number + 100 * repeat, *size, second)), rule)
+    for seed in range(3):
+        yield _filled(random_batch(seed, second_batch=second), rule)
+
+
+def _rounded(batch: TokenBatch) -> TokenBatch:
+    columns = ("log_prob", "old_log_prob", "entropy", "reference_log_prob")
+    return batch.replace(**{name: np.round(4 * getattr(batch, name)) / 4 for name in columns})
+
+
+def random_batch(
+    seed: int = 0, prompts: int = 3, group_size: int = 4, positions: int = 5, second_batch: bool = True
+) -> TokenBatch:
+    """A sampled batch of ragged lengths, off-policy enough for clipping to bind."""
+    rng = np.random.default_rng(seed)
+
+    def rows(tempered: bool) -> TokenBatch:
+        sequences = prompts * group_size
+        length = rng.integers(1, positions + 1, size=(sequences, 1))
+        mask = np.arange(positions) < length
+        old = -rng.exponential(size=mask.shape)
+        reward = rng.integers(0, 2, size=(sequences, 1)) * np.ones(mask.shape)
+        group = np.repeat(np.arange(prompts), group_size)[:, None] * np.ones(mask.shape, dtype=int)
+        sequence = np.arange(sequences)[:, None] + sequences * tempered + np.zeros(mask.shape, int)
+        return TokenBatch(
+            log_prob=old + 0.3 * rng.normal(size=mask.shape),
+            old_log_prob=old,
+            reward=reward,
+            mask=mask,
+            weight=np.where(mask, 1 / mask.sum(), 0.0),
+            entropy=rng.exponential(size=mask.shape),
+            sampling_temperature=np.full(mask.shape, 1.2 if tempered else 1.0),
+            tempered=np.full(mask.shape, tempered),
+            group=group.astype(int),
+            sequence=sequence,
+            reference_log_prob=old + 0.2 * rng.normal(size=mask.shape),
+        )
+
+    return concatenate([rows(False), rows(True)]) if second_batch else rows(False)
+
+
+def converted(batch: TokenBatch, convert: Callable[[Any], Any]) -> TokenBatch:
+    """The batch with every column converted."""
+    return batch.replace(**{name: convert(column) for name, column in batch._columns()})
+
+
+def to_torch(batch: TokenBatch) -> TokenBatch:
+    """A numpy batch on torch."""
+    torch = importlib.import_module("torch")
+    return converted(batch, lambda column: torch.tensor(np.ascontiguousarray(column)))
+
+
+def left_padded(batch: TokenBatch) -> TokenBatch:
+    """Every second row without its first token, where a second is left: weights are 1/N again."""
+    mask = batch.mask.copy()
+    if mask.shape[-1] > 1:
+        mask[..., ::2, 0] &= ~mask[..., ::2, 1]
+    if (mask == batch.mask).all():
+        return batch
+    tempered = batch.is_tempered
+    weight = np.zeros(mask.shape)
+    for rows in (mask & ~tempered, mask & tempered):
+        weight = np.where(rows, 1 / max(rows.sum(), 1), weight)
+    return batch.replace(mask=mask, weight=weight)
+
+
+def describe(batch: TokenBatch, columns: Sequence[str] = ()) -> list[str]:
+    """The rows of a batch, one a line: reward, prompt and what differs by token, on response tokens."""
+    lines = []
+    names = ("log_prob", "old_log_prob", *(c for c in columns if c not in ("group", "sequence")))
+    for row in range(batch.mask.shape[-2]):
+        mask = batch.mask[row]
+        first = int(np.argmax(mask))
+        parts = [f"row {row}"]
+        if batch.tempered is not None and batch.tempered[row].any():
+            parts[0] += " (second batch)"
+        if batch.group is not None:
+            parts.append(f"prompt {batch.group[row, first]}")
+        parts.append(f"reward {batch.reward[row, first]:g}")
+        for name in names:
+            column = getattr(batch, name)
+            if column is not None and (name != "old_log_prob" or (column != batch.log_prob).any()):
+                parts.append(f"{name} ({', '.join(f'{v:.4g}' for v in column[row][mask])})")
+        lines.append("  ".join(parts))
+    return lines
+
+
+def _filled(batch: TokenBatch, rule: UpdateRule) -> TokenBatch:
+    """With columns that the rule requires and samples do not bring."""
+    shape = batch.mask.shape
+    assert batch.entropy is not None
+    entropy = batch.entropy
+    known: dict[str, Callable[[], Any]] = {
+        "clamped_entropy": lambda: entropy / 2,
+        "sampling_log_prob": lambda: batch.old_log_prob,
+        "state": lambda: np.arange(batch.mask.size).reshape(shape),
+        "action": lambda: np.zeros(shape, dtype=int),
+        "advantage": lambda: batch.reward - 0.5,
+        "coefficient": lambda: np.full(shape, 0.1),
+    }
+    return batch.replace(**{name: make() for name, make in known.items()
+                            if name in rule.required_columns and getattr(batch, name) is None})
+
+
+def _poisoned(batch: TokenBatch) -> TokenBatch:
+    return batch.replace(**{
+        name: np.where(batch.mask, getattr(batch, name), value).astype(getattr(batch, name).dtype)
+        for name, value in _GARBAGE.items() if getattr(batch, name) is not None})
+
+
+# ------------------------------------------------------------------ telling
+
+
+def _refusal(rule: UpdateRule, batch: TokenBatch) -> str:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            rule.prepare(batch)
+        except ValueError as error:
+            return str(error)
+        except Exception:
+            return ""  # a clause will tell
+    return ""
+
+
+def _told(clause: Clause, rule: UpdateRule, batch: TokenBatch) -> str:
+    """As ``clause.broken``; what the rule raises is wrong too, warnings alone are not."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return clause.broken(rule, batch, CONDITIONED)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}".split("\n", maxsplit=1)[0]
+
+
+def _difference(expected: Outputs, found: Outputs, accuracy: float) -> str:
+    """The first number that is another, relative to the largest of its column; "" if none is."""
+    if expected.keys() != found.keys():
+        return f"{', '.join(sorted(found))} are given, not {', '.join(sorted(expected))}"
+    for name, column in expected.items():
+        if column.shape != found[name].shape:
+            return f"{name} have shape {found[name].shape}, not {column.shape}"
+        finite = np.abs(column[np.isfinite(column)])
+        near = np.abs(found[name] - column) <= accuracy * finite.max(initial=0.0)
+        bad = ~near & (column != found[name]) & ~(np.isnan(column) & np.isnan(found[name]))
+        if bad.any():
+            at = _first(bad)
+            place = f" of {_place(bad)}" if bad.ndim > 1 else ""
+            return f"{name}{place}: {found[name][at]:.9g}, not {column[at]:.9g}"
+    return ""
+
+
+def _first(where: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(k) for k in np.argwhere(where)[0])
+
+
+def _place(where: np.ndarray) -> str:
+    """``row 2, token 0``, after ``run 1`` if there are several."""
+    *run, row, token = _first(where)
+    return f"{f'run {run[0]}, ' if run else ''}row {row}, token {token}"

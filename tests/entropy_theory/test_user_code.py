@@ -1,0 +1,110 @@
+"""Guards user_code.py: rules by import path, in this process and in others, and what notices an edit."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from entropy_theory import update_rules, user_code
+
+RULE = '''
+from dataclasses import dataclass
+from typing import ClassVar
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.rule import UpdateRule
+import beside
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thrifty(Modifier):
+    name: ClassVar[str] = "thrifty"
+    rate: float = 0.5
+
+    def _scores(self, batch):
+        return self.base.scores(batch) * self.rate
+
+class Nameless(Modifier):
+    pass
+
+number = 3
+'''
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """my_rules.py in the current directory, which imports a file beside it."""
+    (tmp_path / "beside.py").write_text("")
+    path = tmp_path / "my_rules.py"
+    path.write_text(RULE)
+    monkeypatch.chdir(tmp_path)
+    yield path
+    sys.modules.pop("beside", None)
+
+
+def test_a_rule_by_file_has_options_and_bases(file):
+    rule = update_rules.get("my_rules.py:Thrifty", rate=0.3, base="reinforce")
+    assert (rule.name, rule.rate, rule.base.name) == ("thrifty", 0.3, "reinforce")
+    assert update_rules.get(f"{file}:Thrifty") == update_rules.get("./my_rules.py:Thrifty")
+    assert update_rules.get("clip-cov", base="my_rules.py:Thrifty").base.rate == 0.5
+    with pytest.raises(ValueError, match=r"unknown option of update rule 'my_rules.py:Thrifty': 'raet'"):
+        update_rules.get("my_rules.py:Thrifty", raet=1)
+
+
+def test_a_rule_by_module():
+    rule = update_rules.get("tests.entropy_theory.verification.test_rule_contract:CountsRows")
+    assert rule.name == "planted"
+
+
+@pytest.mark.parametrize(("path", "message"), [
+    ("no_rules.py:Thrifty", r"update rule 'no_rules.py:Thrifty': no such file: no_rules.py"),
+    ("no_rules_here:Thrifty", "cannot import module 'no_rules_here'"),
+    ("my_rules.py:Thirfty", r"'my_rules.py' has no .* 'Thirfty'; it has Nameless, Thrifty"),
+    ("my_rules.py:number", "'number' of 'my_rules.py' is no subclass of UpdateRule"),
+    ("my_rules.py:dataclass", "'dataclass' of 'my_rules.py' is no subclass of UpdateRule"),
+    ("my_rules.py:Nameless", "has no name: give its class one"),
+    ("./my_rules:Thrifty", "no such file"),
+    ("broken.py:Thrifty", r"broken.py cannot be imported \(ZeroDivisionError"),
+    ("notes.txt:Thrifty", "cannot import module"),
+])
+@pytest.mark.usefixtures("file")
+def test_what_is_not_there_is_one_clear_error(path, message, tmp_path):
+    (tmp_path / "broken.py").write_text("1 / 0")
+    with pytest.raises(ValueError, match=message):
+        update_rules.get(path)
+
+
+def test_an_edited_file_is_another_rule_with_another_digest(file):
+    """Also within a second and of the same length, where Python's own cache of compiled files errs."""
+    first = update_rules.get("my_rules.py:Thrifty")
+    file.write_text(RULE.replace("rate: float = 0.5", "rate: float = 0.7"))
+    second = update_rules.get("my_rules.py:Thrifty")
+    assert (first.rate, second.rate) == (0.5, 0.7)
+    assert user_code.digests(first) != user_code.digests(second)
+    assert list(user_code.digests(update_rules.get("aepo", base=first))) == ["my_rules.py:Thrifty"]
+    assert user_code.digests(update_rules.get("grpo")) == {}
+    assert user_code.name_of(update_rules.RULES["grpo"]) == "entropy_theory.update_rules.grpo.Grpo"
+
+
+def test_the_digest_goes_by_contents_not_by_place(file, tmp_path):
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "moved" / "my_rules.py").write_text(RULE)
+    here, there = (update_rules.get(f"{place}my_rules.py:Thrifty") for place in ("", "moved/"))
+    assert user_code.digests(here) == user_code.digests(there)
+    assert user_code.name_of(type(here)) == user_code.name_of(type(there))
+
+
+def test_another_process_reads_the_file_by_its_place_and_refuses_another_version(file, tmp_path):
+    rule = dataclasses.replace(update_rules.get("my_rules.py:Thrifty"), rate=0.3)
+    (tmp_path / "rule.pickle").write_bytes(pickle.dumps(rule))
+    code = ("import pickle, sys; from entropy_theory import update_rules; "
+            f"print(pickle.load(open({str(tmp_path / 'rule.pickle')!r}, 'rb')).rate)")
+
+    def there():
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
+
+    assert there().stdout.strip() == "0.3"
+    file.write_text(RULE + "# edited\n")
+    assert "has changed since the command began" in there().stderr

@@ -1,0 +1,229 @@
+"""Guards rule_contract.py: rules that are wrong in one way each are rejected by the clause for it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from entropy_theory import update_rules
+from entropy_theory.__main__ import check
+from entropy_theory.policy import namespace
+from entropy_theory.token_batch import masked_sum
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.natural_gradient import NaturalGradient
+from entropy_theory.verification.rule_contract import (
+    check_rule,
+    entropy_effect,
+    random_batch,
+    rules_in,
+)
+
+
+class Planted(Modifier):
+    name: ClassVar[str] = "planted"
+
+    @property
+    def pools_equal_rewards(self):
+        return False
+
+
+class BaselineOfTheMicroBatch(Planted):
+    def _scores(self, batch):
+        scores = self.base.scores(batch)
+        return scores - masked_sum(batch.weight * scores, batch.mask)
+
+
+class NumberTimesBoolean(Planted):
+    """Single precision on torch, double on numpy, whatever the batch is."""
+
+    def _scores(self, batch):
+        return self.base.scores(batch) * (1 - 0.3 * (batch.log_prob > -1))
+
+
+class MeanOverPadding(Planted):
+    """0 x NaN is NaN."""
+
+    def _prepare(self, batch):
+        batch = self.base.prepare(batch)
+        mean = namespace(batch.log_prob).sum(batch.weight * batch.log_prob, axis=(-2, -1), keepdims=True)
+        return batch.with_prepared(**{"planted.mean": mean + 0 * batch.reward})
+
+    def _scores(self, batch):
+        return self.base.scores(batch) * batch.prepared["planted.mean"]
+
+    prepares_every_step = True
+
+
+class CountsRows(Planted):
+    def _prepare(self, batch):
+        return self.base.prepare(batch).with_prepared(
+            **{"planted.rows": batch.weight * 0 + batch.mask.shape[-2]})
+
+    def _scores(self, batch):
+        return self.base.scores(batch) * batch.prepared["planted.rows"]
+
+
+class DividesByTheSpread(Planted):
+    def _prepare(self, batch):
+        batch = self.base.prepare(batch)
+        mean = masked_sum(batch.weight * batch.reward, batch.mask)
+        spread = masked_sum(batch.weight * (batch.reward - mean) ** 2, batch.mask)
+        return batch.with_prepared(**{"planted.spread": spread + 0 * batch.weight})
+
+    def _scores(self, batch):
+        return self.base.scores(batch) / batch.prepared["planted.spread"]
+
+
+class ForgotToRequire(Planted):
+    def _scores(self, batch):
+        return self.base.scores(batch) * batch.entropy
+
+
+class MixesRuns(Planted):
+    def _prepare(self, batch):
+        xp = namespace(batch.reward)
+        mean = xp.sum(xp.where(batch.mask, batch.weight * batch.reward, 0 * batch.weight))
+        return self.base.prepare(batch).with_prepared(**{"planted.mean": mean + 0 * batch.weight})
+
+    def _scores(self, batch):
+        return self.base.scores(batch) * batch.prepared["planted.mean"]
+
+
+class DoublePrecision(Planted):
+    def _scores(self, batch):
+        xp = namespace(batch.log_prob)
+        return xp.astype(self.base.scores(batch), xp.float64)
+
+
+class RemembersTheFirstStep(Planted):
+    def _prepare(self, batch):
+        xp = namespace(batch.log_prob)
+        chance = xp.exp(xp.where(batch.mask, batch.log_prob, 0 * batch.weight))
+        return self.base.prepare(batch).with_prepared(**{"planted.chance": chance})
+
+    def _scores(self, batch):
+        return self.base.scores(batch) * batch.prepared["planted.chance"]
+
+
+class PoolsWhatIsNotAlike(Planted):
+    pools_equal_rewards = True
+
+    def _scores(self, batch):
+        xp = namespace(batch.log_prob)
+        return self.base.scores(batch) * xp.where(batch.mask, batch.log_prob, 0 * batch.weight)
+
+
+def broken(rule):
+    return {f.clause.name: f for f in check_rule(rule, repeats=2) if f.outcome == "broken"}
+
+
+@pytest.mark.parametrize(("wrong", "clauses"), [
+    (BaselineOfTheMicroBatch, {"cut"}),
+    (NumberTimesBoolean, {"torch", "float32"}),
+    (MeanOverPadding, {"padding", "empty rows"}),
+    (CountsRows, {"empty rows"}),
+    (DividesByTheSpread, {"finite", "equal rewards"}),
+    (ForgotToRequire, {"columns"}),
+    (MixesRuns, {"runs"}),
+    (DoublePrecision, {"float32"}),
+    (RemembersTheFirstStep, {"prepared once"}),
+    (PoolsWhatIsNotAlike, {"pooling"}),
+])
+def test_a_wrong_rule_is_rejected_by_its_clause(wrong, clauses):
+    assert clauses <= broken(wrong()).keys()
+
+
+def test_the_counterexample_is_small_and_breaks_the_clause():
+    finding = broken(BaselineOfTheMicroBatch())["cut"]
+    assert finding.batch.mask.shape[-2] == 2
+    assert finding.clause.broken(BaselineOfTheMicroBatch(), finding.batch, 1e-8) == finding.detail
+    assert (finding.batch.log_prob == finding.batch.old_log_prob).all()
+
+
+def test_what_raises_is_broken_and_what_refuses_everything_too():
+    class Raises(Planted):
+        def _scores(self, batch):
+            raise KeyError("no such column")
+
+    class Refuses(Planted):
+        def _prepare(self, batch):
+            raise ValueError("never today")
+
+    assert "KeyError" in broken(Raises())["finite"].detail
+    assert "never today" in broken(Refuses())["finite"].detail
+
+
+def test_torch_is_skipped_where_it_is_not(monkeypatch):
+    find = "entropy_theory.verification.rule_contract.importlib.util.find_spec"
+    monkeypatch.setattr(find, lambda name: None)
+    found = {f.clause.name: f for f in check_rule(NumberTimesBoolean(), repeats=1)}
+    assert (found["torch"].outcome, found["torch"].detail) == ("skipped", "torch is not installed")
+
+
+def test_the_effect_on_entropy_is_a_number_relative_to_grpo():
+    """Half of GRPO's scores are half of its change; REINFORCE's step lowers entropy where GRPO's does."""
+    class Half(Planted):
+        def _scores(self, batch):
+            return self.base.scores(batch) / 2
+
+    half = entropy_effect(Half())
+    assert half.ratio == pytest.approx(0.5, rel=1e-12)
+    assert half.falls == half.grpo_falls == entropy_effect(update_rules.get("reinforce")).falls
+    assert 0.5 < half.grpo_falls < 1
+    assert entropy_effect(update_rules.get("entropy-bonus", coefficient=9.0)).falls < 0.01
+
+
+def test_rules_of_a_module_are_its_own_classes_and_its_instances():
+    module = sys.modules[__name__]
+    assert NaturalGradient.__name__ not in rules_in(module)
+    assert "CountsRows" in rules_in(module)
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class NeedsAnOption(Planted):
+        rate: float
+
+    NeedsAnOption.__module__ = "theirs"
+    theirs = type(sys)("theirs")
+    theirs.variant = CountsRows()
+    assert rules_in(theirs) == {"variant": CountsRows()}
+    theirs.NeedsAnOption = NeedsAnOption
+    with pytest.raises(ValueError, match="give each option a default"):
+        rules_in(theirs)
+
+
+WRONG = '''
+from typing import ClassVar
+from entropy_theory.update_rules.modifier import Modifier
+
+class Greedy(Modifier):
+    name: ClassVar[str] = "greedy"
+
+    def _scores(self, batch):
+        scores = self.base.scores(batch)
+        return scores - (batch.weight * scores).sum()
+'''
+
+
+def test_check_prints_the_case_and_fails(tmp_path, capsys):
+    (tmp_path / "my_rules.py").write_text(WRONG)
+    found = tmp_path / "found.json"
+    assert check(tmp_path / "my_rules.py", quick=True, json=found) == 1
+    out = capsys.readouterr().out
+    assert "BROKEN   any cut into micro-batches and any order of rows: the same step\n" in out
+    assert "row 1  prompt 0  reward 1  log_prob (-1)" in out
+    record = json.loads(found.read_text())["rules"][0]
+    assert (record["rule"], record["name"]) == ("Greedy", "greedy")
+    assert {c["clause"] for c in record["clauses"] if c["outcome"] == "broken"} >= {"cut", "runs"}
+
+
+def test_batches_are_described_by_row():
+    from entropy_theory.verification.rule_contract import describe
+
+    lines = describe(random_batch(0, prompts=1, group_size=2), ("entropy",))
+    assert len(lines) == 4
+    assert lines[2].startswith("row 2 (second batch)  prompt 0  reward ")
+    assert "entropy (" in lines[0]
