@@ -60,7 +60,7 @@ SMOLLM2 = {
 CASES = {
     "small-sums": Case(prompts=32, samples=8, tokens=12, bundled=True),
     "smollm2-135m-shape": Case(prompts=2, samples=4, tokens=16, shape=SMOLLM2),
-    "smollm2-135m-shape, few-shot": Case(prompts=2, samples=8, tokens=24, shots=20, shape=SMOLLM2),
+    "smollm2-135m-shape, few-shot": Case(prompts=1, samples=8, tokens=16, shots=12, shape=SMOLLM2),
 }
 
 
