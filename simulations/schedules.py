@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import itertools
 import math
 from dataclasses import dataclass
@@ -10,11 +11,12 @@ import numpy as np
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Schedule:
+class Schedule(abc.ABC):
     """From the number of steps taken to a target entropy, nats (`Dynamics.target_schedule`)."""
 
+    @abc.abstractmethod
     def __call__(self, step: int) -> float:
-        raise NotImplementedError
+        """The target at a step."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -39,6 +39,8 @@ class Profile:
         mutant_search: effort on each mutant.
         examples: Hypothesis examples on the statement; a third of it, at least 20, on the repair.
         mutant_examples: Hypothesis examples on each mutant.
+        shrink: whether Hypothesis makes a violation of the statement or the repair small; no verdict
+            depends on it.
         orders: instances at which an order of convergence is measured.
         step_seconds: limit for one proof step (z3 reports its own time-out first).
         check_seconds: limit for any other check; a process over its limit is killed.
@@ -51,6 +53,7 @@ class Profile:
     orders: int
     step_seconds: float
     check_seconds: float
+    shrink: bool = True
 
 
 QUICK = Profile(
@@ -172,7 +175,8 @@ def _statement_checks(
               run=lambda: search(statement, instances, profile.search, seed=seed,
                                  witnesses=witnesses, target=target)),
         Check(method="property", target=target, name="", limit=profile.check_seconds,
-              run=lambda: check_property(statement, instances, examples, target=target)),
+              run=lambda: check_property(statement, instances, examples, target=target,
+                                         shrink=profile.shrink)),
     ]
 
 

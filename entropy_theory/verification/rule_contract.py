@@ -185,7 +185,7 @@ def _leaves_float32(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str
         prepared = rule.prepare(rows)
         found = {"scores": rule.scores(prepared), **rule.state_terms(prepared), **prepared.prepared}
         for name, column in found.items():
-            if "float" in str(column.dtype) and not str(column.dtype).endswith("float32"):
+            if "bool" not in str(column.dtype) and not str(column.dtype).endswith("float32"):
                 return f"{name} of a float32 batch: {column.dtype}"
     return ""
 

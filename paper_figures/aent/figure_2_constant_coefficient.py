@@ -23,6 +23,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from paper_figures import inputs, real_runs
+from paper_figures.aent import methods
 from paper_figures.aent.halves import BAND, HALVES, shade, tidy
 from paper_figures.bands import draw_median
 from paper_figures.figure import Finding, PaperFigure, Verdict
@@ -110,9 +111,8 @@ def _late(entropy: pandas.DataFrame) -> tuple[float, float]:
     """Of entropy before the change, late: fluctuation over its mean, and its end over its beginning."""
     wide = entropy.pivot_table(index="step", columns="start", values="value")
     late = wide[wide.index >= (1 - LATE) * wide.index[-1]]
-    # Second differences leave out a trend; those of white noise have six times its variance.
-    fluctuation = float((late.diff().diff().iloc[2:] ** 2).mean().mean() / 6) ** 0.5
-    return fluctuation / float(late.mean().mean()), float(late.iloc[-1].mean() / late.iloc[0].mean())
+    return (methods.fluctuation(late) / float(late.mean().mean()),
+            float(late.iloc[-1].mean() / late.iloc[0].mean()))
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -38,8 +38,7 @@ def finding(table: pandas.DataFrame) -> Finding:
             f"{method}: start": float(wide.iloc[0].mean()),
             f"{method}: halfway": float(late.iloc[0].mean()),
             f"{method}: end": float(wide.iloc[-1].mean()),
-            # Second differences leave out a trend; those of white noise have six times its variance.
-            f"{method}: fluctuation": float((late.diff().diff().iloc[2:] ** 2).mean().mean() / 6) ** 0.5,
+            f"{method}: fluctuation": methods.fluctuation(late),
         }
     depleted = numbers["GRPO: end"] < DEPLETED * numbers["GRPO: start"]
     kept = numbers["AEnt: end"] > max(DEPLETED * numbers["AEnt: start"], 2 * numbers["GRPO: end"])

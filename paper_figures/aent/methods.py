@@ -112,6 +112,12 @@ def mean(table: pandas.DataFrame, world: str, method: str, quantity: str) -> pan
     return rows.groupby("step")["value"].mean()
 
 
+def fluctuation(entropy: pandas.DataFrame) -> float:
+    """Root mean square about its trend, nats, of entropy [step, start], steps evenly spaced."""
+    # Second differences leave out a trend; those of white noise have six times its variance.
+    return float((entropy.diff().diff().iloc[2:] ** 2).mean().mean() / 6) ** 0.5
+
+
 def ends(table: pandas.DataFrame, world: str, quantity: str) -> dict[str, float]:
     """Method -> mean over starts and the last tenth of the steps."""
     found = {}

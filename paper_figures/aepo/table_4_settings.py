@@ -15,8 +15,8 @@ from typing import Any
 
 import pandas
 
-from entropy_theory import update_rules
 from entropy_theory.update_rules.aepo import Aepo
+from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
 from llm_bridge import benchmarks
 from paper_figures import inputs, paper_numbers
 from paper_figures.figure import Finding, PaperFigure
@@ -119,15 +119,14 @@ def _small() -> dict[str, str]:
 def _defaults() -> dict[str, str]:
     """Of the rules."""
     aepo = Aepo()
-    shaped = update_rules.get("entropy-advantage")
+    shaped = EntropyAdvantage()
     return {
         "Clip range, low and high": _clips(*aepo.base.clip_bounds),
         "$T_{high}$": f"{aepo.temperature_high:g}", "$T_{low}$": f"{aepo.temperature_low:g}",
         "alpha": f"{aepo.alpha:g}", "Target entropy (nats)": f"{aepo.target:g}",
         "Right answers added, entropy up": str(aepo.replaced_rows),
         "Right answers added, entropy down": str(aepo.replaced_rows // 2),
-        "Entropy-Adv beta": f"{shaped.beta:g}",  # type: ignore[attr-defined]
-        "Entropy-Adv kappa": f"{shaped.kappa:g}",  # type: ignore[attr-defined]
+        "Entropy-Adv beta": f"{shaped.beta:g}", "Entropy-Adv kappa": f"{shaped.kappa:g}",
     }
 
 

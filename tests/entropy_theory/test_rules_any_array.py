@@ -46,6 +46,7 @@ def test_any_batch_in_any_memory_order(name, options, layout):
     for batch in drawn_batches()[1:4]:
         ours, theirs = outputs(rule, batch), outputs(rule, converted(batch, LAYOUTS[layout]))
         for key, value in ours.items():
+            # Sums over another axis first, relative to the largest term where they cancel.
             largest = np.max(np.abs(value))
             np.testing.assert_allclose(
                 theirs[key], value, rtol=1e-12, atol=1e-12 * largest, err_msg=key)

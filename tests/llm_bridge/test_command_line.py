@@ -20,6 +20,7 @@ from llm_bridge import __main__ as main
 from llm_bridge import checkpoints, step_log, training
 from llm_bridge import trainer as trainer_module
 from tests.llm_bridge.language_models import tiny_llama
+from tests.user_files import HALF
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -349,19 +350,7 @@ def test_data_of_a_users_own(config, tmp_path):
     assert not (config.output / "checkpoints").exists()
 
 
-OWN = '''
-from dataclasses import dataclass
-from typing import ClassVar
-from entropy_theory.update_rules.modifier import Modifier
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Half(Modifier):
-    name: ClassVar[str] = "half"
-    factor: float = 0.5
-
-    def _scores(self, batch):
-        return self.base.scores(batch) * self.factor
-
+REWARD = '''
 def always(prompts, completions, **columns):
     return [float(len(text) % 2) for text in completions]
 '''
@@ -370,7 +359,7 @@ def always(prompts, completions, **columns):
 def test_a_rule_and_a_reward_of_a_users_own_file(config, tmp_path, monkeypatch):
     """The run knows their contents: an edited file neither continues nor recalls it."""
     own = tmp_path / "own.py"
-    own.write_text(OWN)
+    own.write_text(HALF + REWARD)
     monkeypatch.chdir(tmp_path)
     config = dataclasses.replace(
         config, rule="own.py:Half", rule_options=("factor=0.25", "base=reinforce"),
@@ -378,7 +367,7 @@ def test_a_rule_and_a_reward_of_a_users_own_file(config, tmp_path, monkeypatch):
     found = training.train(config)
     assert set(found["code"]) == {"own.py:Half", "own.py:always"}
     assert training.train(config)["status"] == "finished"
-    own.write_text(OWN.replace("0.5", "0.7"))
+    own.write_text((HALF + REWARD).replace("0.5", "0.7"))
     with pytest.raises(ValueError, match=r"another version of own.py:Half, own.py:always: choose"):
         training.train(config)
     own.unlink()

@@ -25,6 +25,7 @@ from simulations.sweep_plan import plan
 from simulations.workers import Failure, in_this_process, local_processes
 from tests.simulations import counting_cells
 from tests.simulations.test_store import ROOT, wait_until, without_time
+from tests.user_files import HALF
 
 SAMPLED = """\
 n_starts = 2
@@ -619,26 +620,11 @@ def test_a_cluster_that_is_not_there_is_an_error_that_says_what_to_do(monkeypatc
         list(dask_cluster("tcp://127.0.0.1:9")(counting_cells.compute, [], print))
 
 
-OWN = '''
-from dataclasses import dataclass
-from typing import ClassVar
-from entropy_theory.update_rules.modifier import Modifier
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Half(Modifier):
-    name: ClassVar[str] = "half"
-    factor: float = 0.5
-
-    def _scores(self, batch):
-        return self.base.scores(batch) * self.factor
-'''
-
-
 def test_a_rule_of_ones_own_runs_in_worker_processes_until_its_file_changes(
     write, tmp_path, monkeypatch
 ):
     """Half of GRPO's scores are GRPO at half the learning rate."""
-    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "own.py").write_text(HALF)
     monkeypatch.chdir(tmp_path)
     path = write("""
 [dynamics]
@@ -660,7 +646,7 @@ dynamics.learning_rate = [0.1, 0.2]
     np.testing.assert_allclose(
         half.sel(learning_rate=0.1), quarter.sel(learning_rate=0.2), rtol=1e-12)
     assert not plan(read_sweep(path), sweep.cells_of(found, tmp_path)).cells
-    (tmp_path / "own.py").write_text(OWN.replace("0.5", "0.7"))
+    (tmp_path / "own.py").write_text(HALF.replace("0.5", "0.7"))
     assert len(plan(read_sweep(path), sweep.cells_of(found, tmp_path)).cells) == 2
     _, lost = sweep.compute(found, tmp_path / "again", local_processes(1))
     assert "own.py has changed since the command began" in lost[0].message

@@ -171,6 +171,7 @@ def test_the_effect_on_entropy_is_a_number_relative_to_grpo():
             return self.base.scores(batch) / 2
 
     half = entropy_effect(Half())
+    # Halving is exact; the two means over 1,200 policies round.
     assert half.ratio == pytest.approx(0.5, rel=1e-12)
     assert half.falls == half.grpo_falls == entropy_effect(update_rules.get("reinforce")).falls
     assert 0.5 < half.grpo_falls < 1

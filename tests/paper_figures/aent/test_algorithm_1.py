@@ -27,6 +27,7 @@ def test_the_coefficients_follow_the_printed_update_from_the_logged_entropies(ta
             coefficient = max(rule.coefficient_low, min(moved, rule.coefficient_high))
             branches |= {"below" if below else "above" if above else "inside"}
             branches |= {"boxed"} if coefficient != moved else set()
+        # 80 additions of numbers below 1, each rounded to 1e-16.
         assert row.coefficient == pytest.approx(coefficient, abs=1e-12)
     assert branches == {"below", "above", "inside", "boxed"}, "the run must use every part of it"
 
