@@ -22,13 +22,18 @@ import importlib.util
 import inspect
 import os
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from entropy_theory.imported_sources import imported_sources
+
 PREFIX = "_user_file_"
 """Of the modules' names: then the digest of the contents, "_" and the place, in hexadecimal digits."""
+DIGITS = 16
+"""Hexadecimal, of a digest."""
 OURS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures")
 
 
@@ -81,8 +86,7 @@ def module_of_file(path: str | Path) -> ModuleType:
 def name_of(kind: Any) -> str:
     """A class or function by name: ``module.name``, or ``file.py:name@digest`` where a user wrote it.
 
-    The digest is that of the file it is in and, of a class, of those of its bases; what these import is
-    not part of it.
+    See `digest`.
     """
     if kind.__module__.partition(".")[0] in OURS:
         return f"{kind.__module__}.{kind.__qualname__}"
@@ -99,23 +103,44 @@ def digests(*values: Any) -> dict[str, str]:
 
 @functools.cache
 def digest(kind: Any) -> str:
-    """Digest of the file that a class or function is in, and of those of its bases (not of ours).
+    """Digest of the files that a class or function is made of (not of ours).
 
-    Of a module's file, as it is at the first call: what changes under a running process is not what runs.
+    Those are the file it is in and those of its bases, each with what it imports of a user's: from its
+    package, or from beside a file; as they are at the first call, since what changes under a running
+    process is not what runs.
     """
-    sources = []
+    contents = []
     for part in inspect.getmro(kind) if isinstance(kind, type) else (kind,):
         module = part.__module__
-        if module.startswith(PREFIX):
-            sources.append(module.removeprefix(PREFIX).partition("_")[0])
-        elif module != "builtins" and module.partition(".")[0] not in OURS:
-            file = getattr(sys.modules.get(module), "__file__", None)
-            sources.append(_digest_of(Path(file).read_bytes()) if file else module)
-    return _digest_of(" ".join(dict.fromkeys(sources)).encode())
+        if module == "builtins" or module.partition(".")[0] in OURS:
+            continue
+        file = getattr(sys.modules.get(module), "__file__", None)
+        if file is None:
+            contents.append(module)
+            continue
+        found = imported_sources(module, Path(file), _surroundings(module, Path(file)))
+        read = {name: _digest_of(path.read_bytes()) for name, path in sorted(found.items())}
+        own = read.pop(module)
+        # A file goes by what it was when it was executed, wherever it lies.
+        contents.append(module.removeprefix(PREFIX)[:DIGITS] if module.startswith(PREFIX) else own)
+        contents += [f"{name}@{version}" for name, version in read.items()]
+    return _digest_of(" ".join(dict.fromkeys(contents)).encode())
+
+
+def _surroundings(module: str, file: Path) -> dict[str, Path]:
+    """Names that a module may import from its user, and where they lie."""
+    package, _, inner = module.partition(".")
+    if inner or file.name == "__init__.py":
+        return {package: Path(sys.modules[package].__path__[0])}
+    if str(file.parent) in sysconfig.get_paths().values():  # Python's own and what was installed
+        return {}
+    beside = [path.with_suffix("") for path in file.parent.iterdir()
+              if path.suffix == ".py" or path.is_dir()]
+    return {place.name: place for place in beside if place.name not in OURS}
 
 
 def _digest_of(source: bytes) -> str:
-    return hashlib.sha256(source).hexdigest()[:16]
+    return hashlib.sha256(source).hexdigest()[:DIGITS]
 
 
 def _label(kind: Any) -> str:

@@ -130,7 +130,7 @@ def cell_key(function: CellFunction, cell: Any) -> str:
 def described(value: Any) -> Any:
     """``value`` as JSON-like data in which values of different classes differ.
 
-    A class that a user wrote (an update rule of their own) stands with a digest of its file: an edited
+    A class that a user wrote (an update rule of their own) stands with a digest of its files: an edited
     one is another.
 
     Raises:

@@ -90,10 +90,42 @@ def test_an_edited_file_is_another_rule_with_another_digest(file):
 
 def test_the_digest_goes_by_contents_not_by_place(file, tmp_path):
     (tmp_path / "moved").mkdir()
-    (tmp_path / "moved" / "my_rules.py").write_text(RULE)
+    for name in ("my_rules.py", "beside.py"):
+        (tmp_path / "moved" / name).write_bytes((tmp_path / name).read_bytes())
     here, there = (update_rules.get(f"{place}my_rules.py:Thrifty") for place in ("", "moved/"))
     assert user_code.digests(here) == user_code.digests(there)
     assert user_code.name_of(type(here)) == user_code.name_of(type(there))
+
+
+@pytest.mark.parametrize("rule", ["my_rules.py:Thrifty", "my_rules:Thrifty", "kit.rules:Thrifty"])
+def test_the_digest_covers_helpers_of_the_user_and_no_other_file(rule, file, tmp_path, monkeypatch):
+    """What lies beside a file or a module, what is in a package; through other helpers too."""
+    kit = tmp_path / "kit"
+    kit.mkdir()
+    for place in (tmp_path, kit):
+        (place / "__init__.py").write_text("")
+        (place / "further.py").write_text("")
+        (place / "unrelated.py").write_text("")
+    (tmp_path / "beside.py").write_text("import further, math")
+    (kit / "beside.py").write_text("from kit import further")
+    (kit / "rules.py").write_text(RULE.replace("import beside", "from . import beside\nimport numpy"))
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("my_rules", "further", "kit", "kit.rules", "kit.beside", "kit.further"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+    def version():
+        user_code.digest.cache_clear()
+        return user_code.digests(update_rules.get(rule))
+
+    first, near = version(), kit if "kit" in rule else tmp_path
+    (near / "unrelated.py").write_text("1")
+    assert version() == first
+    for name in ("beside", "further"):
+        before = (near / f"{name}.py").read_text()
+        (near / f"{name}.py").write_text(before + "\nx = 1")
+        assert version() != first
+        (near / f"{name}.py").write_text(before)
+    assert version() == first
 
 
 def test_another_process_reads_the_file_by_its_place_and_refuses_another_version(file, tmp_path):

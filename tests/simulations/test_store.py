@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from entropy_theory.imported_sources import imported_sources
 from simulations import code_digest, store
 from simulations.cells import cell_key, described, map_cells
 from simulations.store import Experiment, path_of, read, result
@@ -325,7 +326,7 @@ def test_the_code_of_a_result_is_what_its_module_imports(tmp_path):
         (package / f"{name}.py").write_text(text)
 
     def of(name):
-        return set(code_digest.sources(f"room.{name}", package / f"{name}.py", {"room": package}))
+        return set(imported_sources(f"room.{name}", package / f"{name}.py", {"room": package}))
 
     assert of("main") == {"room.main", "room.inner.leaf", "room.relative"}
     assert of("other") == {"room.other", "room.inner", "room.late"}
@@ -336,8 +337,8 @@ def test_every_experiment_depends_on_engine_and_rules_and_not_on_the_others():
 
     for experiment in EXPERIMENTS.values():
         module = experiment.compute.__module__
-        found = code_digest.sources(
-            module, Path(sys.modules[module].__file__), code_digest.ROOTS)
+        found = imported_sources(module, Path(sys.modules[module].__file__), code_digest.ROOTS,
+                                 without=code_digest.BOOKKEEPING)
         assert module in found
         assert "entropy_theory.policy" in found
         assert not any(name.startswith("simulations.sweep") for name in found)
