@@ -74,6 +74,9 @@ def build(
         **{kind: {name: before[kind][name] for name in others if name in before.get(kind, ())} | now
            for kind, now in (("missing", missing), ("failed", failed))},
     })
+    if failed:  # last, where a log of forty lines is read
+        told = "; ".join(f"{name} ({reason.splitlines()[0]})" for name, reason in failed.items())
+        print(f"{len(failed)} of {len(chosen)} failed: {told}", file=sys.stderr)
     return 1 if failed else 2 if names and missing else 0
 
 

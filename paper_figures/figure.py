@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from entropy_theory.results import atomic_path, read_json, write_json, write_text
 from paper_figures import inputs
-from paper_figures.style import style
+from paper_figures.style import settle, style
 from paper_figures.table import Table
 
 Verdict = Literal[
@@ -149,9 +149,7 @@ def _draw(
 ) -> None:
     with style():
         drawing = draw(table)
-        # Once, or every format would lay it out anew.
-        drawing.draw_without_rendering()
-        drawing.set_layout_engine("none")
+        settle(drawing)
         for path in drawings:
             extension = path.suffix[1:]
             with atomic_path(path) as temporary:

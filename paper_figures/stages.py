@@ -8,22 +8,22 @@ from paper_figures.stage import LLM, SIMULATION, THEORY, Profile, Stage
 from paper_figures.training_stages import kernel_audit, training
 
 SMOLLM2 = "smollm2-135m-instruct"
-# By subject, so that two lanes share them: expected seconds of a default profile, and experiments.
-SIMULATIONS: dict[str, tuple[float, tuple[str, ...]]] = {
-    "performance law": (70, (
+# By subject, so that two lanes share them: expected seconds of default and full profile, experiments.
+SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
+    "performance law": (100, 950, (
         "performance_law_curves", "performance_law_coefficients", "performance_law_on_trees",
         "interventions_on_the_curve", "collapse", "pass_at_k", "entropy_against_performance",
     )),
-    "covariance": (60, (
+    "covariance": (95, 680, (
         "covariance_identity", "covariance_identity_on_trees", "covariance_sign_map",
         "covariance_table", "intervention_sweeps", "rules_at_equal_reward", "tabular_audit",
         "response_length",
     )),
-    "tempering": (80, (
+    "tempering": (55, 690, (
         "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations", "aepo_sensitivity",
         "aepo_tracking", "phase_diagrams",
     )),
-    "clamped entropy": (40, ("aent_bias", "aent_coefficient", "aent_one_step")),
+    "clamped entropy": (40, 520, ("aent_bias", "aent_coefficient", "aent_one_step")),
 }
 SMOKE_SIMULATIONS = ("aepo_figure_2", "tabular_audit")
 """One for a figure, one for the audit's table: enough to see every kind of stage."""
@@ -56,18 +56,16 @@ def _ledger(profile: Profile, build: Path) -> Stage:
                    "--json", str(path)),
         outputs=(path,),
         code=THEORY,
-        seconds={"smoke": 6, "default": 100, "full": 900}[profile],
+        seconds={"smoke": 6, "default": 180, "full": 980}[profile],
     )
 
 
 def _simulations(profile: Profile, build: Path) -> list[Stage]:
     if profile == "smoke":
         return [_simulation("smoke", 4, SMOKE_SIMULATIONS, profile, build)]
-    # The full profiles have up to ten times the starts and steps.
-    scale = {"default": 1, "full": 10}[profile]
     return [
-        _simulation(subject, seconds * scale, names, profile, build)
-        for subject, (seconds, names) in SIMULATIONS.items()
+        _simulation(subject, default if profile == "default" else full, names, profile, build)
+        for subject, (default, full, names) in SIMULATIONS.items()
     ]
 
 
@@ -83,6 +81,7 @@ def _simulation(
         outputs=tuple(folder / f"{name}.nc" for name in names),
         code=SIMULATION,
         seconds=seconds,
+        gigabytes=2.5 if profile == "full" else 0.6,
     )
 
 
@@ -101,18 +100,18 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
         always=True,
     )
     path = evaluation / f"{SMOLLM2}-chain-sum.json"
-    prompts = "32" if profile == "default" else "128"
+    prompts = 32 if profile == "default" else 128
     evaluate = Stage(
         name=f"evaluate {SMOLLM2}",
         arguments=(
             "-m", "llm_bridge", "evaluate", "--model", SMOLLM2, "--task", "chain-sum",
-            "--num-prompts", prompts, "--num-samples", "8", "--output", str(path),
+            "--num-prompts", str(prompts), "--num-samples", "8", "--output", str(path),
         ),
         outputs=(path,),
         code=LLM,
         needs=(fetch.name,),
-        seconds=60,
-        gigabytes=1.2,
+        seconds=15 + 1.15 * prompts,
+        gigabytes=1.3,
     )
     steps = 4 if profile == "default" else 20
     return [
@@ -135,8 +134,8 @@ def _audit(build: Path, steps: int, fetch: Stage) -> Stage:
         outputs=(folder / "run.json", folder / "audit.json"),
         code=LLM,
         needs=(fetch.name,),
-        seconds=20 + 45.0 * steps,
-        gigabytes=4.6,
+        seconds=50 + 26.0 * steps,
+        gigabytes=5.5,
     )
 
 
@@ -171,7 +170,7 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
     # What is there already is drawn while models still train; the second stage keeps what has not
     # changed.
     first = Stage(
-        name="first figures", arguments=draw, outputs=(), code=(), after=simulated, seconds=60,
+        name="first figures", arguments=draw, outputs=(), code=(), after=simulated, seconds=110,
         always=True,
     )
     figures = Stage(

@@ -12,6 +12,9 @@ import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator, MaxNLocator
+from matplotlib.transforms import Bbox
 
 STYLE_FILE = Path(__file__).with_name("style.mplstyle")
 
@@ -27,7 +30,9 @@ SERIES: tuple[dict[str, Any], ...] = (
     {"color": "#000000", "linestyle": (0, (2, 2.5))},
 )
 REFERENCE: dict[str, Any] = {"color": "#777777", "linewidth": 0.9, "linestyle": (0, (4, 3))}
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d", "8", "*")
+SPACE = 4.0
+"""Pixels (200 an inch) between a title or tick label and the next."""
 
 
 @contextmanager
@@ -37,6 +42,11 @@ def style() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.style.use(STYLE_FILE)
         yield
+
+
+def marked(i: int) -> dict[str, Any]:
+    """Color, dashes and marker of series i of any number; from the eighth on by color and marker."""
+    return {**SERIES[i % len(SERIES)], "marker": MARKERS[i % len(MARKERS)]}
 
 
 def panels(rows: int, columns: int, *, height: float, **kwargs: Any) -> tuple[Figure, np.ndarray]:
@@ -76,6 +86,75 @@ def label_ends(
             textcoords="offset points", color=color, fontsize=size, va="center", ha="left",
             annotation_clip=False,
         )
+
+
+def settle(figure: Figure) -> None:
+    """Lay a finished figure out once, so that no title and no tick label runs into the next one.
+
+    Titles are broken into lines; of tick labels along x some are left out, the two ends last.
+    """
+    figure.draw_without_rendering()
+    titles = {axes: title for axes in figure.axes if (title := _title(axes)) is not None}
+    boxes = {axes: title.get_window_extent() for axes, title in titles.items()}
+    for axes, title in titles.items():
+        here = boxes[axes]
+        right = [other.x0 for other in boxes.values()
+                 if other.x0 > here.x0 and other.y0 < here.y1 and other.y1 > here.y0]
+        _wrap(title, min([*right, figure.bbox.x1]) - here.x0 - SPACE)
+    for axes in figure.axes:
+        _thin(axes)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # or every format would lay it out anew
+
+
+def _title(axes: Axes) -> Text | None:
+    written = axes.get_title(loc="left")
+    texts = (child for child in axes.get_children() if isinstance(child, Text))
+    return next((text for text in texts if written and text.get_text() == written), None)
+
+
+def _wrap(title: Text, width: float) -> None:
+    """Break a title that is wider, in pixels, between its words; formulas have spaces of their own."""
+    words = title.get_text().split()
+    if title.get_window_extent().width <= width or "$" in title.get_text():
+        return
+    lines = words[:1]
+    for word in words[1:]:
+        title.set_text(f"{lines[-1]} {word}")
+        if title.get_window_extent().width <= width:
+            lines[-1] = title.get_text()
+        else:
+            lines.append(word)
+    title.set_text("\n".join(lines))
+
+
+def _thin(axes: Axes) -> None:
+    """Leave out labels of x that would touch: of ticks set by hand one by one, else by fewer ticks."""
+    axis = axes.xaxis
+    while len(touching := _touching(axis.get_ticklabels())) > 0:
+        texts = [label.get_text() for label in axis.get_ticklabels()]
+        if isinstance(axis.get_major_locator(), FixedLocator):
+            axes.set_xticks(axis.get_ticklocs(),
+                            ["" if i in touching else text for i, text in enumerate(texts)])
+        elif isinstance(axis.get_major_locator(), MaxNLocator) and len(texts) > 3:
+            axes.locator_params(axis="x", nbins=len(texts) - 3)
+        else:
+            return
+        axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+
+
+def _touching(labels: Sequence[Text]) -> set[int]:
+    """Which of the labels to leave out, for the others to keep apart."""
+    kept: list[Bbox] = []
+    left_out = set()
+    shown = [i for i, label in enumerate(labels) if label.get_visible() and label.get_text()]
+    for i in [*shown[:1], *shown[:0:-1][:1], *shown[1:-1]]:
+        box = labels[i].get_window_extent()
+        if any(box.x0 < other.x1 + SPACE and other.x0 < box.x1 + SPACE for other in kept):
+            left_out.add(i)
+        else:
+            kept.append(box)
+    return left_out
 
 
 def _spread(wanted: Sequence[float], gap: float) -> np.ndarray:

@@ -98,8 +98,8 @@ def train(
         ),
         outputs=(folder / "run.json", folder / "metrics.jsonl", folder / "audit.json"),
         code=LLM,
-        # AEPO draws and differentiates a second batch.
-        seconds=10 + steps * (0.7 if rule == "aepo" else 0.4),
+        # AEPO draws and differentiates a second batch; off-policy runs take four steps on each.
+        seconds=10 + steps * (0.9 if rule == "aepo" else 0.57 if group else 0.47),
         gigabytes=1.2,
     )
 

@@ -22,6 +22,7 @@ prompts need not be.
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -286,9 +287,9 @@ def _draw_models(panel: Axes, rows: pandas.DataFrame) -> None:
     panel.plot(limits, limits, **REFERENCE)
     for i, (name, group) in enumerate(rows.groupby("series", sort=False)):
         panel.plot(group["announced"], group["y"], linestyle="none", marker=MARKERS[i], markersize=3,
-                   color=SERIES[i]["color"], markerfacecolor="none", label=name)
+                   color=SERIES[i]["color"], markerfacecolor="none", label=textwrap.fill(name, 22))
     panel.set(xlabel="-Cov(log π, logit change) (millinats)", ylabel="entropy change (millinats)")
-    panel.legend(fontsize=6.5, handletextpad=0.2, borderpad=0)
+    panel.legend(fontsize=6.5, handletextpad=0.2, borderpad=0, loc="lower right")
     panel.set_title("steps of transformers")
 
 

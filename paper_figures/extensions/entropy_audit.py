@@ -21,18 +21,18 @@ import numpy as np
 import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from entropy_theory.forecast import ForecastComparison, compare
 from paper_figures import inputs
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.style import MARKERS, REFERENCE, SERIES, panels
+from paper_figures.style import REFERENCE, marked, panels
 
 FORECASTS = {
     "coefficients": "(i) coefficients", "first_order": "(ii) first order", "exact": "(iii) exact",
 }
 FEW_STEPS = 10  # below this many audited steps, single tokens are compared instead of their means
 COLUMNS = ["policy", "level", "rule", "step", *FORECASTS, "measured"]
-GLYPHS = "○□△◇▽✚✖"  # as MARKERS, in text
 TABULAR = "tabular, learning rate {:g}"
 
 
@@ -165,33 +165,29 @@ def draw(table: pandas.DataFrame) -> Figure:
                 panel.set_xlabel("forecast (10⁻³ nats)")
         who = policy.replace(", ", "\n", 1)
         axes[row, 0].set_ylabel(f"{who}, {level}\nmeasured (10⁻³ nats)", fontsize=7)
-    _legend(axes[0, 2], rules)
+    handles = [Line2D([], [], label=rule, **_look(i)) for i, rule in enumerate(rules)]
+    figure.legend(handles=handles, loc="outside upper center", ncols=5, handletextpad=0.1)
     return figure
+
+
+def _look(i: int) -> dict[str, Any]:
+    return {**marked(i), "linestyle": "none", "markersize": 2.6, "markerfacecolor": "none",
+            "markeredgewidth": 0.6}
 
 
 def _scatter(
     panel: Axes, steps: pandas.DataFrame, name: str, scale: float, rules: list[str]
 ) -> None:
     for rule, group in steps.groupby("rule", sort=False):
-        i = rules.index(rule) % len(MARKERS)
         panel.plot(
-            1e3 * scale * group[name], 1e3 * group["measured"], linestyle="none", marker=MARKERS[i],
-            markersize=2.6, color=SERIES[i]["color"], markerfacecolor="none",
-            markeredgewidth=0.6, alpha=0.8,
+            1e3 * scale * group[name], 1e3 * group["measured"], alpha=0.8,
+            **_look(rules.index(rule)),
             # Thousands of outlines would make a vector file of megabytes.
             rasterized=len(steps) > 500,
         )
     low, high = 1e3 * float(steps["measured"].min()), 1e3 * float(steps["measured"].max())
     panel.plot([low, high], [low, high], **REFERENCE)
     panel.locator_params(nbins=4)
-
-
-def _legend(panel: Axes, rules: list[str]) -> None:
-    for i, rule in enumerate(rules):
-        panel.annotate(
-            f"{GLYPHS[i % len(GLYPHS)]} {rule}", (0.97, 0.05 + 0.13 * i), ha="right", fontsize=7,
-            xycoords="axes fraction", color=SERIES[i % len(SERIES)]["color"],
-        )
 
 
 FIGURE = PaperFigure(

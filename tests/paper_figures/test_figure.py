@@ -164,7 +164,9 @@ def test_a_figure_that_fails_leaves_the_others(
     figures = {f.name: f for f in (small("bad", draw=broken), small("no", data=absent), small("good"))}
     monkeypatch.setattr(command, "FIGURES", figures)
     assert command.build(results=tmp_path) == 1
-    assert "bad: failed: ValueError" in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert "bad: failed: ValueError" in errors
+    assert errors.splitlines()[-1].startswith("1 of 3 failed: bad (ValueError")
     index = json.loads((tmp_path / "figures" / "index.json").read_text())
     assert index["drawn"] == ["good"]
     assert index["missing"] == {"no": "run `x`"}

@@ -1,11 +1,13 @@
-"""Labels at the ends of lines."""
+"""Labels at the ends of lines, and what keeps titles and ticks apart."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
 
-from paper_figures.style import _spread
+from paper_figures.style import MARKERS, SERIES, _spread, marked, panels, settle, style
 
 
 def test_labels_keep_apart_and_move_no_further_than_they_must() -> None:
@@ -20,3 +22,45 @@ def test_labels_stay_within_the_panel(wanted: list[float]) -> None:
     assert found.min() > -1e-12
     assert found.max() < 1 + 1e-12
     assert (np.diff(found) > 0.1 - 1e-12).all()
+
+
+def test_a_title_is_broken_where_the_next_one_or_the_edge_begins() -> None:
+    """Two titles printed over each other; one cut off at the edge; one broken without need."""
+    long, formula = "a tenth right, graded, peaked, of 300 answers", r"$a = \frac{1}{2}$ " + "x" * 60
+    with style():
+        figure, axes = panels(2, 2, height=1.5)
+        titles = [panel.set_title(text) for panel, text in zip(
+            axes.flat, (long, "short", formula, long), strict=True)]
+        settle(figure)
+    boxes = [title.get_window_extent() for title in titles]
+    assert boxes[0].x1 < boxes[1].x0
+    assert boxes[3].x1 < figure.bbox.x1
+    assert [title.get_text().split() for title in titles] == [
+        text.split() for text in (long, "short", formula, long)]
+    assert [title.get_text().count("\n") for title in titles[1:3]] == [0, 0]
+
+
+def test_tick_labels_keep_apart_and_the_ends_stay() -> None:
+    """Labels of ten close ticks on top of each other; ticks that fit thinned out."""
+    with style():
+        figure, axes = panels(1, 3, height=1.5)
+        crowded, roomy, automatic = axes.flat
+        places = np.linspace(0, 1, 12)
+        crowded.set_xticks(places, [f"{x:.4f}" for x in places])
+        roomy.set_xticks([0, 0.5, 1], ["0", "half", "1"])
+        automatic.set_xlim(-0.0271, 0.0571)
+        automatic.locator_params(axis="x", nbins=9)
+        settle(figure)
+    for panel in axes.flat:
+        boxes = [label.get_window_extent() for label in panel.get_xticklabels() if label.get_text()]
+        assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+    shown = [label.get_text() for label in crowded.get_xticklabels()]
+    assert len(shown) == 12
+    assert (shown[0], shown[-1]) == ("0.0000", "1.0000")
+    assert [label.get_text() for label in roomy.get_xticklabels()] == ["0", "half", "1"]
+
+
+def test_series_beyond_the_palette_have_looks_of_their_own() -> None:
+    looks = [(marked(i)["color"], marked(i)["marker"]) for i in range(len(MARKERS))]
+    assert len(set(looks)) == len(MARKERS) > len(SERIES)
+    marked(99)
