@@ -46,7 +46,7 @@ deep: .venv/ready  ## the full ledger, all tests, long searches
 
 lint: .venv/ready  ## style, types, which room may import which
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports
 
 bench: .venv/ready  ## measurements, each beside what a user would take instead

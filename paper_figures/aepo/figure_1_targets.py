@@ -123,10 +123,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     )
     if len(scan) > 1:
         text += (
-            f"A larger alpha holds more of them: {scan.iloc[0]:.0%} at alpha = {scan.index[0]:g}, "
-            f"{scan.iloc[-1]:.0%} at {scan.index[-1]:g}."
-            if scan.iloc[-1] > scan.iloc[0] else
-            f"Between alpha = {scan.index[0]:g} and {scan.index[-1]:g} the share held does not rise."
+            f"Most of them, {scan.max():.0%}, are held at alpha = {scan.idxmax():g}; at "
+            f"{scan.index[0]:g} it is {scan.iloc[0]:.0%}, at {scan.index[-1]:g} {scan.iloc[-1]:.0%}."
         )
     verdict: Verdict
     most_below = numbers["held below the ceiling"] >= 0.5

@@ -70,13 +70,15 @@ def finding(table: pandas.DataFrame) -> Finding:
         )
         if not grpo or not aepo:
             continue
+        seeds = table.loc[table["task"] == task, "seed"].nunique()
         headlines.append(
             f"{grpo['entropyfirst']:.2f} to {grpo['entropylast']:.2f} nats under GRPO and to "
             f"{aepo['entropylast']:.2f} under AEPO with {words.split(' (')[0]}"
         )
         sentences.append(
-            f"With {words.split(' (')[0]}, entropy went from {grpo['entropyfirst']:.2f} to "
-            f"{grpo['entropylast']:.2f} nats under GRPO and to {aepo['entropylast']:.2f} under AEPO; "
+            f"With {words.split(' (')[0]} ({seeds} seed{'s' if seeds > 1 else ''}), entropy went from "
+            f"{grpo['entropyfirst']:.2f} to {grpo['entropylast']:.2f} nats under GRPO and to "
+            f"{aepo['entropylast']:.2f} under AEPO; "
             f"reward ended at {grpo['rewardlast']:.2f} and {aepo['rewardlast']:.2f} (a constant answer "
             f"scores {grpo['constant_answerlast']:.2f})"
             + (
@@ -88,8 +90,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     if not sentences:
         text = "Runs of one rule only; nothing to compare yet."
         return Finding(verdict="our own", headline="", text=text, numbers=numbers)
-    seeds = table["seed"].nunique()
-    text = ". ".join(sentences) + f". {seeds} seed{'s' if seeds > 1 else ''}."
+    text = ". ".join(sentences) + "."
     headline = f"A small transformer's entropy went from {', and from '.join(headlines)}."
     return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
 
