@@ -12,6 +12,8 @@ from entropy_theory.results import config_key
 Profile = Literal["smoke", "default", "full"]
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCE = (".py", ".toml", ".safetensors")
+"""Programs, settings, and the weights of the bundled model."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,9 +47,9 @@ class Stage:
 
 
 def code_digest(folder: str) -> str:
-    """Digest of the Python source of one folder of the project."""
+    """Digest of what determines the results of one folder of the project, `SOURCE`."""
     digest = hashlib.sha256()
-    for path in sorted((ROOT / folder).rglob("*.py")):
+    for path in sorted(path for path in (ROOT / folder).rglob("*") if path.suffix in SOURCE):
         digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
 

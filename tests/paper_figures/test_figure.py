@@ -11,6 +11,7 @@ import pandas
 import pytest
 
 from paper_figures import __main__ as command
+from paper_figures import figure as writer
 from paper_figures import inputs
 from paper_figures.aepo import figure_2_tempered_reinforce as figure_2
 from paper_figures.catalog import FIGURES
@@ -86,6 +87,46 @@ def test_what_is_up_to_date_is_not_even_read(
         with pytest.raises(AssertionError, match="read again"):
             build(figure, smoke_results, tmp_path, ["svg"])
         (tmp_path / gone).touch()
+
+
+@pytest.mark.parametrize("maker", ["_code_digest", "matplotlib"])
+def test_a_figure_is_made_anew_by_other_code(
+    maker: str, smoke_results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repaired figure, of the same data, that still shows what it showed."""
+    figure = FIGURES["aepo-figure-2"]
+    build(figure, smoke_results, tmp_path, ["svg"])
+    drawing = tmp_path / "aepo-figure-2.svg"
+    old = drawing.read_bytes()
+    drawing.write_text("of the code before")
+    build(figure, smoke_results, tmp_path, ["svg"])
+    assert drawing.read_text() == "of the code before"  # up to date
+    if maker == "_code_digest":
+        monkeypatch.setattr(writer, "_code_digest", lambda folder: "other code")
+    else:
+        monkeypatch.setattr(writer.matplotlib, "__version__", "0.1")
+    build(figure, smoke_results, tmp_path, ["svg"])
+    assert drawing.read_bytes() == old
+
+
+def test_the_code_of_a_figure_is_all_that_it_is_made_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [
+        "paper_figures/aepo/x.py", "paper_figures/aepo/numbers.toml", "paper_figures/style.mplstyle",
+        "paper_figures/figure.py", "entropy_theory/policy.py", "entropy_theory/update_rules/grpo.py",
+        "simulations/experiments/x.py",
+    ]
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("")
+    monkeypatch.setattr(writer, "ROOM", tmp_path / "paper_figures")
+    digest = writer._code_digest.__wrapped__
+    before = digest(tmp_path / "paper_figures" / "aepo")
+    for file in files:
+        (tmp_path / file).write_text("1")
+        assert digest(tmp_path / "paper_figures" / "aepo") != before, file
+        (tmp_path / file).write_text("")
 
 
 def small(name: str, **changes: object) -> PaperFigure:

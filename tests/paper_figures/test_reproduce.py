@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -280,17 +281,34 @@ def test_peak_memory_counts_what_ran_at_the_same_time(tmp_path: Path) -> None:
     assert runner.peak_side_by_side(runs) == 130
 
 
-def test_a_stage_is_out_of_date_when_its_source_changes(monkeypatch, tmp_path):
+@pytest.mark.parametrize("file", ["rule.py", "deep/rule.py", "deep/settings.toml", "model.safetensors"])
+def test_a_stage_is_out_of_date_when_its_source_changes(
+    file: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """A result of older code must not pass for one of this code."""
-    (stage,) = [s for s in stages("default", tmp_path) if s.name == "simulations covariance"]
+    for name in ("room", "room/deep", "other"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(one_stage, "ROOT", tmp_path)
+    stage = dataclasses.replace(script(tmp_path, "a"), code=("room",))
     before = stage.key
+    (tmp_path / "other" / "rule.py").write_text("1")
+    (tmp_path / "room" / "notes.txt").write_text("1")
     assert stage.key == before
-    changed = {"simulations": "other source"}
-    original = one_stage.code_digest
-    monkeypatch.setattr(
-        one_stage, "code_digest", lambda folder: changed.get(folder, original(folder))
-    )
-    assert stage.key != before
+    keys = [before]
+    for text in ("1", "2"):
+        (tmp_path / "room" / file).write_text(text)
+        keys.append(stage.key)
+    assert len(set(keys)) == 3
+    (tmp_path / "room" / file).unlink()
+    assert stage.key == before
+
+
+def test_simulations_are_made_anew_for_other_rules_and_training_for_another_trainer(
+    tmp_path: Path,
+) -> None:
+    made = {stage.name: stage.code for stage in stages("default", tmp_path)}
+    assert made["simulations covariance"] == ("entropy_theory", "simulations")
+    assert made["train small-sums-split-aepo"] == ("entropy_theory", "llm_bridge")
 
 
 def test_every_experiment_has_its_stage():
