@@ -166,6 +166,14 @@ def test_smoothing_stays_within_a_run(tmp_path: Path) -> None:
     assert table.groupby("seed")["value"].agg(["min", "max"]).to_numpy().tolist() == [[1, 1], [3, 3]]
 
 
+def test_smoothing_does_not_lag(tmp_path: Path) -> None:
+    """A mean over the steps before, which shows a fall of entropy later than it was."""
+    falling = [1.0 - 0.1 * step for step in range(9)]
+    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=falling)
+    table = smoothed(read(tmp_path, [GRPO])).query("metric == 'entropy'")
+    assert table["value"].tolist()[2:-2] == pytest.approx(falling[2:-2])
+
+
 def test_curves_have_a_band_where_there_are_seeds(tmp_path: Path) -> None:
     """A single run that looks like a mean."""
     write_run(tmp_path / "runs" / "g0", rule="grpo", entropies=[1.0, 0.5])

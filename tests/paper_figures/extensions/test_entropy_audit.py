@@ -52,3 +52,14 @@ def test_few_steps_are_shown_token_by_token_and_plain_sgd_by_itself(tmp_path: Pa
     table = entropy_audit.data(tmp_path)
     assert table.groupby(["policy", "level"]).size().to_dict() == {
         ("small-sums, split", "steps"): 12, ("small-sums, split, plain SGD", "tokens"): 4}
+
+
+def test_points_are_drawn_in_the_unit_of_their_axes(table: pandas.DataFrame) -> None:
+    """Nats on an axis that says 10⁻³ nats; the forecast on the axis of the measurement."""
+    drawing = entropy_audit.draw(table)
+    panel = drawing.axes[1]
+    rows = table[table["policy"] == table["policy"].iloc[0]]
+    points = [point for line in panel.lines[:-1] for point in line.get_xydata().tolist()]
+    expected = 1000 * rows[["first_order", "measured"]]
+    np.testing.assert_allclose(sorted(points), sorted(expected.to_numpy().tolist()), rtol=1e-12)
+    assert "10⁻³ nats" in drawing.axes[0].get_ylabel()
