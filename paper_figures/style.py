@@ -94,16 +94,16 @@ def settle(figure: Figure) -> None:
     Titles are broken into lines; of tick labels along x some are left out, the two ends last.
     """
     figure.draw_without_rendering()
-    titles = {axes: title for axes in figure.axes if (title := _title(axes)) is not None}
-    boxes = {axes: title.get_window_extent() for axes, title in titles.items()}
-    for axes, title in titles.items():
-        here = boxes[axes]
-        right = [other.x0 for other in boxes.values()
+    titles = [title for axes in figure.axes if (title := _title(axes)) is not None]
+    before = [(title.get_text(), title.get_window_extent()) for title in titles]
+    for title, (_, here) in zip(titles, before, strict=True):
+        right = [other.x0 for _, other in before
                  if other.x0 > here.x0 and other.y0 < here.y1 and other.y1 > here.y0]
         _wrap(title, min([*right, figure.bbox.x1]) - here.x0 - SPACE)
+    if any(title.get_text() != text for title, (text, _) in zip(titles, before, strict=True)):
+        figure.draw_without_rendering()
     for axes in figure.axes:
         _thin(axes)
-    figure.draw_without_rendering()
     figure.set_layout_engine("none")  # or every format would lay it out anew
 
 
