@@ -50,7 +50,11 @@ def _imported(module: str, file: Path, roots: Mapping[str, Path]) -> Iterator[tu
 def _import_names(source: bytes, package: str) -> tuple[tuple[str, ...], ...]:
     """Of each imported name the modules that it may stand for, the first that exists being it."""
     found: list[tuple[str, ...]] = []
-    for node in ast.walk(ast.parse(source)):
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # of a file that nothing could import yet
+        return ()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [(alias.name,) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

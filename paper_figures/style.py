@@ -103,7 +103,7 @@ def settle(figure: Figure) -> None:
     if any(title.get_text() != text for title, (text, _) in zip(titles, before, strict=True)):
         figure.draw_without_rendering()
     for axes in figure.axes:
-        _thin(axes)
+        _thin(figure, axes)
     figure.set_layout_engine("none")  # or every format would lay it out anew
 
 
@@ -128,19 +128,21 @@ def _wrap(title: Text, width: float) -> None:
     title.set_text("\n".join(lines))
 
 
-def _thin(axes: Axes) -> None:
+def _thin(figure: Figure, axes: Axes) -> None:
     """Leave out labels of x that would touch: of ticks set by hand one by one, else by fewer ticks."""
-    axis = axes.xaxis
-    while len(touching := _touching(axis.get_ticklabels())) > 0:
+    axis, locator = axes.xaxis, axes.xaxis.get_major_locator()
+    if isinstance(locator, FixedLocator) and (touching := _touching(axis.get_ticklabels())):
         texts = [label.get_text() for label in axis.get_ticklabels()]
-        if isinstance(axis.get_major_locator(), FixedLocator):
-            axes.set_xticks(axis.get_ticklocs(),
-                            ["" if i in touching else text for i, text in enumerate(texts)])
-        elif isinstance(axis.get_major_locator(), MaxNLocator) and len(texts) > 3:
-            axes.locator_params(axis="x", nbins=len(texts) - 3)
-        else:
-            return
-        axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+        axes.set_xticks(axis.get_ticklocs(),
+                        ["" if i in touching else text for i, text in enumerate(texts)])
+        figure.draw_without_rendering()
+    elif isinstance(locator, MaxNLocator):
+        # Counted down: there may be as many ticks with fewer intervals, and it must end.
+        for intervals in range(len(axis.get_ticklabels()) - 1, 1, -1):
+            if not _touching(axis.get_ticklabels()):
+                return
+            axes.locator_params(axis="x", nbins=intervals)
+            figure.draw_without_rendering()
 
 
 def _touching(labels: Sequence[Text]) -> set[int]:

@@ -10,22 +10,12 @@ import sys
 import pytest
 
 from entropy_theory import update_rules, user_code
+from tests.user_files import HALF
 
-RULE = '''
-from dataclasses import dataclass
-from typing import ClassVar
-from entropy_theory.update_rules.modifier import Modifier
-from entropy_theory.update_rules.rule import UpdateRule
+RULE = f'''
 import beside
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Thrifty(Modifier):
-    name: ClassVar[str] = "thrifty"
-    rate: float = 0.5
-
-    def _scores(self, batch):
-        return self.base.scores(batch) * self.rate
-
+from entropy_theory.update_rules.rule import UpdateRule
+{HALF}
 class Nameless(Modifier):
     pass
 
@@ -45,12 +35,12 @@ def file(tmp_path, monkeypatch):
 
 
 def test_a_rule_by_file_has_options_and_bases(file):
-    rule = update_rules.get("my_rules.py:Thrifty", rate=0.3, base="reinforce")
-    assert (rule.name, rule.rate, rule.base.name) == ("thrifty", 0.3, "reinforce")
-    assert update_rules.get(f"{file}:Thrifty") == update_rules.get("./my_rules.py:Thrifty")
-    assert update_rules.get("clip-cov", base="my_rules.py:Thrifty").base.rate == 0.5
-    with pytest.raises(ValueError, match=r"unknown option of update rule 'my_rules.py:Thrifty': 'raet'"):
-        update_rules.get("my_rules.py:Thrifty", raet=1)
+    rule = update_rules.get("my_rules.py:Half", factor=0.3, base="reinforce")
+    assert (rule.name, rule.factor, rule.base.name) == ("half", 0.3, "reinforce")
+    assert update_rules.get(f"{file}:Half") == update_rules.get("./my_rules.py:Half")
+    assert update_rules.get("clip-cov", base="my_rules.py:Half").base.factor == 0.5
+    with pytest.raises(ValueError, match=r"unknown option of update rule 'my_rules.py:Half': 'factr'"):
+        update_rules.get("my_rules.py:Half", factr=1)
 
 
 def test_a_rule_by_module():
@@ -59,15 +49,15 @@ def test_a_rule_by_module():
 
 
 @pytest.mark.parametrize(("path", "message"), [
-    ("no_rules.py:Thrifty", r"update rule 'no_rules.py:Thrifty': no such file: no_rules.py"),
-    ("no_rules_here:Thrifty", "cannot import module 'no_rules_here'"),
-    ("my_rules.py:Thirfty", r"'my_rules.py' has no .* 'Thirfty'; it has Nameless, Thrifty"),
+    ("no_rules.py:Half", r"update rule 'no_rules.py:Half': no such file: no_rules.py"),
+    ("no_rules_here:Half", "cannot import module 'no_rules_here'"),
+    ("my_rules.py:Haff", r"'my_rules.py' has no .* 'Haff'; it has Half, Nameless"),
     ("my_rules.py:number", "'number' of 'my_rules.py' is no subclass of UpdateRule"),
     ("my_rules.py:dataclass", "'dataclass' of 'my_rules.py' is no subclass of UpdateRule"),
     ("my_rules.py:Nameless", "has no name: give its class one"),
-    ("./my_rules:Thrifty", "no such file"),
-    ("broken.py:Thrifty", r"broken.py cannot be imported \(ZeroDivisionError"),
-    ("notes.txt:Thrifty", "cannot import module"),
+    ("./my_rules:Half", "no such file"),
+    ("broken.py:Half", r"broken.py cannot be imported \(ZeroDivisionError"),
+    ("notes.txt:Half", "cannot import module"),
 ])
 @pytest.mark.usefixtures("file")
 def test_what_is_not_there_is_one_clear_error(path, message, tmp_path):
@@ -78,12 +68,12 @@ def test_what_is_not_there_is_one_clear_error(path, message, tmp_path):
 
 def test_an_edited_file_is_another_rule_with_another_digest(file):
     """Also within a second and of the same length, where Python's own cache of compiled files errs."""
-    first = update_rules.get("my_rules.py:Thrifty")
-    file.write_text(RULE.replace("rate: float = 0.5", "rate: float = 0.7"))
-    second = update_rules.get("my_rules.py:Thrifty")
-    assert (first.rate, second.rate) == (0.5, 0.7)
+    first = update_rules.get("my_rules.py:Half")
+    file.write_text(RULE.replace("factor: float = 0.5", "factor: float = 0.7"))
+    second = update_rules.get("my_rules.py:Half")
+    assert (first.factor, second.factor) == (0.5, 0.7)
     assert user_code.digests(first) != user_code.digests(second)
-    assert list(user_code.digests(update_rules.get("aepo", base=first))) == ["my_rules.py:Thrifty"]
+    assert list(user_code.digests(update_rules.get("aepo", base=first))) == ["my_rules.py:Half"]
     assert user_code.digests(update_rules.get("grpo")) == {}
     assert user_code.name_of(update_rules.RULES["grpo"]) == "entropy_theory.update_rules.grpo.Grpo"
 
@@ -92,12 +82,12 @@ def test_the_digest_goes_by_contents_not_by_place(file, tmp_path):
     (tmp_path / "moved").mkdir()
     for name in ("my_rules.py", "beside.py"):
         (tmp_path / "moved" / name).write_bytes((tmp_path / name).read_bytes())
-    here, there = (update_rules.get(f"{place}my_rules.py:Thrifty") for place in ("", "moved/"))
+    here, there = (update_rules.get(f"{place}my_rules.py:Half") for place in ("", "moved/"))
     assert user_code.digests(here) == user_code.digests(there)
     assert user_code.name_of(type(here)) == user_code.name_of(type(there))
 
 
-@pytest.mark.parametrize("rule", ["my_rules.py:Thrifty", "my_rules:Thrifty", "kit.rules:Thrifty"])
+@pytest.mark.parametrize("rule", ["my_rules.py:Half", "my_rules:Half", "kit.rules:Half"])
 def test_the_digest_covers_helpers_of_the_user_and_no_other_file(rule, file, tmp_path, monkeypatch):
     """What lies beside a file or a module, what is in a package; through other helpers too."""
     kit = tmp_path / "kit"
@@ -120,6 +110,9 @@ def test_the_digest_covers_helpers_of_the_user_and_no_other_file(rule, file, tmp
     first, near = version(), kit if "kit" in rule else tmp_path
     (near / "unrelated.py").write_text("1")
     assert version() == first
+    (near / "further.py").write_text("no Python")  # imported by nothing that ran
+    assert version() != first
+    (near / "further.py").write_text("")
     for name in ("beside", "further"):
         before = (near / f"{name}.py").read_text()
         (near / f"{name}.py").write_text(before + "\nx = 1")
@@ -129,10 +122,10 @@ def test_the_digest_covers_helpers_of_the_user_and_no_other_file(rule, file, tmp
 
 
 def test_another_process_reads_the_file_by_its_place_and_refuses_another_version(file, tmp_path):
-    rule = dataclasses.replace(update_rules.get("my_rules.py:Thrifty"), rate=0.3)
+    rule = dataclasses.replace(update_rules.get("my_rules.py:Half"), factor=0.3)
     (tmp_path / "rule.pickle").write_bytes(pickle.dumps(rule))
     code = ("import pickle, sys; from entropy_theory import update_rules; "
-            f"print(pickle.load(open({str(tmp_path / 'rule.pickle')!r}, 'rb')).rate)")
+            f"print(pickle.load(open({str(tmp_path / 'rule.pickle')!r}, 'rb')).factor)")
 
     def there():
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
