@@ -12,6 +12,16 @@ import pytest
 # that wait for one another take five times the time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from tests import shape_checks  # noqa: E402  it imports NumPy
+
+shape_checks.install()
+
+
+@pytest.fixture
+def unchecked_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls go through as they do for users, to the function's own words on a wrong shape."""
+    monkeypatch.setattr(shape_checks.config, "jaxtyping_disable", True)
+
 
 @pytest.fixture(scope="session")
 def simulated(
