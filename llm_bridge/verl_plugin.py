@@ -43,9 +43,9 @@ from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.reference_kl import ReferenceKl
 from entropy_theory.update_rules.reinforce import Reinforce
-from llm_bridge.loss import clamped_fraction, detached, parts
-from llm_bridge.rows import prefix_states
-from llm_bridge.token_statistics import from_logits
+from llm_bridge.head.token_statistics import from_logits
+from llm_bridge.trainer.batches import prefix_states
+from llm_bridge.trainer.loss import clamped_fraction, detached, parts
 
 PREFIX = "entropy-theory/"
 """Of the rules' names in verl's registry, and of their columns in verl's batches."""
@@ -58,7 +58,7 @@ ROW_WISE = (
 """Rules that, given advantages, need no more than a sequence at a time."""
 REFUSED = {
     "aepo": "it needs a second batch, sampled at another temperature, and verl's trainers sample one: "
-            "train with llm_bridge.trainer.EntropyTrainer",
+            "train with llm_bridge.trainer.entropy_trainer.EntropyTrainer",
     "natural-gradient": "it needs every action of a state listed exactly: use 'grpo'",
 }
 # Options that the advantage column which verl brings would silently overrule.
@@ -488,7 +488,7 @@ def _loss_and_metrics(
 ) -> Loss:
     """The loss in verl's aggregation, and what a log should show of this micro-batch.
 
-    Its gradient is minus the rule's step, as `llm_bridge.loss.policy_loss`; its value, minus the
+    Its gradient is minus the rule's step, as `llm_bridge.trainer.loss.policy_loss`; its value, minus the
     mean score. A correction (verl's rollout_is_weights) multiplies all of a token's terms.
     """
     from verl.trainer.ppo.core_algos import agg_loss
