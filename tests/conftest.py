@@ -12,7 +12,7 @@ import pytest
 # that wait for one another take five times the time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from tests import shape_checks  # noqa: E402  it imports NumPy
+from tests import shape_checks
 
 shape_checks.install()
 
