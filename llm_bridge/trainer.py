@@ -49,7 +49,7 @@ from entropy_theory.update_rules import UpdateRule
 from llm_bridge import checkpoints, dynamic_sampling, faults, logits_processors, reference
 from llm_bridge.forward import COLUMNS, Forward
 from llm_bridge.group_sampling import sample_groups
-from llm_bridge.loss import clamped_fraction, detached, parts, policy_loss
+from llm_bridge.loss import clamped_fraction, detached, policy_loss
 from llm_bridge.rows import PREPARED, gathered, join, map_columns, prefix_states, token_batch
 from llm_bridge.step_log import step_metrics
 from llm_bridge.trainer_options import (
@@ -570,11 +570,8 @@ class EntropyTrainer(GRPOTrainer):
         """What a log calls the rule's coefficient: the adapted one, else the outermost rule's."""
         if self.coefficient_controller is not None:
             return float(self.coefficient_controller.coefficient)
-        for part in parts(self.rule):
-            for name in ("alpha", "coefficient"):
-                if hasattr(part, name):
-                    return float(getattr(part, name))
-        return None
+        strength = self.rule.strength
+        return None if strength is None else float(strength)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")
