@@ -12,8 +12,8 @@ from torch.distributed.fsdp import fully_shard
 
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge import rows
-from llm_bridge.forward import Forward
+from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.trainer import batches as rows
 from tests.llm_bridge import collectives
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 from tests.llm_bridge.two_processes import judged_by_nobody, judged_on_one_rank

@@ -5,16 +5,12 @@ import pytest
 import torch
 import transformers
 
-from entropy_theory import (
-    entropy_change,
-    performance_forecast,
-    performance_law,
-    policy,
-    update_rules,
-)
+from entropy_theory import entropy_change, performance_law, policy, update_rules
+from entropy_theory.performance_law import forecast
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge import diagnostics, models
-from llm_bridge.step_log import StepLog
+from llm_bridge import diagnostics
+from llm_bridge.data import models
+from llm_bridge.running.step_log import StepLog
 from tests.llm_bridge.language_models import (
     PROMPTS,
     ScoringFromLogits,
@@ -194,7 +190,7 @@ def test_a_ceiling_that_may_be_trusted():
     found = diagnostics.performance_ceiling(entropy, reward)
     assert found.trusted
     assert found.low < 0.6 < found.high
-    report = performance_forecast.forecast(entropy, reward)
+    report = forecast.forecast(entropy, reward)
     expected = report.ceiling
     assert (found.value, found.low, found.high) == (
         expected.performance, expected.low, expected.high

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/group_sampling.py: groups are sampled from the policy, whoever else has ended."""
+"""Guards llm_bridge/sampling/group_sampling.py: groups are sampled from the policy, whoever else has ended."""
 
 import itertools
 from collections import Counter
@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge import group_sampling, trainer
+from llm_bridge.sampling import group_sampling
 from tests.llm_bridge.language_models import tabular
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from simulations import compiled
-
 
 @pytest.fixture(scope="module")
 def compiled_early() -> Iterator[None]:

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import combine, get
 from entropy_theory.update_rules.grpo import Grpo
-from simulations import compiled
 from simulations.engine import Dynamics, simulate
+from simulations.engine.compiled import stepper
+from simulations.engine.compiled.tables import NotTabulatedError, _read, polynomials
+from simulations.engine.sampling import Samples
 from simulations.problems import Bandit
-from simulations.sampling import Samples
-from simulations.tabulated import NotTabulatedError, _read, polynomials
 
 numba = pytest.importorskip("numba")
-kernels = pytest.importorskip("simulations.kernels")
+kernels = pytest.importorskip("simulations.engine.compiled.kernels")
 
 G8 = get("grpo", group_size=8)
 EXACT = {
@@ -227,7 +227,7 @@ def test_auto_takes_numpy_where_it_must(monkeypatch):
     problem = Bandit(n_actions=6, n_correct=2)
     start = problem.starts(2, seed=0)
     simulate(start, problem.correct, Dynamics(rule=get("natural-gradient"), steps=5))
-    monkeypatch.setattr(compiled.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(stepper.importlib.util, "find_spec", lambda name: None)
     simulate(start, problem.correct, Dynamics(rule=G8, steps=5))
     with pytest.raises(ValueError, match=r"numba is not installed \(pip install"):
         simulate(start, problem.correct, Dynamics(rule=G8, steps=5, engine="compiled"))
