@@ -32,7 +32,7 @@ from transformers import TrainerCallback
 
 from entropy_theory import forecast
 from entropy_theory.forecast import StateStatistics
-from entropy_theory.performance_law import forecast
+from entropy_theory.performance_law.forecast import forecast as forecast_performance
 from entropy_theory.token_batch import TokenBatch, mean_entropy
 from entropy_theory.update_rules import selection
 from llm_bridge.head.token_statistics import from_logits
@@ -76,7 +76,7 @@ def performance_ceiling(
         rivals: doubt it too where another form of law fits as well; some tenths of a second.
     """
     try:
-        report = forecast.forecast(entropy, performance, level=level, with_rivals=rivals)
+        report = forecast_performance(entropy, performance, level=level, with_rivals=rivals)
     except ValueError as error:
         return Ceiling(value=None, low=None, high=None, doubts=(str(error),))
     ceiling = report.ceiling

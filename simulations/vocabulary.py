@@ -1,6 +1,6 @@
 """One exact step of policies as large as a vocabulary, on whatever arrays the caller brings.
 
-The engine's step (`simulations.engine.compiled.stepper`) written against the array API: numpy arrays, or torch tensors
+The engine's step (`engine.compiled`) written against the array API: numpy arrays, or torch tensors
 on any device, of any precision; with torch the caller may wrap `Steps.take` in ``torch.compile``, which
 makes of each step one pass for the sums and one for the update. The rule is asked once, on the CPU, and
 read from its tables (`simulations.engine.compiled.tables`).

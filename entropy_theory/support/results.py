@@ -158,7 +158,7 @@ def kept_records(path: str | os.PathLike[str] | None, origin: dict[str, Any]) ->
 
 def _commit() -> str | None:
     """The commit of the checkout this package runs from, "+changes" if it has any, else None."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
     try:

@@ -3,8 +3,9 @@
 >>> from entropy_theory import update_rules
 >>> rule = update_rules.get("aepo", alpha=1.0, target=0.5)
 
-A user's own rule goes by its import path, ``my_rules.py:Thrifty`` (`entropy_theory.support.user_code`), wherever
-a rule has a name: in Python, as ``base`` of another, in a sweep, in LLM training.
+A user's own rule goes by its import path, ``my_rules.py:Thrifty`` (see
+`entropy_theory.support.user_code`), wherever a rule has a name:
+in Python, as ``base`` of another, in a sweep, in LLM training.
 """
 
 from __future__ import annotations

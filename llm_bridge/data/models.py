@@ -201,7 +201,7 @@ def _drop_abandoned(folder: Path) -> None:
 
 
 def _small_sums() -> Path:
-    return Path(__file__).parent / "data" / "small-sums"
+    return Path(__file__).parent / "small-sums"
 
 
 def _smollm2() -> Path:

@@ -1,6 +1,6 @@
 """`row_statistics` in Triton: one program a row, which it reads a few times out of cache.
 
-The same two functions as `llm_bridge.head.row_statistics`, for float32 logits on a GPU (anything else goes
+The same two functions as `row_statistics`, for float32 logits on a GPU (anything else goes
 there). Scalars of a row (its normalizer, its entropies) are worked out between kernels by torch, whose
 log1p keeps the digits that a kernel's log loses at collapse. The clamp's threshold is found exactly, by
 counting: eight passes fix four bits each of the order-preserving integer of the smallest logit kept.

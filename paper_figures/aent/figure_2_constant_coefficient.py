@@ -43,7 +43,8 @@ def data(results: Path) -> pandas.DataFrame:
     dataset = inputs.simulation(results, "aent_coefficient")
     table = tidy(dataset, "constant", ["constant"]).rename(columns={"constant": "coefficient"})
     table["line"] = [f"{c:g}" for c in table["coefficient"]]
-    runs = training_curves.first(training_curves.read(results, RUNS, metrics=("reward", "entropy"), least=2))
+    runs = training_curves.first(
+        training_curves.read(results, RUNS, metrics=("reward", "entropy"), least=2))
     parts = [table.assign(world="tabular")]
     if len(runs):
         first = training_curves.smoothed(runs)

@@ -92,7 +92,8 @@ def _prompts(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _language_models(results: Path) -> pandas.DataFrame:
-    runs = training_curves.first(training_curves.read(results, RUNS, metrics=("reward", "entropy"), least=2))
+    runs = training_curves.first(
+        training_curves.read(results, RUNS, metrics=("reward", "entropy"), least=2))
     ends = training_curves.ends(runs)
     rewards = ends[ends["metric"] == "reward"].sort_values("last", kind="stable")
     best = rewards.groupby("rule")["label"].last()

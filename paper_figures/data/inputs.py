@@ -23,8 +23,8 @@ import xarray
 from entropy_theory.support.results import read_json
 from entropy_theory.update_rules.aepo import Aepo
 
-MEASURED = Path(__file__).with_name("measured")
-BRIDGE = Path(__file__).parents[1] / "llm_bridge"
+MEASURED = Path(__file__).parents[1] / "measured"
+BRIDGE = Path(__file__).parents[2] / "llm_bridge"
 
 
 class MissingInputError(ValueError):

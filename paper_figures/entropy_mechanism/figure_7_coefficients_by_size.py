@@ -64,7 +64,8 @@ def _simulated(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 def _models(results: Path) -> pandas.DataFrame:
     """GRPO runs of models known by their width; fitted to the whole run."""
-    table = training_curves.read(results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
+    table = training_curves.read(
+        results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
     table["model"] = table["model"].str.split("/").str[-1]
     wide = table[table["model"].str.startswith(WIDTH)]
     first = wide.drop_duplicates("model")["setting"]  # one setting a size: the most complete

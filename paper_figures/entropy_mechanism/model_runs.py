@@ -24,7 +24,8 @@ def curves(results: Path, *, least_steps: int = 2) -> pandas.DataFrame:
     Args:
         least_steps: shorter runs are left out.
     """
-    table = training_curves.read(results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
+    table = training_curves.read(
+        results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
     found: dict[str, pandas.DataFrame] = {}
     provenance: dict[str, object] = {}
     for setting in training_curves.settings(table):

@@ -22,7 +22,7 @@ from paper_figures.report import runs as training_table
 from paper_figures.report.formulas import Formulas
 from paper_figures.report.ledger import PRINTED_PROOFS, VERDICTS, ledger
 
-PAGE = Path(__file__).with_name("page")
+PAGE = Path(__file__).with_name("template")
 SCRIPTS = ("bandit.js", "panel.js", "claims.js")
 PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint", "xarray",
             "matplotlib", "torch", "transformers", "trl", "reasoning-gym")

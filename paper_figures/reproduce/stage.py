@@ -11,7 +11,7 @@ from entropy_theory.support.results import config_key
 
 Profile = Literal["smoke", "default", "full"]
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE = (".py", ".toml", ".safetensors")
 """Programs, settings, and the weights of the bundled model."""
 

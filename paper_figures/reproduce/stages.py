@@ -91,7 +91,7 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
         return []
     fetch = Stage(
         name=f"fetch {SMOLLM2}",
-        arguments=("-c", f"from llm_bridge import models; print(models.locate('{SMOLLM2}'))"),
+        arguments=("-c", f"from llm_bridge.data import models; print(models.locate('{SMOLLM2}'))"),
         outputs=(),
         code=(),
         seconds=30,

@@ -15,12 +15,14 @@ from entropy_theory.support.imported_sources import imported_sources
 
 ROOTS = {
     "entropy_theory": Path(entropy_theory.__file__).parent,
-    "simulations": Path(__file__).parent,
+    "simulations": Path(__file__).parents[1],
 }
 """The packages that are looked into, and where they lie."""
 BOOKKEEPING = frozenset(
-    {f"simulations.{name}" for name in ("store", "cells", "workers", "cluster", "code_digest")}
-    | {f"entropy_theory.{name}" for name in ("results", "user_errors", "user_code", "imported_sources")}
+    {f"simulations.computing.{name}"
+     for name in ("store", "cells", "workers", "cluster", "code_digest")}
+    | {f"entropy_theory.support.{name}"
+       for name in ("results", "user_errors", "user_code", "imported_sources")}
 )
 """Modules that hand results on and have no part in what they are."""
 

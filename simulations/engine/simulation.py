@@ -66,7 +66,7 @@ class Dynamics:
     """Steps at the end over which entropy is averaged at every step; 0: the last sixth."""
     seed: int = 0
     engine: str = "auto"
-    """"numpy"; "compiled": by numba (`simulations.engine.compiled.stepper`), refused where it cannot; "auto": compiled
+    """"numpy"; "compiled": by numba (`engine.compiled`), refused where it cannot; "auto": compiled
     where it can be and the run is long. They agree to rounding."""
     precision: str = "float64"
     """Of the logits: "float64" or "float32"."""

@@ -1,7 +1,7 @@
 """Problem families: policies to start from, and which answers are right.
 
 A *prompt* is a question; its *answers* are actions (bandits, here) or responses of several tokens
-(`simulations.problems.token_trees`). A *run* is one policy trained on all prompts of its problem. By symmetry
+(`token_trees`). A *run* is one policy trained on all prompts of its problem. By symmetry
 the right answers of a bandit are its first ``n_correct`` actions; what matters is how the starting
 logits are spread over them. Parameters that states share are in `simulations.problems.shared_parameters`.
 """

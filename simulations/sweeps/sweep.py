@@ -1,7 +1,7 @@
 """Sweeps: a grid over problems, rules and dynamics, as one Dataset over its axes and a CSV summary.
 
 Runs that may share a call of the engine do (`simulations.sweeps.cell`); the calls are computed by a
-backend (`simulations.computing.workers`, `simulations.computing.cluster`) and kept one by one, so that neither a kill nor
+backend (`computing.workers`, `computing.cluster`) and kept one by one, so that neither a kill nor
 another value on an axis makes a run be computed again.
 """
 

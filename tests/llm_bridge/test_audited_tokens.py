@@ -1,4 +1,4 @@
-"""Guards llm_bridge/analysis/tokens.py and audit_pages.py: tables by hand, and pages that say the same."""
+"""Guards llm_bridge/analysis/tokens.py, audit_pages.py: tables by hand, and pages that say the same."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/running/faults.py and checkpoints.py: what ends a step says so, and spoils nothing."""
+"""Guards llm_bridge/running/faults.py, checkpoints.py: what ends a step says so, and spoils nothing."""
 
 import errno
 import os

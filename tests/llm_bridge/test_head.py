@@ -31,8 +31,8 @@ def problem(seed: int = 0, dtype: torch.dtype = torch.float64, rows: int = 12):
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(head, "CHUNK_ELEMENTS", {"cpu": 3 * VOCABULARY, "cuda": 3 * VOCABULARY})
-    monkeypatch.setattr(head, "LEAST_ROWS", 1)
+    monkeypatch.setattr(per_token, "CHUNK_ELEMENTS", {"cpu": 3 * VOCABULARY, "cuda": 3 * VOCABULARY})
+    monkeypatch.setattr(per_token, "LEAST_ROWS", 1)
     monkeypatch.setattr(row_statistics, "BLOCK_ELEMENTS", 2 * VOCABULARY)
 
 
@@ -172,7 +172,7 @@ def test_memory_does_not_grow_with_the_vocabulary():
     """256 tokens: plain float32 logits would be 128 MiB at 131,072 words, and a few times that."""
     code = """
 import torch
-from llm_bridge import head
+from llm_bridge.head import per_token
 from tests.llm_bridge.memory import peak_of
 torch.set_num_threads(1)
 def step(tokens, size):

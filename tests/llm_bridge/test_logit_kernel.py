@@ -1,4 +1,4 @@
-"""Guards llm_bridge/analysis/tangent_kernel.py: Assumption B.4 holds exactly on a table, not on a network."""
+"""Guards llm_bridge/analysis/tangent_kernel.py: Assumption B.4 holds on a table, not on a network."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/running/ranks.py, and the train command as a user launches it in several processes."""
+"""Guards llm_bridge/running/ranks.py, and the train command as launched in several processes."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer/reference.py: the policy that a rule is held to is the one it started from."""
+"""Guards llm_bridge/trainer/reference.py: a rule is held to the policy that it started from."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/running/sample_store.py and the resumption of evaluations: a kill changes no number."""
+"""Guards llm_bridge/running/sample_store.py and resumed evaluations: a kill changes no number."""
 
 import json
 

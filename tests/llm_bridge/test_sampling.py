@@ -1,4 +1,4 @@
-"""Guards llm_bridge/sampling/sampling.py: what is drawn is pi^T, and what is recorded is what was drawn."""
+"""Guards llm_bridge/sampling/sampling.py: what is drawn is pi^T, and recorded is what was drawn."""
 
 import dataclasses
 import itertools

@@ -58,8 +58,9 @@ def test_options_behind_the_rules_back_are_refused(tmp_path, option, value):
 
 @pytest.mark.parametrize(("strategy", "every"), [("steps", 0.375), ("steps", 3), ("epoch", 2)])
 def test_a_checkpoint_between_the_steps_of_a_generation_is_refused(strategy, every):
-    options = entropy_trainer.grpo_config("unused", use_cpu=True, save_strategy=strategy, save_steps=every,
-                                  num_iterations=2, max_steps=8)
+    options = entropy_trainer.grpo_config(
+        "unused", use_cpu=True, save_strategy=strategy, save_steps=every, num_iterations=2,
+        max_steps=8)
     with pytest.raises(ValueError, match="save_steps"):
         entropy_trainer.check_config(options)
 

@@ -23,8 +23,8 @@ from tests.llm_bridge.language_models import PROMPTS, grpo_trainer, tabular_trai
 
 def moved(what: str) -> str:
     return (
-        f"TRL {trl.__version__}: {what}, which llm_bridge relies on: adapt llm_bridge/trainer/entropy_trainer.py and "
-        "diagnostics.py, or pin the TRL version before it"
+        f"TRL {trl.__version__}: {what}, which llm_bridge relies on: adapt llm_bridge/trainer/ and "
+        "llm_bridge/diagnostics.py, or pin the TRL version before it"
     )
 
 

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer/entropy_trainer.py on two ranks: their rows make one step (see two_processes.py)."""
+"""Guards llm_bridge/trainer/entropy_trainer.py on two ranks: their rows make one step."""
 
 from types import SimpleNamespace
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from simulations.engine.compiled import stepper
+
 
 @pytest.fixture(scope="module")
 def compiled_early() -> Iterator[None]:
@@ -11,5 +13,5 @@ def compiled_early() -> Iterator[None]:
     that NumPy would take seconds for. For tests of what long runs do; that both engines take the same
     steps is the business of test_compiled."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "WORTH", 0.2)
+        patch.setattr(stepper, "WORTH", 0.2)
         yield

@@ -223,7 +223,7 @@ def test_graded_rewards_and_scattered_right_answers_are_refused():
 
 def test_auto_takes_numpy_where_it_must(monkeypatch):
     """Long runs of a rule that cannot be compiled; and all runs where numba is not installed."""
-    monkeypatch.setattr(compiled, "WORTH", 0.0)
+    monkeypatch.setattr(stepper, "WORTH", 0.0)
     problem = Bandit(n_actions=6, n_correct=2)
     start = problem.starts(2, seed=0)
     simulate(start, problem.correct, Dynamics(rule=get("natural-gradient"), steps=5))

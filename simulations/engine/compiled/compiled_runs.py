@@ -1,6 +1,6 @@
 """A block of runs on the compiled path: logits in place, and nothing else of their size.
 
-What a record says of a policy are sums over its actions; `simulations.engine.compiled.kernels.describe_rows` takes them
+What a record says of a policy are sums over its actions; `kernels.describe_rows` takes them
 without an array of the block's size, so that memory stays that of the logits.
 """
 

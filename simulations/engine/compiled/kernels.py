@@ -8,7 +8,7 @@ A *row* is the policy of one state of one run. Two loops do the same steps on tw
   `entropy_theory.policy`, and its own term is left out of the sum that log1p takes.
 - `short_rows`: LANES rows at once, vectors across them, for rows too short to fill vectors.
 
-No update rule is written here: `simulations.engine.compiled.tables` has asked the rule, and what it said of each
+No update rule is written here: `tables` has asked the rule, and what it said of each
 share of right answers (or count, of sampled ones) arrives as tables. Draws follow the formula of
 `simulations.engine.sampling`. All is in one file because numba's cache on disk watches one file.
 
@@ -201,7 +201,7 @@ def _batch_key(seed_key: Any, batch: int) -> Any:
 
 @_inner(fastmath=_FUSED, forceinline=True)
 def _look_up(table: Any, row: int, t: float) -> float:
-    """What a table of `simulations.engine.compiled.tables` says at t in [0, 1/2]."""
+    """What a table of `tables` says at t in [0, 1/2]."""
     cells = table.shape[1] - 1
     if cells == 0:
         return table[row, 0, 0]

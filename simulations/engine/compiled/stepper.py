@@ -1,4 +1,4 @@
-"""The compiled path of the engine: the same steps as `Runs.advance`, by `simulations.engine.compiled.kernels`.
+"""The compiled path of the engine: the same steps as `Runs.advance`, by `kernels`.
 
 It needs numba (``pip install 'policy-entropy[fast]'``), a rule that can be tabulated (`tabulated`),
 answers that are right or wrong, one optimizer step a batch, and AEPO's two-point controller or none.
