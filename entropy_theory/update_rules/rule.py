@@ -219,7 +219,7 @@ class UpdateRule:
         return dataclasses.replace(self, **changes)
 
     def per_run_options(self) -> dict[str, float]:
-        """The rule's own options that are a number and may be one a run (annotated ``Array``)."""
+        """The rule's own options that are one number and may be one a run (annotated ``Array``)."""
         values = {field.name: getattr(self, field.name)
                   for field in dataclasses.fields(self) if field.type == "Array"}
         return {name: value for name, value in values.items() if isinstance(value, (int, float))}
