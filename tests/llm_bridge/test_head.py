@@ -172,7 +172,7 @@ def test_memory_does_not_grow_with_the_vocabulary():
     """256 tokens: plain float32 logits would be 128 MiB at 131,072 words, and a few times that."""
     code = """
 import torch
-from llm_bridge import head
+from llm_bridge.head import per_token
 from tests.llm_bridge.memory import peak_of
 torch.set_num_threads(1)
 def step(tokens, size):

@@ -179,7 +179,7 @@ class Job:
             "from pathlib import Path\n"
             # As from a terminal: a suite started in the background ignores it, and so would this.
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-            "from paper_figures import reproduce as runner\n"
+            "from paper_figures.reproduce import pipeline as runner\n"
             "from tests.paper_figures.test_reproduce import slow_and_quick\n"
             "build = Path(sys.argv[1])\n"
             "runner.stages = lambda profile, folder: slow_and_quick(build)\n"
