@@ -51,6 +51,10 @@ class Trace:
     def view(self, value: Any, ndim: int) -> View:
         """The view [...] of one run, of an operand of arrays [runs, ...] with ``ndim`` axes."""
         if isinstance(value, Traced):
+            if value.trace is not self:
+                raise NotTraceable("an array that is left from an earlier step")
+            if value.is_verdict:
+                raise NotTraceable("a condition on all runs within an array")
             if value.recorded is not None:
                 if value.example.ndim == 0:
                     return value.recorded
@@ -77,6 +81,8 @@ class Traced:
         self, trace: Trace, example: np.ndarray, recorded: View | None, fixed: bool = False
     ) -> None:
         self.trace, self.example, self.recorded, self.fixed = trace, example, recorded, fixed
+        self.is_verdict = False
+        """Whether it is a condition on all runs together, which Python alone may ask for."""
 
     # What it looks like.
 
@@ -164,7 +170,7 @@ class Traced:
             return _FUNCTIONS[_REDUCING[ufunc.__name__]](*inputs, **options)
         if method != "__call__" or options:
             raise NotTraceable(f"numpy.{ufunc.__name__}.{method} with {', '.join(options) or 'that'}")
-        return _operate(_UFUNCS.get(ufunc.__name__, ufunc.__name__), *inputs)
+        return elementwise(_UFUNCS.get(ufunc.__name__, ufunc.__name__), *inputs)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
         name = _NUMPY_NAMES.get(function.__name__, function.__name__)
@@ -203,8 +209,9 @@ def _operate(operation: str, *operands: Any) -> Any:
     """An elementwise operation, by NumPy on the examples and in the graph."""
     if operation not in NUMPY:
         raise NotTraceable(f"numpy.{operation}")
-    if operation in ("power",):
+    if operation == "power":
         return _power(*operands)
+    operands = tuple(x.traced() if isinstance(x, TracedInteger) else x for x in operands)
     trace = _trace_of(operands)
     plain = [x.example if isinstance(x, Traced) else x for x in operands]
     with np.errstate(all="ignore"):
@@ -244,9 +251,7 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 _COMPARISONS = ("less", "less_equal", "equal", "not_equal")
-_UFUNCS = {
-    "true_divide": "divide", "invert": "logical_not", "conjugate": "positive", "fmin": "", "fmax": "",
-}
+_UFUNCS = {"true_divide": "divide", "conjugate": "positive", "abs": "absolute"}
 _REDUCING = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
              "logical_and": "all", "logical_or": "any"}
 _NUMPY_NAMES = {"amax": "max", "amin": "min", "concatenate": "concat", "cumsum": "cumulative_sum",
@@ -286,6 +291,8 @@ def elementwise(operation: str, *operands: Any) -> Any:
         operation = "logical_not"
     if operation == "positive":
         return operands[0].copy()
+    if operation == "reciprocal":
+        return elementwise("divide", 1.0, *operands)
     return _operate(operation, *operands)
 
 
@@ -413,8 +420,9 @@ def _over_runs(operation: str, x: Traced, axes: tuple[int, ...], example: np.nda
     each = _reduction(operation, x, tuple(range(1, x.ndim))) if x.ndim > 1 else x
     if not (each.example == example).all():
         raise NotTraceable("a condition that holds for some of the runs only")
-    view = x.trace.graph.convert(each.recorded, BOOLEAN)
-    return Traced(x.trace, example, view)
+    verdict = Traced(x.trace, example, x.trace.graph.convert(each.recorded, BOOLEAN))
+    verdict.is_verdict = not verdict.is_constant
+    return verdict
 
 
 def _sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **rest: Any) -> Any:

@@ -170,8 +170,6 @@ class _Writer:
         for node in live:
             if _is_elementwise(node) and node.operation not in OPERATIONS:
                 raise NotTraceable(f"the operation {node.operation}")
-            if node.operation in ("floor_divide", "remainder") and node.kind == FLOAT:
-                raise NotTraceable(f"the operation {node.operation} of floating-point numbers")
 
     def _loops(self, live: Sequence[Node]) -> tuple[list[_Loop], dict[int, int]]:
         """Loops in order, and the place of each node's loop."""

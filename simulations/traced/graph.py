@@ -470,8 +470,7 @@ _INTERVALS: dict[str, Any] = {
     "maximum": lambda x, y: Interval(max(x.low, y.low), max(x.high, y.high), x.nan or y.nan),
     "to_float": lambda x: x,
     "to_integer": lambda x: Interval(
-        math.floor(x.low) if math.isfinite(x.low) else x.low,
-        math.ceil(x.high) if math.isfinite(x.high) else x.high, False),
+        math.floor(x.low), math.ceil(x.high), False) if x.is_finite else Interval(nan=False),
     "where": lambda c, x, y: Interval(min(x.low, y.low), max(x.high, y.high), x.nan or y.nan),
     "single": lambda x: Interval(
         x.low, x.high, x.nan) if max(abs(x.low), abs(x.high)) < 1e38 else Interval(),
@@ -534,6 +533,11 @@ def _type_of(operation: str, views: Sequence[View]) -> tuple[str, Interval]:
         kind = FLOAT
     elif operation not in ("where",) and BOOLEAN in kinds:
         raise NotTraceable(f"{operation} of booleans")
+    if operation in ("floor_divide", "remainder") and not (
+            kind == INTEGER and intervals[1].low > 0):
+        raise NotTraceable(f"{operation} of floating-point numbers, or by what may be 0 or less")
+    if operation.endswith("_shift") and not 0 <= intervals[1].low <= intervals[1].high < 64:
+        raise NotTraceable("a shift by a number of bits that is not known")
     function = _INTERVALS.get(operation)
     interval = function(*intervals) if function else Interval()
     if operation == "subtract" and _is_below_its_maximum(*views):

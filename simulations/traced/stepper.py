@@ -20,6 +20,7 @@ import numpy as np
 from entropy_theory.policy import shift_logits
 from entropy_theory.tabular import logit_step
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TokenBatch
+from entropy_theory.update_rules import UpdateRule
 from simulations.runs import Runs, Steps, diverged
 from simulations.sampling import GOLDEN, MULTIPLIERS, ORDINARY, TEMPERED, lanes, seed_key
 from simulations.traced.arrays import NAMESPACE as xp
@@ -69,7 +70,7 @@ class TracedStepper:
 
     def chunk(self) -> int:
         """Steps that are well taken at once."""
-        return max(1, min(2**22 // self.runs.logits.size, 2**14 // self.runs.n_runs, 400))
+        return max(1, min(2**22 // self.runs.logits.size, 2**16 // self.runs.n_runs, 400))
 
     def __call__(self, steps: int, *, measured: bool) -> Steps | None:
         """As `Runs.advance`."""
@@ -88,15 +89,17 @@ class TracedStepper:
         if self.reason is not None:
             return 0, None
         runs = self.runs
-        runs.look()
+        if _controlled(runs):
+            runs.look()
         try:
             if self._program is None:
                 if self._traces >= MOST_TRACES:
                     raise NotTraceable("its conditions change all the time")
                 self._traces += 1
                 self._program = self._prepared()
-        except NotTraceable as reason:
-            self.reason = str(reason)
+        except Exception as error:  # What a rule's own code raises on arrays that are none of NumPy's.
+            self.reason = str(error) if isinstance(error, NotTraceable) else (
+                f"{type(error).__name__} while it was traced: {error}")
             return 0, None
         before = runs.logits.copy(order="K")
         held = [copy.copy(getattr(runs, c.name)) for c in _controlled(runs)]
@@ -175,7 +178,9 @@ def traced(runs: Runs) -> Step:
     Raises:
         NotTraceable: what the rule does cannot be recorded, or it answers differently when asked again.
     """
-    first, second = _traced(runs), _traced(runs)
+    # Of a copy: what a rule keeps for itself by mistake shall not be what a trace left behind.
+    rule = copy.deepcopy(runs.rule)
+    first, second = _traced(runs, rule), _traced(runs, rule)
     if _signature(first) != _signature(second):
         raise NotTraceable("it answers differently when it is asked again")
     return first
@@ -188,7 +193,7 @@ def _signature(step: Step) -> Any:
     return nodes, ends, [(view.key, expected) for view, expected in step.graph.guards]
 
 
-def _traced(runs: Runs) -> Step:
+def _traced(runs: Runs, rule: UpdateRule) -> Step:
     trace = Trace(runs.n_runs)
     graph = trace.graph
     logits = np.ascontiguousarray(runs.logits, dtype=np.float64)
@@ -210,7 +215,6 @@ def _traced(runs: Runs) -> Step:
     else:
         shadow.draws = {}
     batch = _wrapped(trace, shadow.token_batch())
-    rule = runs.rule
     change = logit_step(z, rule.prepare(batch), rule)
     moved = z + runs.learning_rate * change
     view = moved.recorded
