@@ -35,10 +35,10 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from entropy_theory.results import provenance
+from entropy_theory.support.results import provenance
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
-from simulations.sampling import Samples
+from simulations.engine.sampling import Samples
 
 THREADS = 2
 SIZES = ("1x10", "1000x10", "1024x100", "256x4096", "8x151936")

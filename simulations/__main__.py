@@ -24,14 +24,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from entropy_theory.user_errors import lookup, run_command
-from simulations import sweep as sweeps
-from simulations.cluster import dask_cluster
+from entropy_theory.support.user_errors import lookup, run_command
+from simulations.computing.cluster import dask_cluster
+from simulations.computing.store import is_done, path_of, result
+from simulations.computing.workers import Backend, in_this_process, local_processes
 from simulations.experiments import EXPERIMENTS
-from simulations.store import is_done, path_of, result
-from simulations.sweep_file import EXAMPLE, SweepFile, read_sweep
-from simulations.sweep_plan import Plan, plan
-from simulations.workers import Backend, in_this_process, local_processes
+from simulations.sweeps import sweep as sweeps
+from simulations.sweeps.file import EXAMPLE, SweepFile, read_sweep
+from simulations.sweeps.plan import Plan, plan
 
 USAGE = """\
 usage: python -m simulations COMMAND [OPTIONS]

@@ -1,9 +1,9 @@
 """One exact step of policies as large as a vocabulary, on whatever arrays the caller brings.
 
-The engine's step (`simulations.compiled`) written against the array API: numpy arrays, or torch tensors
+The engine's step (`engine.compiled`) written against the array API: numpy arrays, or torch tensors
 on any device, of any precision; with torch the caller may wrap `Steps.take` in ``torch.compile``, which
 makes of each step one pass for the sums and one for the update. The rule is asked once, on the CPU, and
-read from its tables (`simulations.tabulated`).
+read from its tables (`simulations.engine.compiled.tables`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import array_api_compat
 from entropy_theory.controllers import TemperatureSwitch
 from entropy_theory.policy import Array, namespace
 from entropy_theory.update_rules import UpdateRule
-from simulations.tabulated import NotTabulatedError, Question, Tables, tabulate
+from simulations.engine.compiled.tables import NotTabulatedError, Question, Tables, tabulate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

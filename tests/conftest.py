@@ -19,8 +19,8 @@ def simulated(
 ) -> Callable[..., Path]:
     """``simulated(*names)``: a results folder with the smoke size of these experiments in
     ``simulations/``, each computed once for all test processes; read only."""
+    from simulations.computing.store import result
     from simulations.experiments import EXPERIMENTS
-    from simulations.store import result
 
     base = tmp_path_factory.getbasetemp()
     results = (base if worker_id == "master" else base.parent) / "results"

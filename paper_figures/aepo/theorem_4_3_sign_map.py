@@ -32,9 +32,9 @@ from entropy_theory.entropy_change import (
     tempered_reinforce_rate_slope,
 )
 from entropy_theory.update_rules.aepo import Aepo
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import REFERENCE, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import REFERENCE, panels
 
 N_ACTIONS = 20
 FAMILIES = ((1, 2.0), (2, 2.0), (4, 1.0), (12, 1.0))

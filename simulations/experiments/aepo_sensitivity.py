@@ -28,12 +28,12 @@ from scipy.stats import rankdata
 
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, simulate
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.recorder import Trajectory
+from simulations.engine.simulation import Dynamics, simulate
+from simulations.experiments.grid import Grid
 from simulations.experiments.phase_diagrams import face_rates, revival_alpha, top_gap
-from simulations.grid import Grid
-from simulations.problems import Bandit
-from simulations.recording import Trajectory
-from simulations.store import Experiment, Progress
+from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
 """Held: the tail deviates from the target by at most this share of log |A*| (root mean square)."""

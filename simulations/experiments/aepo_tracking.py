@@ -30,10 +30,10 @@ from scipy.optimize import brentq
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, Record, simulate
-from simulations.problems import Bandit
-from simulations.recording import Trajectory
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.recorder import Trajectory
+from simulations.engine.simulation import Dynamics, Record, simulate
+from simulations.problems.bandits import Bandit
 
 CONTROLS = ("switch", "proportional")
 FOLLOWED = 0.95

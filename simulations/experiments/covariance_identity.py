@@ -29,12 +29,12 @@ from scipy.stats import binom
 from entropy_theory import entropy_change
 from entropy_theory.policy import log_softmax, softmax
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, simulate
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.recorder import Record
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import Dynamics, simulate
 from simulations.experiments.covariance_sign_map import FORMS, covariances
-from simulations.problems import Bandit
-from simulations.recording import Record
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
+from simulations.problems.bandits import Bandit
 
 SAMPLED = "GRPO, sampled"
 ESTIMATES = ("PG", "NPG", "PG, from samples", "NPG, from samples")

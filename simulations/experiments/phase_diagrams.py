@@ -36,13 +36,13 @@ from entropy_theory.advantages import group_normalization_gain
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, Record, simulate
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.recorder import Trajectory
+from simulations.engine.simulation import Dynamics, Record, simulate
 from simulations.experiments.aepo_figure_1 import raising_alpha
 from simulations.experiments.aepo_figure_3 import COLLAPSED, EXPLODED
-from simulations.grid import Grid
-from simulations.problems import Bandit
-from simulations.recording import Trajectory
-from simulations.store import Experiment, Progress
+from simulations.experiments.grid import Grid
+from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
 """Held: the tail deviates from the target by at most this share of log |A*| (root mean square)."""

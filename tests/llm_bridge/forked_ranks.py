@@ -15,7 +15,7 @@ RANKS = 2
 
 
 def run(
-    module: str, *arguments: str, imports: str = "llm_bridge.training", timeout: float = 300
+    module: str, *arguments: str, imports: str = "llm_bridge.commands.train", timeout: float = 300
 ) -> subprocess.CompletedProcess:
     """``python -m module arguments`` on two ranks; the exit status is 0 if both have ended with that.
 

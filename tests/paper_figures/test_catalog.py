@@ -14,7 +14,7 @@ from llm_bridge import recipes
 from paper_figures import aent, aepo, entropy_mechanism, extensions
 from paper_figures.catalog import FIGURES
 from paper_figures.figure import MissingInputError, PaperFigure
-from paper_figures.report import render
+from paper_figures.report.page import render
 
 TESTS = Path(__file__).parent
 SOURCES = {"Cui et al.": entropy_mechanism, "AEPO": aepo, "AEnt": aent, "This project": extensions}

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from paper_figures import reproduce as runner
-from paper_figures import stage as one_stage
-from paper_figures import stages as stage_module
-from paper_figures.stage import Profile, Stage
-from paper_figures.stages import stages
+from paper_figures.reproduce import pipeline as runner
+from paper_figures.reproduce import stage as one_stage
+from paper_figures.reproduce import stages as stage_module
+from paper_figures.reproduce.stage import Profile, Stage
+from paper_figures.reproduce.stages import stages
 from simulations.experiments import EXPERIMENTS
 
 PROFILES: tuple[Profile, ...] = ("smoke", "default", "full")

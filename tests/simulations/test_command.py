@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from entropy_theory.user_errors import run_command
+from entropy_theory.support.user_errors import run_command
 from simulations.__main__ import SWEEP, main
 from simulations.experiments import EXPERIMENTS
-from simulations.sweep_file import read_sweep
+from simulations.sweeps.file import read_sweep
 
 COMMAND = [sys.executable, "-m", "simulations"]
 

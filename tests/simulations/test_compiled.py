@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import combine, get
 from entropy_theory.update_rules.grpo import Grpo
-from simulations import compiled
 from simulations.engine import Dynamics, simulate
+from simulations.engine.compiled import stepper
+from simulations.engine.compiled.tables import NotTabulatedError, _read, polynomials
+from simulations.engine.sampling import Samples
 from simulations.problems import Bandit
-from simulations.sampling import Samples
-from simulations.tabulated import NotTabulatedError, _read, polynomials
 
 numba = pytest.importorskip("numba")
-kernels = pytest.importorskip("simulations.kernels")
+kernels = pytest.importorskip("simulations.engine.compiled.kernels")
 
 G8 = get("grpo", group_size=8)
 EXACT = {
@@ -223,11 +223,11 @@ def test_graded_rewards_and_scattered_right_answers_are_refused():
 
 def test_auto_takes_numpy_where_it_must(monkeypatch):
     """Long runs of a rule that cannot be compiled; and all runs where numba is not installed."""
-    monkeypatch.setattr(compiled, "WORTH", 0.0)
+    monkeypatch.setattr(stepper, "WORTH", 0.0)
     problem = Bandit(n_actions=6, n_correct=2)
     start = problem.starts(2, seed=0)
     simulate(start, problem.correct, Dynamics(rule=get("natural-gradient"), steps=5))
-    monkeypatch.setattr(compiled.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(stepper.importlib.util, "find_spec", lambda name: None)
     simulate(start, problem.correct, Dynamics(rule=G8, steps=5))
     with pytest.raises(ValueError, match=r"numba is not installed \(pip install"):
         simulate(start, problem.correct, Dynamics(rule=G8, steps=5, engine="compiled"))

@@ -10,9 +10,9 @@ import pytest
 from entropy_theory.tabular import logit_step
 from entropy_theory.update_rules import RULES, combine, get
 from simulations.engine import Dynamics
+from simulations.engine.runs import Runs
+from simulations.engine.sampling import Samples
 from simulations.problems import Bandit
-from simulations.runs import Runs
-from simulations.sampling import Samples
 
 EXPECTED = get("grpo", group_size=8)
 EXACT = {

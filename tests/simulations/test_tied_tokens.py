@@ -6,8 +6,8 @@ import pytest
 from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
-from simulations.sampling import Samples
-from simulations.tied_tokens import Classes, tie, train
+from simulations.engine.sampling import Samples
+from simulations.engine.tied_tokens import Classes, tie, train
 
 RULES = {
     "no bonus": get("grpo"),
