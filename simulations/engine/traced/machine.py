@@ -18,7 +18,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from simulations.traced.generate import NAME, Program
+from simulations.engine.traced.program import NAME, Program
 
 _LOCK = threading.Lock()
 _LOADED: dict[str, tuple[Any, Callable[..., None]]] = {}
@@ -28,7 +28,7 @@ _MARK = 32
 
 
 def function(program: Program) -> Callable[..., None]:
-    """What takes the steps of a program: eight addresses and seven integers, as `generate` says."""
+    """What takes the steps of a program: eight addresses and seven integers, as `traced.program` says."""
     with _LOCK:
         if program.digest not in _LOADED:
             _LOADED[program.digest] = _load(program)

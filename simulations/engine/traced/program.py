@@ -17,36 +17,21 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from simulations.traced.graph import (
+from simulations.engine.traced.graph import (
     BOOLEAN,
     FLOAT,
     INTEGER,
     NUMPY,
-    Graph,
     Node,
     NotTraceable,
     View,
 )
-from simulations.traced.vectors import BIT, DOUBLE, OPERATIONS, Vectors
-from simulations.traced.vectors import INTEGER as WORD
+from simulations.engine.traced.step import Step
+from simulations.engine.traced.vectors import DOUBLE, OPERATIONS, Vectors
+from simulations.engine.traced.vectors import INTEGER as WORD
 
 NAME = "advance"
 _SIMPLE = (0.0, 1.0, -1.0, 2.0, 0.5)
-_DROPPED = ("logits", "step", "first", "target")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """A step of one run as a graph, and what of it is wanted."""
-
-    graph: Graph
-    n_logits: int
-    logits: View
-    """[states, actions] after the step."""
-    memory: tuple[View, ...]
-    """What the step leaves for the next one, scalars; inputs "memory.0", ..."""
-    measured: tuple[View, ...]
-    """Scalars that are recorded before the step."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -469,7 +454,7 @@ class _Writer:
         here = getattr(self, "_here", None)
         if at is not None and here and node.number in here and _identity(view):
             return here[node.number]
-        if node.operation == "input" and node.parameter in _DROPPED[1:]:
+        if node.operation == "input" and node.parameter in ("step", "first", "target"):
             return self._own_input(node)
         if node.operation == "constant" and node.value is not None:
             simple = self._simple(node)
@@ -638,5 +623,3 @@ def _encoded(value: np.ndarray) -> np.ndarray:
         value = -value.astype(np.int64)
     return np.ascontiguousarray(value).astype(np.int64).view(np.float64)
 
-
-assert BIT is not None

@@ -1,7 +1,7 @@
 """Arithmetic on vectors of numbers, one a run, as LLVM instructions.
 
 The functions are those of NumPy, NaN and infinities included; exp, log and log1p are within 2 ulp and
-have no branches, so that a vector of runs takes them at once. Formulas as in `simulations.kernels`.
+have no branches, so that a vector of runs takes them at once. Formulas as in `compiled.kernels`.
 """
 
 from __future__ import annotations
@@ -119,10 +119,10 @@ class Vectors:
         return self.builder.fcmp_unordered("uno", x, x)
 
     def _isfinite(self, x: Any) -> Any:
-        return self.builder.fcmp_ordered("<", self._intrinsic("fabs", x), self.constant(math.inf, "float"))
+        return self.builder.fcmp_ordered("<", self._intrinsic("fabs", x), self._number(math.inf))
 
     def _isinf(self, x: Any) -> Any:
-        return self.builder.fcmp_ordered("==", self._intrinsic("fabs", x), self.constant(math.inf, "float"))
+        return self.builder.fcmp_ordered("==", self._intrinsic("fabs", x), self._number(math.inf))
 
     def _logical_and(self, x: Any, y: Any) -> Any:
         return self.builder.and_(x, y)

@@ -543,7 +543,7 @@ def _type_of(operation: str, views: Sequence[View]) -> tuple[str, Interval]:
     if operation == "subtract" and _is_below_its_maximum(*views):
         interval = Interval(interval.low, min(interval.high, 0), interval.nan)
     if kind == INTEGER and not (
-        -(2**63) <= interval.low and interval.high < 2**63
+        interval.low >= -(2**63) and interval.high < 2**63
     ):
         interval = Interval(-math.inf, math.inf, False)  # integers wrap
     return kind, interval

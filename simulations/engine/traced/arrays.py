@@ -16,9 +16,8 @@ from typing import Any
 import array_api_compat.numpy as compat
 import numpy as np
 
-from simulations.traced.graph import (
+from simulations.engine.traced.graph import (
     BOOLEAN,
-    FLOAT,
     INTEGER,
     NUMPY,
     REDUCTIONS,
@@ -176,6 +175,8 @@ class Traced:
         name = _NUMPY_NAMES.get(function.__name__, function.__name__)
         if name not in _FUNCTIONS:
             raise NotTraceable(f"numpy.{function.__name__}")
+        if name == "argsort" and not options.keys() & {"kind", "stable"} and inputs[0].shape[-1] > 16:
+            raise NotTraceable("numpy.argsort of more than 16 numbers, which is not stable unless asked")
         return _FUNCTIONS[name](*inputs, **options)
 
     # Methods.
@@ -185,6 +186,15 @@ class Traced:
 
     def reshape(self, *shape: Any, **options: Any) -> Traced:
         return reshape(self, shape[0] if len(shape) == 1 else shape, **options)
+
+    def _method(name: str) -> Any:  # noqa: N805 (of the class body)
+        return lambda self, *inputs, **options: _FUNCTIONS[name](self, *inputs, **options)
+
+    sum, mean, max, min, any, all, prod, std, var, argmax, argmin, argsort, clip, squeeze = (
+        _method(name) for name in (
+            "sum", "mean", "max", "min", "any", "all", "prod", "std", "var", "argmax", "argmin",
+            "argsort", "clip", "squeeze"))
+    cumsum = _method("cumulative_sum")
 
     def copy(self) -> Traced:
         return Traced(self.trace, self.example, self.recorded)
@@ -495,7 +505,7 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return _operate("where", condition, x, y)
 
 
-def _clip(x: Any, low: Any = None, high: Any = None, *, min: Any = None, max: Any = None,  # noqa: A002
+def _clip(x: Any, low: Any = None, high: Any = None, *, min: Any = None, max: Any = None,
           a_min: Any = None, a_max: Any = None, **rest: Any) -> Any:
     _refuse("clip", rest)
     low = next((v for v in (low, min, a_min) if v is not None), None)
@@ -570,7 +580,7 @@ def _argsort(x: Any, axis: int = -1, *, descending: bool = False, stable: bool =
         raise NotTraceable("a descending order")
     if x.is_constant:
         return Traced(x.trace, example, None)
-    if kind not in (None, "stable", "mergesort") and not _has_no_ties(x):
+    if not stable or kind not in (None, "stable", "mergesort"):
         raise NotTraceable("an order that is not stable")
     if axis % x.ndim != x.ndim - 1 or x.ndim == 1:
         raise NotTraceable("an order along another axis than the last")
@@ -580,10 +590,6 @@ def _argsort(x: Any, axis: int = -1, *, descending: bool = False, stable: bool =
         return Traced(x.trace, example, known.at(known.index.reshape(x.shape[1:])))
     ranks = graph.rank(x.recorded)
     return Traced(x.trace, example, graph.order(ranks))
-
-
-def _has_no_ties(x: Traced) -> bool:
-    return False
 
 
 def _sort(x: Any, axis: int = -1, **options: Any) -> Any:
@@ -698,7 +704,6 @@ NAMESPACE: Any = _Namespace(
             "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
     ).items() if name not in _FUNCTIONS},
 )
-assert FLOAT  # (re-exported kinds)
 
 
 class TracedInteger:
