@@ -187,15 +187,6 @@ class Traced:
     def reshape(self, *shape: Any, **options: Any) -> Traced:
         return reshape(self, shape[0] if len(shape) == 1 else shape, **options)
 
-    def _method(name: str) -> Any:  # noqa: N805 (of the class body)
-        return lambda self, *inputs, **options: _FUNCTIONS[name](self, *inputs, **options)
-
-    sum, mean, max, min, any, all, prod, std, var, argmax, argmin, argsort, clip, squeeze = (
-        _method(name) for name in (
-            "sum", "mean", "max", "min", "any", "all", "prod", "std", "var", "argmax", "argmin",
-            "argsort", "clip", "squeeze"))
-    cumsum = _method("cumulative_sum")
-
     def copy(self) -> Traced:
         return Traced(self.trace, self.example, self.recorded)
 
@@ -656,6 +647,16 @@ _FUNCTIONS: dict[str, Any] = {name: _simple(name) for name in REDUCTIONS} | {
     "count_nonzero": _count_nonzero, "copy": lambda x, **_: x.copy(),
     "shape": lambda x: x.shape, "ndim": lambda x: x.ndim, "size": lambda x: x.size,
 }
+
+
+def _method(name: str) -> Any:
+    return lambda self, *inputs, **options: _FUNCTIONS[name](self, *inputs, **options)
+
+
+for _name in ("sum", "mean", "max", "min", "any", "all", "prod", "std", "var", "argmax", "argmin",
+              "argsort", "clip", "squeeze"):
+    setattr(Traced, _name, _method(_name))
+Traced.cumsum = _method("cumulative_sum")  # type: ignore[attr-defined]
 
 
 def _function(name: str) -> Any:

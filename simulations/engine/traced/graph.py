@@ -399,15 +399,16 @@ def _of_reduction(operation: str, x: Interval, n: int) -> Interval:
     if operation in ("argmax", "argmin"):
         return Interval(0, n - 1, False)
     if operation == "sum":
-        slack = 1 + 1e-9  # the rounding of a sum
         opposite = math.isinf(x.low) and math.isinf(x.high)
-        low, high = (_product(side, n * slack) for side in (x.low, x.high))
+        is_whole = isinstance(x.low, int) and isinstance(x.high, int)
+        times = n if is_whole else n * (1 + 1e-9)  # (rounding)
+        low, high = (_product(side, times) for side in (x.low, x.high))
         return Interval(low, high, x.nan or opposite)
     return Interval()
 
 
 def _product(x: float, y: float) -> float:
-    return 0.0 if x == 0 or y == 0 else x * y
+    return 0 if x == 0 or y == 0 else x * y
 
 
 def _sum(x: Interval, y: Interval) -> Interval:
