@@ -22,13 +22,13 @@ from simulations.engine.task import Task
 
 pytest.importorskip("llvmlite")
 
-from simulations.engine.block import RefusedError  # noqa: E402
-from simulations.engine.traced import machine, traced_runs  # noqa: E402
-from simulations.engine.traced.arrays import NAMESPACE, Trace, TracedInteger  # noqa: E402
-from simulations.engine.traced.graph import INTEGER, Interval, NotTraceable  # noqa: E402
-from simulations.engine.traced.program import program  # noqa: E402
-from simulations.engine.traced.step import Step  # noqa: E402
-from simulations.engine.traced.traced_runs import TracedRuns  # noqa: E402
+from simulations.engine.block import RefusedError
+from simulations.engine.traced import machine, traced_runs
+from simulations.engine.traced.arrays import NAMESPACE, Trace, TracedInteger
+from simulations.engine.traced.graph import INTEGER, Interval, NotTraceable
+from simulations.engine.traced.program import program
+from simulations.engine.traced.step import Step
+from simulations.engine.traced.traced_runs import TracedRuns
 
 SAMPLES = Samples(group_size=5, tempered=7)
 N_RUNS = 19
@@ -287,7 +287,8 @@ def test_options_are_no_part_of_the_code():
     """Another number for an option must not be compiled again; a sweep would take minutes."""
     digests = {
         traced_runs._written(traced_runs.traced_step(
-            Runs(task(get("clip-cov", ratio=0.3, lower=lower, upper=5), seed=seed)))).digest
+            Runs(task(get("clip-cov", ratio=0.3, lower=lower, upper=5), seed=seed)),
+            asked_again=False)).digest
         for lower, seed in ((-0.3, 3), (-0.4, 4))}
     assert len(digests) == 1
 
@@ -303,14 +304,16 @@ def evaluated(function, values):
     written = program(Step(graph=trace.graph, n_logits=values.shape[1], logits=result.recorded,
                            memory=(), measured=()), 16)
     code = traced_runs._Code(
-        program=written, call=machine.function(written), n_runs=len(values), by_run=np.zeros(1))
+        program=written, call=machine.function(written), by_run=np.zeros((len(values), 1)))
+    if written.by_run:
+        code = traced_runs.dataclasses.replace(code, by_run=np.concatenate(written.by_run, axis=1))
     out = code.packed(values)
     code(out, code.packed(np.zeros((len(values), 1))), np.zeros((1, len(values))), 1, 0, False)
     return code.unpacked(out)
 
 
-EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 5e-324, 709.0, 710.0, -745.0, -746.0, 1e308, math.inf,
-                  -math.inf, math.nan, -0.3, -0.29, -0.999, 0.41, 3.7, -3.7])
+EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 5e-324, 709.0, 710.0, -745.0, -746.0, 1e308,
+                  math.inf, -math.inf, math.nan, -0.3, -0.29, -0.999, 0.41, 3.7, -3.7])
 
 
 @pytest.mark.parametrize(

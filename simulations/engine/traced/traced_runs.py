@@ -7,6 +7,7 @@ next is traced anew. A rule that cannot be traced is left to NumPy, with the rea
 from __future__ import annotations
 
 import copy
+import dataclasses
 import importlib.util
 import logging
 import math
@@ -28,6 +29,8 @@ MOST_NUMBERS = 2**17
 """Numbers of a run that a step may keep in memory: what it costs grows with their square at most."""
 MOST_TRACES = 12
 """Of a block; a rule that asks for more has conditions that change all the time."""
+_AT_ONCE = 2**18
+"""Logits of a task up to which it is traced once for all its runs, beyond it block by block."""
 _PROBED = 4
 _said: set[tuple[str, str]] = set()
 
@@ -37,10 +40,13 @@ class TracedEngine:
     """Steps by machine code from a trace of the rule."""
 
     task: Task
+    code: _Code | None
+    """Of the first steps of all runs; None: each block makes its own."""
     in_parallel: bool = True
 
     def block(self, part: slice, final: np.ndarray) -> Runs:
-        return TracedRuns(self.task.take_runs(part))
+        return TracedRuns(
+            self.task.take_runs(part), code=None if self.code is None else self.code.take_runs(part))
 
 
 def of(task: Task) -> TracedEngine:
@@ -60,20 +66,22 @@ def of(task: Task) -> TracedEngine:
         raise RefusedError(
             f"{n_states} states of {n_actions} actions are more than the {MOST_LOGITS} logits up to "
             "which runs are traced")
-    probe = Runs(task.take_runs(slice(0, min(_PROBED, task.n_runs))))
+    at_once = task.logits.size <= _AT_ONCE
+    probe = Runs(task if at_once else task.take_runs(slice(0, min(_PROBED, task.n_runs))))
     try:
-        _written(traced_step(probe))
+        step = traced_step(probe, asked_again=True)
+        code = _Code.of(step, task.n_runs) if at_once else None
     except Exception as error:  # (The rule's own code runs here, on arrays that are not NumPy's.)
         raise RefusedError(_reason(error)) from error
-    return TracedEngine(task=task)
+    return TracedEngine(task=task, code=code)
 
 
 class TracedRuns(Runs):
     """A block of runs on bandits and prompts, many steps at a time."""
 
-    def __init__(self, task: Task, step: int = 0) -> None:
+    def __init__(self, task: Task, step: int = 0, code: _Code | None = None) -> None:
         super().__init__(task, step)
-        self._code: _Code | None = None
+        self._code = code
         self._traces = 0
         self.left: str | None = None
         """Why NumPy takes the steps that are left; None: it does not."""
@@ -113,8 +121,9 @@ class TracedRuns(Runs):
                 _, part = self._run(done, measured)
             self._code = None
         self.step += done
-        if not math.isfinite(self.logits.sum()):
-            raise diverged(self.step)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not math.isfinite(self.logits.sum()):
+                raise diverged(self.step)
         return done, part
 
     def _trace(self) -> bool:
@@ -123,7 +132,7 @@ class TracedRuns(Runs):
         try:
             if self._traces > MOST_TRACES:
                 raise NotTraceable("its conditions change all the time")
-            self._code = _Code.of(traced_step(self), self.n_runs)
+            self._code = _Code.of(traced_step(self, asked_again=self._traces == 1), self.n_runs)
         except Exception as error:  # (As in `of`.)
             self.left = _reason(error)
             if (self.rule.name, self.left) not in _said:
@@ -183,7 +192,11 @@ class _Code:
     program: Any
     call: Callable[..., None]
     by_run: np.ndarray
-    n_runs: int
+    """Constants that runs do not share, [runs, numbers]."""
+
+    @property
+    def n_runs(self) -> int:
+        return len(self.by_run)
 
     @classmethod
     def of(cls, step: Step, n_runs: int) -> _Code:
@@ -191,9 +204,11 @@ class _Code:
 
         program = _written(step)
         constants = [np.zeros((n_runs, 1))] if not program.by_run else program.by_run
-        return cls(
-            program=program, call=machine.function(program), n_runs=n_runs,
-            by_run=_packed(np.concatenate(constants, axis=1), program.lanes))
+        return cls(program=program, call=machine.function(program),
+                   by_run=np.concatenate(constants, axis=1))
+
+    def take_runs(self, part: slice) -> _Code:
+        return dataclasses.replace(self, by_run=self.by_run[part])
 
     def packed(self, values: np.ndarray) -> np.ndarray:
         return _packed(values, self.program.lanes)
@@ -214,7 +229,7 @@ class _Code:
         out = np.empty((max(program.n_measured, 1), steps if measured else 0, width))
         stops = np.full(n_groups, steps, dtype=np.int64)
         work = np.empty(program.work * program.lanes)
-        arrays = (logits, memory, program.shared, self.by_run, filled, out, stops, work)
+        arrays = (logits, memory, program.shared, self.packed(self.by_run), filled, out, stops, work)
         self.call(*(array.ctypes.data for array in arrays), 0, n_groups, steps, taken, len(targets),
                   n_groups, int(measured))
         return int(stops.min()), out[..., : self.n_runs]
