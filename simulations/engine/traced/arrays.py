@@ -311,10 +311,10 @@ for _name, _operation in {
     "ne": "not_equal",
 }.items():
     setattr(Traced, f"__{_name}__", _operator(_operation))
-Traced.__neg__ = lambda self: elementwise("negative", self)  # type: ignore[attr-defined]
-Traced.__pos__ = lambda self: self.copy()  # type: ignore[attr-defined]
-Traced.__abs__ = lambda self: elementwise("absolute", self)  # type: ignore[attr-defined]
-Traced.__invert__ = lambda self: elementwise("invert", self)  # type: ignore[attr-defined]
+for _name, _operation in {
+    "neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert",
+}.items():
+    setattr(Traced, f"__{_name}__", lambda self, _o=_operation: elementwise(_o, self))
 
 
 # --------------------------------------------------------------------------------------- functions
@@ -372,7 +372,7 @@ def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Trac
     example = x.example.astype(dtype)
     if x.is_constant:
         return Traced(x.trace, example, None)
-    view = x.recorded
+    view: Any = x.recorded
     if x.dtype == np.float64 and example.dtype == np.int64:
         view = x.trace.graph.elementwise("to_integer", view)
     else:
@@ -418,7 +418,7 @@ def _over_runs(operation: str, x: Traced, axes: tuple[int, ...], example: np.nda
     """A condition on all runs, which is one on each of them where they agree."""
     if operation not in ("any", "all") or len(axes) != x.ndim:
         raise NotTraceable(f"the {operation} over runs, which are independent of each other")
-    each = _reduction(operation, x, tuple(range(1, x.ndim))) if x.ndim > 1 else x
+    each: Any = _reduction(operation, x, tuple(range(1, x.ndim))) if x.ndim > 1 else x
     if not (each.example == example).all():
         raise NotTraceable("a condition that holds for some of the runs only")
     verdict = Traced(x.trace, example, x.trace.graph.convert(each.recorded, BOOLEAN))
@@ -631,8 +631,8 @@ def sum_by_index(values: Any, index: Any, size: int) -> Any:
     if values.is_constant and (not isinstance(index, Traced) or index.is_constant):
         return Traced(trace, example, None)
     views = [trace.view(a, values.ndim) for a in (values, index)]
-    flat = [view.at(view.index.reshape(-1)) for view in views]
-    return Traced(trace, example, trace.graph.sum_by_index(*flat, size))
+    numbers, slots_of = (view.at(view.index.reshape(-1)) for view in views)
+    return Traced(trace, example, trace.graph.sum_by_index(numbers, slots_of, size))
 
 
 _FUNCTIONS: dict[str, Any] = {name: _simple(name) for name in REDUCTIONS} | {
@@ -720,8 +720,8 @@ class TracedInteger:
         self.trace, self.example, self.view = trace, example, view
         self.low, self.high = low, high
 
-    def traced(self) -> Traced:
-        """As a number that all runs share."""
+    def traced(self) -> Any:
+        """As a number that all runs share (a `Traced`)."""
         if self.low < -(2**63) or self.high >= 2**63:
             raise NotTraceable("an integer beyond 64 bits")
         self.view.node.interval = Interval(self.low, self.high, False)
@@ -791,7 +791,7 @@ class TracedInteger:
     def _refused(self, *_: Any) -> Any:
         raise NotTraceable("int() of a number that changes from step to step")
 
-    __int__ = __index__ = __float__ = _refused  # type: ignore[assignment]
+    __int__ = __index__ = __float__ = _refused
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         plain = [x.traced() if isinstance(x, TracedInteger) else x for x in inputs]

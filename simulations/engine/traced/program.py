@@ -121,6 +121,8 @@ class _Writer:
         self.tables: dict[Any, int] = {}
         self.values: dict[int, Any] = {}
         self.slots: dict[int, int] = {}
+        self._here: dict[int, Any] | None = None
+        """Elements of the nodes of the loop that is being written."""
         self.n_work = 0
 
     # What is computed where.
@@ -306,13 +308,10 @@ class _Writer:
             if node.operation == "scatter":
                 base = self._offset(self.work, WORD(self.slots[node.number] * self.lanes))
                 zero = self.vectors.constant(0, node.kind)
-                self._nest((node.shape[0],), lambda at, base=base, zero=zero, kind=node.kind: (
-                    self._store(self._element(base, at[0]), zero, kind)))
+                self._clear(base, node.shape[0], zero, node.kind)
             elif node.operation == "cumulative_sum":
                 totals[node.number] = total = self._variable(self._type(node.kind))
-                starts.setdefault(len(space) - 1, []).append(
-                    lambda at, total=total, kind=node.kind: b.store(
-                        self.vectors.constant(0, kind), total) and None)
+                starts.setdefault(len(space) - 1, []).append(self._zeroed(total, node.kind))
             elif _is_result(node):
                 self._reduction(node, space, totals, starts, ends)
 
@@ -326,6 +325,15 @@ class _Writer:
             if _is_result(node) and node.operation != "scatter" and math.prod(node.shape) == 1:
                 self.values[node.number] = b.load(totals[node.number])
         self._here = None
+
+    def _clear(self, base: Any, n: int, zero: Any, kind: str) -> None:
+        self._nest((n,), lambda at: self._store(self._element(base, at[0]), zero, kind))
+
+    def _zeroed(self, total: Any, kind: str) -> Callable[[list[Any]], None]:
+        def begin(at: list[Any]) -> None:
+            self.builder.store(self.vectors.constant(0, kind), total)
+
+        return begin
 
     def _reduction(
         self, node: Node, space: tuple[int, ...], totals: dict[int, Any], starts: Any, ends: Any
@@ -451,7 +459,7 @@ class _Writer:
         node = view.node
         if node.number in self.values:
             return self.values[node.number]
-        here = getattr(self, "_here", None)
+        here = self._here
         if at is not None and here and node.number in here and _identity(view):
             return here[node.number]
         if node.operation == "input" and node.parameter in ("step", "first", "target"):
