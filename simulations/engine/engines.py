@@ -18,9 +18,10 @@ from simulations.engine.compiled import compilation
 from simulations.engine.declarations import confirm
 from simulations.engine.runs import Runs
 from simulations.engine.task import Task
+from simulations.engine.traced import traced_runs
 from simulations.engine.tree_runs import TreeRuns
 
-COMPILED: tuple[Callable[[Task], Engine], ...] = (compilation.of,)
+COMPILED: tuple[Callable[[Task], Engine], ...] = (compilation.of, traced_runs.of)
 """Asked in this order; each raises RefusedError for a task that it does not run exactly."""
 COMPILE_FROM_SECONDS = 0.5
 """Seconds that NumPy would take, from which on "auto" loads the compiled loops (as long, once a process;
