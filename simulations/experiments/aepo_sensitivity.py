@@ -29,8 +29,9 @@ from scipy.stats import rankdata
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Trajectory
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Trajectory
 from simulations.experiments.grid import Grid
 from simulations.experiments.phase_diagrams import face_rates, revival_alpha, top_gap
 from simulations.problems.bandits import Bandit

@@ -31,8 +31,9 @@ from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Trajectory
-from simulations.engine.simulation import Dynamics, Record, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
 from simulations.problems.bandits import Bandit
 
 CONTROLS = ("switch", "proportional")

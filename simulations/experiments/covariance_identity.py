@@ -30,9 +30,10 @@ from entropy_theory import entropy_change
 from entropy_theory.policy import log_softmax, softmax
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Record
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.experiments.covariance_sign_map import FORMS, covariances
 from simulations.problems.bandits import Bandit
 

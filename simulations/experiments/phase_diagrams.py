@@ -37,8 +37,9 @@ from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Trajectory
-from simulations.engine.simulation import Dynamics, Record, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
 from simulations.experiments.aepo_figure_1 import raising_alpha
 from simulations.experiments.aepo_figure_3 import COLLAPSED, EXPLODED
 from simulations.experiments.grid import Grid

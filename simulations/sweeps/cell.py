@@ -18,7 +18,9 @@ import numpy as np
 import xarray as xr
 
 from simulations.computing.store import Progress
-from simulations.engine.simulation import Dynamics, Record, Trajectory, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import Coupled, Random
 from simulations.problems.token_trees import TokenProblem

@@ -32,14 +32,10 @@ from typing import Any, NoReturn
 from entropy_theory.support.user_errors import lookup
 from entropy_theory.typed_values import NO_MATCH, in_words, matched
 from entropy_theory.update_rules import UpdateRule, rule_options
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import (
-    Dynamics,
-    Record,
-    check_features_rule,
-    check_second_batch,
-    check_tree_dynamics,
-)
+from simulations.engine.task import check_features_rule, check_second_batch, check_tree_dynamics
+from simulations.engine.trajectory import Record
 from simulations.problems.bandits import Bandit
 from simulations.problems.schedules import Points, Schedule, Sine
 from simulations.problems.shared_parameters import Coupled, Random
@@ -70,7 +66,7 @@ n_actions = 20                    # or kind = "tokens" (simulations.problems.tok
 [rule]                            # an update rule and its options
 name = "aepo"
 base = { name = "grpo", clip_high = 0.28 }
-[dynamics]                        # options of simulations.engine.simulation.Dynamics
+[dynamics]                        # options of simulations.engine.Dynamics
 steps = 4000
 samples = { group_size = 8 }      # left out: exact expectation
 [grid]                            # lists of values: every combination is computed
