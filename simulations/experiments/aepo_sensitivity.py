@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.stats import rankdata
 
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import get
@@ -127,6 +126,8 @@ def rank_separation(score: np.ndarray, positive: np.ndarray) -> float:
 
     0.5 if there are no positive cases, or no others.
     """
+    from scipy.stats import rankdata  # a second to import, and the registry imports every experiment
+
     n_positive = int(positive.sum())
     n_other = positive.size - n_positive
     if n_positive == 0 or n_other == 0:

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import brentq
 
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
@@ -159,6 +158,8 @@ def speeds(right_logits: np.ndarray, entropies: np.ndarray, config: Config) -> n
         entropies: at which.
         config: temperatures, alpha and step size.
     """
+    from scipy.optimize import brentq  # slow to import, and the registry imports every experiment
+
     found = np.zeros((2, len(entropies)))
     for i, level in enumerate(entropies):
         lack = [_lack(heat, right_logits, level) for heat in (COLDEST, -COLDEST)]

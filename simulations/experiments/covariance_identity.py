@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.stats import binom
 
 from entropy_theory import entropy_change
 from entropy_theory.policy import log_softmax, softmax
@@ -210,6 +209,8 @@ def _by_difficulty(
 
     A prompt counts with the probability that ``right`` of its samples are right.
     """
+    from scipy.stats import binom  # a second to import, and the registry imports every experiment
+
     size = config.group_size
     exact = covariances(logits, correct)
     found = []
