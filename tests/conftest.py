@@ -23,6 +23,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
 
+from tests import shape_checks  # noqa: E402  it imports NumPy
+
+shape_checks.install()
+
+
+@pytest.fixture
+def unchecked_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls go through as they do for users, to the function's own words on a wrong shape."""
+    monkeypatch.setattr(shape_checks.config, "jaxtyping_disable", True)
+
 
 @pytest.fixture(scope="session")
 def simulated(
