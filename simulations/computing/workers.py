@@ -112,7 +112,7 @@ def local_processes(n_workers: int) -> Backend:
         function: CellFunction, cells: Sequence[Any], progress: Progress
     ) -> Iterator[tuple[int, Outcome]]:
         code = code_digest(function.__module__)
-        context = _context()
+        context = _context(function.__module__)
         waiting = deque((place, 1) for place in range(len(cells)))
         busy: dict[Connection, _Worker] = {}
         idle: list[_Worker] = []
@@ -168,16 +168,16 @@ class _Worker:
         self.connection.close()
 
 
-def _context() -> Any:
+def _context(module: str) -> Any:
     """Fresh processes from a clean server where there is one: forking a threaded parent can hang."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    # All that workers need, so that they have nothing to import; xarray asks for dask.array if it is
-    # there. What is missing is skipped.
-    context.set_forkserver_preload(["simulations.__main__", "dask.array"])
+    # All that the first work needs, so that workers have nothing to import; xarray asks for dask.array
+    # if it is there. What is missing is skipped.
+    context.set_forkserver_preload([module, "dask.array"])
     return context
 
 
