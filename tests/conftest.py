@@ -17,15 +17,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # account, that took a third of the time of all tests.
 gc.disable()
 
+from tests import shape_checks
+
+shape_checks.install()
+
 
 def pytest_collection_finish() -> None:
     """From here on garbage is collected, among what tests make themselves."""
     gc.freeze()
     gc.enable()
-
-from tests import shape_checks
-
-shape_checks.install()
 
 
 @pytest.fixture
