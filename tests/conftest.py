@@ -17,7 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # account, that took a third of the time of all tests.
 gc.disable()
 
-from tests import shape_checks
+from tests import shape_checks  # noqa: E402
 
 shape_checks.install()
 
