@@ -100,7 +100,7 @@ def _signature(step: Step) -> Any:
 def _traced(runs: Runs, rule: UpdateRule) -> Step:
     trace = Trace(runs.n_runs)
     example = np.ascontiguousarray(runs.logits, dtype=np.float64)
-    unchecked = trace.input("logits.unchecked", example, Interval())
+    unchecked: Any = trace.input("logits.unchecked", example, Interval())
     logits = trace.input("logits", example, Interval(-LARGEST_LOGIT, LARGEST_LOGIT, False))
     bool(xp.all(abs(unchecked) < LARGEST_LOGIT))
     shadow = _shadow(runs, trace, logits)
