@@ -220,23 +220,10 @@ class Graph:
     def rank(self, view: View) -> View:
         """Place of each element in the stable order along the last axis."""
         n = view.shape[-1]
-        mine, others = view.at(view.index[..., :, None]), view.at(view.index[..., None, :])
-        earlier = self.constant(np.tril(np.ones((n, n), dtype=bool), -1)[None], 1)
-        below = self.elementwise("less", others, mine)
-        tied = self.elementwise("equal", others, mine)
-        if view.node.interval.nan:  # NaN goes last
-            mine_nan, other_nan = (self.elementwise("isnan", side) for side in (mine, others))
-            not_other = self.elementwise("logical_not", other_nan)
-            below = self.elementwise(
-                "logical_or", below, self.elementwise("logical_and", mine_nan, not_other))
-            tied = self.elementwise(
-                "logical_or", tied, self.elementwise("logical_and", mine_nan, other_nan))
-        before = self.elementwise(
-            "logical_or", below, self.elementwise("logical_and", earlier, tied))
-        counted = self.reduce("sum", self.convert(before, INTEGER), (len(view.shape),))
-        counted = counted.at(counted.index[..., 0])
-        counted.node.interval = Interval(0, n - 1, False)
-        return counted
+        if n == 1:
+            return broadcast(self.constant(np.zeros(1, dtype=np.int64), 1), view.shape)
+        node = self.add("rank", (view,), view.shape, INTEGER, Interval(0, n - 1, False))
+        return whole(node)
 
     def order(self, ranks: View) -> View:
         """From ranks along the last axis to the stable order: who stands at each place."""
@@ -582,9 +569,10 @@ def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
                 absorbs = bool(numbers[this]) == (operation == "logical_or")
                 return views[this] if absorbs else views[other]
         return views[0] if _same(*views) else None
+    if operation == "exp":
+        return _exponential(graph, *views)
     if operation == "logical_not" and views[0].node.operation == "logical_not":
-        inner = views[0].node.arguments[0]
-        return inner.at(inner.index.ravel()[views[0].index])
+        return _arguments(views[0])[0]
     if operation == "where":
         if numbers[0] is not None:
             return views[1] if numbers[0] else views[2]
@@ -599,6 +587,26 @@ def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
             if first.high <= second.low:
                 return views[one if operation == "minimum" else 1 - one]
     return views[0] if operation in ("minimum", "maximum") and _same(*views) else None
+
+
+def _arguments(view: View) -> list[View]:
+    """Of an elementwise operation, seen as its result is."""
+    return [x.at(x.index.ravel()[view.index]) for x in view.node.arguments]
+
+
+def _exponential(graph: Graph, view: View) -> View | None:
+    """Of log-probabilities: from the exponentials and the normalizer, which are there already."""
+    operation = view.node.operation
+    if operation == "log1p":
+        (x,) = _arguments(view)
+        return graph.elementwise("add", x, graph.constant(np.array([1.0]), 1))
+    if operation == "subtract":
+        x, log_normalizer = _arguments(view)
+        if x.node.interval.high <= 0 and log_normalizer.node.operation == "log1p" and (
+                log_normalizer.node.interval.low >= 0 and _same_along(log_normalizer.index, -1)):
+            return graph.elementwise(
+                "divide", graph.elementwise("exp", x), graph.elementwise("exp", log_normalizer))
+    return None
 
 
 def _arithmetic(
