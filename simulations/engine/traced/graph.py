@@ -19,6 +19,7 @@ import numpy as np
 
 LARGEST_LOGIT = 1e300
 """Compiled steps stop before a logit beyond this, so that differences of logits are finite."""
+_LARGEST = float(np.finfo(np.float64).max)
 FLOAT, INTEGER, BOOLEAN = "float", "integer", "boolean"
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 
@@ -129,8 +130,17 @@ class Graph:
 
     def guard(self, view: View, expected: bool) -> None:
         """The trace holds only where the scalar has this value."""
-        if view.node.operation != "constant":
-            self.guards.append((view, expected))
+        if view.node.operation == "constant":
+            return
+        self.guards.append((view, expected))
+        inner = view
+        while inner.node.operation == "all":
+            inner = inner.node.arguments[0]
+        if expected and inner.node.operation == "isfinite":
+            # What follows is used only where the guard holds.
+            node = inner.node.arguments[0].node
+            low, high = max(node.interval.low, -_LARGEST), min(node.interval.high, _LARGEST)
+            node.interval = Interval(low, high, False)
 
     def _append(self, node: Node) -> Node:
         node.number = len(self.nodes)
@@ -604,8 +614,10 @@ def _exponential(graph: Graph, view: View) -> View | None:
         x, log_normalizer = _arguments(view)
         if x.node.interval.high <= 0 and log_normalizer.node.operation == "log1p" and (
                 log_normalizer.node.interval.low >= 0 and _same_along(log_normalizer.index, -1)):
+            total = graph.elementwise("exp", log_normalizer)
+            one = graph.constant(np.array([1.0]), 1)
             return graph.elementwise(
-                "divide", graph.elementwise("exp", x), graph.elementwise("exp", log_normalizer))
+                "multiply", graph.elementwise("exp", x), graph.elementwise("divide", one, total))
     return None
 
 

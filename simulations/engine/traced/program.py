@@ -456,6 +456,8 @@ class _Writer:
         kinds = [view.node.kind for view in views]
         if len(set(kinds[1:] if node.operation == "where" else kinds)) > 1:
             raise NotTraceable(f"{node.operation} of different types")
+        if node.operation == "exp" and views[0].node.interval.high <= 600:
+            return self.vectors.exp_below_600(*values)
         return self.vectors.apply(node.operation, values, kinds)
 
     def _gather(self, node: Node, at: list[Any], space: tuple[int, ...]) -> Any:
