@@ -163,8 +163,11 @@ class Graph:
         kind, interval = _type_of(operation, cut)
         if interval.low == interval.high and not interval.nan and kind == BOOLEAN:
             return broadcast(self.constant(np.array([bool(interval.low)]), 1), shape)
-        node = self.add(operation, cut, cut[0].shape, kind, interval)
-        return broadcast(whole(node), shape)
+        # (Axes of length 1 are no part of a node: a column and a row of the same numbers are one node.)
+        length = tuple(n for n in cut[0].shape if n > 1)
+        node = self.add(
+            operation, [view.at(view.index.reshape(length)) for view in cut], length, kind, interval)
+        return broadcast(View(node, whole(node).index.reshape(cut[0].shape)), shape)
 
     # ------------------------------------------------------------------------------- reductions
 
@@ -204,7 +207,10 @@ class Graph:
         # The axes that go come last: loops over them are the inner ones.
         kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
         last = self.transposed(view, (*kept, *axes))
-        node = self.add(operation, (last,), last.shape[: len(kept)], kind, interval, len(kept))
+        staying = tuple(n for n in last.shape[: len(kept)] if n > 1)
+        going = tuple(n for n in last.shape[len(kept):] if n > 1)
+        last = last.at(last.index.reshape((*staying, *going)))
+        node = self.add(operation, (last,), staying, kind, interval, len(staying))
         place = [1 if axis in axes else view.shape[axis] for axis in range(len(shape))]
         return broadcast(View(node, whole(node).index.reshape(place)), shape)
 
@@ -213,9 +219,9 @@ class Graph:
         if order == tuple(range(len(order))):
             return view
         node = view.node
-        if node.operation in NUMPY and node.shape == view.shape and view.is_whole():
+        if node.operation in NUMPY and view.is_whole():
             return self.elementwise(node.operation, *(
-                self.transposed(argument, order) for argument in node.arguments))
+                self.transposed(argument, order) for argument in _arguments(view)))
         return view.at(view.index.transpose(order))
 
     def cumulative_sum(self, view: View) -> View:
@@ -261,6 +267,8 @@ class Graph:
             raise NotTraceable("indices that are not known to lie within the array")
         if _same_along(source.index, axis):
             return broadcast(source.at(source.index.take([0], axis=axis)), index.shape)
+        if _counts(source, axis):
+            return index
         # Where each row of the source begins, and how far its elements lie apart.
         apart = np.diff(source.index, axis=axis)
         is_even = (apart == apart.flat[0]).all()
@@ -345,6 +353,16 @@ def _cut(array: np.ndarray, axis: int) -> np.ndarray:
     if array.dtype.kind == "f":
         same |= np.isnan(array) & np.isnan(first)
     return first if same.all() else array
+
+
+def _counts(view: View, axis: int) -> bool:
+    """Whether its elements along an axis are 0, 1, 2 and so on."""
+    value = view.node.value
+    if value is None or len(value) > 1 or view.node.kind != INTEGER:
+        return False
+    places = np.arange(view.shape[axis]).reshape(
+        [-1 if a == axis else 1 for a in range(len(view.shape))])
+    return bool((value[0].ravel()[view.index] == places).all())
 
 
 def _is_maximum_of(top: View, source: View, axis: int) -> bool:
@@ -581,7 +599,7 @@ def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
         return views[0] if _same(*views) else None
     if operation == "exp":
         return _exponential(graph, *views)
-    if operation == "logical_not" and views[0].node.operation == "logical_not":
+    if operation in ("logical_not", "negative") and views[0].node.operation == operation:
         return _arguments(views[0])[0]
     if operation == "where":
         if numbers[0] is not None:

@@ -108,14 +108,14 @@ class _Writer:
         self.module = ir.Module(name="step")
         pointer, word = DOUBLE.as_pointer(), WORD
         # logits, memory, shared, by_run, targets, measured, stops, work;
-        # first group, last group, steps, first step, n_targets, n_groups, is measured
-        kinds = [pointer] * 6 + [word.as_pointer(), pointer] + [word] * 7
+        # first group, last group, steps, first step, n_targets, n_groups, is measured, is observed
+        kinds = [pointer] * 6 + [word.as_pointer(), pointer] + [word] * 8
         self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), kinds), NAME)
         for argument in self.function.args[:8]:
             argument.add_attribute("noalias")
         (self.logits, self.memory, self.shared, self.by_run, self.targets, self.measured, self.stops,
          self.work, self.first_group, self.last_group, self.steps, self.step_0, self.n_targets,
-         self.n_groups, self.is_measured) = self.function.args
+         self.n_groups, self.is_measured, self.is_observed) = self.function.args
         self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
         self.vectors = Vectors(self.builder, self.module, lanes)
@@ -534,7 +534,9 @@ class _Writer:
         if name == "step":
             return self.vectors.splat(b.add(self.step_0, self.now))
         if name == "first":
-            return self.vectors.splat(b.icmp_signed("==", self.now, WORD(0)))
+            return self.vectors.splat(b.and_(
+                b.icmp_signed("==", self.now, WORD(0)),
+                b.icmp_signed("!=", self.is_observed, WORD(0))))
         row = b.srem(self.now, self.n_targets)
         at = b.mul(b.add(b.mul(row, self.n_groups), self.group), WORD(self.lanes))
         return self._load(self._offset(self.targets, at), FLOAT)
