@@ -360,7 +360,7 @@ def summary(found: dict[str, Any]) -> str:
     )
 
 
-def _ended(drawn: sampling.Samples, tokenizer: Any, task: tasks.Task) -> list[bool]:
+def _ended(drawn: sampling.SampledCompletions, tokenizer: Any, task: tasks.Task) -> list[bool]:
     last = drawn.lengths()[:, None] - 1
     stop_ids = torch.tensor(models.stop_token_ids(tokenizer, task.stop))
     found: list[bool] = torch.isin(drawn.token_ids.gather(-1, last), stop_ids)[:, 0].tolist()

@@ -24,7 +24,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from entropy_theory.support.user_errors import lookup, run_command
+from entropy_theory.support.user_errors import check_choice, lookup, run_command
 from simulations.computing.cluster import dask_cluster
 from simulations.computing.store import is_done, path_of, result
 from simulations.computing.workers import Backend, in_this_process, local_processes
@@ -79,7 +79,7 @@ your own is name = "my_rules.py:Thrifty".
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class RunCommand:
     """Compute experiments; what is there already is not computed again."""
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional]
@@ -95,7 +95,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sweep:
+class SweepCommand:
     """Compute a grid of runs of your own, described in a TOML file."""
 
     file: Annotated[Path, tyro.conf.Positional]
@@ -118,11 +118,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 0 if arguments else 2
     name, *rest = arguments
     prog = f"python -m simulations {name}"
-    lookup(dict.fromkeys(("list", "run", "sweep")), name, "command")
+    check_choice(name, ("list", "run", "sweep"), "command")
     if name == "run":
-        return _run(tyro.cli(Run, args=rest, prog=prog, description=RUN))
+        return _run(tyro.cli(RunCommand, args=rest, prog=prog, description=RUN))
     if name == "sweep":
-        return _sweep(tyro.cli(Sweep, args=rest, prog=prog, description=SWEEP))
+        return _sweep(tyro.cli(SweepCommand, args=rest, prog=prog, description=SWEEP))
     return tyro.cli(_list, args=rest, prog=prog)
 
 
@@ -144,7 +144,7 @@ def _bars(count: ProgressColumn) -> Iterator[Progress]:
         yield bars
 
 
-def _run(command: Run) -> int:
+def _run(command: RunCommand) -> int:
     names = list(EXPERIMENTS) if "all" in command.names else list(dict.fromkeys(command.names))
     if not names:
         raise ValueError(f"name an experiment, or all: {', '.join(EXPERIMENTS)}")
@@ -169,7 +169,7 @@ def _run(command: Run) -> int:
     return 0
 
 
-def _sweep(command: Sweep) -> int:
+def _sweep(command: SweepCommand) -> int:
     sweep = read_sweep(command.file)
     if command.dry_run:
         return _dry_run(sweep, command)
@@ -205,7 +205,7 @@ def _sweep(command: Sweep) -> int:
     return 1 if lost else 0
 
 
-def _backend(command: Sweep) -> Backend:
+def _backend(command: SweepCommand) -> Backend:
     if command.cluster is not None:
         if command.workers is not None:
             raise ValueError("--workers are local processes: leave it out with --cluster")
@@ -220,7 +220,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _dry_run(sweep: SweepFile, command: Sweep) -> int:
+def _dry_run(sweep: SweepFile, command: SweepCommand) -> int:
     todo = plan(sweep, sweeps.cells_of(sweep, command.output))
     for axis in sweep.axes:
         print(f"{axis.path}: {', '.join(map(str, axis.labels))}")

@@ -109,20 +109,20 @@ class Auditor(TrainerCallback):
         self._trainer, self._every, self._on_audit = trainer, every, on_audit
         self._details = details
         trainer.keeps_logits = self._is_due
-        self._table: _Table | None = None
+        self._snapshot: _StepSnapshot | None = None
         self.steps = list(earlier or [])
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Keep the distributions that the step starts from; there are none in a step without rows."""
         if self._is_due() and any(bool(p.batch.mask.any()) for p in self._trainer.micro_batches):
-            self._table = _Table(self._trainer, self._details)
+            self._snapshot = _StepSnapshot(self._trainer, self._details)
 
     def on_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Evaluate the distributions again, and compare."""
-        if self._table is None:
+        if self._snapshot is None:
             return
-        self.steps.append(self._table.compare())
-        self._table = None
+        self.steps.append(self._snapshot.compare())
+        self._snapshot = None
         if self._on_audit is not None:
             self._on_audit(self.steps)
 
@@ -130,7 +130,7 @@ class Auditor(TrainerCallback):
         return self._trainer.state.global_step % self._every == 0
 
 
-class _Table:
+class _StepSnapshot:
     """Log-probabilities at the audited states of the current step, before it is taken."""
 
     def __init__(self, trainer: EntropyTrainer, details: Details | None = None):

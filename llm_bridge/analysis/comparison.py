@@ -58,7 +58,7 @@ class CompareConfig:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class ComparedRun:
     """One training run."""
 
     label: str
@@ -77,7 +77,7 @@ class Run:
         return [step.get(name) for step in self.steps]
 
 
-def read(folder: Path, label: str | None = None) -> Run:
+def read(folder: Path, label: str | None = None) -> ComparedRun:
     """A run from its folder. Raises ValueError where there is none, or none with a step."""
     if not (folder / "run.json").exists():
         raise ValueError(
@@ -92,7 +92,7 @@ def read(folder: Path, label: str | None = None) -> Run:
         return results.read_json(folder / name) if (folder / name).exists() else None
 
     audit = optional("audit.json")
-    return Run(
+    return ComparedRun(
         label=label or folder.name, folder=folder, options=found["options"], status=found["status"],
         constant_answer_reward=found.get("constant_answer_reward"), steps=steps,
         evaluation=optional("evaluation.json"), audit=None if audit is None else audit["summary"],
@@ -100,7 +100,7 @@ def read(folder: Path, label: str | None = None) -> Run:
     )
 
 
-def read_all(folders: Sequence[Path]) -> list[Run]:
+def read_all(folders: Sequence[Path]) -> list[ComparedRun]:
     """All runs, their labels told apart. Raises ValueError for a run named twice, or none."""
     if not folders:
         raise ValueError("no run to compare: name the folders of training runs")
@@ -115,7 +115,7 @@ def read_all(folders: Sequence[Path]) -> list[Run]:
     ]
 
 
-def differences(runs: Sequence[Run], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
+def differences(runs: Sequence[ComparedRun], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
     """Options in which runs differ: name to one value a run. ``names``: among these alone."""
     every = sorted({name for run in runs for name in run.options}) if names is None else names
     found = {}
@@ -126,7 +126,7 @@ def differences(runs: Sequence[Run], names: Sequence[str] | None = None) -> dict
     return found
 
 
-def check_comparable(runs: Sequence[Run]) -> None:
+def check_comparable(runs: Sequence[ComparedRun]) -> None:
     """Raise ValueError, saying what differs, for runs of different models or tasks."""
     found = differences(runs, SAME)
     if found:
@@ -141,7 +141,7 @@ def check_comparable(runs: Sequence[Run]) -> None:
         )
 
 
-def summary(run: Run) -> dict[str, Any]:
+def summary(run: ComparedRun) -> dict[str, Any]:
     """One line of the table: what a run began and ended with; None where it has no such thing.
 
     First and last are means over a tenth of the steps. ``forecast_correlation`` is that of each step's
@@ -176,7 +176,7 @@ def summary(run: Run) -> dict[str, Any]:
     }
 
 
-def forecast_correlation(run: Run) -> float | None:
+def forecast_correlation(run: ComparedRun) -> float | None:
     """Correlation of the forecast with the change to the next step; None where it cannot be had."""
     forecast, entropy = run.column("forecast_entropy_change"), run.column("entropy")
     pairs = [
@@ -210,7 +210,7 @@ def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
     return table
 
 
-def page(runs: Sequence[Run], table: Sequence[dict[str, Any]]) -> str:
+def page(runs: Sequence[ComparedRun], table: Sequence[dict[str, Any]]) -> str:
     """The page: a whole HTML document."""
     first = runs[0].options
     what = differences(runs, SAME)
@@ -268,7 +268,9 @@ def page(runs: Sequence[Run], table: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def smoothed(run: Run, name: str, window: float = WINDOW) -> tuple[list[float], list[float | None]]:
+def smoothed(
+    run: ComparedRun, name: str, window: float = WINDOW
+) -> tuple[list[float], list[float | None]]:
     """(steps, centered means of a metric over this share of the run, three steps at least).
 
     None where there is no value.
@@ -283,7 +285,7 @@ def smoothed(run: Run, name: str, window: float = WINDOW) -> tuple[list[float], 
     return [float(step["step"]) for step in run.steps], found
 
 
-def _pass_at_k(runs: Sequence[Run]) -> str:
+def _pass_at_k(runs: Sequence[ComparedRun]) -> str:
     evaluated = [run for run in runs if run.evaluation]
     if not evaluated:
         return ""
@@ -305,7 +307,7 @@ def _pass_at_k(runs: Sequence[Run]) -> str:
     )
 
 
-def _ceiling(run: Run) -> Any:
+def _ceiling(run: ComparedRun) -> Any:
     pairs = [(h, r) for h, r in zip(run.column("entropy"), run.column("reward"), strict=True)
              if h is not None and r is not None]
     return performance_ceiling([h for h, _ in pairs], [r for _, r in pairs])

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_theory import update_rules
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.targets import Target
 from llm_bridge.commands.train import TARGETS, TrainConfig, parse_options, parse_trl_options
 from llm_bridge.recipes.launcher import Launcher
@@ -264,9 +264,8 @@ def _launcher(name: str | None) -> Launcher:
 
 def _read(path: Path) -> dict[str, Any]:
     tables = _toml(path)
-    known = dict.fromkeys((*NAMED, *TABLES))
     for key, value in tables.items():
-        lookup(known, key, f"key of recipe {path.name}:")
+        check_choice(key, (*NAMED, *TABLES), f"key of recipe {path.name}:")
         if key in TABLES and not isinstance(value, dict):
             raise ValueError(f"recipe {path.name}: {key} must be a table, as in [{key}]")
     return tables
@@ -288,8 +287,8 @@ def _filled(tables: dict[str, Any], path: Path) -> dict[str, Any]:
         return tables
     below_path = path.with_name(f"{like}.toml")
     if not below_path.is_file():
-        known = dict.fromkeys(p.stem for p in path.parent.glob("*.toml"))
-        lookup(known, like, f"recipe that {path.name} is like:")
+        known = (p.stem for p in path.parent.glob("*.toml"))
+        check_choice(like, known, f"recipe that {path.name} is like:")
     below = _filled(_read(below_path), below_path)
     merged = {**below, **tables}
     for table in ("train", "rule", "trl", "data"):
@@ -302,7 +301,7 @@ def _variants(vary: dict[str, Any], path: Path) -> Iterator[tuple[str, dict[str,
     """(name's ending, changes) of each combination, the first key changing slowest."""
     for key, values in vary.items():
         table = key.partition(".")[0]
-        lookup(dict.fromkeys(("like", "train", "rule", "trl")), table, f"table to vary in {path.name}:")
+        check_choice(table, ("like", "train", "rule", "trl"), f"table to vary in {path.name}:")
         if not isinstance(values, list) or not values:
             raise ValueError(f"recipe {path.name}, [vary]: {key} must be a list of values")
     for chosen in itertools.product(*vary.values()):

@@ -108,7 +108,7 @@ def _on_those(chosen: bool, function: Callable[[], Value]) -> Value:
 
 
 @contextlib.contextmanager
-def one_voice() -> Iterator[None]:
+def report_once() -> Iterator[None]:
     """Of the ranks that an error ends, one tells: the first to fail by itself.
 
     The others lose their connection, or are ended by the launcher, and would add a traceback each.

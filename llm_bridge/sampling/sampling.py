@@ -23,7 +23,7 @@ from llm_bridge.sampling.samplers.batch import score
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Samples:
+class SampledCompletions:
     """Completions and their tokens. Rows are sequences: all samples of a prompt, then the next.
 
     Attributes:
@@ -75,7 +75,7 @@ def sample(
     sampler: str = "auto",
     top_p: float = 1.0,
     top_k: int = 0,
-) -> Samples:
+) -> SampledCompletions:
     """Draw completions from pi^T = softmax(logits / T), token by token.
 
     The model's own generation settings are ignored and left as they are; torch's global random
@@ -294,7 +294,7 @@ def _check_same_model(
         )
 
 
-def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> Samples:
+def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> SampledCompletions:
     """Batches one under the other, padded to the widest: prompts on the left, the rest right."""
     joined: dict[str, Any] = {}
     for name in parts[0]:
@@ -313,7 +313,7 @@ def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> Sa
             )
             for column in columns
         ])
-    return Samples(**joined, temperature=temperature)
+    return SampledCompletions(**joined, temperature=temperature)
 
 
 def _check(

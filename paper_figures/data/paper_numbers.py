@@ -24,7 +24,7 @@ from typing import Any
 
 import pandas
 
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from paper_figures.drawing.table import Table
 
 Cell = str | float | int
@@ -60,7 +60,7 @@ class PaperTable:
                 raise ValueError(f"{self.source}, '{self.title}': row {list(row)} has {len(row)} cells, "
                                  f"the header {len(self.header)}")
         for name in (*self.averaged, *([self.average] if self.average else [])):
-            lookup(dict.fromkeys(self.header), name, f"column of {self.source}:")
+            check_choice(name, self.header, f"column of {self.source}:")
 
     def column(self, name: str) -> dict[str, float]:
         """The numbers of a column, by row; rows with text there are left out."""
@@ -156,7 +156,7 @@ def read(module: str | Path) -> dict[str, PaperTable]:
 
 def _table(values: dict[str, Any], path: Path) -> PaperTable:
     for key in values:
-        lookup(KEYS, key, f"key of {path.name}:")
+        check_choice(key, KEYS, f"key of {path.name}:")
     found: dict[str, Any] = dict(values)
     for key in ("header", "averaged"):
         found[key] = tuple(values.get(key, ()))

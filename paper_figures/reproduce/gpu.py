@@ -20,7 +20,7 @@ from pathlib import Path
 
 from entropy_theory.support.results import provenance, write_json
 from paper_figures.data.inputs import MEASURED
-from paper_figures.reproduce.gpu_jobs import MODELS, Job, jobs
+from paper_figures.reproduce.gpu_jobs import MODELS, GpuJob, jobs
 
 REHEARSALS = Path("build") / "gpu" / "rehearsal"
 AGAIN = Path("build") / "gpu" / "again"
@@ -31,7 +31,7 @@ PYTEST_NO_TESTS = 5
 
 
 def run_queue(
-    budget_minutes: float, *, folder: Path = MEASURED, queue: Sequence[Job] | None = None,
+    budget_minutes: float, *, folder: Path = MEASURED, queue: Sequence[GpuJob] | None = None,
     rehearsal: bool = False,
 ) -> int:
     """Make or continue the jobs; 0 if all are finished, 1 if one failed, 3 if some are left.
@@ -83,7 +83,7 @@ def run_queue(
     return 3 if left_over else 0
 
 
-def unfinished(folder: Path = MEASURED, queue: Sequence[Job] | None = None) -> list[Job]:
+def unfinished(folder: Path = MEASURED, queue: Sequence[GpuJob] | None = None) -> list[GpuJob]:
     """The jobs that are not finished, in order."""
     return [job for job in queue or jobs() if not job.is_finished(folder)]
 
@@ -100,7 +100,7 @@ def require_gpu() -> str:
     return torch.cuda.get_device_name(0)
 
 
-def plan(folder: Path = MEASURED, queue: Sequence[Job] | None = None) -> str:
+def plan(folder: Path = MEASURED, queue: Sequence[GpuJob] | None = None) -> str:
     """A line for each job: its guessed minutes, those of all left up to it, name and command."""
     total, lines = 0.0, []
     for job in queue or jobs():
@@ -141,7 +141,7 @@ def _gpu_answers() -> bool:
     return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
-def _is_wanted(job: Job, queue: Sequence[Job], folder: Path, models: Path) -> bool:
+def _is_wanted(job: GpuJob, queue: Sequence[GpuJob], folder: Path, models: Path) -> bool:
     """Not finished; or finished elsewhere, its product absent here, and another job waiting for it."""
     if not job.is_finished(folder):
         return True
@@ -151,7 +151,7 @@ def _is_wanted(job: Job, queue: Sequence[Job], folder: Path, models: Path) -> bo
 
 
 def _make(
-    job: Job, folder: Path, models: Path, seconds: float, device: str, rehearsal: bool
+    job: GpuJob, folder: Path, models: Path, seconds: float, device: str, rehearsal: bool
 ) -> str | None:
     """Run a job; None if it ended well or its time was up, else what went wrong."""
     if job.kind == "train" and job.is_finished(folder):
@@ -186,7 +186,7 @@ def _make(
     return None
 
 
-def _move_model(job: Job, folder: Path, models: Path) -> bool:
+def _move_model(job: GpuJob, folder: Path, models: Path) -> bool:
     """Move the model that a run left in its folder to where other jobs look; whether there was one."""
     made = folder / job.name / "model"
     if job.makes is None or not made.is_dir():

@@ -42,7 +42,7 @@ GPU_TESTS = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class GpuJob:
     """One entry of the queue, finished once its folder says so."""
 
     name: str
@@ -77,7 +77,7 @@ class Job:
             return False
 
 
-def jobs() -> list[Job]:
+def jobs() -> list[GpuJob]:
     """The whole queue, in order.
 
     Round by round over seeds: every experiment has its first seed before any has its second.
@@ -87,8 +87,8 @@ def jobs() -> list[Job]:
     return [*_checks(), *(job for _, job in trained), whole_grid]
 
 
-def _checks() -> Iterator[Job]:
-    yield Job(
+def _checks() -> Iterator[GpuJob]:
+    yield GpuJob(
         name="gpu-tests", kind="check", minutes=3.0,
         arguments=("-m", "pytest", "-n", "0", *GPU_TESTS, "--junitxml", "{folder}/result.xml"),
     )
@@ -98,14 +98,14 @@ def _checks() -> Iterator[Job]:
     yield _benchmark("simulator", 2.0, "", "--quick")
 
 
-def _benchmark(name: str, minutes: float, suffix: str = "", *options: str) -> Job:
-    return Job(
+def _benchmark(name: str, minutes: float, suffix: str = "", *options: str) -> GpuJob:
+    return GpuJob(
         name=f"benchmark-{name.replace('_', '-')}{suffix}", kind="check", minutes=minutes,
         arguments=(f"benchmarks/{name}.py", *options, "--json", "{folder}/result.json"),
     )
 
 
-def _training() -> Iterator[tuple[tuple[int, int, int], Job]]:
+def _training() -> Iterator[tuple[tuple[int, int, int], GpuJob]]:
     """((seed, setting, recipe), job), the pretraining of a size just before what needs it."""
     from llm_bridge import recipes
 
@@ -121,7 +121,7 @@ def _training() -> Iterator[tuple[tuple[int, int, int], Job]]:
                 if config.seed == 0:
                     yield order, _pretraining(needs, Path(config.model))
             model = Path(run) / "model" if run in EVALUATED else None
-            yield order, Job(
+            yield order, GpuJob(
                 name=run, kind="train", minutes=recipe.minutes, needs=needs, rehearsal=REHEARSAL,
                 makes=model,
                 arguments=("-m", "llm_bridge", "train", "--recipe", f"gpu-small/{name}:{run}",
@@ -132,9 +132,9 @@ def _training() -> Iterator[tuple[tuple[int, int, int], Job]]:
                 yield order, _evaluation(run, f"{{models}}/{model}", needs=run)
 
 
-def _evaluation(name: str, model: str, needs: str | None = None) -> Job:
+def _evaluation(name: str, model: str, needs: str | None = None) -> GpuJob:
     """pass@k up to 1,024 on held-out prompts of split, into measured/evaluations/."""
-    return Job(
+    return GpuJob(
         name=f"evaluate-{name}", kind="evaluate", minutes=1.0, needs=needs,
         rehearsal=("--num-prompts", "4", "--num-samples", "8", "--batch-size", "32", "--device", "cpu"),
         arguments=(
@@ -145,8 +145,8 @@ def _evaluation(name: str, model: str, needs: str | None = None) -> Job:
     )
 
 
-def _pretraining(name: str, model: Path) -> Job:
-    return Job(
+def _pretraining(name: str, model: Path) -> GpuJob:
+    return GpuJob(
         name=name, kind="pretrain", minutes=1.0, makes=Path(model.name),
         rehearsal=("--steps", "10", "--batch-size", "8", "--device", "cpu"),
         arguments=(

@@ -35,7 +35,7 @@ TERMINATION_SECONDS = 20.0
 
 
 @dataclass(kw_only=True, slots=True)
-class Run:
+class StageRun:
     """What has become of a stage."""
 
     stage: Stage
@@ -80,7 +80,7 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
         OSError: ``build`` cannot be written to.
     """
     runs = [
-        Run(stage=stage, log=build / "logs" / f"{stage.name.replace(' ', '-')}.log")
+        StageRun(stage=stage, log=build / "logs" / f"{stage.name.replace(' ', '-')}.log")
         for stage in stages(profile, build)
     ]
     began = time.monotonic()
@@ -112,7 +112,7 @@ def _termination_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _settle(runs: list[Run]) -> None:
+def _settle(runs: list[StageRun]) -> None:
     """Skip every waiting stage that needs a stage which failed or was skipped."""
     by_name = {run.stage.name: run for run in runs}
     for run in runs:
@@ -123,7 +123,7 @@ def _settle(runs: list[Run]) -> None:
                     run.reason = f"needs '{name}': {by_name[name].reason}"
 
 
-def _start(runs: list[Run], build: Path, lanes: int, previous: dict[str, Any]) -> None:
+def _start(runs: list[StageRun], build: Path, lanes: int, previous: dict[str, Any]) -> None:
     """Start what may start: the longest chain first, so that no long stage is left for the end."""
     for run in sorted(runs, key=lambda r: -_chain_seconds(r, runs)):
         active = [r for r in runs if r.status == "running"]
@@ -140,13 +140,13 @@ def _start(runs: list[Run], build: Path, lanes: int, previous: dict[str, Any]) -
             _launch(run, build)
 
 
-def _chain_seconds(run: Run, runs: list[Run]) -> float:
+def _chain_seconds(run: StageRun, runs: list[StageRun]) -> float:
     """Expected seconds of a stage and of the longest chain of stages that need it."""
     followers = [r for r in runs if run.stage.name in r.stage.needs]
     return run.stage.seconds + max((_chain_seconds(r, runs) for r in followers), default=0.0)
 
 
-def _ready(run: Run, runs: list[Run]) -> bool:
+def _ready(run: StageRun, runs: list[StageRun]) -> bool:
     """Whether all that must come first has been tried ("*": every stage listed earlier)."""
     by_name = {r.stage.name: r for r in runs}
     if "*" in run.stage.after:
@@ -181,7 +181,7 @@ def _previous(build: Path) -> dict[str, Any]:
         return {}
 
 
-def _launch(run: Run, build: Path) -> None:
+def _launch(run: StageRun, build: Path) -> None:
     stage = run.stage
     stamp = _read_stamp(stage, build)
     _end_orphan(stamp, stage)
@@ -230,7 +230,7 @@ def _remove_outputs(stage: Stage) -> None:
             path.unlink(missing_ok=True)
 
 
-def _collect(run: Run, build: Path) -> bool:
+def _collect(run: StageRun, build: Path) -> bool:
     """Record a stage that has just ended; whether it has."""
     if run.status != "running" or run.process is None:
         return False
@@ -260,7 +260,7 @@ def _last_line(log: Path) -> str:
     return lines[-1].strip()[-300:] if lines else "it printed nothing"
 
 
-def _stop(running: list[Run]) -> None:
+def _stop(running: list[StageRun]) -> None:
     """End what still runs (after an interrupt): first asked, then made to."""
     for run in running:
         _signal(run, signal.SIGINT)
@@ -275,14 +275,14 @@ def _stop(running: list[Run]) -> None:
         run.status, run.reason = "waiting", "interrupted"
 
 
-def _signal(run: Run, number: signal.Signals) -> None:
+def _signal(run: StageRun, number: signal.Signals) -> None:
     assert run.process is not None
     # Its own session: workers that it started are in its process group.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(run.process.pid, number)
 
 
-def peak_side_by_side(runs: list[Run]) -> float:
+def peak_side_by_side(runs: list[StageRun]) -> float:
     """Upper bound of the memory ever in use at once, megabytes: peaks of stages that overlapped."""
     measured = [run for run in runs if run.status in ("done", "failed") and run.started]
     return max(
@@ -298,7 +298,7 @@ def peak_side_by_side(runs: list[Run]) -> float:
     )
 
 
-def _write_summary(profile: Profile, build: Path, runs: list[Run], seconds: float) -> None:
+def _write_summary(profile: Profile, build: Path, runs: list[StageRun], seconds: float) -> None:
     write_json(
         build / "reproduce.json",
         {

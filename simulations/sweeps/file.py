@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.targets import ShorterResponses, Target
 from entropy_theory.update_rules import UpdateRule, rule_class
 from simulations.engine.sampling import Samples
@@ -156,7 +156,7 @@ class _Reader:
 
     def known(self, names: Any, name: str, kind: str, where: Path_) -> None:
         try:
-            lookup(dict.fromkeys(names), name, kind)
+            check_choice(name, names, kind)
         except ValueError as error:
             self.fail(where, str(error))
 

@@ -26,7 +26,7 @@ those that are there."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class PlannedRun:
     """One policy of a sweep."""
 
     place: int
@@ -44,7 +44,7 @@ class Run:
 class Plan:
     """The runs of a sweep in a folder."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[PlannedRun, ...]
     """Of the points in their order, then by start."""
     kept: Mapping[str, Path]
     """The cell's file of each run that is there, by the run's key."""
@@ -86,7 +86,7 @@ def plan(sweep: SweepFile, folder: Path) -> Plan:
     return Plan(runs=runs, kept=kept, cells=tuple(cells))
 
 
-def _runs(sweep: SweepFile) -> Iterator[Run]:
+def _runs(sweep: SweepFile) -> Iterator[PlannedRun]:
     shared = [code_digest(run_cell.__module__), described(sweep.record)]
     for number, point in enumerate(sweep.points):
         found = described(point)
@@ -100,15 +100,15 @@ def _runs(sweep: SweepFile) -> Iterator[Run]:
             found["dynamics"]["seed"] = None  # nothing is random but the starts
         group = json.dumps(found)
         for start in range(sweep.n_starts):
-            yield Run(
+            yield PlannedRun(
                 place=number * sweep.n_starts + start, point=point, start=start,
                 key=config_key([common, start]), group=group,
             )
 
 
-def _calls(runs: Sequence[Run]) -> Iterator[tuple[int, list[Run]]]:
+def _calls(runs: Sequence[PlannedRun]) -> Iterator[tuple[int, list[PlannedRun]]]:
     """The runs of each call of the engine, and the number of the first within its group."""
-    groups: dict[str, list[Run]] = {}
+    groups: dict[str, list[PlannedRun]] = {}
     for run in runs:
         groups.setdefault(run.group, []).append(run)
     for group in groups.values():

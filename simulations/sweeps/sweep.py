@@ -28,7 +28,7 @@ from simulations.computing.workers import Backend, Failure, Progress, in_this_pr
 from simulations.experiments.grid import LONG_NAMES
 from simulations.sweeps.cell import run_cell
 from simulations.sweeps.file import Axis, SweepFile
-from simulations.sweeps.plan import Plan, Run, plan
+from simulations.sweeps.plan import Plan, PlannedRun, plan
 
 SUMMARY = ("entropy", "reward", "tail_entropy", "tail_reward", "tail_spread")
 """Columns of the CSV: mean and standard deviation over starts, at the end of the runs."""
@@ -49,7 +49,7 @@ UNITS = {
 class Lost:
     """Runs that have no result."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[PlannedRun, ...]
     message: str
 
 
@@ -128,15 +128,15 @@ def _computed(
     return parts, failed
 
 
-def _lost(runs: Sequence[Run], dataset: xr.Dataset) -> list[Lost]:
-    by_message: dict[str, list[Run]] = {}
+def _lost(runs: Sequence[PlannedRun], dataset: xr.Dataset) -> list[Lost]:
+    by_message: dict[str, list[PlannedRun]] = {}
     for place, message in json.loads(dataset.attrs["lost"]).items():
         by_message.setdefault(message, []).append(runs[int(place)])
     return [Lost(runs=tuple(found), message=message) for message, found in by_message.items()]
 
 
 def _assembled(
-    sweep: SweepFile, runs: Sequence[Run], parts: Sequence[xr.Dataset], failed: dict[str, str]
+    sweep: SweepFile, runs: Sequence[PlannedRun], parts: Sequence[xr.Dataset], failed: dict[str, str]
 ) -> xr.Dataset:
     """One Dataset over the axes; NaN where a run has no result or was shorter than others."""
     steps = np.unique(np.concatenate([part.step for part in parts if "step" in part] or [[]]))
@@ -244,7 +244,7 @@ def summary(sweep: SweepFile, dataset: xr.Dataset) -> str:
     return text.getvalue()
 
 
-def in_words(sweep: SweepFile, runs: Sequence[Run]) -> str:
+def in_words(sweep: SweepFile, runs: Sequence[PlannedRun]) -> str:
     """Which runs these are: the values of each axis among them, and the starts."""
     shape = tuple(len(axis.values) for axis in sweep.axes)
     points = [run.place // sweep.n_starts for run in runs]
