@@ -98,7 +98,7 @@ class TokenTree:
 
     @property
     def n_responses(self) -> int:
-        """The number of responses: A^h in a complete tree; else 1 for each inner state, A for each last."""
+        """The number of responses: A^h in a complete tree; else 1 per inner state, A per last one."""
         last = self.branching ** (self.horizon - 1)
         return (self.n_states - last) * self.end_token + last * self.n_tokens
 

@@ -1,4 +1,4 @@
-"""Training runs side by side: a table, two CSV files and a page of plots.
+"""Compares training runs in a table, two CSV files and a page of plots.
 
 Runs are folders of the train command; what `evaluate --output RUN/evaluation.json` wrote into one is
 read too. Runs of different models or tasks are refused, with what differs: their entropies and rewards
@@ -25,9 +25,9 @@ from llm_bridge.diagnostics import performance_ceiling
 from llm_bridge.running.step_log import StepLog
 
 SAME = ("model", "task", "data", "reward", "chat_template", "max_new_tokens")
-"""Options in which runs must agree."""
+"""The options in which runs must agree."""
 UNTOLD = ("output", "log_to", "save_every", "save_model", "audit_every", "device", "dtype")
-"""Options that tell runs apart without changing what they show."""
+"""Options in which runs may differ without computing anything else, so that they are not shown."""
 CURVES = {
     "entropy": ("Entropy", "nats per token"),
     "reward": ("Reward", "mean of the step"),
@@ -42,7 +42,7 @@ CURVES = {
 WINDOW = 0.05
 """Curves on the page are means over this share of a run's steps."""
 LONG_WINDOW = 0.2
-"""Reward against entropy: the noise of two columns, and no order of steps to the eye."""
+"""The same share for reward against entropy, where both are noisy and the order of steps is hidden."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,16 +69,16 @@ class ComparedRun:
     steps: list[dict[str, Any]]
     evaluation: dict[str, Any] | None
     audit: dict[str, Any] | None
-    """The summary in its audit.json."""
+    """The summary in the run's audit.json."""
     provenance: dict[str, Any] | None
 
     def column(self, name: str) -> list[float | None]:
-        """A metric at each step; None where a step has none."""
+        """Return a metric at each step; None where a step has none."""
         return [step.get(name) for step in self.steps]
 
 
 def read(folder: Path, label: str | None = None) -> ComparedRun:
-    """A run from its folder. Raises ValueError where there is none, or none with a step."""
+    """Read a run from its folder. Raises ValueError where there is none, or none with a step."""
     if not (folder / "run.json").exists():
         raise ValueError(
             f"{folder} is no training run (it has no run.json): name a folder that train wrote"
@@ -101,7 +101,7 @@ def read(folder: Path, label: str | None = None) -> ComparedRun:
 
 
 def read_all(folders: Sequence[Path]) -> list[ComparedRun]:
-    """All runs, their labels told apart. Raises ValueError for a run named twice, or none."""
+    """Read all runs and give them distinct labels. Raises ValueError for a run named twice, or none."""
     if not folders:
         raise ValueError("no run to compare: name the folders of training runs")
     whole = [folder.resolve() for folder in folders]
@@ -116,7 +116,7 @@ def read_all(folders: Sequence[Path]) -> list[ComparedRun]:
 
 
 def differences(runs: Sequence[ComparedRun], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
-    """Options in which runs differ: name to one value a run. ``names``: among these alone."""
+    """Return the options in which runs differ, among ``names`` if given: one value a run, by name."""
     every = sorted({name for run in runs for name in run.options}) if names is None else names
     found = {}
     for name in every:
@@ -142,7 +142,7 @@ def check_comparable(runs: Sequence[ComparedRun]) -> None:
 
 
 def summary(run: ComparedRun) -> dict[str, Any]:
-    """One line of the table: what a run began and ended with; None where it has no such thing.
+    """Return one line of the table: what a run began and ended with, None where it has no such metric.
 
     First and last are means over a tenth of the steps. ``forecast_correlation`` is that of each step's
     forecast with the change of the logged entropy to the next step, in which other prompts count too;
@@ -177,7 +177,7 @@ def summary(run: ComparedRun) -> dict[str, Any]:
 
 
 def forecast_correlation(run: ComparedRun) -> float | None:
-    """Correlation of the forecast with the change to the next step; None where it cannot be had."""
+    """The correlation of the forecast with the change to the next step; None where it is undefined."""
     forecast, entropy = run.column("forecast_entropy_change"), run.column("entropy")
     pairs = [
         (f, after - before)
@@ -193,7 +193,7 @@ def forecast_correlation(run: ComparedRun) -> float | None:
 
 
 def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
-    """Compare as ``config`` says; prints the table, writes page and CSV files, returns the table."""
+    """Compare as ``config`` says: print the table, write page and CSV files, return the table."""
     runs = read_all(config.runs)
     if not config.allow_different:
         check_comparable(runs)
@@ -211,7 +211,7 @@ def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
 
 
 def page(runs: Sequence[ComparedRun], table: Sequence[dict[str, Any]]) -> str:
-    """The page: a whole HTML document."""
+    """Return the page, a whole HTML document."""
     first = runs[0].options
     what = differences(runs, SAME)
     warning = (
@@ -271,9 +271,9 @@ def page(runs: Sequence[ComparedRun], table: Sequence[dict[str, Any]]) -> str:
 def smoothed(
     run: ComparedRun, name: str, window: float = WINDOW
 ) -> tuple[list[float], list[float | None]]:
-    """(steps, centered means of a metric over this share of the run, three steps at least).
+    """Return (steps, centered means of a metric over this share of the run, three steps at least).
 
-    None where there is no value.
+    A mean is None where there is no value.
     """
     values = np.array([np.nan if v is None else v for v in run.column(name)], dtype=float)
     reach = max(1, int(len(values) * window / 2))
@@ -333,7 +333,7 @@ def _told(value: Any) -> str:
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> str:
-    """Columns in the order in which they first appear; nothing where a row has none."""
+    """Write CSV with columns in the order in which they first appear, empty where a row has no value."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -343,7 +343,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _print(table: Sequence[dict[str, Any]]) -> None:
-    """The table on standard output: a line a metric, a column a run, for runs have long names."""
+    """Print the table with a line for each metric and a column for each run, as runs have long names."""
     shown = rich.table.Table(box=None, pad_edge=False)
     shown.add_column("")
     for row in table:

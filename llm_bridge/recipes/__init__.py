@@ -1,4 +1,4 @@
-"""Recipes: the papers' experiments as TOML files, at their own size and at one that fits one GPU.
+"""Recipes: the papers' experiments as TOML files, at their own size and at a size for one GPU.
 
     gpu-small/    SmolLM2-135M and the small sum models: minutes a run on one GPU
     paper/        the published sizes, with the place of every number
@@ -52,7 +52,7 @@ class HubData:
     """A data set of the Hugging Face hub, and how a line of it becomes a prompt and its answer."""
 
     name: str
-    """Such as owner/name."""
+    """The name on the hub, such as owner/name."""
     subset: str | None = None
     """The hub's name for a part of it ("config"); None where there is only one."""
     split: str = "train"
@@ -61,31 +61,31 @@ class HubData:
     answer: str = "answer"
     """Column of the right answer."""
     boxed: bool = False
-    """The answer is what stands in the column's last \\boxed{...}."""
+    """Whether the answer is what stands in the column's last \\boxed{...}."""
     instruction: str = ""
-    """Put after each prompt."""
+    """Text that is put after each prompt."""
     size: int | None = None
-    """Lines to keep, from the beginning; None: all."""
+    """How many lines to keep, from the beginning; None keeps all."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
-    """What a file asks for."""
+    """The runs that a recipe file describes."""
 
     name: str
-    """Folder and file, such as gpu-small/grpo."""
+    """The recipe's folder and file, such as gpu-small/grpo."""
     title: str
     source: str
     minutes: float
-    """A guess for each run."""
+    """About how long each run takes."""
     launcher: Launcher
     data: HubData | None
     runs: dict[str, TrainConfig]
-    """By name, such as split-aepo-targets-target0.25-seed0; checked, output left open."""
+    """The runs by name, such as split-aepo-targets-target0.25-seed0; checked, without output folder."""
 
 
 def names(folder: str | None = None) -> list[str]:
-    """All recipes' names (of a folder), sorted."""
+    """Return the names of all recipes, or of those in a folder, sorted."""
     found = sorted(FOLDER.glob("*/*.toml"))
     return [
         f"{path.parent.name}/{path.stem}" for path in found
@@ -95,14 +95,14 @@ def names(folder: str | None = None) -> list[str]:
 
 
 def load(name: str, *, launcher: str | None = None) -> Recipe:
-    """A recipe by its name, or from a user's own .toml file.
+    """Load a recipe by its name, or from a user's own .toml file.
 
     Args:
         launcher: a file of launchers/ in place of the recipe's own.
 
     Raises:
-        ValueError: an unknown recipe, key, rule or option, or a value of the wrong kind, with the
-            file's name and the nearest name that there is.
+        ValueError: an unknown recipe, key, rule or option, or a value of the wrong kind; the message
+            names the file and the nearest known name.
     """
     path = Path(name)
     if path.suffix != ".toml":
@@ -125,7 +125,7 @@ def load(name: str, *, launcher: str | None = None) -> Recipe:
 
 
 def run(name: str, *, launcher: str | None = None) -> tuple[TrainConfig, Recipe]:
-    """One run: a recipe that has only one, or RECIPE:RUN.
+    """Load one run, named by a recipe that has only one, or as RECIPE:RUN.
 
     Raises ValueError for an unknown recipe or run, or where RUN is missing and there are several.
     """
@@ -141,10 +141,10 @@ def run(name: str, *, launcher: str | None = None) -> tuple[TrainConfig, Recipe]
 
 
 def shrunk(config: TrainConfig, *, model: str = "small-sums") -> TrainConfig:
-    """The run as a rehearsal of seconds on a CPU: model, task, sampler and launcher are small ones.
+    """Return the run as a rehearsal of seconds on a CPU, with a small model, task, sampler and launcher.
 
-    Two steps; the rule and its options, mini-batches, iterations, number format and all other options
-    of TRL are the run's own.
+    It takes two steps. The rule and its options, mini-batches, iterations, number format and all other
+    options of TRL are the run's own.
     """
     own = tuple(
         text for text in config.trl_options if not text.startswith(("use_vllm", "vllm_"))
@@ -158,7 +158,7 @@ def shrunk(config: TrainConfig, *, model: str = "small-sums") -> TrainConfig:
 
 
 def launchers() -> list[str]:
-    """Names of the launcher files."""
+    """Return the names of the launcher files."""
     return sorted(path.stem for path in (FOLDER / "launchers").glob("*.toml"))
 
 
@@ -281,7 +281,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _filled(tables: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The tables with those of the file that they are ``like`` beneath them."""
+    """Fill up the tables with those of the file that they are ``like``."""
     like = tables.pop("like", None)
     if like is None:
         return tables
@@ -298,7 +298,7 @@ def _filled(tables: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _variants(vary: dict[str, Any], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(name's ending, changes) of each combination, the first key changing slowest."""
+    """Yield (ending of the name, changes) of each combination, the first key changing slowest."""
     for key, values in vary.items():
         table = key.partition(".")[0]
         check_choice(table, ("like", "train", "rule", "trl"), f"table to vary in {path.name}:")

@@ -57,7 +57,7 @@ class Choice:
 
     label: str
     """The label of the line. It may name free options, as in "target {target:g}" (a dot in an option's
-    name becomes "_"). Other options in which its runs differ are added, as two settings never share a line."""
+    name becomes "_"). Other options in which its runs differ are added: settings never share a line."""
     rule: str
     options: Mapping[str, Value] = field(default_factory=dict)
     """The values of the rule's options by name, such as {"ratio": 0.01, "base.clip_low": 1.0}."""

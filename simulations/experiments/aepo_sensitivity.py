@@ -104,7 +104,7 @@ def work(config: Config) -> int:
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Compute which targets each setting holds, how precisely, and which starts the first setting holds."""
+    """Compute which targets each setting holds, how precisely, and which starts the first one holds."""
     settings = [_setting(setting, config, seed, progress) for setting in config.settings]
     dataset = xr.concat(settings, dim="setting").assign_coords(
         setting=[f"T {high:g}/{low:g}, G {size}" for high, low, size in config.settings])

@@ -73,7 +73,7 @@ class Config:
     """Share of the tokens that Clip-Cov and KL-Cov select: 7 of 72."""
     clip_high: float = 0.4
     targets: tuple[float, float] = (1.0, 3.0)
-    """AEPO's target entropies, nats; under the second, above all starts, the second batch is always hot."""
+    """AEPO's target entropies, nats; the second is above all starts: its second batch is always hot."""
     shares: tuple[float, ...] = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
     """Levels at which curves are compared: of the starting entropy that is left, and of the missing
     reward that is still missing."""
