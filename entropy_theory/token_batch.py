@@ -25,8 +25,8 @@ rewards that vary within a sequence          ValueError from ``prepare`` of rule
                                              "reward" and rules given an ``advantage`` column
 samples, where the rule needs every answer   ValueError from ``prepare`` (``natural-gradient``,
                                              option ``group_size``)
-all rewards of a prompt equal                its advantage is 0 exactly; other terms (bonus, KL,
-                                             right answers of the second batch) act; metric
+all rewards of a prompt equal, but for       its advantage is 0 exactly; other terms (bonus, KL,
+rounding (`advantages.equal_rewards`)        right answers of the second batch) act; metric
                                              ``groups_without_signal`` counts
 no right answer in the second batch          a step without AEPO's term; metric
                                              ``tempered_positive_share`` is 0
@@ -105,9 +105,10 @@ class TokenBatch:
     action: Array | None = None
     """Integer id of the token a_t."""
     step: int = 0
-    """Optimizer step, for randomness keyed by (seed, step, sequence, position)."""
+    """The optimizer step about to be taken, counted from 0 over the whole run: with several steps on one
+    batch of samples each has a number of its own, and a resumed run goes on counting."""
     seed: int = 0
-    """Seed of the run."""
+    """The run's seed: one for all its steps. Randomness is keyed by (seed, step, sequence, position)."""
     listed: bool = False
     """The caller vouches that the rows list every answer of each prompt with its probability as weight,
     or stand for such a listing (the simulator's pooled rows): rules that need one do not look, and

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import UpdateRule
 
@@ -29,14 +29,23 @@ class NaturalGradient(UpdateRule):
 
     name: ClassVar[str] = "natural-gradient"
     requires: ClassVar[tuple[str, ...]] = ("state", "action")
+    advantage_options: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator: str = "reward"
     """"reward" (any baseline drops out) or another of `advantages.ESTIMATORS`."""
 
     def __post_init__(self) -> None:
-        lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
+        check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
 
     @property
-    def needs_listing(self) -> bool:
+    def own_reads(self) -> frozenset[str]:
+        return frozenset({"log_prob", "state", "action", "rows"})
+
+    @property
+    def refuses_samples(self) -> str:
+        return REFUSED
+
+    @property
+    def needs_independent_logits(self) -> bool:
         return True
 
     def advantages(self, batch: TokenBatch) -> Array:

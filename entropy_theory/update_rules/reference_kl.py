@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from entropy_theory.policy import Array, namespace, to_numpy
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor
 from entropy_theory.update_rules.modifier import Modifier
@@ -48,8 +48,8 @@ class ReferenceKl(Modifier):
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
-        lookup(dict.fromkeys(ESTIMATORS), self.estimator, "estimator")
-        lookup(dict.fromkeys(PLACEMENTS), self.placement, "placement")
+        check_choice(self.estimator, ESTIMATORS, "estimator")
+        check_choice(self.placement, PLACEMENTS, "placement")
         if not np.all(np.isfinite(to_numpy(self.coefficient))):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
         if self.placement == "loss" and self.estimator == "k1":
@@ -64,8 +64,17 @@ class ReferenceKl(Modifier):
             )
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        return False
+    def own_reads(self) -> frozenset[str]:
+        log_prob = "log_prob" if self.placement == "loss" else "old_log_prob"
+        return frozenset({log_prob, "reference_log_prob"})
+
+    @property
+    def is_sequence_wise(self) -> bool:
+        return self.base.is_sequence_wise
+
+    @property
+    def changes_rewards(self) -> bool:
+        return self.placement == "reward" or self.base.changes_rewards
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None

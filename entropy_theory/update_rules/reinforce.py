@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, length_factor
 from entropy_theory.update_rules.rule import UpdateRule
@@ -23,6 +23,7 @@ class Reinforce(UpdateRule):
     """score = advantage x length factor."""
 
     name: ClassVar[str] = "reinforce"
+    advantage_options: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator: str = "reward"
     """"reward" (no baseline, the papers' REINFORCE) or another of `advantages.ESTIMATORS`; a batch
     that brings its own ``advantage`` column uses that."""
@@ -30,16 +31,24 @@ class Reinforce(UpdateRule):
     """"sequence-mean", "token-mean" or "dr-grpo"."""
 
     def __post_init__(self) -> None:
-        lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
-        lookup(dict.fromkeys(NORMALIZATIONS), self.normalization, "normalization")
+        check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
+        check_choice(self.normalization, NORMALIZATIONS, "normalization")
 
     @property
     def length_normalization(self) -> tuple[str, int | None]:
         return self.normalization, None
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        return self.estimator != "leave-one-out"
+    def own_reads(self) -> frozenset[str]:
+        return frozenset({"rows"} if self.estimator == "leave-one-out" else ())
+
+    @property
+    def is_sequence_wise(self) -> bool:
+        return True
+
+    @property
+    def takes_tempered_alone(self) -> bool:
+        return True
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)

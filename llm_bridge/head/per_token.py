@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from llm_bridge.head.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds
 from llm_bridge.head.row_kernels import rows_on
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
 from llm_bridge.head.token_statistics import TokenStatistics, from_columns, mark_constants
@@ -29,13 +30,13 @@ LEAST_ROWS = 16
 
 
 def per_token_statistics(
-    hidden: torch.Tensor,
-    weight: torch.Tensor,
-    token_ids: torch.Tensor,
+    hidden: Hidden,
+    weight: HeadWeight,
+    token_ids: TokenIds,
     temperature: float = 1.0,
     removed_fraction: float = 0.0,
     *,
-    bias: torch.Tensor | None = None,
+    bias: HeadBias | None = None,
 ) -> TokenStatistics:
     """Compute statistics of the tokens taken under softmax((hidden weight^T + bias) / temperature).
 
@@ -68,15 +69,16 @@ def per_token_statistics(
 
 
 def column_stack(
-    hidden: torch.Tensor,
-    weight: torch.Tensor,
-    token_ids: torch.Tensor,
+    hidden: Hidden,
+    weight: HeadWeight,
+    token_ids: TokenIds,
     *,
     temperature: float = 1.0,
     removed_fraction: float | None = None,
-    bias: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Compute the statistics of `per_token_statistics` as one tensor [..., positions, columns].
+    bias: HeadBias | None = None,
+) -> TokenColumns:
+    """As `per_token_statistics`, as one tensor [..., positions, columns] (``COLUMNS``, and with a
+    fraction ``CLAMPED_COLUMNS``); without a fraction no threshold is looked for.
 
     The columns are ``COLUMNS`` and, with a fraction, ``CLAMPED_COLUMNS``; without one no threshold is
     searched. Under autocast hidden and weight are rounded to its dtype; all else stays in float32.

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from entropy_theory import policy
+from llm_bridge.head.array_types import PerRow, RowColumns, RowIndex, RowLogits, RowMask
 
 COLUMNS = (
     "log_prob", "entropy", "sum_squared_prob", "sum_squared_prob_log_prob",
@@ -36,9 +37,9 @@ EXP_IS_ZERO = {torch.float32: -104.0, torch.float64: -746.0}
 class Clamp(NamedTuple):
     """The logits of each row that the clamped entropy keeps; of equal ones those of lower index stay."""
 
-    least: torch.Tensor
+    least: PerRow
     """The smallest logit kept, [rows]."""
-    last: torch.Tensor
+    last: RowIndex
     """The last index kept at that value, [rows]."""
 
 
@@ -53,8 +54,8 @@ def kept_count(size: int, removed_fraction: float) -> int:
 
 
 def row_statistics(
-    logits: torch.Tensor, token_ids: torch.Tensor, removed_fraction: float | None = None
-) -> tuple[torch.Tensor, Clamp | None]:
+    logits: RowLogits, token_ids: RowIndex, removed_fraction: float | None = None
+) -> tuple[RowColumns, Clamp | None]:
     """Compute the statistics of each row, without gradient.
 
     Args:
@@ -173,14 +174,14 @@ def _clamped(soft: _Soft, kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
 
 
 def row_gradient(
-    logits: torch.Tensor,
-    token_ids: torch.Tensor,
-    by_log_prob: torch.Tensor,
-    by_entropy: torch.Tensor,
-    by_clamped_entropy: torch.Tensor | None = None,
+    logits: RowLogits,
+    token_ids: RowIndex,
+    by_log_prob: PerRow,
+    by_entropy: PerRow,
+    by_clamped_entropy: PerRow | None = None,
     clamp: Clamp | None = None,
-) -> torch.Tensor:
-    """Compute the gradient with respect to the logits, [rows, vocabulary], in their place.
+) -> RowLogits:
+    """The gradient with respect to the logits, [rows, vocabulary], in their place.
 
     Args:
         logits: as in `row_statistics`; overwritten with the gradient, which is returned too.
@@ -225,8 +226,8 @@ def _blocks(logits: torch.Tensor, *columns: torch.Tensor) -> Iterator[tuple[torc
     return zip(logits.split(rows), *(column.split(rows) for column in columns), strict=True)
 
 
-def least_kept(logits: torch.Tensor, count: int) -> Clamp:
-    """Find the ``count`` largest logits of each row [rows, vocabulary].
+def least_kept(logits: RowLogits, count: int) -> Clamp:
+    """Which ``count`` logits of each row [rows, vocabulary] are the largest.
 
     They are selected, since sorting a vocabulary of 150,000 would take longer.
     """
@@ -246,7 +247,7 @@ def least_kept(logits: torch.Tensor, count: int) -> Clamp:
     return Clamp(least, last)
 
 
-def is_kept(logits: torch.Tensor, clamp: Clamp) -> torch.Tensor:
+def is_kept(logits: RowLogits, clamp: Clamp) -> RowMask:
     """Return a boolean mask of the logits that the clamp keeps."""
     kept = logits >= clamp.least[:, None]
     crowded = clamp.last < logits.shape[-1] - 1

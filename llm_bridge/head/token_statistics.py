@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from entropy_theory.forecast import StateStatistics
+from llm_bridge.head.array_types import PerToken, TokenIds, TokenLogits
 from llm_bridge.head.row_kernels import rows_on
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
 
@@ -25,21 +26,21 @@ DIFFERENTIABLE = ("log_prob", "entropy", "clamped_entropy")
 class TokenStatistics:
     """Statistics of pi(. | s_t), each [..., positions], nats; the first three carry gradients."""
 
-    log_prob: torch.Tensor
+    log_prob: PerToken
     """log pi(a_t | s_t); carries a gradient."""
-    entropy: torch.Tensor
+    entropy: PerToken
     """H(pi(. | s_t)) over the whole vocabulary; carries a gradient."""
-    clamped_entropy: torch.Tensor | None
+    clamped_entropy: PerToken | None
     """AEnt's clamped entropy, with a gradient that holds the kept tokens fixed; None unless asked."""
-    sum_squared_prob: torch.Tensor
+    sum_squared_prob: PerToken
     """sum_a pi_a^2."""
-    sum_squared_prob_log_prob: torch.Tensor
+    sum_squared_prob_log_prob: PerToken
     """sum_a pi_a^2 log pi_a."""
-    sum_squared_prob_squared_log_prob: torch.Tensor
+    sum_squared_prob_squared_log_prob: PerToken
     """sum_a pi_a^2 (log pi_a)^2."""
-    log_prob_variance: torch.Tensor
+    log_prob_variance: PerToken
     """Var_pi(log pi), the varentropy."""
-    clamped_alignment: torch.Tensor | None = None
+    clamped_alignment: PerToken | None = None
     """Inner product of the gradients of both entropies by the logits; None unless asked."""
 
     @property
@@ -53,7 +54,7 @@ class TokenStatistics:
 
 
 def from_logits(
-    logits: torch.Tensor, token_ids: torch.Tensor, *, removed_fraction: float | None = None
+    logits: TokenLogits, token_ids: TokenIds, *, removed_fraction: float | None = None
 ) -> TokenStatistics:
     """Compute the statistics of the tokens taken, in float32 (float64 for float64 logits).
 
@@ -72,7 +73,7 @@ def from_logits(
     return from_columns([column.reshape(token_ids.shape) for column in columns])
 
 
-def from_columns(columns: list[torch.Tensor]) -> TokenStatistics:
+def from_columns(columns: list[PerToken]) -> TokenStatistics:
     """Make the record from its columns: ``COLUMNS`` and, if given, ``CLAMPED_COLUMNS``, in order."""
     found: dict[str, Any] = dict(zip(COLUMNS + CLAMPED_COLUMNS, columns, strict=False))
     found.setdefault("clamped_entropy", None)

@@ -31,7 +31,7 @@ STEPS = (
     ("input", r"$\theta$, $\lambda$, $p$, $\beta$, $[\tilde H_{low}, \tilde H_{high}]$, "
      r"$[\lambda_{low}, \lambda_{high}]$", "entropy_theory.update_rules.aent:Aent"),
     ("1", r"$\pi_b \leftarrow \pi_\theta$, the policy of the last global step",
-     "simulations.engine.runs:Runs.look"),
+     "simulations.engine.runs:Runs.evaluate"),
     ("2", r"sample queries, roll out responses from $\pi_b$", "simulations.engine.runs:Runs.draw"),
     ("3", r"keep $A(s)$, the $1 - p$ likeliest tokens", "entropy_theory.policy:kept_actions"),
     ("4", r"$\tilde H = -\sum_{a \in A(s)} \tilde\pi \log \tilde\pi$, $\tilde\pi$ renormalized on $A(s)$",

@@ -23,8 +23,7 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.ndimage import distance_transform_edt
-from scipy.special import logit
-from scipy.stats import norm
+from scipy.special import logit, ndtri
 
 from entropy_theory.entropy_change import (
     sign_change_temperature,
@@ -48,7 +47,7 @@ RISES, FALLS = "#9ccbe8", "#f6e3c5"
 
 def policy(n_correct: int, peakedness: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
     """Return (logits, right answers), [actions] each: right ones first, both at normal quantiles."""
-    right, wrong = (peakedness * norm.ppf((np.arange(n) + 0.5) / n)
+    right, wrong = (peakedness * ndtri((np.arange(n) + 0.5) / n)
                     for n in (n_correct, N_ACTIONS - n_correct))
     lift = logit(accuracy) - np.log(np.exp(right).sum()) + np.log(np.exp(wrong).sum())
     return np.concatenate([right + lift, wrong]), np.arange(N_ACTIONS) < n_correct

@@ -15,16 +15,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
 from entropy_theory.support.results import provenance, read_json, write_json
 from paper_figures.reproduce.progress import Progress
 from paper_figures.reproduce.stage import Profile, Stage
+from paper_figures.reproduce.stage_run import StageRun
 from paper_figures.reproduce.stages import stages
-
-Status = Literal["waiting", "running", "done", "kept", "failed", "skipped"]
 
 # Two stages of one thread each use two cores better than one stage of two threads: a GRPO step of the
 # small transformer takes 0.4 s on one thread and 0.29 s on two.
@@ -32,38 +30,6 @@ LANES = 2
 MEMORY_LIMIT_GB = 7.5
 POLL_SECONDS = 0.2
 TERMINATION_SECONDS = 20.0
-
-
-@dataclass(kw_only=True, slots=True)
-class StageRun:
-    """The state of a stage while the main job runs."""
-
-    stage: Stage
-    log: Path
-    status: Status = "waiting"
-    reason: str = ""
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    peak_megabytes: float = 0.0
-    started: float = 0.0
-    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
-
-    @property
-    def settled(self) -> bool:
-        return self.status in ("done", "kept", "failed", "skipped")
-
-    def record(self) -> dict[str, Any]:
-        """Return a JSON-like summary."""
-        return {
-            "name": self.stage.name,
-            "command": "python " + " ".join(self.stage.arguments),
-            "status": self.status,
-            "reason": self.reason,
-            "seconds": round(self.seconds, 2),
-            "cpu_seconds": round(self.cpu_seconds, 2),
-            "peak_megabytes": round(self.peak_megabytes, 1),
-            "log": str(self.log),
-        }
 
 
 def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:

@@ -6,15 +6,13 @@ import sys
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from paper_figures.reproduce.pipeline import StageRun
+from paper_figures.reproduce.stage_run import StageRun
 
 HEARTBEAT_SECONDS = 30.0
 SIGNS = {

@@ -74,7 +74,7 @@ def map_cells(
             parts[place] = outcome
     if failures:
         place = min(failures)
-        raise failures[place].error(f"in cell {json.dumps(described(cells[place]))}")
+        raise failures[place].error(f"in cell {json.dumps(identity_of(cells[place]))}")
     return [parts[place] for place in range(len(cells))]
 
 
@@ -124,11 +124,11 @@ def read_cell(path: Path) -> xr.Dataset | None:
 def cell_key(function: CellFunction, cell: Any) -> str:
     """Return a digest of all that determines a cell's result: the function, its code, the cell."""
     name = f"{function.__module__}.{function.__qualname__}"
-    return config_key([name, code_digest(function.__module__), described(cell)])
+    return config_key([name, code_digest(function.__module__), identity_of(cell)])
 
 
-def described(value: Any) -> Any:
-    """Return ``value`` as JSON-like data in which values of different classes differ.
+def identity_of(value: Any) -> Any:
+    """``value`` as JSON-like data in which values of different classes differ.
 
     A class that a user wrote, such as an update rule, carries a digest of its files, so that an edited
     class counts as another one.
@@ -140,12 +140,12 @@ def described(value: Any) -> Any:
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = type(value)
-        fields = {f.name: described(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        fields = {f.name: identity_of(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return {"class": name_of(kind), **fields}
     if isinstance(value, dict):
-        return {str(key): described(item) for key, item in value.items()}
+        return {str(key): identity_of(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [described(item) for item in value]
+        return [identity_of(item) for item in value]
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, Path):

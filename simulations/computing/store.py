@@ -20,7 +20,7 @@ from typing import Any
 import xarray as xr
 
 from entropy_theory.support.results import atomic_path, check_writable, config_key, provenance
-from simulations.computing.cells import Keeper, described, keeping, map_cells
+from simulations.computing.cells import Keeper, identity_of, keeping, map_cells
 from simulations.computing.code_digest import code_digest
 from simulations.computing.workers import Backend, Progress, in_this_process
 
@@ -54,7 +54,7 @@ class Experiment:
 
     def key(self, profile: str, seed: int) -> str:
         """Return a digest of all that determines the result."""
-        config = described(self.profiles[profile])
+        config = identity_of(self.profiles[profile])
         code = code_digest(self.compute.__module__)
         return config_key({"name": self.name, "config": config, "seed": seed, "code": code})
 

@@ -118,7 +118,7 @@ def local_processes(n_workers: int) -> Backend:
         function: CellFunction, cells: Sequence[Any], progress: Progress
     ) -> Iterator[tuple[int, Outcome]]:
         code = code_digest(function.__module__)
-        context = _context()
+        context = _context(function.__module__)
         waiting = deque((place, 1) for place in range(len(cells)))
         busy: dict[Connection, _Worker] = {}
         idle: list[_Worker] = []
@@ -174,7 +174,7 @@ class _Worker:
         self.connection.close()
 
 
-def _context() -> Any:
+def _context(module: str) -> Any:
     """The way to start processes: from a clean server where there is one.
 
     Forking a parent that has threads can hang.
@@ -184,9 +184,9 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    # All that workers need, so that they have nothing to import; xarray asks for dask.array if it is
-    # there. What is missing is skipped.
-    context.set_forkserver_preload(["simulations.__main__", "dask.array"])
+    # All that the first work needs, so that workers have nothing to import; xarray asks for dask.array
+    # if it is there. What is missing is skipped.
+    context.set_forkserver_preload([module, "dask.array"])
     return context
 
 

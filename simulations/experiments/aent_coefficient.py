@@ -31,9 +31,10 @@ from entropy_theory.policy import clamped_entropy
 from entropy_theory.update_rules import UpdateRule, get
 from entropy_theory.update_rules.aent import Aent
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Record
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.problems.bandits import Bandit
 
 

@@ -38,7 +38,7 @@ from entropy_theory.tabular import exact_batch, logit_step
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress, map_cells
 from simulations.engine.sampling import Samples
-from simulations.engine.tied_tokens import Classes, tie, train
+from simulations.engine.tied_tokens import TiedTokens, tie, train
 
 TREATMENTS = ("none", "full", "clamped by a third", "clamped to the plausible")
 PLAUSIBLE = TREATMENTS[-1]
@@ -66,7 +66,7 @@ class Config:
     trained_plausible: int = 500
     trained_contexts: int = 3
     tail_steps: int = 40
-    """Classes of tied tokens beyond the plausible ones at the start, even in log(rank)."""
+    """TiedTokens of tied tokens beyond the plausible ones at the start, even in log(rank)."""
     coefficients: tuple[float, ...] = (0.275, 0.3, 0.4)
     group_size: int = 16
     learning_rate: float = 4.0
@@ -249,7 +249,7 @@ def _train(cell: Cell, progress: Progress) -> xr.Dataset:
     )
 
 
-def tied_contexts(config: Config, n_tokens: int, n_optimal: int, seed: int) -> list[Classes]:
+def tied_contexts(config: Config, n_tokens: int, n_optimal: int, seed: int) -> list[TiedTokens]:
     """Return the contexts that are trained: as `contexts`, with implausible tokens tied in classes."""
     plausible = config.trained_plausible
     edges = np.unique(np.geomspace(plausible, n_tokens, config.tail_steps + 1).round().astype(int))

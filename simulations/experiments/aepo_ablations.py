@@ -38,9 +38,10 @@ from entropy_theory.entropy_change import first_order, tempered_reinforce_rate
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Trajectory
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import Dynamics, Record, simulate
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
 from simulations.experiments.grid import Grid
 from simulations.problems.bandits import Bandit
 

@@ -28,9 +28,10 @@ import xarray as xr
 from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Record
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.problems.bandits import Bandit
 
 GONE = -650.0
@@ -138,7 +139,7 @@ def _trajectory(
     progress: Progress,
 ) -> dict[str, np.ndarray]:
     """Run the stages; return each column [records, runs], NaN where no wrong answer is left."""
-    natural = algorithm.rule.name == "natural-gradient"
+    natural = algorithm.rule.needs_independent_logits
     stages = config.stages[: config.natural_stages] if natural else config.stages
     pieces: dict[str, list[np.ndarray]] = {"log_wrong": [], "entropy": [], "within_right": []}
     for i, (steps, every) in enumerate(stages):

@@ -33,8 +33,9 @@ from entropy_theory.policy import entropy, log_softmax, softmax
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress, map_cells
-from simulations.engine.recorder import Record
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.problems.token_trees import TokenProblem
 
 LENGTHS = ("fixed", "variable")

@@ -33,8 +33,9 @@ import xarray as xr
 from entropy_theory.policy import entropy, log_softmax
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Record
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.problems.bandits import Bandit
 
 FAMILIES = {

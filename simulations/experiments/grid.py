@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from simulations.engine.recorder import Trajectory
+from simulations.engine.trajectory import Trajectory
 from simulations.problems.bandits import Bandit
 
 CURVES = ("entropy", "reward", "temperature", "entropy_within_correct")

@@ -34,9 +34,10 @@ import xarray as xr
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress, map_cells
-from simulations.engine.recorder import Trajectory
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Trajectory
 from simulations.experiments.curves import matched_horizon, resample, value_when_reached
 from simulations.experiments.grid import Grid
 from simulations.problems.bandits import Bandit

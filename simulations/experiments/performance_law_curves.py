@@ -26,7 +26,8 @@ import xarray as xr
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress, map_cells
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
 from simulations.experiments.curves import matched_horizon, resample
 from simulations.experiments.grid import Grid
 from simulations.problems.bandits import Bandit

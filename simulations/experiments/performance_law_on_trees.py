@@ -23,8 +23,9 @@ import xarray as xr
 from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress, map_cells
-from simulations.engine.recorder import Record
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.experiments.curves import matched_horizon, resample
 from simulations.experiments.performance_law_curves import (
     EARLY,

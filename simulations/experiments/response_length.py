@@ -36,9 +36,10 @@ from entropy_theory.targets import ShorterResponses
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Trajectory
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import Dynamics, Record, simulate
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
 from simulations.problems.token_trees import with_accuracy
 
 NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from entropy_theory.support.results import config_key
-from simulations.computing.cells import described, read_cell
+from simulations.computing.cells import identity_of, read_cell
 from simulations.computing.code_digest import code_digest
 from simulations.engine.simulation import BLOCK
 from simulations.sweeps.cell import Cell, logits_per_run, per_run_values, run_cell, stacked
@@ -86,10 +86,10 @@ def plan(sweep: SweepFile, folder: Path) -> Plan:
     return Plan(runs=runs, kept=kept, cells=tuple(cells))
 
 
-def _runs(sweep: SweepFile) -> Iterator[PlannedRun]:
-    shared = [code_digest(run_cell.__module__), described(sweep.record)]
+def _runs(sweep: SweepFile) -> PlannedRun:
+    shared = [code_digest(run_cell.__module__), identity_of(sweep.record)]
     for number, point in enumerate(sweep.points):
-        found = described(point)
+        found = identity_of(point)
         common = config_key([*shared, json.dumps(found)])
         for path in per_run_values(point.dynamics):
             place = found["dynamics"]

@@ -2,6 +2,7 @@
 whose own part (accelerate_configs/, what it says of a failure) is left to test_processes.
 """
 
+import gc
 import importlib
 import os
 import runpy
@@ -46,9 +47,12 @@ def start(rank: int, port: int, module: str) -> int:
 
 
 def main(imports: str, module: str, *arguments: str) -> int:
+    gc.disable()
     importlib.import_module(imports)
     import torch.distributed as dist
 
+    gc.freeze()  # as tests/conftest.py does; and what is shared with the ranks stays shared
+    gc.enable()
     sys.argv = [module, *arguments]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
