@@ -182,7 +182,7 @@ def test_a_step_that_cannot_be_dealt_out_is_refused(config, tmp_path, monkeypatc
 def test_one_process_needs_no_group():
     assert (ranks.count(), ranks.is_main(), ranks.is_main_of_node()) == (1, True, True)
     assert ranks.on_main(lambda: 3) == ranks.agreed(lambda: 3) == 3
-    with pytest.raises(KeyError), ranks.one_voice():
+    with pytest.raises(KeyError), ranks.report_once():
         raise KeyError
     ranks.leave()
 
@@ -193,8 +193,8 @@ def test_a_lost_connection_is_one_clear_error(monkeypatch):
     monkeypatch.setattr(ranks, "_speaks", lambda error: True)
     with (
         pytest.raises(OSError, match=r"Connection closed by peer.* the same command again to resume"),
-        ranks.one_voice(),
+        ranks.report_once(),
     ):
         raise RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer\nGLHF")
-    with pytest.raises(RuntimeError, match="a bug"), ranks.one_voice():
+    with pytest.raises(RuntimeError, match="a bug"), ranks.report_once():
         raise RuntimeError("a bug")
