@@ -12,7 +12,7 @@ from entropy_theory import advantages
 from entropy_theory.array_types import Array
 from entropy_theory.policy import namespace
 from entropy_theory.reads import RATIO
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules.clipped_ratio import (
     NORMALIZATIONS,
@@ -59,8 +59,8 @@ class Grpo(UpdateRule):
 
     def __post_init__(self) -> None:
         check_clip(self.clip_low, self.clip_high)
-        lookup(dict.fromkeys(NORMALIZATIONS), self.normalization, "normalization")
-        lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
+        check_choice(self.normalization, NORMALIZATIONS, "normalization")
+        check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
         if self.std_ddof not in (0, 1):
             raise ValueError(f"std_ddof must be 0 or 1, got {self.std_ddof}")
         if self.dual_clip is not None and not self.dual_clip > 1:

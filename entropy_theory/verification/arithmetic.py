@@ -31,7 +31,7 @@ Mask: TypeAlias = np.ndarray
 
 
 class UndecidedComparisonError(Exception):
-    """Two balls overlap: more precision may tell which is larger."""
+    """Raised where two balls overlap, so that only more precision may tell which is larger."""
 
 
 def is_exact(values: Reals) -> bool:
@@ -51,8 +51,8 @@ def minimum(x: Reals, y: Reals) -> Reals:
     return -maximum(-x, -y)
 
 
-def largest(x: Reals, mask: Mask | None = None) -> Reals:
-    """Maximum over actions (those in ``mask``); one must be in it."""
+def largest(x: Array, mask: Array | None = None) -> Array:
+    """Maximum over actions, or over those in ``mask``, which must hold at least one."""
     if not is_exact(x):
         return np.max(x if mask is None else np.where(mask, x, -np.inf), axis=-1)
     rows = x.reshape(-1, x.shape[-1])
@@ -67,8 +67,8 @@ def largest(x: Reals, mask: Mask | None = None) -> Reals:
     return tops.reshape(x.shape[:-1])[()]
 
 
-def smallest(x: Reals, mask: Mask | None = None) -> Reals:
-    """Minimum over actions (those in ``mask``)."""
+def smallest(x: Array, mask: Array | None = None) -> Array:
+    """Minimum over actions, or over those in ``mask``."""
     return -largest(-x, mask)
 
 
@@ -88,8 +88,8 @@ def less(x: Reals, y: Reals) -> Mask:
     return np.frompyfunc(decide, 2, 1)(x, y).astype(bool)
 
 
-def total(values: Reals, mask: Mask | None = None) -> Reals:
-    """Sum over actions (those in ``mask``)."""
+def total(values: Array, mask: Array | None = None) -> Array:
+    """Sum over actions, or over those in ``mask``."""
     return np.sum(values if mask is None else np.where(mask, values, 0 * values), axis=-1)
 
 
