@@ -51,7 +51,7 @@ def minimum(x: Reals, y: Reals) -> Reals:
     return -maximum(-x, -y)
 
 
-def largest(x: Array, mask: Array | None = None) -> Array:
+def largest(x: Reals, mask: Mask | None = None) -> Reals:
     """Maximum over actions, or over those in ``mask``, which must hold at least one."""
     if not is_exact(x):
         return np.max(x if mask is None else np.where(mask, x, -np.inf), axis=-1)
@@ -67,7 +67,7 @@ def largest(x: Array, mask: Array | None = None) -> Array:
     return tops.reshape(x.shape[:-1])[()]
 
 
-def smallest(x: Array, mask: Array | None = None) -> Array:
+def smallest(x: Reals, mask: Mask | None = None) -> Reals:
     """Minimum over actions, or over those in ``mask``."""
     return -largest(-x, mask)
 
@@ -88,7 +88,7 @@ def less(x: Reals, y: Reals) -> Mask:
     return np.frompyfunc(decide, 2, 1)(x, y).astype(bool)
 
 
-def total(values: Array, mask: Array | None = None) -> Array:
+def total(values: Reals, mask: Mask | None = None) -> Reals:
     """Sum over actions, or over those in ``mask``."""
     return np.sum(values if mask is None else np.where(mask, values, 0 * values), axis=-1)
 

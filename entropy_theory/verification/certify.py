@@ -171,7 +171,7 @@ def _conclusion(relation: Relation, margin: Ball) -> bool | None:
     return _decide(relation, margin)
 
 
-def _decide(relation: Relation, ball: Any) -> bool | None:
+def _decide(relation: Relation, ball: Ball) -> bool | None:
     """Whether the relation holds between the ball and 0; None if the ball leaves it open."""
     if relation == ">":
         return True if ball > 0 else False if ball <= 0 else None

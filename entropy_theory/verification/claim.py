@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from entropy_theory.support.user_errors import check_choice
-from entropy_theory.verification.instances import Instance, Instances
+from entropy_theory.verification.arithmetic import Ball, Mask, Reals
+from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
 
 Relation = Literal[">", ">=", "=="]
 Method = Literal[

@@ -122,7 +122,7 @@ class Lemma(Step):
     premises: Premises
     conclusion: Conclusion
 
-    def instance(self, **values: Any) -> Formula:
+    def instance(self, **values: Number) -> Formula:
         """Return what the lemma says about these values: that its premises imply its conclusion.
 
         It stands among the premises of a later lemma, so that what is proved is what is used.

@@ -107,7 +107,7 @@ def _is_problem(e: Evidence) -> bool:
     return bool(e.name) or e.target != "statement"
 
 
-def _counterexample(evidence: Sequence[Evidence], target: Target) -> dict | None:
+def _counterexample(evidence: Sequence[Evidence], target: Target) -> dict[str, Any] | None:
     """The counterexample of the search, which is the simplest; else that of Hypothesis, if any."""
     for method in ("search", "property", "certify"):
         for e in evidence:
