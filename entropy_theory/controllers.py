@@ -24,6 +24,8 @@ class Controller(ABC):
     """Names of the fields that change."""
     reads: ClassVar[str] = "entropy"
     """The TokenBatch column whose mean is observed."""
+    takes_target: ClassVar[bool] = False
+    """Whether it has an option ``target``, the entropy to hold (nats; a number, or one a run)."""
 
     @abstractmethod
     def observe(self, entropy: Array) -> Array:
@@ -59,6 +61,7 @@ class TemperatureSwitch(Controller):
     """
 
     state: ClassVar[tuple[str, ...]] = ("temperature", "entropy")
+    takes_target: ClassVar[bool] = True
     target: Array = 0.5
     """Entropy to hold, nats; a scalar or one value a run."""
     temperature_high: float = 1.2
@@ -163,6 +166,7 @@ class TargetEntropyCoefficient(Controller):
     """
 
     state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy")
+    takes_target: ClassVar[bool] = True
     coefficient: Array = 0.0
     target: float = 0.2
     step: float = 5e-3

@@ -28,16 +28,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
+from entropy_theory.reads import EVERYTHING, NOTHING
 from entropy_theory.token_batch import TokenBatch
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
     """The plain target: right answers as they are sampled. Subclass it for another pi*."""
+
+    reads: ClassVar[frozenset[str]] = NOTHING
+    """What the tilt depends on beside rewards and lengths (names of `entropy_theory.reads`); everything,
+    where a subclass that defines a tilt does not say."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super(Target, cls).__init_subclass__(**options)
+        if "log_tilt" in vars(cls) and "reads" not in vars(cls):
+            cls.reads = EVERYTHING
 
     def generation_options(self) -> Mapping[str, Any]:
         """Options of the sampler for the second batch, beside the temperature (Hugging Face names).
@@ -46,11 +56,6 @@ class Target:
         none (vLLM, continuous batching, the simulator) refuses the target.
         """
         return {}
-
-    @property
-    def pools_equal_rewards(self) -> bool:
-        """Whether answers of one token and equal reward have equal tilts (`UpdateRule`)."""
-        return type(self).log_tilt is Target.log_tilt
 
     def log_tilt(self, batch: TokenBatch) -> Array | None:
         """l(o) of each response, repeated over its tokens [..., sequences, positions]; None: 0."""
@@ -83,16 +88,13 @@ class Target:
 class ShorterResponses(Target):
     """Prefers short ones among the right answers: pi*(o) proportional to pi(o) exp(-per_token |o|)."""
 
+    reads: ClassVar[frozenset[str]] = NOTHING
     per_token: float = 0.01
     """Nats by which each further token lowers log pi*; below 0 it prefers long ones."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.per_token):
             raise ValueError(f"per_token must be finite, got {self.per_token}")
-
-    @property
-    def pools_equal_rewards(self) -> bool:
-        return True
 
     def log_tilt(self, batch: TokenBatch) -> Array:
         xp = namespace(batch.log_prob)
@@ -113,3 +115,9 @@ class Nucleus(Target):
 
     def generation_options(self) -> Mapping[str, Any]:
         return {"top_p": self.top_p}
+
+
+TARGETS: dict[str, type[Target]] = {
+    "plain": Target, "shorter-responses": ShorterResponses, "nucleus": Nucleus,
+}
+"""The targets that have a name, for options of rules."""

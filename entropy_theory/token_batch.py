@@ -105,9 +105,10 @@ class TokenBatch:
     action: Array | None = None
     """Integer id of the token a_t."""
     step: int = 0
-    """Optimizer step, for randomness keyed by (seed, step, sequence, position)."""
+    """The optimizer step about to be taken, counted from 0 over the whole run: with several steps on one
+    batch of samples each has a number of its own, and a resumed run goes on counting."""
     seed: int = 0
-    """Seed of the run."""
+    """The run's seed: one for all its steps. Randomness is keyed by (seed, step, sequence, position)."""
     listed: bool = False
     """The caller vouches that the rows list every answer of each prompt with its probability as weight,
     or stand for such a listing (the simulator's pooled rows): rules that need one do not look, and

@@ -26,45 +26,26 @@ them to the loss where top-k distillation is asked for.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib.util
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules import UpdateRule
-from entropy_theory.update_rules.entropy_bonus import EntropyBonus
-from entropy_theory.update_rules.grpo import Grpo
-from entropy_theory.update_rules.reference_kl import ReferenceKl
-from entropy_theory.update_rules.reinforce import Reinforce
+from entropy_theory.update_rules import UpdateRule, rule_options
 from llm_bridge.head.token_statistics import from_logits
 from llm_bridge.trainer.batches import prefix_states
-from llm_bridge.trainer.loss import clamped_fraction, detached, parts
+from llm_bridge.trainer.loss import clamped_fraction, detached
 
 PREFIX = "entropy-theory/"
 """Of the rules' names in verl's registry, and of their columns in verl's batches."""
 WORKER = "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker"
 
-ROW_WISE = (
-    "reinforce", "grpo", "gspo", "clip-higher", "entropy-bonus", "entropy-advantage", "reference-kl",
-    "aent",
-)
-"""Rules that, given advantages, need no more than a sequence at a time."""
-REFUSED = {
-    "aepo": "it needs a second batch, sampled at another temperature, and verl's trainers sample one: "
-            "train with llm_bridge.trainer.entropy_trainer.EntropyTrainer",
-    "natural-gradient": "it needs every action of a state listed exactly: use 'grpo'",
-}
-# Options that the advantage column which verl brings would silently overrule.
-_ADVANTAGE_OPTIONS = (
-    "estimator", "std_ddof", "dynamic_sampling", "overlong_buffer", "group_size", "max_length",
-)
 # verl's own settings of clips and covariances, with their defaults.
 _UNREAD = {
     "clip_ratio": 0.2, "clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "clip_ratio_c": 3.0,
@@ -116,71 +97,68 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
         ValueError: a rule that verl cannot run, an option that verl decides, or as
             `update_rules.get`.
     """
-    rule = _build(name, options)
-    for part in parts(rule):
-        if part.name in REFUSED:
-            raise ValueError(f"update rule '{part.name}' does not run under verl: {REFUSED[part.name]}")
+    table = {"name": name, **options}
+    rule = rule_options.from_table(table)
+    for path, part in rule.components():
+        _check_given(part, _table_at(table, path))
+    tempering = [part.name for _, part in rule.components() if part.controller() is not None]
+    if tempering:
+        raise ValueError(
+            f"update rule '{tempering[-1]}' does not run under verl: it needs a second batch, sampled at "
+            "another temperature, and verl's trainers sample one: train with "
+            "llm_bridge.trainer.EntropyTrainer")
+    if rule.refuses_samples:
+        raise ValueError(f"update rule '{name}' does not run under verl: {rule.refuses_samples}")
     if rule.coefficient_controller() is not None:
         remedy = "leave target out" if clamped_fraction(rule) is None else "set adaptive=false"
         raise ValueError(
             f"the coefficient of '{rule.name}' adapts to the entropy of the whole batch before the step, "
             f"which verl's loss does not see: {remedy}, or train with TRL"
         )
-    needing = [part.name for part in parts(rule) if part.requires]
+    needing = [part.name for _, part in rule.components() if part.requires]
     if needs_whole_batch(rule) and needing:
         raise ValueError(
             f"'{rule.name}' selects tokens before the forward pass, when the columns that its base "
             f"'{needing[0]}' reads are not there yet: take another base"
         )
-    return _token_mean(rule)
+    # Without length factors: verl's loss_agg_mode puts them in.
+    return rule.map_options(
+        lambda part, option, value: "token-mean" if option == "normalization" else value)
 
 
-def _build(name: str, options: Mapping[str, Any]) -> UpdateRule:
-    options = dict(options)
-    if isinstance(options.get("base"), str):
-        options["base"] = {"name": options["base"]}
-    if isinstance(options.get("base"), Mapping):
-        base = dict(options["base"])
-        if "name" not in base:
-            raise ValueError(f"base of '{name}' must say its name, got {base}")
-        options["base"] = _build(base.pop("name"), base)
-    rule = update_rules.get(name, **options)
+def _table_at(table: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
+    """The options that were given for a part of a rule."""
+    for step in path:
+        table = table.get(step) if isinstance(table, Mapping) else None
+    return table if isinstance(table, Mapping) else {}
+
+
+def _check_given(rule: UpdateRule, options: Mapping[str, Any]) -> None:
+    """Raise ValueError for options that verl decides, or overrules."""
     if "normalization" in options:
         raise ValueError(
-            f"option normalization of '{name}' is verl's under verl: set "
+            f"option normalization of '{rule.name}' is verl's under verl: set "
             "actor_rollout_ref.actor.loss_agg_mode"
         )
-    overruled = [o for o in options if o in _ADVANTAGE_OPTIONS] if isinstance(
-        rule, (Grpo, Reinforce)) else []
+    overruled = [option for option in options if option in rule.advantage_options]
     if overruled:
         raise ValueError(
-            f"option {overruled[0]} of '{name}' is about advantages, which verl computes: set "
+            f"option {overruled[0]} of '{rule.name}' is about advantages, which verl computes: set "
             "algorithm.adv_estimator and the options beside it"
         )
-    if isinstance(rule, ReferenceKl) and rule.placement == "reward":
+    if rule.changes_rewards:
         raise ValueError(
             "placement 'reward' of 'reference-kl' is verl's under verl: set algorithm.use_kl_in_reward"
         )
-    return rule
 
 
 def needs_whole_batch(rule: UpdateRule) -> bool:
     """Whether the rule, or one that it builds on, takes statistics over the whole mini-batch."""
-    return any(part.name not in ROW_WISE for part in parts(rule))
+    return not rule.is_sequence_wise
 
 
 def _needs_model_output(rule: UpdateRule) -> bool:
-    return any(part.requires or isinstance(part, EntropyBonus) for part in parts(rule))
-
-
-def _token_mean(rule: Any) -> Any:
-    """The rule and its bases without length factors: verl's loss_agg_mode puts them in."""
-    changes: dict[str, Any] = {}
-    if hasattr(rule, "normalization"):
-        changes["normalization"] = "token-mean"
-    if hasattr(rule, "base"):
-        changes["base"] = _token_mean(rule.base)
-    return dataclasses.replace(rule, **changes)
+    return bool(rule.required_columns | rule.moved_state_functions)
 
 
 def _check_unread(config: Any, rule: UpdateRule) -> None:
@@ -337,8 +315,7 @@ def _clamped_entropy(logits: torch.Tensor, data: Any, rule: UpdateRule) -> torch
 def check_actor(config: Any, rule: UpdateRule) -> None:
     """Raise ValueError unless verl's actor gives what the rule reads, and adds nothing to it."""
     _check_unread(config, rule)
-    entropic = any(
-        isinstance(part, EntropyBonus) or "entropy" in part.requires for part in parts(rule))
+    entropic = "entropy" in rule.required_columns or bool(rule.moved_state_functions)
     if config.entropy_coeff != 0:
         raise ValueError(
             f"entropy_coeff={config.entropy_coeff} would add a term to '{PREFIX}{rule.name}': leave "
@@ -353,8 +330,7 @@ def check_actor(config: Any, rule: UpdateRule) -> None:
             f"'{PREFIX}{rule.name}' needs all logits of a token on one rank, which strategy="
             f"{config.strategy} does not have: set actor_rollout_ref.actor.strategy=fsdp2"
         )
-    referring = any("reference_log_prob" in part.requires for part in parts(rule))
-    if referring and not config.use_kl_loss:
+    if "reference_log_prob" in rule.required_columns and not config.use_kl_loss:
         raise ValueError(
             f"'{PREFIX}{rule.name}' reads the reference policy: set "
             "actor_rollout_ref.actor.use_kl_loss=true and kl_loss_coef=0, so that verl runs it"

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from entropy_theory.controllers import AdaptiveCoefficient
 from entropy_theory.policy import Array
+from entropy_theory.reads import NOTHING
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 
 
@@ -32,7 +33,7 @@ class Aent(EntropyBonus):
     """
 
     name: ClassVar[str] = "aent"
-    term: ClassVar[str] = "clamped_entropy"
+    moves: ClassVar[tuple[str, ...]] = ("clamped_entropy",)
     coefficient: Array = 0.002
     removed_fraction: float = 0.33
     """p: share of the vocabulary, by count, that the clamped entropy leaves out."""
@@ -56,6 +57,14 @@ class Aent(EntropyBonus):
             raise ValueError(f"removed_fraction must be in [0, 1), got {self.removed_fraction}")
         if self.target is not None:
             raise ValueError("'aent' steers by entropy_low and entropy_high: leave target None")
+
+    @property
+    def own_reads(self) -> frozenset[str]:
+        return NOTHING
+
+    @property
+    def is_sequence_wise(self) -> bool:
+        return self.base.is_sequence_wise
 
     def _own_controller(self) -> Any | None:
         if not self.adaptive:

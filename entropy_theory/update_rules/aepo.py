@@ -32,6 +32,7 @@ import numpy as np
 from entropy_theory import advantages
 from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
 from entropy_theory.policy import Array, namespace, to_numpy
+from entropy_theory.reads import RATIO
 from entropy_theory.targets import Target
 from entropy_theory.token_batch import (
     TokenBatch,
@@ -108,9 +109,14 @@ class Aepo(Modifier):
         self.controller()
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        return (self.base.pools_equal_rewards and self.form == "paper"
-                and self.towards.pools_equal_rewards)
+    def own_reads(self) -> frozenset[str]:
+        second = self._grpo().own_reads if self.ablation == "advantage" else self.towards.reads
+        counted = {"sequence", "rows"} if self.form == "code" else set()
+        return frozenset({RATIO, *second, *counted})
+
+    @property
+    def strength(self) -> Array:
+        return self.alpha
 
     @property
     def second_batch_options(self) -> Mapping[str, Any]:

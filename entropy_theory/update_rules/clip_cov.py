@@ -28,7 +28,8 @@ from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import check_share
 
-LOG_PROBS = ("old", "current")
+COV_COLUMN = {"old": "old_log_prob", "current": "log_prob"}
+"""The column of each choice of ``cov_log_prob``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,13 +52,13 @@ class ClipCov(Modifier):
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
         check_share("ratio", self.ratio)
-        lookup(dict.fromkeys(LOG_PROBS), self.cov_log_prob, "cov_log_prob")
+        lookup(COV_COLUMN, self.cov_log_prob, "cov_log_prob")
         if not self.lower <= self.upper:
             raise ValueError(f"lower {self.lower} must not exceed upper {self.upper}")
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        return False
+    def own_reads(self) -> frozenset[str]:
+        return frozenset({COV_COLUMN[self.cov_log_prob], "sequence", "rows", "step", "seed"})
 
     @property
     def prepares_every_step(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from entropy_theory.policy import Array
+from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import UpdateRule, merged_metrics
 
@@ -41,20 +42,20 @@ class Combined(UpdateRule):
         return max(rule.removed_fraction for rule in self.rules)
 
     @property
-    def required_columns(self) -> frozenset[str]:
-        return frozenset().union(*(rule.required_columns for rule in self.rules))
+    def own_reads(self) -> frozenset[str]:
+        return NOTHING
 
     @property
-    def prepares_every_step(self) -> bool:
-        return any(rule.prepares_every_step for rule in self.rules)
+    def is_sequence_wise(self) -> bool:
+        return all(rule.is_sequence_wise for rule in self.rules)
 
     @property
     def pools_equal_rewards(self) -> bool:
         return all(rule.pools_equal_rewards for rule in self.rules)
 
     @property
-    def needs_listing(self) -> bool:
-        return any(rule.needs_listing for rule in self.rules)
+    def prepares_every_step(self) -> bool:
+        return any(rule.prepares_every_step for rule in self.rules)
 
     @property
     def second_batch_options(self) -> Mapping[str, Any]:

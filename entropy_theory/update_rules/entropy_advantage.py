@@ -39,8 +39,12 @@ class EntropyAdvantage(Modifier):
             )
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        return False
+    def own_reads(self) -> frozenset[str]:
+        return frozenset({"entropy"})
+
+    @property
+    def is_sequence_wise(self) -> bool:
+        return self.base.is_sequence_wise
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None

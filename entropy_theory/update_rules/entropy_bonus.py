@@ -19,6 +19,7 @@ import numpy as np
 
 from entropy_theory.controllers import TargetEntropyCoefficient
 from entropy_theory.policy import Array, namespace, to_numpy
+from entropy_theory.reads import NOTHING
 from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, length_factor
@@ -31,8 +32,7 @@ class EntropyBonus(Modifier):
     """The base rule's scores, and the state term {"entropy": coefficient} on ordinary rows."""
 
     name: ClassVar[str] = "entropy-bonus"
-    term: ClassVar[str] = "entropy"
-    """The state function whose gradient is added."""
+    moves: ClassVar[tuple[str, ...]] = ("entropy",)
     coefficient: Array = 0.015
     """lambda, a number or one a run; 0.015 is the Entropy-Reg baseline of AEPO's Table 4. Where it
     is adapted, its first value."""
@@ -51,6 +51,14 @@ class EntropyBonus(Modifier):
         if not np.all(np.isfinite(to_numpy(self.coefficient))):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
         self._own_controller()
+
+    @property
+    def own_reads(self) -> frozenset[str]:
+        return NOTHING
+
+    @property
+    def is_sequence_wise(self) -> bool:
+        return self.base.is_sequence_wise
 
     def _own_controller(self) -> Any | None:
         if self.target is None:
@@ -87,5 +95,6 @@ class EntropyBonus(Modifier):
             bonus = batch.coefficient * factor
         else:
             bonus = per_run(self.coefficient, factor) * factor
-        terms[self.term] = terms[self.term] + bonus if self.term in terms else bonus
+        for name in self.moves:
+            terms[name] = terms[name] + bonus if name in terms else bonus
         return terms

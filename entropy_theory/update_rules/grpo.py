@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
+from entropy_theory.reads import RATIO
 from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules.clipped_ratio import (
@@ -27,6 +28,9 @@ class Grpo(UpdateRule):
     """score = ratio x advantage x length factor where PPO does not clip, 0 where it does."""
 
     name: ClassVar[str] = "grpo"
+    advantage_options: ClassVar[tuple[str, ...]] = (
+        "estimator", "std_ddof", "dynamic_sampling", "overlong_buffer", "group_size", "max_length",
+    )
     clip_low: float = 0.2
     """eps_low: with a negative advantage, no gradient once the ratio is below 1 - eps_low."""
     clip_high: float = 0.2
@@ -92,14 +96,23 @@ class Grpo(UpdateRule):
         return self.normalization, self.max_length
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        if self.estimator == "leave-one-out":
-            return False
-        return self.std_ddof == 0 or self.group_size is not None
+    def own_reads(self) -> frozenset[str]:
+        counts = self.estimator == "leave-one-out" or (self.std_ddof and self.group_size is None)
+        return frozenset({RATIO, "rows"} if counts else {RATIO})
 
     @property
-    def needs_listing(self) -> bool:
-        return self.group_size is not None
+    def is_sequence_wise(self) -> bool:
+        return True
+
+    @property
+    def takes_tempered_alone(self) -> bool:
+        return True
+
+    @property
+    def refuses_samples(self) -> str:
+        return "" if self.group_size is None else (
+            f"option group_size of '{self.name}' takes an exact expectation over groups, and cannot be "
+            "sampled: leave group_size None, and set the number of samples of each prompt")
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)

@@ -28,6 +28,18 @@ class Gspo(Grpo):
     clip_high: float = 4e-4
 
     @property
+    def own_reads(self) -> frozenset[str]:
+        return super(Gspo, self).own_reads
+
+    @property
+    def is_sequence_wise(self) -> bool:
+        return True
+
+    @property
+    def takes_tempered_alone(self) -> bool:
+        return True
+
+    @property
     def clip_bounds(self) -> tuple[float, float]:
         """PPO's: its own bounds are for sequence ratios, and would silence tokens."""
         return 0.2, 0.2

@@ -23,10 +23,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from entropy_theory.policy import Array, namespace
+from entropy_theory.reads import RATIO
 from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
-from entropy_theory.update_rules.clip_cov import LOG_PROBS, fraction, quota_warnings
+from entropy_theory.update_rules.clip_cov import COV_COLUMN, fraction, quota_warnings
 from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor, log_ratio
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
@@ -61,13 +62,13 @@ class KlCov(Modifier):
         Modifier.__post_init__(self)
         check_share("ratio", self.ratio)
         lookup(dict.fromkeys(PENALTIES), self.penalty, "penalty")
-        lookup(dict.fromkeys(LOG_PROBS), self.cov_log_prob, "cov_log_prob")
+        lookup(COV_COLUMN, self.cov_log_prob, "cov_log_prob")
         if not math.isfinite(self.coefficient):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        return False
+    def own_reads(self) -> frozenset[str]:
+        return frozenset({RATIO, COV_COLUMN[self.cov_log_prob], "sequence", "rows"})
 
     @property
     def prepares_every_step(self) -> bool:

@@ -22,22 +22,13 @@ class Modifier(UpdateRule):
     def __post_init__(self) -> None:
         if not isinstance(self.base, UpdateRule):
             raise ValueError(f"base of '{self.name}' must be an update rule, got {self.base!r}")
-        inner = self.base
-        while isinstance(inner, Modifier):
-            if inner.name == self.name:
-                raise ValueError(
-                    f"'{self.name}' modifies itself further down: give it once, or add two rules "
-                    "with combine"
-                )
-            inner = inner.base
-
-    @property
-    def pools_equal_rewards(self) -> bool:
-        return self.base.pools_equal_rewards
-
-    @property
-    def needs_listing(self) -> bool:
-        return self.base.needs_listing
+        # Prepared columns go by the rule's name; those of the terms of a sum are kept apart.
+        below = (part for path, part in self.base.components()
+                 if not any(isinstance(step, int) for step in path))
+        if any(part.name == self.name for part in below):
+            raise ValueError(
+                f"'{self.name}' modifies itself further down: give it once, or add two rules with combine"
+            )
 
     @property
     def clip_bounds(self) -> tuple[float, float]:
@@ -46,10 +37,6 @@ class Modifier(UpdateRule):
     @property
     def length_normalization(self) -> tuple[str, int | None]:
         return self.base.length_normalization
-
-    @property
-    def required_columns(self) -> frozenset[str]:
-        return frozenset(self.requires) | self.base.required_columns
 
     @property
     def prepares_every_step(self) -> bool:

@@ -29,6 +29,7 @@ class NaturalGradient(UpdateRule):
 
     name: ClassVar[str] = "natural-gradient"
     requires: ClassVar[tuple[str, ...]] = ("state", "action")
+    advantage_options: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator: str = "reward"
     """"reward" (any baseline drops out) or another of `advantages.ESTIMATORS`."""
 
@@ -36,7 +37,15 @@ class NaturalGradient(UpdateRule):
         lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
 
     @property
-    def needs_listing(self) -> bool:
+    def own_reads(self) -> frozenset[str]:
+        return frozenset({"log_prob", "state", "action", "rows"})
+
+    @property
+    def refuses_samples(self) -> str:
+        return REFUSED
+
+    @property
+    def needs_independent_logits(self) -> bool:
         return True
 
     def advantages(self, batch: TokenBatch) -> Array:

@@ -64,8 +64,17 @@ class ReferenceKl(Modifier):
             )
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        return False
+    def own_reads(self) -> frozenset[str]:
+        log_prob = "log_prob" if self.placement == "loss" else "old_log_prob"
+        return frozenset({log_prob, "reference_log_prob"})
+
+    @property
+    def is_sequence_wise(self) -> bool:
+        return self.base.is_sequence_wise
+
+    @property
+    def changes_rewards(self) -> bool:
+        return self.placement == "reward" or self.base.changes_rewards
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None

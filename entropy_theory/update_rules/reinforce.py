@@ -23,6 +23,7 @@ class Reinforce(UpdateRule):
     """score = advantage x length factor."""
 
     name: ClassVar[str] = "reinforce"
+    advantage_options: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator: str = "reward"
     """"reward" (no baseline, the papers' REINFORCE) or another of `advantages.ESTIMATORS`; a batch
     that brings its own ``advantage`` column uses that."""
@@ -38,8 +39,16 @@ class Reinforce(UpdateRule):
         return self.normalization, None
 
     @property
-    def pools_equal_rewards(self) -> bool:
-        return self.estimator != "leave-one-out"
+    def own_reads(self) -> frozenset[str]:
+        return frozenset({"rows"} if self.estimator == "leave-one-out" else ())
+
+    @property
+    def is_sequence_wise(self) -> bool:
+        return True
+
+    @property
+    def takes_tempered_alone(self) -> bool:
+        return True
 
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)

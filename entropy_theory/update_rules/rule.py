@@ -7,47 +7,143 @@ Every rule moves the policy by
 and decides only ``score`` and ``term``, which are constants of the gradient (detached). It knows
 nothing of models, trainers or samplers, and is written against the array API: the same code runs on
 numpy arrays in the simulator and on torch tensors in LLM training.
+
+What the coefficients depend on is declared (`UpdateRule.own_reads`, the names of
+`entropy_theory.reads`), so that an engine can tell which rows it may sum and which numbers it may leave
+out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from entropy_theory.policy import Array, array_like, namespace
+from entropy_theory.reads import EVERYTHING, POOLABLE
 from entropy_theory.token_batch import TokenBatch
+
+Path = tuple[str | int, ...]
+"""Names of options, and places in a tuple of rules."""
+_DECLARATIONS = ("own_reads", "reads", "pools_equal_rewards", "is_sequence_wise", "takes_tempered_alone")
+"""What holds for the class that says it, and not for a subclass that computes something else."""
+_HARMLESS = frozenset({*_DECLARATIONS, "name", "requires", "moves", "warnings", "metrics", "strength",
+                        "target"})
+"""Attributes that a subclass may define without computing other coefficients."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UpdateRule:
     """Base of all rules: a frozen record of options with four methods.
 
-    A new rule is one file: subclass, set ``name`` and ``requires``, define ``_prepare`` (whole-batch
-    columns) and ``_scores`` (elementwise), optionally ``_state_terms``; then list it in
-    ``update_rules/__init__.py``.
+    A new rule is one file: subclass, set ``name`` and ``requires``, declare ``own_reads``, define
+    ``_prepare`` (whole-batch columns) and ``_scores`` (elementwise), optionally ``_state_terms``; then
+    list it in ``update_rules/__init__.py``.
+
+    A subclass that defines a method of its own inherits no declaration about what is computed
+    (``own_reads``, ``pools_equal_rewards``, ``is_sequence_wise``, ``takes_tempered_alone``): what it does
+    not declare itself is what is always safe.
     """
 
     name: ClassVar[str]
     """The rule's public name."""
     requires: ClassVar[tuple[str, ...]] = ()
-    """Optional TokenBatch columns that the rule reads."""
+    """Optional TokenBatch columns that the rule cannot do without."""
+    moves: ClassVar[tuple[str, ...]] = ()
+    """State functions whose gradients the rule itself adds: the keys of its own state terms."""
+    advantage_options: ClassVar[tuple[str, ...]] = ()
+    """Options that are about the advantage, and are overruled by a batch that brings its own."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super(UpdateRule, cls).__init_subclass__(**options)
+        own = {name for name, value in vars(cls).items() if callable(value) or isinstance(
+            value, (property, classmethod, staticmethod))}
+        if all(name in _HARMLESS or name.startswith("__") for name in own):
+            return
+        declared = {name for name in _DECLARATIONS if name in vars(cls)}
+        if "own_reads" in declared or "reads" in declared:
+            declared |= {"own_reads", "reads"}
+        for name in _DECLARATIONS:
+            if name not in declared:
+                setattr(cls, name, vars(UpdateRule)[name])
+
+    # ------------------------------------------------------------------ what the rule declares
+
+    @property
+    def own_reads(self) -> frozenset[str]:
+        """What the rule itself makes its coefficients depend on: names of `entropy_theory.reads`.
+
+        Everything, unless a class says less.
+        """
+        return EVERYTHING
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """What the coefficients depend on: what this rule and those it is made of declare."""
+        return frozenset().union(*(part.own_reads for _, part in self.components()))
 
     @property
     def pools_equal_rewards(self) -> bool:
         """Whether one row may stand for several: on-policy, answers of one token.
 
         True promises that rows of one state with one reward may be replaced by a single row with
-        the sum of their weights, without changing any score or state term. It holds for rules that
-        see rewards and weighted means only, not counts of rows, tokens' log-probabilities or
-        clipped ratios; the simulator then evaluates two rows a state instead of one an action.
+        the sum of their weights, without changing any score or state term. It follows from ``reads``;
+        a class may refuse (False), or promise it (True) for `check` to test. The simulator then
+        evaluates two rows a state instead of one an action.
+        """
+        return self.reads <= POOLABLE
+
+    @property
+    def is_sequence_wise(self) -> bool:
+        """Whether, given advantages and averaged over tokens, sequences do not see each other.
+
+        A trainer that shows the rule one micro-batch at a time, already with advantages, then
+        changes nothing.
         """
         return False
 
     @property
+    def takes_tempered_alone(self) -> bool:
+        """Whether the rule is defined on a batch of tempered rows alone (AEPO, Figure 2)."""
+        return False
+
+    @property
+    def needs_independent_logits(self) -> bool:
+        """Whether the rule is defined for tabular policies with answers of one token alone."""
+        return any(part.needs_independent_logits for part in self._parts())
+
+    @property
+    def refuses_samples(self) -> str:
+        """Why the rule cannot run on samples, with the remedy; "" where it can.
+
+        That is so where it takes an expectation that only a state listed exactly allows.
+        """
+        return next((reason for part in self._parts() if (reason := part.refuses_samples)), "")
+
+    @property
     def needs_listing(self) -> bool:
         """Whether the rule takes an expectation that only a state listed exactly allows."""
-        return False
+        return bool(self.refuses_samples)
+
+    @property
+    def changes_rewards(self) -> bool:
+        """Whether rewards are changed before advantages are estimated from them."""
+        return any(part.changes_rewards for part in self._parts())
+
+    @property
+    def target(self) -> float | None:
+        """The entropy that the rule's own controller holds, nats; None: it has no such option."""
+        return None
+
+    @property
+    def strength(self) -> Array | None:
+        """What a log calls the rule's coefficient: the outermost option of that name; None: none."""
+        for field in dataclasses.fields(self):
+            if field.name == "coefficient":
+                return getattr(self, field.name)
+        found = (part.strength for part in self._parts())
+        return next((value for value in found if value is not None), None)
 
     @property
     def clip_bounds(self) -> tuple[float, float]:
@@ -61,8 +157,13 @@ class UpdateRule:
 
     @property
     def required_columns(self) -> frozenset[str]:
-        """Optional columns that this rule and the rules it is made of read."""
-        return frozenset(self.requires)
+        """Optional columns that this rule and the rules it is made of cannot do without."""
+        return frozenset(name for _, part in self.components() for name in part.requires)
+
+    @property
+    def moved_state_functions(self) -> frozenset[str]:
+        """State functions whose gradients this rule and the rules it is made of add."""
+        return frozenset(name for _, part in self.components() for name in part.moves)
 
     @property
     def prepares_every_step(self) -> bool:
@@ -81,6 +182,55 @@ class UpdateRule:
     def second_batch_options(self) -> Mapping[str, Any]:
         """How the second batch is sampled beside its temperature (`Target.generation_options`)."""
         return {}
+
+    # ------------------------------------------------------------------ the rules it is made of
+
+    def components(self) -> tuple[tuple[Path, UpdateRule], ...]:
+        """The rule and all rules that it is made of, each with its path, outermost first.
+
+        The path leads from the rule to the part through options: () is the rule itself, ("base", "base")
+        the base of its base, ("rules", 0) the first of a sum. A part is an option that is a rule, or an
+        entry of one that is a tuple of rules.
+        """
+        found: list[tuple[Path, UpdateRule]] = [((), self)]
+        for field in dataclasses.fields(self):
+            for start, part in _rules_in(field.name, getattr(self, field.name)):
+                found += [((*start, *path), inner) for path, inner in part.components()]
+        return tuple(found)
+
+    def map_options(self, function: Callable[[UpdateRule, str, Any], Any]) -> Self:
+        """A copy in which every option of every component is ``function(component, name, value)``.
+
+        Options that are rules, or tuples of rules, are not shown to the function: their own are.
+
+        Raises:
+            ValueError: as the class, for options that it refuses.
+        """
+        changes: dict[str, Any] = {}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if not field.init:
+                continue
+            parts = tuple(part.map_options(function) for _, part in _rules_in(field.name, value))
+            if not parts:
+                changes[field.name] = function(self, field.name, value)
+            else:
+                changes[field.name] = parts if isinstance(value, tuple) else parts[0]
+        return dataclasses.replace(self, **changes)
+
+    def per_run_options(self) -> dict[str, float]:
+        """The rule's own options that are one number and may be one a run (annotated ``Array``)."""
+        values = {field.name: getattr(self, field.name)
+                  for field in dataclasses.fields(self) if field.type == "Array"}
+        return {name: value for name, value in values.items() if isinstance(value, (int, float))}
+
+    def _parts(self) -> Iterator[UpdateRule]:
+        """The rules that this one is directly made of."""
+        for field in dataclasses.fields(self):
+            for _, part in _rules_in(field.name, getattr(self, field.name)):
+                yield part
+
+    # ------------------------------------------------------------------ coefficients
 
     def prepare(self, batch: TokenBatch) -> TokenBatch:
         """Add, once per optimizer step and on all rows of all ranks, what needs the whole batch.
@@ -153,6 +303,14 @@ class UpdateRule:
 
     def _prepared(self, batch: TokenBatch) -> TokenBatch:
         return batch if f"{self.name}.prepared" in batch.prepared else self.prepare(batch)
+
+
+def _rules_in(name: str, value: Any) -> Iterator[tuple[Path, UpdateRule]]:
+    if isinstance(value, UpdateRule):
+        yield (name,), value
+    elif isinstance(value, tuple) and value and all(isinstance(part, UpdateRule) for part in value):
+        for place, part in enumerate(value):
+            yield (name, place), part
 
 
 def per_run(value: Array, like: Array) -> Array:

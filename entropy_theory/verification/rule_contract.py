@@ -8,6 +8,7 @@ its tests, a user's by ``python -m entropy_theory check my_rules.py``.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import warnings
@@ -23,6 +24,8 @@ from entropy_theory import entropy_change, policy, tabular
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, TokenBatch, concatenate
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.verification.rule_outputs import difference, first, outputs, place
+from entropy_theory.verification.rule_reads import reads_undeclared, remembers
 
 ACCURACY = 1e-12
 """Relative to the largest score: sums over some dozen rows in another order, a few roundings each."""
@@ -35,8 +38,6 @@ _GARBAGE: dict[str, Any] = {
                      "sampling_log_prob", "advantage"), np.nan),
 }
 """What may stand where the mask is False."""
-
-Outputs = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,29 +79,23 @@ class EntropyEffect:
 # ------------------------------------------------------------------ the clauses
 
 
-def outputs(rule: UpdateRule, batch: TokenBatch, *, metrics: bool = False) -> Outputs:
-    """Scores and state terms (and metrics) as float64 numpy, by name."""
-    batch = rule.prepare(batch) if f"{rule.name}.prepared" not in batch.prepared else batch
-    found = {"scores": rule.scores(batch), **rule.state_terms(batch)}
-    found |= rule.metrics(batch) if metrics else {}
-    return {name: np.asarray(policy.to_numpy(value), dtype=np.float64) for name, value in found.items()}
-
-
 def _not_finite(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     batch = rule.prepare(batch)
     found = {"scores": rule.scores(batch), **rule.state_terms(batch)}
     unknown = found.keys() - {"scores", *STATE_TERMS}
     if unknown:
         return f"unknown state term '{min(unknown)}': known are {', '.join(STATE_TERMS)}"
+    if undeclared := found.keys() - {"scores"} - rule.moved_state_functions:
+        return f"state term '{min(undeclared)}' is not in moves: declare moves = ('{min(undeclared)}',)"
     for name, column in found.items():
         if tuple(column.shape) != tuple(batch.mask.shape):
             return f"{name} have shape {tuple(column.shape)}, the batch {tuple(batch.mask.shape)}"
         bad = ~np.isfinite(column) & batch.mask
         if bad.any():
-            return f"{name} of {_place(bad)}: {column[_first(bad)]}"
+            return f"{name} of {place(bad)}: {column[first(bad)]}"
     padded = (found["scores"] != 0) & ~batch.mask
     if padded.any():
-        return f"scores of {_place(padded)}, which is padding: {found['scores'][_first(padded)]}, not 0"
+        return f"scores of {place(padded)}, which is padding: {found['scores'][first(padded)]}, not 0"
     return ""
 
 
@@ -118,7 +113,7 @@ def _depends_on_cut(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str
     back = np.argsort(rows)
     joined = {name: np.concatenate([part[name] for part in parts], axis=-2)[..., back, :]
               for name in parts[0]}
-    return _difference(outputs(rule, batch), joined, accuracy)
+    return difference(outputs(rule, batch), joined, accuracy)
 
 
 def _reads_padding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
@@ -126,7 +121,7 @@ def _reads_padding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     for padded in (batch, left_padded(batch)):
         expected = outputs(rule, padded, metrics=True)
         found = outputs(rule, _poisoned(padded), metrics=True)
-        if told := _difference(expected, found, 0.0):
+        if told := difference(expected, found, 0.0):
             return told
     return ""
 
@@ -142,7 +137,7 @@ def _minds_empty_rows(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> s
         sequence[..., -1, :] = sequence.max() + 1
         changes["sequence"] = sequence
     found = outputs(rule, _poisoned(longer.replace(**changes)))
-    return _difference(outputs(rule, batch), {k: v[..., :rows, :] for k, v in found.items()}, accuracy)
+    return difference(outputs(rule, batch), {k: v[..., :rows, :] for k, v in found.items()}, accuracy)
 
 
 def _reads_more(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
@@ -163,7 +158,7 @@ def _mixes_runs(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     both = batch.replace(
         **{name: np.stack([column, columns[name]]) for name, column in batch._columns()})
     expected = {name: np.stack([run[name] for run in apart]) for name in apart[0]}
-    return _difference(expected, outputs(rule, both), accuracy)
+    return difference(expected, outputs(rule, both), accuracy)
 
 
 def _differs_on_torch(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
@@ -173,7 +168,7 @@ def _differs_on_torch(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> s
             if not array_api_compat.is_torch_array(column):
                 return f"{name} of a torch batch are {type(column).__module__}.{type(column).__name__}"
         expected, found = (outputs(rule, each, metrics=True) for each in (rows, other))
-        if told := _difference(expected, found, accuracy):
+        if told := difference(expected, found, accuracy):
             return told
     return ""
 
@@ -193,7 +188,7 @@ def _leaves_float32(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str
 def _needs_preparing_again(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     """Prepared under the policy that sampled, asked under the one that is trained."""
     early = rule.prepare(batch.replace(log_prob=batch.old_log_prob)).replace(log_prob=batch.log_prob)
-    told = _difference(outputs(rule, batch), outputs(rule, early), accuracy)
+    told = difference(outputs(rule, batch), outputs(rule, early), accuracy)
     return told and f"{told} (prepared one step earlier; return True from prepares_every_step)"
 
 
@@ -214,7 +209,7 @@ def _minds_pooling(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     weight = np.bincount(member.ravel(), batch.weight[:, 0])[:, None]
     pooled = batch.take_sequences(first).replace(weight=weight, listed=True)
     found = {name: column[member.ravel()] for name, column in outputs(rule, pooled).items()}
-    told = _difference(outputs(rule, batch), found, accuracy)
+    told = difference(outputs(rule, batch), found, accuracy)
     return told and f"{told} (return False from pools_equal_rewards)"
 
 
@@ -223,6 +218,8 @@ def _of_samples(rule: UpdateRule) -> str:
 
 
 CLAUSES = (
+    Clause(name="memory", broken=remembers,
+           promise="nothing is kept from call to call: steps and seeds are the batch's"),
     Clause(name="finite", broken=_not_finite, promise="scores are finite, and 0 on padding"),
     Clause(name="equal rewards", broken=_not_finite_at_equal_rewards,
            promise="so they are where all rewards are equal"),
@@ -240,10 +237,14 @@ CLAUSES = (
     Clause(name="prepared once", broken=_needs_preparing_again,
            promise="prepared once for several optimizer steps",
            exempt=lambda rule: "prepares_every_step" if rule.prepares_every_step else ""),
+    Clause(name="reads", broken=reads_undeclared,
+           promise="the step depends on nothing but what is declared in own_reads"),
     Clause(name="pooling", broken=_minds_pooling, promise="rows of equal reward may be pooled",
            exempt=lambda rule: "" if rule.pools_equal_rewards else "not promised"),
 )
 """In the order in which they are told."""
+REFUSED = next(clause for clause in CLAUSES if clause.name == "finite")
+"""What a rule breaks that refuses every batch."""
 
 
 # ------------------------------------------------------------------ checking a rule
@@ -258,6 +259,8 @@ def check_rule(rule: UpdateRule, *, repeats: int = 8) -> list[Finding]:
         rule: with the options that it is checked with.
         repeats: batches of each size.
     """
+    # A rule that counts its calls must not have counted to its end before that is looked for.
+    pristine = copy.deepcopy(rule)
     judged: list[TokenBatch] = []
     refusals: list[str] = []
     for batch in _batches(rule, repeats):
@@ -266,10 +269,10 @@ def check_rule(rule: UpdateRule, *, repeats: int = 8) -> list[Finding]:
         else:
             judged.append(batch)
     if not judged:
-        return [Finding(clause=CLAUSES[0], outcome="broken",
+        return [Finding(clause=REFUSED, outcome="broken",
                         detail=f"every batch is refused: {refusals[0]}")]
     kept = f"{len(judged)} batches" + (f", {len(refusals)} refused" if refusals else "")
-    return [_finding(clause, rule, judged, kept) for clause in CLAUSES]
+    return [_finding(clause, copy.deepcopy(pristine), judged, kept) for clause in CLAUSES]
 
 
 def _finding(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept: str) -> Finding:
@@ -503,30 +506,3 @@ def _told(clause: Clause, rule: UpdateRule, batch: TokenBatch) -> str:
             return clause.broken(rule, batch, CONDITIONED)
         except Exception as error:
             return f"{type(error).__name__}: {error}".split("\n", maxsplit=1)[0]
-
-
-def _difference(expected: Outputs, found: Outputs, accuracy: float) -> str:
-    """The first number that is another, relative to the largest of its column; "" if none is."""
-    if expected.keys() != found.keys():
-        return f"{', '.join(sorted(found))} are given, not {', '.join(sorted(expected))}"
-    for name, column in expected.items():
-        if column.shape != found[name].shape:
-            return f"{name} have shape {found[name].shape}, not {column.shape}"
-        finite = np.abs(column[np.isfinite(column)])
-        near = np.abs(found[name] - column) <= accuracy * finite.max(initial=0.0)
-        bad = ~near & (column != found[name]) & ~(np.isnan(column) & np.isnan(found[name]))
-        if bad.any():
-            at = _first(bad)
-            place = f" of {_place(bad)}" if bad.ndim > 1 else ""
-            return f"{name}{place}: {found[name][at]:.9g}, not {column[at]:.9g}"
-    return ""
-
-
-def _first(where: np.ndarray) -> tuple[int, ...]:
-    return tuple(int(k) for k in np.argwhere(where)[0])
-
-
-def _place(where: np.ndarray) -> str:
-    """``row 2, token 0``, after ``run 1`` if there are several."""
-    *run, row, token = _first(where)
-    return f"{f'run {run[0]}, ' if run else ''}row {row}, token {token}"

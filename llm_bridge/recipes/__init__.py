@@ -33,12 +33,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from entropy_theory import update_rules
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.targets import Target
-from llm_bridge.commands.train import TARGETS, TrainConfig, parse_options, parse_trl_options
+from entropy_theory.update_rules import rule_options
+from llm_bridge.commands.train import TrainConfig, parse_trl_options
 from llm_bridge.recipes.launcher import Launcher
-from llm_bridge.recipes.typed import checked, one_of
+from llm_bridge.recipes.typed import checked
 
 FOLDER = Path(__file__).parent
 TABLES = ("train", "rule", "trl", "data", "vary")
@@ -201,56 +200,13 @@ def _config(filled: dict[str, Any], trl: tuple[str, ...], where: str) -> TrainCo
             raise ValueError(f"{where}, [train]: {key} is not set here but by {ELSEWHERE[key]}")
     options = checked(kinds, filled["train"], f"{where}, [train]")
     try:
-        rule, texts = rule_options(filled["rule"])
-        update_rules.get(rule, **parse_options(rule, texts))
+        rule_options.from_table(filled["rule"])
         parse_trl_options(trl)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    return TrainConfig(**options, rule=rule, rule_options=texts, trl_options=trl)
-
-
-def rule_options(table: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """A [rule] table as the rule's name and ``name=value`` texts.
-
-    Raises ValueError for an unknown rule or option, or a value of another kind than the option's.
-    """
-    rest = dict(table)
-    name = rest.pop("name", None)
-    if not isinstance(name, str):
-        raise ValueError(f'[rule] needs a name, such as name = "grpo", got {name!r}')
-    kind = update_rules.rule_class(name)
-    return name, tuple(_rule_texts(kind, f"update rule '{name}'", rest, ""))
-
-
-def _rule_texts(kind: Any, owner: str, table: dict[str, Any], prefix: str) -> Iterator[str]:
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    for option, value in table.items():
-        field = lookup(fields, option, f"option of {owner}:")
-        path = prefix + option
-        if isinstance(value, dict):
-            if field.default_factory is dataclasses.MISSING:
-                raise ValueError(f"option {option} of {owner} has no options of its own")
-            inner = dict(value)
-            part = type(field.default_factory())
-            if "name" in inner:
-                yield f"{path}={inner['name']}"
-                chosen = inner.pop("name")
-                part = (lookup(TARGETS, chosen, option) if issubclass(part, Target)
-                        else update_rules.rule_class(chosen))
-            yield from _rule_texts(part, f"{option} of {owner}", inner, f"{path}.")
-            continue
-        wanted = _option_kind(field)
-        if not one_of(value, wanted):
-            raise ValueError(
-                f"option {option} of {owner} must be a {wanted[0].__name__}, got {value!r}"
-            )
-        yield f"{path}={_text(value)}"
-
-
-def _option_kind(field: Any) -> tuple[type, ...]:
-    if field.default is dataclasses.MISSING or isinstance(field.default, str):
-        return (str,)
-    return (bool,) if isinstance(field.default, bool) else (float, int)
+    return TrainConfig(
+        **options, rule=filled["rule"]["name"], rule_options=rule_options.to_texts(filled["rule"]),
+        trl_options=trl)
 
 
 def _launcher(name: str | None) -> Launcher:

@@ -64,7 +64,7 @@ from llm_bridge.trainer.batches import (
     prefix_states,
     token_batch,
 )
-from llm_bridge.trainer.loss import clamped_fraction, detached, parts, policy_loss
+from llm_bridge.trainer.loss import clamped_fraction, detached, policy_loss
 from llm_bridge.trainer.options import (
     check_config,
     check_plain_sampling,
@@ -588,11 +588,8 @@ class EntropyTrainer(GRPOTrainer):
         """What a log calls the rule's coefficient: the adapted one, else the outermost rule's."""
         if self.coefficient_controller is not None:
             return float(self.coefficient_controller.coefficient)
-        for part in parts(self.rule):
-            for name in ("alpha", "coefficient"):
-                if hasattr(part, name):
-                    return float(getattr(part, name))
-        return None
+        strength = self.rule.strength
+        return None if strength is None else float(strength)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")

@@ -6,9 +6,6 @@ The loss below has minus that as its gradient. Nothing else in this package comp
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
-
 import torch
 
 from entropy_theory.token_batch import TokenBatch
@@ -70,17 +67,6 @@ def _weighted_sum(
     return torch.where(counts, coefficients * torch.where(counts, values, 0.0), 0.0).sum()
 
 
-def parts(rule: UpdateRule) -> Iterator[UpdateRule]:
-    """The rule, and all rules that it is made of."""
-    yield rule
-    for field in dataclasses.fields(rule):
-        value = getattr(rule, field.name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, UpdateRule):
-                yield from parts(part)
-
-
 def clamped_fraction(rule: UpdateRule) -> float | None:
     """Share of the vocabulary that the rule's clamped entropy leaves out; None: it has none."""
-    moves = any(getattr(part, "term", None) == "clamped_entropy" for part in parts(rule))
-    return rule.removed_fraction if moves else None
+    return rule.removed_fraction if "clamped_entropy" in rule.moved_state_functions else None

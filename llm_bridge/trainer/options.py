@@ -14,7 +14,6 @@ from trl import GRPOConfig
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.sampling import logits_processors
-from llm_bridge.trainer.loss import parts
 
 PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
     "do_sample": (True,), "temperature": (1.0, None), "top_k": (0, None),
@@ -93,18 +92,8 @@ def check_rule(rule: UpdateRule) -> None:
     Rows are samples here: the expectation belongs to states listed exactly, and would replace the
     rule's estimate by another.
     """
-    if not rule.needs_listing:
-        return
-    if any(getattr(part, "group_size", None) is not None for part in parts(rule)):
-        raise ValueError(
-            f"option group_size of update rule '{rule.name}' (or of its base) is for exact "
-            "expectation: leave it out, and set the number of samples of each prompt"
-        )
-    inner = [part.name for part in parts(rule) if part.needs_listing][-1]
-    raise ValueError(
-        f"update rule '{inner}' needs every action of a state listed exactly, and a language model's "
-        "answers are samples: train with 'reinforce' or 'grpo', or run it in the simulator"
-    )
+    if rule.refuses_samples:
+        raise ValueError(f"a language model's answers are samples: {rule.refuses_samples}")
 
 
 def check_plain_sampling(trainer: Any) -> None:

@@ -24,6 +24,7 @@ import pandas
 from matplotlib.axes import Axes
 
 from entropy_theory import update_rules
+from entropy_theory.update_rules import rule_options
 from paper_figures.data import inputs
 from paper_figures.drawing.bands import draw_mean
 from paper_figures.drawing.style import SERIES, label_ends
@@ -74,15 +75,18 @@ class Choice:
         """
         if rule != self.rule:
             return None
+        given = tuple(texts)
+        wanted = {name: default(rule, name) for name in (*self.options, *self.free)}
+        wanted |= self.options
         try:
-            given = _given(rule, texts)
-        except (AttributeError, ValueError):
+            made = rule_options.from_texts(rule, given)
+            wanted = {name: default(rule, name)
+                      for name in (text.partition("=")[0] for text in given)} | wanted
+            found = {name: rule_options.value_at(made, name) for name in wanted}
+        except ValueError:
             return None
-        names = given.keys() | self.options.keys() | set(self.free)
-        found = {name: given[name] if name in given else default(rule, name) for name in names}
-        for name in names - set(self.free):
-            if found[name] != self.options.get(name, default(rule, name)):
-                return None
+        if any(found[name] != wanted[name] for name in wanted.keys() - set(self.free)):
+            return None
         return {name: found[name] for name in self.free}
 
     def named(self, values: Mapping[str, Value]) -> tuple[str, tuple[str, ...]]:
@@ -99,26 +103,10 @@ def default(rule: str, option: str) -> Value:
     """An option's value in a rule made without options; dots lead into the rule that it modifies.
 
     Raises:
-        ValueError: an unknown rule.
-        AttributeError: an unknown option.
+        ValueError: an unknown rule or option.
     """
-    value: Any = update_rules.get(rule)
-    for name in option.split("."):
-        value = getattr(value, name)
-    return getattr(value, "name", value)  # a base is known by its name
-
-
-def _given(rule: str, texts: Iterable[str]) -> dict[str, Value]:
-    pairs = (item.partition("=") for item in texts)
-    return {name: _value(text, default(rule, name)) for name, _, text in pairs}
-
-
-def _value(text: str, like: Value) -> Value:
-    """The text as a value of the kind of an option's default."""
-    if isinstance(like, str):
-        return text
-    special: dict[str, Value] = {"true": True, "false": False, "none": None}
-    return special[text.lower()] if text.lower() in special else float(text)
+    value: Value = rule_options.value_at(update_rules.get(rule), option)
+    return value
 
 
 def read(

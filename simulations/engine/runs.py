@@ -168,7 +168,9 @@ class Runs:
         schedule = self.dynamics.target_schedule
         if schedule is not None:
             self._set_target(self.per_run(schedule(step), "target_schedule"))
-        return self.per_run(getattr(self.controller, "target", np.nan), "targets")
+        loop = self.controller
+        held = loop.target if loop is not None and loop.takes_target else np.nan
+        return self.per_run(held, "targets")
 
     def _control(self) -> None:
         if self.dynamics.target_schedule is not None:
@@ -186,7 +188,7 @@ class Runs:
         if not (target >= 0).all():
             raise ValueError(f"a target entropy must be at least 0 nats, got {target.min()}")
         for controller in (self.controller, self.coefficient_controller):
-            if controller is not None and hasattr(controller, "target"):
+            if controller is not None and controller.takes_target:
                 controller.target = target
 
     def log_probabilities(self) -> np.ndarray:

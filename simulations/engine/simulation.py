@@ -90,14 +90,14 @@ class Dynamics:
         if self.temperature is not None:
             if self.rule.controller() is not None:
                 raise ValueError(f"'{self.rule.name}' chooses the temperature: leave it None")
-            if self.rule.name not in ("reinforce", "grpo"):
+            if not self.rule.takes_tempered_alone:
                 raise ValueError(
-                    "a run on tempered samples alone needs the rule 'reinforce' or 'grpo': "
+                    "a run on tempered samples alone needs a rule such as 'reinforce' or 'grpo': "
                     f"'{self.rule.name}' acts on ordinary rows, of which there are none"
                 )
             check_temperature(np.asarray(self.temperature))
         controllers = (self.rule.controller(), self.rule.coefficient_controller())
-        if not any(hasattr(controller, "target") for controller in controllers):
+        if not any(controller and controller.takes_target for controller in controllers):
             for name in ("targets", "target_schedule"):
                 if getattr(self, name) is not None:
                     raise ValueError(
@@ -106,8 +106,8 @@ class Dynamics:
             raise ValueError("targets and target_schedule are both given: give one of them")
         if self.samples is not None and self.rule.needs_listing:
             raise ValueError(
-                f"'{self.rule.name}' takes an exact expectation and cannot be sampled: leave its "
-                "group_size None and set Samples(group_size=...), or leave samples None"
+                f"'{self.rule.name}' takes an exact expectation and cannot be sampled: leave samples "
+                f"None; {self.rule.refuses_samples}"
             )
 
     def take_runs(self, n_runs: int, part: slice) -> Dynamics:
@@ -277,23 +277,27 @@ def _check_per_run(dynamics: Dynamics, n_runs: int) -> None:
         if values.ndim and values.shape != (n_runs,):
             raise ValueError(f"{name} has {values.size} values for {n_runs} runs")
     _check_options(dynamics.rule, n_runs)
-    for name, value in dynamics.rule.second_batch_options.items():
+    check_second_batch(dynamics.rule)
+
+
+def check_second_batch(rule: UpdateRule) -> None:
+    """Raise ValueError for a target that is sampled otherwise than at a temperature."""
+    for name, value in rule.second_batch_options.items():
         raise ValueError(
-            f"the target of '{dynamics.rule.name}' samples with {name}={value}, and the simulator's "
+            f"the target of '{rule.name}' samples with {name}={value}, and the simulator's "
             "second batch differs from the policy by its temperature alone: take a target that "
             "reweights (targets.ShorterResponses), or train with llm_bridge")
 
 
 def _check_options(rule: UpdateRule, n_runs: int) -> None:
     """Raise ValueError for an option with one value a run, but not as many as there are runs."""
-    for field in dataclasses.fields(rule):
-        value = getattr(rule, field.name)
-        for inner in value if field.name == "rules" else (value,):
-            if isinstance(inner, UpdateRule):
-                _check_options(inner, n_runs)
-            elif not isinstance(inner, str) and np.ndim(inner) == 1 and len(inner) != n_runs:
-                raise ValueError(
-                    f"option {field.name} of '{rule.name}' has {len(inner)} values for {n_runs} runs")
+    def check(part: UpdateRule, name: str, value: Any) -> Any:
+        if not isinstance(value, str) and np.ndim(value) == 1 and len(value) != n_runs:
+            raise ValueError(
+                f"option {name} of '{part.name}' has {len(value)} values for {n_runs} runs")
+        return value
+
+    rule.map_options(check)
 
 
 def _checked_features(
@@ -310,18 +314,18 @@ def _checked_features(
 
 def check_features_rule(rule: UpdateRule) -> None:
     """Raise ValueError for a rule that is not defined on shared parameters."""
-    if "natural-gradient" in rule_names(rule):
+    if rule.needs_independent_logits:
         raise ValueError(
-            "'natural-gradient' is defined here for independent logits: shared parameters have a Fisher "
+            f"'{rule.name}' is defined here for independent logits: shared parameters have a Fisher "
             "matrix of their own; leave features None, or use 'reinforce'")
 
 
 def check_tree_dynamics(tree: TokenTree, shape: tuple[int, ...], dynamics: Dynamics) -> None:
     """Raise ValueError for dynamics that are not defined on this tree, or need too much memory."""
     rule = dynamics.rule
-    if tree.horizon > 1 and "natural-gradient" in rule_names(rule):
+    if tree.horizon > 1 and rule.needs_independent_logits:
         raise ValueError(
-            "'natural-gradient' is defined on answers of one token: on a token tree use 'reinforce', or "
+            f"'{rule.name}' is defined on answers of one token: on a token tree use 'reinforce', or "
             "horizon 1")
     if dynamics.samples is None and not _pools(dynamics):
         prompts = shape[1] // tree.n_states
@@ -346,12 +350,6 @@ def _tokens(dynamics: Dynamics, n_states: int, tree: TokenTree | None) -> int:
     return prompts * horizon * tree.n_responses
 
 
-def rule_names(rule: UpdateRule) -> set[str]:
-    """The names of a rule and of the rules that it is made of."""
-    parts = (getattr(rule, "base", None), *getattr(rule, "rules", ()))
-    return {rule.name}.union(*(rule_names(part) for part in parts if part is not None))
-
-
 def _cut(value: Any, n_runs: int, part: slice) -> Any:
     """The entries of some runs, of a value that is one number or one a run."""
     if value is None or np.ndim(value) == 0 or len(value) != n_runs:
@@ -367,13 +365,5 @@ def _cut_targets(targets: Any, n_runs: int, part: slice) -> Any:
 
 def _cut_options(rule: UpdateRule, n_runs: int, part: slice) -> UpdateRule:
     """The rule with its options, and those of the rules it is made of, cut to some runs."""
-    changes: dict[str, Any] = {}
-    for field in dataclasses.fields(rule):
-        value = getattr(rule, field.name)
-        if isinstance(value, UpdateRule):
-            changes[field.name] = _cut_options(value, n_runs, part)
-        elif field.name == "rules":
-            changes[field.name] = tuple(_cut_options(inner, n_runs, part) for inner in value)
-        elif not isinstance(value, str) and np.ndim(value) == 1:
-            changes[field.name] = _cut(value, n_runs, part)
-    return dataclasses.replace(rule, **changes)
+    return rule.map_options(
+        lambda _, name, value: value if isinstance(value, str) else _cut(value, n_runs, part))

@@ -138,7 +138,7 @@ def _trajectory(
     progress: Progress,
 ) -> dict[str, np.ndarray]:
     """[records, runs] of each column, over the stages; NaN where no wrong answer is left."""
-    natural = algorithm.rule.name == "natural-gradient"
+    natural = algorithm.rule.needs_independent_logits
     stages = config.stages[: config.natural_stages] if natural else config.stages
     pieces: dict[str, list[np.ndarray]] = {"log_wrong": [], "entropy": [], "within_right": []}
     for i, (steps, every) in enumerate(stages):

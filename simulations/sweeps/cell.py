@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from entropy_theory.update_rules import UpdateRule
 from simulations.computing.store import Progress
 from simulations.engine.simulation import Dynamics, Record, Trajectory, simulate
 from simulations.problems.bandits import Bandit
@@ -89,22 +88,15 @@ def per_run_values(dynamics: Dynamics) -> dict[tuple[str, ...], float]:
     rule = dynamics.rule
     loops = (rule.controller(), rule.coefficient_controller())
     # Targets given to the engine go to every controller that has one.
-    one_loop = sum(hasattr(loop, "target") for loop in loops) == 1
+    one_loop = sum(loop is not None and loop.takes_target for loop in loops) == 1
     moves = dynamics.target_schedule is not None
-    if one_loop and not moves and getattr(rule, "target", None) is not None:
-        found["rule", "target"] = rule.target  # type: ignore[attr-defined]
-    return found | dict(_array_options(rule, ("rule",)))
-
-
-def _array_options(
-    rule: UpdateRule, path: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], float]]:
-    for field in dataclasses.fields(rule):
-        value = getattr(rule, field.name)
-        if isinstance(value, UpdateRule):
-            yield from _array_options(value, (*path, field.name))
-        elif field.type == "Array" and isinstance(value, (int, float)):
-            yield (*path, field.name), value
+    if one_loop and not moves and rule.target is not None:
+        found["rule", "target"] = rule.target
+    for path, part in rule.components():
+        names = [step for step in path if isinstance(step, str)]
+        if len(names) == len(path):  # The terms of a sum have no names.
+            found |= {("rule", *names, name): value for name, value in part.per_run_options().items()}
+    return found
 
 
 def _replaced(record: Any, path: tuple[str, ...], value: Any) -> Any:

@@ -23,7 +23,6 @@ import itertools
 import json
 import re
 import tomllib
-import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,13 +30,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.targets import ShorterResponses, Target
-from entropy_theory.update_rules import UpdateRule, rule_class
+from entropy_theory.typed_values import NO_MATCH, in_words, matched
+from entropy_theory.update_rules import UpdateRule, rule_options
 from simulations.engine.sampling import Samples
 from simulations.engine.simulation import (
     Dynamics,
     Record,
     check_features_rule,
+    check_second_batch,
     check_tree_dynamics,
 )
 from simulations.problems.bandits import Bandit
@@ -50,7 +50,6 @@ Path_ = tuple[str | int, ...]
 """Where a value is in the file: keys, and places in arrays of tables."""
 PROBLEMS: dict[str, type[Problem]] = {"bandit": Bandit, "tokens": TokenProblem}
 FEATURES: dict[str, type[Features]] = {"coupled": Coupled, "random": Random}
-TARGETS: dict[str, type[Target]] = {"plain": Target, "shorter-responses": ShorterResponses}
 SCHEDULES: dict[str, type[Schedule]] = {"points": Points, "sine": Sine}
 GRID_TABLES = ("problem", "features", "rule", "dynamics")
 TABLES = (*GRID_TABLES, "record")
@@ -62,9 +61,6 @@ _NOT_OPTIONS = {Dynamics: ("rule", "targets", "seed", "first_run"),
 # Per-run values are what a grid is for.
 _HINTS = {Dynamics: {"learning_rate": float, "temperature": float | None,
                      "target_schedule": Schedule | None}}
-# Options that are tables with a choice: (what it is called, key of the choice, choices).
-_CHOICES: dict[Any, tuple[str, str, dict[str, Any]]] = {
-    Target: ("target", "name", TARGETS), Schedule: ("schedule", "kind", SCHEDULES)}
 
 EXAMPLE = """\
 n_starts = 8                      # policies started from each problem
@@ -260,6 +256,7 @@ class _Reader:
         if seed < 0:
             self.fail(("seed",), f"seed must be at least 0, got {seed}")
         rule = self.rule(tables["rule"], ("rule",))
+        self.checked(("rule", "towards"), check_second_batch, rule)
         problem = self.chosen(PROBLEMS, tables["problem"], ("problem",), "kind", "kind of problem")
         features = None
         if "features" in tables:
@@ -290,19 +287,13 @@ class _Reader:
         self.known(choices, name, what, (*where, key))
         return self.build(choices[name], table, where)
 
-    def rule(self, value: Any, where: Path_, default: str | None = None) -> UpdateRule:
-        if isinstance(value, str):
-            value = {"name": value}
-        table = dict(self.table(value, where))
-        name = table.pop("name", default)
-        if name is None:
-            self.fail(where, f"[{dotted(where)}] needs a name, such as name = \"grpo\"")
-        name = self.value(str, name, (*where, "name"))
+    def rule(self, value: Any, where: Path_) -> UpdateRule:
         try:
-            kind = rule_class(name)
-        except ValueError as error:
-            self.fail((*where, "name"), str(error))
-        return self.build(kind, table, where, owner=f"update rule '{name}'")
+            return rule_options.from_table(value)
+        except rule_options.OptionError as error:
+            there = (*where, *error.path)
+            label = {"option": f"{dotted(there)} ", "table": f"[{dotted(there)}] ", "": ""}
+            self.fail(there, f"{label[error.subject]}{error.problem}{_remedy(error.value, there)}")
 
     def build(
         self, kind: Any, table: Mapping[str, Any], where: Path_, *, owner: str = "", **given: Any
@@ -314,11 +305,7 @@ class _Reader:
             there = (*where, key)
             if key not in hints:
                 self.known(hints, key, f"option of {owner or f'[{dotted(where)}]'}:", there)
-            if hints[key] is UpdateRule:
-                default = getattr(kind(), key).name
-                options[key] = self.rule(value, there, default=default)
-            else:
-                options[key] = self.value(hints[key], value, there)
+            options[key] = self.value(hints[key], value, there)
         try:
             return kind(**options)
         except ValueError as error:
@@ -326,38 +313,22 @@ class _Reader:
 
     def value(self, hint: Any, value: Any, where: Path_) -> Any:
         """``value`` as what an annotation asks for."""
-        found = self._try(hint, value, where)
-        if found is _NO_MATCH:
-            wanted = _in_words(hint)
+        found = matched(hint, value, lambda kind, item: self._table_value(kind, item, where))
+        if found is NO_MATCH:
+            wanted = in_words(hint, _WORDS)
             if wanted is None:
                 self.fail(where, f"{dotted(where)} cannot be set in a sweep file: use Python")
-            remedy = ""
-            if isinstance(value, list) and where[0] != "grid":
-                remedy = f"; values to go over belong in [grid]: {dotted(where)} = [...]"
-            self.fail(where, f"{dotted(where)} must be {wanted}, got {value!r}{remedy}")
+            self.fail(
+                where, f"{dotted(where)} must be {wanted}, got {value!r}{_remedy(value, where)}")
         return found
 
-    def _try(self, hint: Any, value: Any, where: Path_) -> Any:
-        if typing.get_origin(hint) in (typing.Union, types.UnionType):
-            found = (self._try(kind, value, where) for kind in typing.get_args(hint))
-            return next((item for item in found if item is not _NO_MATCH), _NO_MATCH)
-        if hint is type(None):
-            return None if value == "none" else _NO_MATCH
-        if typing.get_origin(hint) is tuple and isinstance(value, list):
-            kind = typing.get_args(hint)[0]
-            items = tuple(self._try(kind, item, where) for item in value)
-            return _NO_MATCH if any(item is _NO_MATCH for item in items) else items
+    def _table_value(self, hint: Any, value: Any, where: Path_) -> Any:
+        """What a table describes; NO_MATCH for what is none."""
         if hint is Samples and isinstance(value, dict):
             return self.build(Samples, value, where)
-        if hint in _CHOICES and isinstance(value, dict):
-            what, key, choices = _CHOICES[hint]
-            return self.chosen(choices, value, where, key, what)
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if hint is float and is_number:
-            return float(value)
-        if hint in (bool, str) and isinstance(value, hint):
-            return value
-        return value if hint is int and is_number and isinstance(value, int) else _NO_MATCH
+        if hint is Schedule and isinstance(value, dict):
+            return self.chosen(SCHEDULES, value, where, "kind", "schedule")
+        return NO_MATCH
 
 
 @functools.cache
@@ -371,20 +342,15 @@ def _hints(kind: Any) -> dict[str, Any]:
     }
 
 
-_NO_MATCH = object()
+_WORDS = {Samples: "a table such as { group_size = 8 }",
+          Schedule: 'a table such as { kind = "points", points = [[0, 0.5], [1000, 1.5]] }'}
 
 
-def _in_words(hint: Any) -> str | None:
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        parts = [_in_words(kind) for kind in typing.get_args(hint)]
-        return " or ".join(dict.fromkeys(part for part in parts if part)) or None
-    if typing.get_origin(hint) is tuple:
-        return f"a list, each entry {_in_words(typing.get_args(hint)[0])}"
-    return {float: "a number", int: "a whole number", bool: "true or false", str: "a text",
-            Samples: "a table such as { group_size = 8 }",
-            Target: 'a table such as { name = "shorter-responses", per_token = 0.02 }',
-            Schedule: 'a table such as { kind = "points", points = [[0, 0.5], [1000, 1.5]] }',
-            type(None): '"none"'}.get(hint)
+def _remedy(value: Any, where: Path_) -> str:
+    """What to do about a list where one value is asked for."""
+    if not isinstance(value, list) or where[0] == "grid":
+        return ""
+    return f"; values to go over belong in [grid]: {dotted(where)} = [...]"
 
 
 def dotted(path: Path_) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from entropy_theory import advantages, forecast, policy, tabular, update_rules
+from entropy_theory.reads import EVERYTHING
 from entropy_theory.targets import Nucleus, ShorterResponses, Target
 from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import SAME_STEP
@@ -360,7 +361,7 @@ def test_no_prompt_vanishes_under_a_steep_target():
 
     weight = Tilted().weights(batch, batch.is_tempered, positive)[12:, 0]
     np.testing.assert_allclose(weight.reshape(3, 4).mean(1), 1, rtol=1e-12)
-    assert not Tilted().pools_equal_rewards
+    assert Tilted().reads == EVERYTHING
     assert not update_rules.get("aepo", towards=Tilted()).pools_equal_rewards
 
 

@@ -5,6 +5,7 @@ import importlib.util
 import pytest
 
 from entropy_theory import update_rules
+from entropy_theory.update_rules.grpo import Grpo
 from llm_bridge import verl_plugin
 
 
@@ -19,24 +20,31 @@ def test_without_verl_the_module_imports_and_its_use_says_what_to_install():
             use()
 
 
-@pytest.mark.parametrize("name", [n for n in update_rules.RULES if n not in verl_plugin.REFUSED])
+@pytest.mark.parametrize("name", [n for n in update_rules.RULES if n not in ("aepo", "natural-gradient")])
 def test_verl_normalizes(name):
     """A length factor of the rule's own would come on top of loss_agg_mode."""
     options = {"adaptive": False} if name == "aent" else {}
-    for part in verl_plugin.parts(make(name, **options)):
+    for _, part in make(name, **options).components():
         assert getattr(part, "normalization", "token-mean") == "token-mean"
 
 
 def test_bases_may_be_nested():
     rule = make("entropy-bonus", base={"name": "kl-cov", "base": "gspo"})
-    assert [part.name for part in verl_plugin.parts(rule)] == ["entropy-bonus", "kl-cov", "gspo"]
+    assert [part.name for _, part in rule.components()] == ["entropy-bonus", "kl-cov", "gspo"]
     assert verl_plugin.needs_whole_batch(rule)
 
 
 def test_a_new_rule_is_taken_to_need_the_whole_batch():
-    """Row-wise rules are listed, so that forgetting one is slow and never wrong."""
-    known = set(verl_plugin.ROW_WISE) | set(verl_plugin.REFUSED) | {"clip-cov", "kl-cov"}
-    assert known == set(update_rules.RULES)
+    """What a rule computes for itself must be declared again: forgetting it is slow and never wrong."""
+    whole = {name for name in update_rules.RULES if verl_plugin.needs_whole_batch(update_rules.get(name))}
+    assert whole == {"clip-cov", "kl-cov", "aepo", "natural-gradient"}
+
+    class Half(Grpo):
+        def _scores(self, batch):
+            return super()._scores(batch) / 2
+
+    assert verl_plugin.needs_whole_batch(Half())
+    assert verl_plugin.needs_whole_batch(update_rules.get("entropy-bonus", base=Half()))
 
 
 @pytest.mark.parametrize(("name", "options", "message"), [
@@ -51,7 +59,8 @@ def test_a_new_rule_is_taken_to_need_the_whole_batch():
     ("reference-kl", {"estimator": "k1", "placement": "reward"}, "algorithm.use_kl_in_reward"),
     ("entropy-bonus", {"target": 0.5}, "before the step.*: leave target out"),
     ("clip-cov", {"base": "entropy-advantage"}, "before the forward pass"),
-    ("clip-cov", {"base": {"clip_low": 1.0}}, "must say its name"),
+    ("clip-cov", {"base": 1.0}, "base must be a rule such as"),
+    ("clip-cov", {"ratio": "many"}, "ratio must be a number, got 'many'"),
     ("grppo", {}, "did you mean grpo"),
     ("grpo", {"clip_hi": 0.3}, "did you mean clip_high"),
 ])

@@ -1,0 +1,39 @@
+"""What coefficients may depend on: the names that update rules and targets declare in ``reads``.
+
+Everybody may read reward, mask, weight, group, advantage (which stands for the rewards), tempered,
+sampling_temperature, coefficient and listed. All else is declared by these names:
+
+====================== ============================================================================
+name                   the coefficients depend on
+====================== ============================================================================
+"ratio"                log_prob - old_log_prob of tokens, no more: 0 where a batch serves one step
+"log_prob"             the policy that is trained, at the sampled tokens
+"old_log_prob"         the policy that the batch was sampled with, at the sampled tokens
+"sampling_log_prob"    what the tokens were drawn from
+"entropy"              the entropy of each state
+"clamped_entropy"      the clamped entropy of each state
+"reference_log_prob"   the reference policy, at the sampled tokens
+"state"                which tokens share a state
+"action"               which token was taken
+"sequence"             which sequence is which: ties, randomness, the order of the rows
+"rows"                 how many rows or tokens there are, not their weights alone
+"step"                 the optimizer step (`TokenBatch.step`)
+"seed"                 the seed of the run (`TokenBatch.seed`)
+====================== ============================================================================
+
+What is moved is not what is read: a bonus on the entropy whose coefficient is a constant does not read
+the entropy. ``python -m entropy_theory check`` changes what a rule does not declare, and looks whether
+its coefficients move (`verification.rule_contract`).
+"""
+
+from __future__ import annotations
+
+RATIO = "ratio"
+EVERYTHING = frozenset({
+    RATIO, "log_prob", "old_log_prob", "sampling_log_prob", "entropy", "clamped_entropy",
+    "reference_log_prob", "state", "action", "sequence", "rows", "step", "seed",
+})
+"""All names. What declares nothing is taken to depend on all of it."""
+NOTHING: frozenset[str] = frozenset()
+POOLABLE = frozenset({RATIO})
+"""What a rule may read whose rows of equal reward may be summed, where every ratio is 1."""

@@ -1,0 +1,204 @@
+"""Guards rule_reads.py and what rules declare: nothing is read that is not declared, nor the reverse."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from entropy_theory import update_rules
+from entropy_theory.policy import namespace
+from entropy_theory.reads import EVERYTHING, NOTHING
+from entropy_theory.token_batch import masked_sum
+from entropy_theory.update_rules.clip_higher import ClipHigher
+from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.modifier import Modifier
+from entropy_theory.update_rules.reinforce import Reinforce
+from entropy_theory.verification.rule_contract import (
+    CONDITIONED,
+    _batches,
+    _refusal,
+    check_rule,
+    random_batch,
+)
+from entropy_theory.verification.rule_reads import reads_undeclared, remembers
+from tests.adversarial_rules import HONEST, Stateful, Undeclared
+from tests.entropy_theory.test_update_rules import VARIANTS
+
+RULES = [
+    *(update_rules.get(name, **options) for name, options in VARIANTS),
+    update_rules.get("natural-gradient"),
+    update_rules.get("grpo", group_size=4, std_ddof=1),
+]
+
+
+def less(rule, name):
+    """The rule, without one of the names that it declares."""
+    kind = type("Less", (type(rule),), {"reads": rule.reads - {name}})
+    return kind(**{field.name: getattr(rule, field.name) for field in dataclasses.fields(rule)})
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_nothing_is_declared_in_vain(rule):
+    """What is declared and not read would keep a rule from being pooled or compiled."""
+    batches = [batch for batch in _batches(rule, 3) if not _refusal(rule, batch)]
+    for name in rule.reads:
+        told = (reads_undeclared(less(rule, name), batch, CONDITIONED) for batch in batches)
+        assert any(told), name
+
+
+def broken(rule):
+    return {f.clause.name: f.detail for f in check_rule(rule, repeats=1) if f.outcome == "broken"}
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_adversarial_rules_that_say_what_they_read_keep_the_contract(kind):
+    assert broken(kind()) == {}
+    assert not kind().pools_equal_rewards
+
+
+def test_rules_that_read_what_they_do_not_declare_and_rules_that_count_calls_are_found():
+    assert "declare 'log_prob' or 'old_log_prob'" in broken(Undeclared())["reads"]
+    found = broken(Stateful())
+    assert "a rule keeps nothing from call to call" in found["memory"]
+    assert "reads" not in found
+
+
+def factor(name, batch):
+    """Something that depends on a name of `entropy_theory.reads`, and on nothing else of them."""
+    xp = namespace(batch.weight)
+    if name in ("step", "seed"):
+        return 1 / (1 + getattr(batch, name))
+    if name == "rows":
+        return masked_sum(xp.ones_like(batch.weight), batch.mask)
+    if name == "ratio":
+        return 2 + np.tanh(np.where(batch.mask, batch.log_prob - batch.old_log_prob, 0.0))
+    if name == "state":
+        return 1 + xp.astype(batch.state % 2 == 0, batch.weight.dtype)
+    return 2 + np.tanh(np.where(batch.mask, getattr(batch, name), 0.0))
+
+
+@pytest.mark.parametrize("name", sorted(EVERYTHING))
+def test_each_name_is_missed_where_it_is_not_declared(name):
+    read = name
+
+    class Reading(Modifier):
+        name: ClassVar[str] = "reading"
+        own_reads = NOTHING
+
+        def _scores(self, batch):
+            return self.base.scores(batch) * factor(read, batch)
+
+    rule = Reading(base=Reinforce())
+    told = [reads_undeclared(rule, random_batch(seed), 1e-8) for seed in range(3)]
+    found = [text for text in told if text]
+    assert found
+    assert all(f"'{name}'" in text for text in found)
+    Reading.own_reads = frozenset({name})
+    assert not any(reads_undeclared(rule, random_batch(seed), 1e-8) for seed in range(3))
+
+
+def test_what_is_required_and_not_declared_or_no_name_at_all_is_told():
+    class Requires(Modifier):
+        name: ClassVar[str] = "requires"
+        requires: ClassVar[tuple[str, ...]] = ("entropy",)
+        own_reads = NOTHING
+
+    class Misspelt(Modifier):
+        name: ClassVar[str] = "misspelt"
+        own_reads = frozenset({"log_probs"})
+
+    assert "'entropy' is in requires" in reads_undeclared(Requires(), random_batch(), 1e-8)
+    assert "unknown name 'log_probs'" in reads_undeclared(Misspelt(), random_batch(), 1e-8)
+
+
+def test_a_state_term_that_is_not_declared_is_told():
+    """A trainer computes the gradients of those state functions alone that a rule says it moves."""
+    class Bonus(Modifier):
+        name: ClassVar[str] = "bonus"
+
+        def _state_terms(self, batch):
+            return {"entropy": 0.1 + 0 * batch.weight}
+
+    assert "declare moves = ('entropy',)" in broken(Bonus())["finite"]
+    Bonus.moves = ("entropy",)
+    assert "finite" not in broken(Bonus())
+
+
+class CountsSteps(Modifier):
+    """Reads the step at each call, and still remembers: the largest that it has seen."""
+
+    name: ClassVar[str] = "counts-steps"
+    own_reads = frozenset({"step"})
+    seen: ClassVar[dict[str, int]] = {"step": 0}
+
+    def _scores(self, batch):
+        self.seen["step"] = max(self.seen["step"], batch.step)
+        return self.base.scores(batch) / (1 + self.seen["step"])
+
+
+def test_another_order_of_steps_is_asked_for():
+    """Asked twice in a row it says the same; only after a later step does it say something else."""
+    assert "asked again at step" in remembers(CountsSteps(), random_batch(), 0.0)
+
+
+def test_a_subclass_inherits_what_it_does_not_compute_anew():
+    """Else a subclass of GRPO that reads probabilities would be pooled, because GRPO may be."""
+    class Renamed(Grpo):
+        name: ClassVar[str] = "renamed"
+
+        def warnings(self, *, on_policy, tokens=None, actions=None):
+            return ("none",)
+
+    class Halved(Renamed):
+        def _scores(self, batch):
+            return super()._scores(batch) / 2
+
+    class Declared(Halved):
+        own_reads = frozenset({"ratio"})
+        is_sequence_wise = True
+
+        def _scores(self, batch):
+            return super()._scores(batch) / 2
+
+    class Promised(Declared):
+        pools_equal_rewards = True
+
+    class Anew(Promised):
+        def _prepare(self, batch):
+            return super()._prepare(batch)
+
+    rules = [kind() for kind in (ClipHigher, Renamed, Halved, Declared, Promised, Anew)]
+    said = [(rule.reads, rule.pools_equal_rewards, rule.is_sequence_wise, rule.takes_tempered_alone)
+            for rule in rules]
+    ratio = frozenset({"ratio"})
+    assert said == [
+        (ratio, True, True, True), (ratio, True, True, True), (EVERYTHING, False, False, False),
+        (ratio, True, True, False), (ratio, True, True, False), (EVERYTHING, False, False, False),
+    ]
+
+
+def test_a_rule_reads_what_its_parts_read():
+    get = update_rules.get
+    assert get("entropy-advantage", base=get("grpo", std_ddof=1)).reads == {"entropy", "ratio", "rows"}
+    assert update_rules.combine(get("reinforce"), HONEST[0](base=Reinforce())).reads == {"step"}
+
+
+def test_parts_are_told_with_their_paths_and_options_mapped_in_all_of_them():
+    get = update_rules.get
+    rule = update_rules.combine(get("clip-cov", base=get("aent", base="gspo")), get("reinforce"))
+    assert [(path, part.name) for path, part in rule.components()] == [
+        ((), "combined"), (("rules", 0), "clip-cov"), (("rules", 0, "base"), "aent"),
+        (("rules", 0, "base", "base"), "gspo"), (("rules", 1), "reinforce")]
+    seen = []
+
+    def double(part, name, value):
+        seen.append((part.name, name))
+        return 2 * value if name in ("coefficient", "clip_low") else value
+
+    doubled = rule.map_options(double)
+    assert doubled.rules[0].base.coefficient == 2 * rule.rules[0].base.coefficient
+    assert doubled.rules[0].base.base.clip_low == 2 * rule.rules[0].base.base.clip_low
+    assert doubled.rules[1] == rule.rules[1]
+    assert len(seen) == len(set(seen)) > 20
+    assert not {"base", "rules"} & {name for _, name in seen}
