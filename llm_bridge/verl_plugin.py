@@ -108,7 +108,7 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
         raise ValueError(
             f"update rule '{tempering[-1]}' does not run under verl: it needs a second batch, sampled at "
             "another temperature, and verl's trainers sample one: train with "
-            "llm_bridge.trainer.EntropyTrainer")
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     if rule.refuses_samples:
         raise ValueError(f"update rule '{name}' does not run under verl: {rule.refuses_samples}")
     if rule.coefficient_controller() is not None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -101,6 +101,9 @@ def coefficients(
     levels: Levels,
     kinds: Mapping[int, Rows],
     coefficient: np.ndarray | None = None,
+    temperature: np.ndarray | None = None,
+    step: int = 0,
+    seed: int = 0,
 ) -> Coefficients:
     """The rule's coefficients on these rows. The rule must promise ``pools_equal_rewards``.
 
@@ -109,6 +112,8 @@ def coefficients(
         levels: of the problem's rewards.
         kinds: of the batch, by `sampling.ORDINARY` and `sampling.TEMPERED`; in that order.
         coefficient: [runs], what the rule's controller chose; None if it has none.
+        temperature: [runs], of the second batch; None without one.
+        step, seed: as of `TokenBatch`.
     """
     parts = tuple(kinds.values())
     n_runs, n_states, n_levels = parts[0].by_level.shape
@@ -116,7 +121,10 @@ def coefficients(
     weight = np.empty((n_runs, len(parts), n_states, n_levels))
     for i, rows in enumerate(parts):
         np.divide(rows.by_level, n_states, out=weight[:, i])
-    columns = {"weight": weight.reshape(batch.mask.shape)}
+    columns: dict[str, Any] = {
+        "weight": weight.reshape(batch.mask.shape), "step": step, "seed": seed}
+    if temperature is not None:
+        columns["sampling_temperature"] = np.where(batch.is_tempered, temperature[:, None, None], 1.0)
     if coefficient is not None:
         columns["coefficient"] = np.broadcast_to(coefficient[:, None, None], batch.mask.shape)
     batch = rule.prepare(batch.replace(**columns))
@@ -133,10 +141,10 @@ def coefficients(
 def _template(
     n_runs: int, n_states: int, values: tuple[float, ...], kinds: tuple[int, ...], exact: bool
 ) -> TokenBatch:
-    """All but the weights, which are what changes from step to step.
+    """All but what changes from step to step: weights, temperatures, the step's number.
 
     [runs, kinds * states * levels, 1]: of each state its answers by level. Nothing but rewards and
-    weights is looked at, so probabilities and temperatures are placeholders.
+    weights is looked at, so probabilities are placeholders.
     """
     n_levels = len(values)
     shape = (n_runs, len(kinds) * n_states * n_levels, 1)

@@ -77,7 +77,7 @@ def _sampled_rows(
 
     taken = pick(log_prob)
     tempered = temperature is not None
-    per_run = np.ones(n_runs) if temperature is None else np.asarray(temperature, dtype=float)
+    per_run = np.ones(n_runs) if temperature is None else temperature
     return TokenBatch(
         log_prob=taken,
         old_log_prob=taken,

@@ -1,8 +1,8 @@
-"""The moving parts of a block of runs, and how they take steps with numpy.
+"""Runs whose steps are taken with NumPy: every rule, exact and sampled, on any problem.
 
 Each step:
 
-1. `Runs.look`: the policies and their entropy, which at the start of a batch the rule's controllers
+1. `Runs.evaluate`: the policies and their entropy, which at the start of a batch the rule's controllers
    turn into the second batch's temperature and the coefficient of a bonus;
 2. `Runs.draw`: the shares of the batch that take each action: probabilities, or counts of draws;
 3. `Runs.direction`: the rule's coefficients on them (one row a reward, or every row);
@@ -15,108 +15,52 @@ memory, which makes the sums over actions additions of long vectors.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
-from entropy_theory.policy import clamped_entropy
-from entropy_theory.tabular import logit_step, state_gradient
+from entropy_theory import forecast
+from entropy_theory.policy import entropy
+from entropy_theory.tabular import logit_step, state_gradient, sum_by_index
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.token_tree import TokenTree
+from simulations.engine.announcement import Announcement
+from simulations.engine.block import Block, StepMeasures, diverged, pass_at, power
 from simulations.engine.pooled import Levels, Rows, coefficients
 from simulations.engine.rows import token_batch
 from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, count, draw, lanes, uniforms
-
-if TYPE_CHECKING:
-    from simulations.engine.simulation import Dynamics
+from simulations.engine.task import Task
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Steps:
-    """Of each of the steps just taken, what was before it: [steps, runs] each."""
+class Runs(Block):
+    """A block of runs on bandits and prompts, one step at a time for all of them."""
 
-    entropy: np.ndarray
-    """Nats, averaged over states."""
-    reward: np.ndarray
-    """Expected reward, averaged over states."""
-    temperature: np.ndarray
-    """Of the second batch; NaN without one."""
-
-
-class Runs:
-    """Logits, policies, temperatures and coefficients of a block of runs.
-
-    ``step`` counts the steps taken. What is derived from the logits (``probabilities``, ``entropy``,
-    ``temperature``, ``coefficient``) is up to date after `look`, and stale after `advance`.
-    """
-
-    tree: TokenTree | None = None
-
-    def __init__(
-        self,
-        logits: np.ndarray,
-        reward: np.ndarray,
-        dynamics: Dynamics,
-        features: np.ndarray | None = None,
-    ) -> None:
-        """``reward``: [runs or 1, prompts or 1, answers]; the rest as in `engine.simulate`."""
-        self.n_runs, self.n_states, n_actions = logits.shape
-        order: Literal["F", "C"] = "F" if self.n_runs >= n_actions and self.tree is None else "C"
-        self._begin(dynamics)
-        self.features = features
-        self.logits = np.array(logits, dtype=dynamics.precision, order=order)
+    def __init__(self, task: Task, step: int = 0) -> None:
+        """The runs of a task; the policies are those after ``step`` steps."""
+        super().__init__(task, step)
+        n_actions = task.logits.shape[-1]
+        order: Literal["F", "C"] = "F" if self.n_runs >= n_actions and task.tree is None else "C"
+        self.features = task.features
+        self.logits = np.array(task.logits, dtype=self.dynamics.precision, order=order)
         # The starting policy is the reference of rules that have one.
-        self.reference = logits if "reference_log_prob" in self.rule.required_columns else None
-        self.reward = np.array(reward, dtype=np.float64, order=order)
+        self.reference = task.logits if "reference_log_prob" in self.rule.required_columns else None
+        self.reward = np.array(task.reward, dtype=np.float64, order=order)
         """[runs or 1, prompts or 1, answers]."""
         self.correct = (self.reward == self.reward.max(axis=-1, keepdims=True)).astype(np.float64)
         """1 at the right answers, those with a state's largest reward; 0 elsewhere."""
-        self.reuses = dynamics.steps_per_batch > 1
-        self.levels = None
-        if self.rule.pools_equal_rewards and not self.reuses:
-            self.levels = self._levels()
+        self.reuses = self.dynamics.steps_per_batch > 1
+        self.levels = self._levels() if self.dynamics.pools else None
         self.kept: TokenBatch | None = None
         self._drawn = -1
         self._lanes: dict[tuple[int, int], np.ndarray] = {}
         self._shifted, self.probabilities, self._work = (
             np.empty_like(self.logits) for _ in range(3)
         )
-        self.look()
-
-    def _begin(self, dynamics: Dynamics) -> None:
-        """What does not depend on rewards: numbers one a run, controllers, the first step."""
-        self.dynamics, self.rule, self.samples = dynamics, dynamics.rule, dynamics.samples
-        self.run_numbers = dynamics.first_run + np.arange(self.n_runs)
-        self.learning_rate = self.per_run(dynamics.learning_rate, "learning_rate")[:, None, None]
-        self.controller = self.rule.controller()
-        self.coefficient_controller = self.rule.coefficient_controller()
-        if dynamics.targets is not None:
-            self._set_target(self.per_run(dynamics.targets, "targets"))
-        # Rows at temperature 1 are there unless every row is sampled at a given temperature.
-        self.has_ordinary = dynamics.temperature is None
-        self.temperature: np.ndarray | None = None
-        if dynamics.temperature is not None:
-            self.temperature = self.per_run(dynamics.temperature, "temperature")
-        self.coefficient: np.ndarray | None = None
-        self.step = 0
-        self._looked = -1
-
-    def per_run(self, value: Any, name: str) -> np.ndarray:
-        """A number, or one a run, as an array [runs]. Raises ValueError for any other number of them."""
-        array = np.asarray(value, dtype=np.float64)
-        if array.ndim and array.shape != (self.n_runs,):
-            raise ValueError(f"{name} has {array.size} values for {self.n_runs} runs")
-        return np.broadcast_to(array, (self.n_runs,)).copy()
+        self.evaluate()
 
     def _levels(self) -> Any:
         return Levels.of(np.broadcast_to(
             self.reward, (len(self.reward), *self.logits.shape[1:])), self.logits.flags.f_contiguous)
-
-    @property
-    def n_prompts(self) -> int:
-        """States without a predecessor: all of them, on bandits."""
-        return self.n_states
 
     def uniforms(self, kind: int, position: int = 0) -> np.ndarray:
         """This batch's uniforms, [runs, prompts, samples]."""
@@ -128,20 +72,10 @@ class Runs:
         key = batch_key(self.dynamics.seed, self.batch_number)
         return uniforms(self._lanes[kind, position], key)
 
-    @property
-    def batch_number(self) -> int:
-        """Batches drawn so far, that of the next step included: 1 at the start."""
-        return self.step // self.dynamics.steps_per_batch + 1
-
-    def look(self) -> None:
-        """Evaluate the policies and, at the start of a batch, let the controllers choose.
-
-        Raises:
-            ValueError: logits that are not finite, with the step.
-        """
-        if self._looked == self.step:
+    def evaluate(self) -> None:
+        if self._evaluated == self.step:
             return
-        self._looked = self.step
+        self._evaluated = self.step
         top = self.logits.max(axis=-1, keepdims=True)
         if not math.isfinite(top.sum()):
             raise diverged(self.step)
@@ -159,47 +93,11 @@ class Runs:
         if self.step % self.dynamics.steps_per_batch == 0:
             self._control()
 
-    def target(self, step: int) -> np.ndarray:
-        """[runs]: the target entropy after ``step`` steps, nats.
-
-        Raises:
-            ValueError: the schedule gives a negative one.
-        """
-        schedule = self.dynamics.target_schedule
-        if schedule is not None:
-            self._set_target(self.per_run(schedule(step), "target_schedule"))
-        loop = self.controller
-        held = loop.target if loop is not None and loop.takes_target else np.nan
-        return self.per_run(held, "targets")
-
-    def _control(self) -> None:
-        if self.dynamics.target_schedule is not None:
-            self.target(self.step)
-        if self.controller is not None:
-            self.temperature = self.controller.observe(self.mean_entropy())
-        if self.coefficient_controller is not None:
-            seen = self.entropy
-            if self.coefficient_controller.reads == "clamped_entropy":
-                seen = clamped_entropy(self.logits, self.rule.removed_fraction)
-            self.coefficient = self.coefficient_controller.observe(
-                self.by_prompt(seen).mean(axis=-1))
-
-    def _set_target(self, target: np.ndarray) -> None:
-        if not (target >= 0).all():
-            raise ValueError(f"a target entropy must be at least 0 nats, got {target.min()}")
-        for controller in (self.controller, self.coefficient_controller):
-            if controller is not None and controller.takes_target:
-                controller.target = target
-
     def log_probabilities(self) -> np.ndarray:
         """[runs, states, actions], nats."""
         return self._shifted - self._log_normalizer
 
     # What is said of the current policies; on a token tree all of this is another matter.
-
-    def by_prompt(self, values: np.ndarray) -> np.ndarray:
-        """[runs, prompts]: the mean of [runs, states] over the tokens of a prompt's responses."""
-        return values
 
     def answers(self) -> np.ndarray:
         """[runs, prompts, answers]: the probability of each answer."""
@@ -221,24 +119,81 @@ class Runs:
         """[runs]: expected tokens of a response."""
         return np.ones(self.n_runs)
 
-    def mean_entropy(self) -> np.ndarray:
-        """[runs], nats, averaged over prompts."""
-        return self.by_prompt(self.entropy).mean(axis=-1)
-
     def reward_by_prompt(self) -> np.ndarray:
         """[runs, prompts]: expected reward."""
         return sum_over_actions(self.answers(), self.reward)[..., 0]
 
-    def advance(self, steps: int, *, measured: bool) -> Steps | None:
-        """Take ``steps`` steps, with numpy; with ``measured``, say what was before each.
+    def columns(self) -> dict[str, np.ndarray]:
+        p = self.probabilities
+        reward = self.reward_by_prompt()
+        log_p = self.log_probabilities()
+        log_p += self.entropy[..., None]  # centered: its mean is 0
+        weighted = self.advantage()
+        weighted *= p
+        covariance = self.by_prompt(sum_over_actions(weighted, log_p)[..., 0])
+        weighted *= p
+        covariance_pg = self.by_prompt(sum_over_actions(weighted, log_p)[..., 0])
+        del log_p, weighted
+        answers = self.answers()
+        wrong = sum_over_actions(answers, self._incorrect)[..., 0]
+        right, alike = self._right
+        seen = 1 - power(1 - answers[..., right], self.task.record.distinct_of)
+        within = self.answer_logits()[..., right]
+        correct = self.correct[..., right]
+        if not alike:
+            seen *= correct
+            within = np.where(correct > 0, within, -np.inf)
+        return {
+            "entropy": self.mean_entropy(),
+            "reward": reward.mean(axis=-1),
+            "entropy_within_correct": entropy(within).mean(axis=-1),
+            "covariance": covariance.mean(axis=-1),
+            "covariance_pg": covariance_pg.mean(axis=-1),
+            "distinct_answers": seen.sum(axis=-1).mean(axis=-1),
+            "response_length": self.response_length(),
+            "pass_at_k": pass_at(wrong, self.task.record.pass_at),
+            "entropy_by_state": self.by_prompt(self.entropy).copy(order="C"),
+            "reward_by_state": reward.copy(order="C"),
+            "covariance_by_state": covariance.copy(order="C"),
+        }
 
-        Raises:
-            ValueError: logits that are not finite, with the step.
-        """
+    @cached_property
+    def _incorrect(self) -> np.ndarray:
+        return 1 - self.correct
+
+    @cached_property
+    def _right(self) -> tuple[Any, bool]:
+        """The answers that are right somewhere (a slice where they come first, as in `problems.Bandit`),
+        and whether every run and prompt has the same."""
+        somewhere = self.correct.any(axis=(0, 1))
+        count = int(somewhere.sum())
+        return (slice(0, count) if somewhere[:count].all() else np.flatnonzero(somewhere),
+                bool((self.correct == somewhere).all()))
+
+    def announce(self) -> Announcement:
+        self.draw()
+        rows = self.rows()
+        at_rows = self.log_probabilities()[np.arange(self.n_runs)[:, None, None], rows.state]
+        contributions = forecast.token_contributions(
+            rows,
+            self.rule.scores(rows),
+            self.rule.state_terms(rows),
+            forecast.state_statistics(
+                at_rows, rows.action, removed_fraction=self.rule.removed_fraction
+            ),
+        )
+        by_state = sum_by_index(np, contributions, rows.state, self.n_states)
+        shares = self.token_shares().reshape(self.n_runs, -1) / self.n_prompts
+        return Announcement(
+            logits=self.logits.copy(), entropy=self.entropy, shares=shares,
+            coefficients=self.learning_rate[:, 0, 0] * (shares * by_state).sum(axis=-1),
+        )
+
+    def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
         entropy, reward, temperature = np.full((3, steps if measured else 0, self.n_runs), np.nan)
         with np.errstate(over="ignore", invalid="ignore"):
             for i in range(steps):
-                self.look()
+                self.evaluate()
                 if measured:
                     entropy[i] = self.mean_entropy()
                     reward[i] = self.reward_by_prompt().mean(axis=-1)
@@ -254,7 +209,8 @@ class Runs:
                 self.step += 1
         if not math.isfinite(self.logits.sum()):
             raise diverged(self.step)
-        return Steps(entropy=entropy, reward=reward, temperature=temperature) if measured else None
+        return StepMeasures(
+            entropy=entropy, reward=reward, temperature=temperature) if measured else None
 
     def draw(self) -> None:
         """This step's batch: draws and, where rows are pooled, their sums; the same if asked again."""
@@ -304,7 +260,9 @@ class Runs:
 
     def _pooled_direction(self) -> np.ndarray:
         assert self.levels is not None
-        known = coefficients(self.rule, self.levels, self.pooled, self.coefficient)
+        known = coefficients(
+            self.rule, self.levels, self.pooled, self.coefficient, self.temperature, self.step,
+            self.dynamics.seed)
         scored = [(rows, score / self.n_states)
                   for rows, score in zip(self.pooled.values(), known.scores, strict=True)]
         # sum_i weight_i score_i (e_a - pi): of rows whose shares are pi itself in one product.
@@ -344,7 +302,7 @@ class Runs:
         flat = self.log_probabilities().reshape(self.n_runs, -1)
         index = self.kept.state * self.logits.shape[-1] + self.kept.action
         log_prob = np.take_along_axis(flat, index.reshape(self.n_runs, -1), axis=1)
-        batch = self.kept.replace(log_prob=log_prob.reshape(index.shape))
+        batch = self.kept.replace(log_prob=log_prob.reshape(index.shape), step=self.step)
         if self.rule.prepares_every_step:
             batch = self.rule.prepare(batch.replace(prepared={}))
         return batch
@@ -356,7 +314,7 @@ class Runs:
         n_rows = batch.mask.shape[-2]
         sequence = self.run_numbers[:, None, None] * n_rows + np.arange(n_rows)[:, None]
         batch = batch.replace(
-            step=self.batch_number, seed=self.dynamics.seed, listed=self.samples is None,
+            step=self.step, seed=self.dynamics.seed, listed=self.samples is None,
             sequence=np.broadcast_to(sequence, batch.mask.shape))
         if self.coefficient is None:
             return batch
@@ -369,20 +327,6 @@ class Runs:
             draws=self.draws, log_prob=self.log_probabilities(), reference_logits=self.reference,
             removed_fraction=self.rule.removed_fraction,
         )
-
-
-def diverged(step: int) -> ValueError:
-    """What is raised for logits that are not finite after ``step`` steps."""
-    return ValueError(f"the logits diverged in step {step}: lower the learning rate")
-
-
-def power(x: np.ndarray, n: int) -> np.ndarray:
-    """x^n by repeated squaring, several times faster than numpy's."""
-    if n == 1:
-        return x
-    half = power(x, n // 2)
-    half = half * half
-    return half * x if n % 2 else half
 
 
 def sum_over_actions(x: np.ndarray, y: np.ndarray) -> np.ndarray:

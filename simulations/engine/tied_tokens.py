@@ -19,8 +19,8 @@ from functools import lru_cache
 import numpy as np
 
 from entropy_theory.update_rules import UpdateRule
+from simulations.engine.block import diverged
 from simulations.engine.pooled import Levels, Rows, coefficients
-from simulations.engine.runs import diverged
 from simulations.engine.sampling import ORDINARY, Samples, batch_key, lanes, uniforms
 
 MOST_LEVELS = 3
@@ -28,7 +28,7 @@ MOST_LEVELS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Classes:
+class TiedTokens:
     """The tokens of one state, in classes of equal logit and reward; all arrays [classes]."""
 
     logits: np.ndarray
@@ -46,10 +46,10 @@ class Curve:
     """Expected."""
     entropy: np.ndarray
     """Nats."""
-    final: Classes
+    final: TiedTokens
 
 
-def tie(logits: np.ndarray, reward: np.ndarray, edges: np.ndarray) -> Classes:
+def tie(logits: np.ndarray, reward: np.ndarray, edges: np.ndarray) -> TiedTokens:
     """Tokens before ``edges[0]`` alone, those from an edge to the next tied at their mean probability.
 
     Args:
@@ -67,11 +67,11 @@ def tie(logits: np.ndarray, reward: np.ndarray, edges: np.ndarray) -> Classes:
         raise ValueError("tokens with different rewards cannot be tied: move the edges")
     top = logits.max()
     shares = np.add.reduceat(np.exp(logits - top), starts)
-    return Classes(logits=np.log(shares / counts) + top, reward=tied, counts=counts)
+    return TiedTokens(logits=np.log(shares / counts) + top, reward=tied, counts=counts)
 
 
 def train(
-    start: Classes,
+    start: TiedTokens,
     rule: UpdateRule,
     *,
     learning_rate: float,
@@ -128,7 +128,7 @@ def train(
             state.logits -= learning_rate * mean / total * e
         state.move(drawn, place, learning_rate / samples.group_size * score)
     when, reward, found = (np.array(column) for column in zip(*records, strict=True))
-    final = Classes(
+    final = TiedTokens(
         logits=state.logits.copy(), reward=state.reward.copy(), counts=state.counts.copy())
     return Curve(step=when, reward=reward, entropy=found, final=final)
 
@@ -192,7 +192,7 @@ class _Asked:
 class _State:
     """The classes of a state while it is trained; arrays are views of those with room for more."""
 
-    def __init__(self, start: Classes, removed_fraction: float, room: int) -> None:
+    def __init__(self, start: TiedTokens, removed_fraction: float, room: int) -> None:
         self.values: tuple[float, ...] = tuple(np.unique(start.reward)[::-1].tolist())
         tokens = start.counts.sum()
         self.n_kept = tokens - math.floor(removed_fraction * tokens + 1e-9)

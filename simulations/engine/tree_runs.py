@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +24,12 @@ from entropy_theory.token_tree import Paths, TokenTree
 from simulations.engine.pooled import MOST_LEVELS
 from simulations.engine.runs import Runs
 from simulations.engine.sampling import ORDINARY, TEMPERED
+from simulations.engine.task import Task
 from simulations.engine.tree_rows import draw_responses, sampled_responses
-
-if TYPE_CHECKING:
-    from simulations.engine.simulation import Dynamics
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Classes:
+class ResponseClasses:
     """The pairs of reward and length that responses have."""
 
     rewards: tuple[float, ...]
@@ -40,7 +38,7 @@ class Classes:
     """Integer [runs or 1, prompts, responses]: each response's place among the pairs."""
 
     @classmethod
-    def of(cls, reward: np.ndarray, tree: TokenTree) -> Classes | None:
+    def of(cls, reward: np.ndarray, tree: TokenTree) -> ResponseClasses | None:
         """The classes of a reward [runs or 1, prompts, responses]; None for too many rewards."""
         if len(np.unique(reward)) > MOST_LEVELS:
             return None
@@ -65,26 +63,15 @@ class ClassRows:
 
 
 class TreeRuns(Runs):
-    """A block of runs on ``tree``; states are prompts x tree states, prompt-major."""
+    """A block of runs on a token tree; states are prompts x tree states, prompt-major."""
 
-    tree: TokenTree
-
-    def __init__(
-        self,
-        logits: np.ndarray,
-        reward: np.ndarray,
-        dynamics: Dynamics,
-        features: np.ndarray | None,
-        tree: TokenTree,
-    ) -> None:
-        self.tree = tree
-        self._response_of_edge = tree.response_of_edge()
+    def __init__(self, task: Task, step: int = 0) -> None:
+        """The runs of a task that has a tree; the policies are those after ``step`` steps."""
+        assert task.tree is not None
+        self.tree: TokenTree = task.tree
+        self._response_of_edge = self.tree.response_of_edge()
         self._shares_at = -1
-        super().__init__(logits, reward, dynamics, features)
-
-    @property
-    def n_prompts(self) -> int:
-        return self.n_states // self.tree.n_states
+        super().__init__(task, step)
 
     def _by_tree(self, values: np.ndarray) -> np.ndarray:
         """[runs, prompts * states, ...] as [runs, prompts, states, ...]."""
@@ -94,7 +81,7 @@ class TreeRuns(Runs):
     def _levels(self) -> Any:
         if self.samples is not None:
             return None
-        return Classes.of(
+        return ResponseClasses.of(
             np.broadcast_to(
                 self.reward, (len(self.reward), self.n_prompts, self.tree.n_responses)),
             self.tree)
@@ -149,11 +136,16 @@ class TreeRuns(Runs):
                           classes.lengths, kinds)
         rows: list[Any] = list(self.pooled.values())
         weight = np.stack([part.by_class for part in rows], axis=1).reshape(self.n_runs, -1, 1)
-        batch = batch.replace(weight=np.broadcast_to(weight, batch.mask.shape))
+        columns: dict[str, Any] = {
+            "weight": np.broadcast_to(weight, batch.mask.shape),
+            "step": self.step, "seed": self.dynamics.seed}
+        if self.temperature is not None:
+            columns["sampling_temperature"] = np.where(
+                batch.is_tempered, self.temperature[:, None, None], 1.0)
         if self.coefficient is not None:
-            batch = batch.replace(coefficient=np.broadcast_to(
-                self.coefficient[:, None, None], batch.mask.shape))
-        batch = self.rule.prepare(batch)
+            columns["coefficient"] = np.broadcast_to(
+                self.coefficient[:, None, None], batch.mask.shape)
+        batch = self.rule.prepare(batch.replace(**columns))
 
         def flows(of_token: np.ndarray) -> np.ndarray:
             """[runs, states, tokens]: what the batch's rows put on each edge, of a column."""
@@ -201,7 +193,8 @@ def _template(
     lengths: tuple[int, ...],
     kinds: tuple[int, ...],
 ) -> TokenBatch:
-    """All but the weights: [runs, kinds * prompts * classes, horizon], placeholders as in `pooled`."""
+    """All but what changes from step to step, placeholders as in `pooled`:
+    [runs, kinds * prompts * classes, horizon]."""
     n_classes, copies = len(rewards), len(kinds) * n_prompts
     shape = (n_runs, copies * n_classes, horizon)
 

@@ -18,9 +18,10 @@ import xarray as xr
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Record
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.experiments.grid import Grid
 from simulations.problems.bandits import Bandit
 
@@ -49,7 +50,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return 2 * len(config.accuracies) * config.steps
 
 

@@ -19,7 +19,8 @@ import xarray as xr
 
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
 from simulations.experiments.grid import Grid
 from simulations.problems.bandits import Bandit
 
@@ -60,7 +61,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return 3 * config.steps
 
 

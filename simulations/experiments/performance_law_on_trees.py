@@ -23,8 +23,9 @@ import xarray as xr
 from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress, map_cells
-from simulations.engine.recorder import Record
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.experiments.curves import matched_horizon, resample
 from simulations.experiments.performance_law_curves import (
     EARLY,
@@ -38,7 +39,7 @@ from simulations.problems.token_trees import TokenProblem
 
 LENGTHS = ("fixed", "variable")
 ENTROPIES = ("token", "response")
-"""Of which the law is fitted: mean over the tokens of a response, or of the response as a whole."""
+"""The entropies to which the law is fitted: mean over a response's tokens, or of the whole response."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,15 +48,15 @@ class Config:
 
     n_tokens: int = 3
     horizons: tuple[int, ...] = (1, 2, 3, 4)
-    """Tokens of a response, at most where lengths vary."""
+    """The number of tokens of a response; the largest where lengths vary."""
     steps: tuple[int, ...] = (150, 180, 400, 560)
     right_share: float = 0.1
-    """Of all responses; one at least."""
+    """Share of right responses among all; at least one response is right."""
     prompts: int = 9
     n_starts: int = 3
     group_size: int = 8
     learning_rate: float = 1.0
-    """Of each prompt and token, whatever their number."""
+    """The learning rate of each prompt and token, whatever the number of both."""
 
 
 PROFILES = {
@@ -69,7 +70,7 @@ PROFILES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One kind of tree."""
+    """The training on one kind of tree."""
 
     config: Config
     length: str
@@ -79,7 +80,7 @@ class Cell:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(LENGTHS) * sum(config.steps)
 
 
@@ -108,7 +109,7 @@ LONG_NAMES = LAW_NAMES | {
 
 
 def problem_of(config: Config, length: str, horizon: int) -> TokenProblem:
-    """Prompts of graded difficulty on a tree; right responses are drawn."""
+    """Make prompts of graded difficulty on a tree, with right responses drawn at random."""
     problem = TokenProblem(
         n_tokens=config.n_tokens, horizon=horizon, end_token=length == "variable",
         accuracies=graded(config.prompts))
@@ -120,7 +121,7 @@ def response_entropy(problem: TokenProblem, logits: np.ndarray) -> np.ndarray:
     """Mean over prompts of the entropy of a whole response, nats: [...].
 
     Args:
-        problem: whose tree it is.
+        problem: the problem whose tree the logits are on.
         logits: [..., prompts * states, tokens].
     """
     tree = problem.tree

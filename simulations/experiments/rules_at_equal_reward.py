@@ -22,8 +22,9 @@ import xarray as xr
 
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.simulation import simulate
 from simulations.experiments.curves import value_when_reached
 from simulations.problems.bandits import Bandit
 
@@ -84,7 +85,7 @@ def rules(config: Config) -> dict[str, UpdateRule]:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(config.families) * len(rules(config)) * config.steps
 
 

@@ -17,9 +17,10 @@ import xarray as xr
 from entropy_theory import forecast
 from entropy_theory.update_rules import UpdateRule, get
 from simulations.computing.store import Experiment, Progress
-from simulations.engine.recorder import Record
+from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.simulation import Dynamics, simulate
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.problems.bandits import Bandit
 
 FORECASTS = ("coefficients", "first_order", "exact", "measured")
@@ -52,7 +53,7 @@ MODES = ("exact", "sampled")
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(RULES) * len(MODES) * config.steps
 
 

@@ -12,8 +12,8 @@ from entropy_theory.tabular import exact_batch, logit_step
 from entropy_theory.targets import Nucleus
 from entropy_theory.update_rules import combine, get
 from simulations.engine import Dynamics, simulate
-from simulations.engine.recorder import Record
 from simulations.engine.sampling import Samples
+from simulations.engine.trajectory import Record
 from simulations.problems import Bandit
 
 GRPO = get("grpo", group_size=8)

@@ -78,10 +78,10 @@ def by_hand(rule, start, reward, tree, features):
             seen = (share * batch.clamped_entropy).sum((-2, -1)) / share.sum((-2, -1))
         value = coefficients.observe(seen)
         batch = batch.replace(coefficient=np.broadcast_to(value[:, None, None], batch.mask.shape))
-    # Rules that choose at random are keyed by batch and sequence; the first batch is number 1.
+    # Rules that choose at random are keyed by step and sequence; the first step is number 0.
     n_rows = batch.mask.shape[-2]
     sequence = np.arange(3)[:, None, None] * n_rows + np.arange(n_rows)[:, None]
-    batch = batch.replace(sequence=np.broadcast_to(sequence, batch.mask.shape), step=1, seed=4)
+    batch = batch.replace(sequence=np.broadcast_to(sequence, batch.mask.shape), step=0, seed=4)
     step = logit_step(start, rule.prepare(batch), rule)
     if features is not None:
         step = (step.reshape(3, -1) @ (features @ features.T)).reshape(step.shape)

@@ -14,6 +14,7 @@ from entropy_theory.token_batch import mean_entropy
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import RULES, combine, get
 from simulations.engine import Dynamics, Record, Samples, simulate
+from simulations.engine.task import Task
 from simulations.engine.tree_runs import TreeRuns
 from simulations.problems import Bandit
 from simulations.problems.token_trees import TokenProblem
@@ -47,7 +48,8 @@ POOLED = {
 def a_run(rule, *, samples=None, runs=3, steps_per_batch=1, problem=PROBLEM, reward=None):
     dynamics = Dynamics(rule=rule, samples=samples, seed=5, steps_per_batch=steps_per_batch)
     reward = problem.correct.astype(float) if reward is None else reward
-    run = TreeRuns(problem.starts(runs, seed=7), reward, dynamics, None, problem.tree)
+    run = TreeRuns(Task.checked(
+        problem.starts(runs, seed=7), reward, dynamics, tree=problem.tree))
     run.draw()
     return run
 

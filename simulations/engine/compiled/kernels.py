@@ -224,7 +224,7 @@ def _look_up(table: Any, row: int, t: float) -> float:
 @_inner(fastmath=_FUSED, forceinline=True)
 def _exact(
     eta: float, z: float, right: float, wrong: float, depth: float,
-    hot: float, hot_right: float, hot_wrong: float,
+    tempered_total: float, tempered_right: float, tempered_wrong: float,
     ordinary: Any, tempered: Any, bonus: Any, scales: Any, row: int,
 ) -> tuple[float, float, float, float, float]:
     """The step of a row, logits += e (k + b d) + f l, with e = exp(d), d the shifted logits.
@@ -232,7 +232,8 @@ def _exact(
     Args:
         eta: learning rate over the number of states.
         z, right, wrong, depth: the sums of e: all, right, wrong answers; and of e d.
-        hot, hot_right, hot_wrong: the same of the tempered exponentials f; hot 0: there are none.
+        tempered_total, tempered_right, tempered_wrong: the same of the tempered exponentials f; a total
+            of 0: there are none.
         ordinary, tempered, bonus: tables; scales [rows, 3]: what they are multiplied by.
 
     Returns:
@@ -245,13 +246,13 @@ def _exact(
     gap = scales[row, 0] * _look_up(ordinary, side, t)
     k_right, k_wrong = step * q * gap, -step * p * gap
     l_right, l_wrong, b = 0.0, 0.0, 0.0
-    if hot > 0.0:
-        inverse = 1.0 / hot
-        hot_p, hot_q = hot_right * inverse, hot_wrong * inverse
-        hot_side, hot_t = (1, hot_q) if hot_q < hot_p else (0, hot_p)
-        at_right = scales[row, 1] * _look_up(tempered, hot_side, hot_t)
-        at_wrong = scales[row, 1] * _look_up(tempered, 2 + hot_side, hot_t)
-        mean = hot_p * at_right + hot_q * at_wrong
+    if tempered_total > 0.0:
+        inverse = 1.0 / tempered_total
+        tempered_p, tempered_q = tempered_right * inverse, tempered_wrong * inverse
+        tempered_side, tempered_t = (1, tempered_q) if tempered_q < tempered_p else (0, tempered_p)
+        at_right = scales[row, 1] * _look_up(tempered, tempered_side, tempered_t)
+        at_wrong = scales[row, 1] * _look_up(tempered, 2 + tempered_side, tempered_t)
+        mean = tempered_p * at_right + tempered_q * at_wrong
         k_right, k_wrong = k_right - step * mean, k_wrong - step * mean
         l_right, l_wrong = eta * at_right * inverse, eta * at_wrong * inverse
     term = scales[row, 2] * _look_up(bonus, side, t)
@@ -381,8 +382,8 @@ def long_rows(
     z: Any, n_actions: int, first: int, last: int, states: int, steps: int,
     mask_of: Any, piece_starts: Any, piece_stops: Any, piece_kinds: Any, right_of: Any,
     eta: Any, scales: Any, ordinary: Any, tempered: Any, bonus: Any, keeps_wrong: bool,
-    hot: Any, cold: Any, targets: Any, tempers: bool,
-    lanes: Any, hot_lanes: Any, seed_key: Any, batch: int,
+    temperature_high: Any, temperature_low: Any, targets: Any, tempers: bool,
+    lanes: Any, tempered_lanes: Any, seed_key: Any, batch: int,
     entropy: Any, reward: Any, temperature: Any, diverged: Any,
 ) -> None:
     """Take ``steps`` steps of the runs first..last, in place.
@@ -398,17 +399,17 @@ def long_rows(
         scales: [rows, 3], what the three tables are multiplied by.
         ordinary, tempered, bonus: of the rule (`simulations.engine.compiled.tables.Tables`).
         keeps_wrong: tempered wrong answers may have a score other than 0.
-        hot, cold: [rows], temperatures below the target and elsewhere.
-        targets: [0, 1 or steps, rows], nats; none: always ``cold``.
+        temperature_high, temperature_low: [rows], temperatures below the target and elsewhere.
+        targets: [0, 1 or steps, rows], nats; none: always ``temperature_low``.
         tempers: there is a second batch.
-        lanes, hot_lanes: [rows, samples] of `sampling.lanes`; no samples: exact expectation, or no
+        lanes, tempered_lanes: [rows, samples] of `sampling.lanes`; no samples: exact expectation, or no
             such rows.
         seed_key, batch: of `sampling.batch_key`; the number of the first batch.
         entropy, reward, temperature: [steps or 0, rows], filled with what was before each step (the
             last one only if there is a second batch).
         diverged: [rows], set to the number of steps after which logits were not finite.
     """
-    g, h = lanes.shape[1], hot_lanes.shape[1]
+    g, h = lanes.shape[1], tempered_lanes.shape[1]
     sampled = g + h > 0
     most = 0
     for m in range(piece_starts.size - 1):
@@ -416,7 +417,7 @@ def long_rows(
     length = np.uint64(n_actions)
     e = np.empty(states * n_actions, z.dtype)
     f = np.empty(states * n_actions if tempers and not sampled else 0, z.dtype)
-    sums, hot_sums = np.empty((states, most)), np.empty((1, most))
+    sums, tempered_sums = np.empty((states, most)), np.empty((1, most))
     real = np.zeros((states, 8), z.dtype)  # shift, k right, k wrong, l right, l wrong, b, 1 / T, 0
     kept = np.empty((states, 5))  # the sums of e: all, right, wrong; of e d; the entropy
     top = np.empty(states, np.int64)
@@ -490,16 +491,16 @@ def long_rows(
                 row = run * states + s
                 at, e_at, m = np.uint64(row) * length, np.uint64(s) * length, mask_of[row]
                 begin, end = piece_starts[m], piece_starts[m + 1]
-                degree = cold[row]
+                degree = temperature_low[row]
                 if controls and mean_entropy < targets[i % targets.shape[0], row]:
-                    degree = hot[row]
+                    degree = temperature_high[row]
                 total, right, wrong, depth = kept[s, 0], kept[s, 1], kept[s, 2], kept[s, 3]
                 if measured:
                     entropy[i, row] = kept[s, 4]
                     reward[i, row] = right / total
                 if measured and tempers:
                     temperature[i, row] = degree
-                hot_total, hot_right, hot_wrong = 0.0, 0.0, 0.0
+                tempered_total, tempered_right, tempered_wrong = 0.0, 0.0, 0.0
                 if tempers:
                     real[s, 6] = 1.0 / degree
                     start = np.uint64(0)
@@ -511,17 +512,17 @@ def long_rows(
                         else:
                             part = _temper(z, at + start, f, e_at + start, stop - start,
                                            real[s, 0], real[s, 6])
-                        hot_sums[0, piece - begin] = part
+                        tempered_sums[0, piece - begin] = part
                         if piece_kinds[piece]:
-                            hot_right += part
+                            tempered_right += part
                         else:
-                            hot_wrong += part
+                            tempered_wrong += part
                         start = stop
-                    hot_total = hot_right + hot_wrong
+                    tempered_total = tempered_right + tempered_wrong
                 if not sampled:
                     k_right, k_wrong, l_right, l_wrong, b = _exact(
-                        eta[row], total, right, wrong, depth, hot_total, hot_right, hot_wrong,
-                        ordinary, tempered, bonus, scales, row)
+                        eta[row], total, right, wrong, depth, tempered_total, tempered_right,
+                        tempered_wrong, ordinary, tempered, bonus, scales, row)
                     real[s, 1], real[s, 2], real[s, 3] = k_right, k_wrong, l_right
                     real[s, 4], real[s, 5] = l_wrong, b
                     continue
@@ -529,7 +530,7 @@ def long_rows(
                 while piece_stops[piece] <= top[s]:
                     piece += 1
                 sums[s, piece - begin] += 1.0
-                n_right, n_hot = 0, 0
+                n_right, n_tempered = 0, 0
                 for j in range(g):
                     level = _uniform(lanes[row, j], key) * total
                     a = _draw(z, at, e, e_at, piece_stops, begin, end, sums, s, level,
@@ -537,18 +538,18 @@ def long_rows(
                     place[s, j] = a
                     n_right += right_of[m, a]
                 for j in range(h):
-                    level = _uniform(hot_lanes[row, j], key) * hot_total
-                    a = _draw(z, at, e, e_at, piece_stops, begin, end, hot_sums, 0, level,
+                    level = _uniform(tempered_lanes[row, j], key) * tempered_total
+                    a = _draw(z, at, e, e_at, piece_stops, begin, end, tempered_sums, 0, level,
                               real[s, 0], real[s, 6], True)
                     place[s, g + j] = a
-                    n_hot += right_of[m, a]
+                    n_tempered += right_of[m, a]
                 mean, term = 0.0, 0.0
                 for j in range(g + h):
                     kind = 1 - right_of[m, place[s, j]]
                     if j < g:
                         score = scales[row, 0] * ordinary[kind, n_right, 0] / g
                     else:
-                        score = scales[row, 1] * tempered[kind, n_hot, 0] / h
+                        score = scales[row, 1] * tempered[kind, n_tempered, 0] / h
                     mean += score
                     gain[s, j] = eta[row] * score
                 if g > 0:
@@ -682,7 +683,8 @@ def add_deviations(values: Any, origin: Any, total: Any, square: Any) -> None:
 # within one buffer are what lets the compiler see that nothing overlaps.
 
 (_PEAK, _K_WRONG, _K_GAP, _L_WRONG, _L_GAP, _B, _INVERSE, _DEPTH, _RIGHT, _WRONG, _TOPS, _TOPS_RIGHT,
- _HOT_RIGHT, _HOT_WRONG, _LEVEL, _PLACE, _ONE, _ZERO) = (np.uint64(LANES * name) for name in range(18))
+ _TEMPERED_RIGHT, _TEMPERED_WRONG, _LEVEL, _PLACE, _ONE, _ZERO) = (
+     np.uint64(LANES * name) for name in range(18))
 _E, _C, _F, _SUM = (np.uint64(LANES * matrix) for matrix in range(1, 5))
 _STRIDE = np.uint64(5 * LANES)
 _LANES = np.uint64(LANES)
@@ -750,16 +752,16 @@ def _evaluate_lanes(w: Any, v: Any, n_actions: Any) -> None:
 def _temper_lanes(w: Any, v: Any, n_actions: Any) -> None:
     """The tempered exponentials f, and their sums over right and wrong answers."""
     for i in range(_LANES):
-        v[_HOT_RIGHT + i] = 0
-        v[_HOT_WRONG + i] = 0
+        v[_TEMPERED_RIGHT + i] = 0
+        v[_TEMPERED_WRONG + i] = 0
     for a in range(n_actions):
         at = a * _STRIDE
         for i in range(_LANES):
             x = exp((w[at + i] - v[_PEAK + i]) * v[_INVERSE + i])
             w[at + _F + i] = x
             c = w[at + _C + i]
-            v[_HOT_RIGHT + i] += c * x
-            v[_HOT_WRONG + i] += x - c * x
+            v[_TEMPERED_RIGHT + i] += c * x
+            v[_TEMPERED_WRONG + i] += x - c * x
 
 
 @_inner()
@@ -813,10 +815,12 @@ def _take_expected(
         row = np.uint64(begin) + i
         right = np.float64(v[_RIGHT + i]) + np.float64(v[_TOPS_RIGHT + i])
         wrong = np.float64(v[_WRONG + i]) + np.float64(v[_TOPS + i] - v[_TOPS_RIGHT + i])
-        hot_right, hot_wrong = np.float64(v[_HOT_RIGHT + i]), np.float64(v[_HOT_WRONG + i])
+        tempered_right = np.float64(v[_TEMPERED_RIGHT + i])
+        tempered_wrong = np.float64(v[_TEMPERED_WRONG + i])
         k_right, k_wrong, l_right, l_wrong, b = _exact(
             eta[row], right + wrong, right, wrong, np.float64(v[_DEPTH + i]),
-            hot_right + hot_wrong, hot_right, hot_wrong, ordinary, tempered, bonus, scales, row)
+            tempered_right + tempered_wrong, tempered_right, tempered_wrong,
+            ordinary, tempered, bonus, scales, row)
         v[_K_WRONG + i], v[_K_GAP + i] = k_wrong, k_right - k_wrong
         v[_L_WRONG + i], v[_L_GAP + i] = l_wrong, l_right - l_wrong
         v[_B + i] = b
@@ -826,10 +830,10 @@ def _take_expected(
 def _take_samples(
     w: Any, v: Any, n_actions: Any, begin: int, rows: Any, mask_of: Any, right_of: Any,
     eta: Any, scales: Any, ordinary: Any, tempered: Any, bonus: Any,
-    lanes: Any, hot_lanes: Any, key: Any, place: Any, gain: Any, final: Any, n_right: Any,
+    lanes: Any, tempered_lanes: Any, key: Any, place: Any, gain: Any, final: Any, n_right: Any,
 ) -> None:
     """Draw, and put what each draw adds to its logit into ``place`` and ``gain``."""
-    g, h = lanes.shape[1], hot_lanes.shape[1]
+    g, h = lanes.shape[1], tempered_lanes.shape[1]
     n_right[:] = 0
     for j in range(g + h):
         kind = 0 if j < g else 1
@@ -839,7 +843,7 @@ def _take_samples(
                 final[i] = v[_LEVEL + i]
         for i in range(rows):
             row = np.uint64(begin) + i
-            lane = hot_lanes[row, j - g] if kind else lanes[row, j]
+            lane = tempered_lanes[row, j - g] if kind else lanes[row, j]
             v[_LEVEL + i] = _uniform(lane, key) * final[i]
         _place_lanes(w, v, n_actions)
         for i in range(rows):
@@ -868,13 +872,13 @@ def _take_samples(
 def short_rows(
     z: Any, first: int, last: int, states: int, steps: int, mask_of: Any, right_of: Any,
     eta: Any, scales: Any, ordinary: Any, tempered: Any, bonus: Any, has_bonus: bool,
-    hot: Any, cold: Any, targets: Any, tempers: bool,
-    lanes: Any, hot_lanes: Any, seed_key: Any, batch: int,
+    temperature_high: Any, temperature_low: Any, targets: Any, tempers: bool,
+    lanes: Any, tempered_lanes: Any, seed_key: Any, batch: int,
     entropy: Any, reward: Any, temperature: Any, diverged: Any,
 ) -> None:
     """As `long_rows`, of the rows first..last of z [rows, actions]; ``states`` is at most LANES."""
     n_actions, length = z.shape[1], np.uint64(z.shape[1])
-    draws = lanes.shape[1] + hot_lanes.shape[1]
+    draws = lanes.shape[1] + tempered_lanes.shape[1]
     w, v = np.zeros(n_actions * 5 * LANES, z.dtype), np.zeros(18 * LANES, z.dtype)
     by_row, right_share = np.zeros(LANES), np.zeros(LANES)
     mean_entropy, final = np.zeros(LANES), np.zeros(LANES)
@@ -927,9 +931,9 @@ def short_rows(
                     entropy[step, begin + i] = by_row[i]
                     reward[step, begin + i] = right_share[i]
             for i in range(rows if tempers else 0):
-                degree = cold[begin + i]
+                degree = temperature_low[begin + i]
                 if controls and mean_entropy[i] < targets[step % targets.shape[0], begin + i]:
-                    degree = hot[begin + i]
+                    degree = temperature_high[begin + i]
                 v[_INVERSE + np.uint64(i)] = 1.0 / degree
                 if measured:
                     temperature[step, begin + i] = degree
@@ -940,7 +944,7 @@ def short_rows(
             else:
                 _take_samples(
                     w, v, length, begin, count, mask_of, right_of, eta, scales, ordinary, tempered,
-                    bonus, lanes, hot_lanes, _batch_key(seed_key, batch + step), place, gain, final,
+                    bonus, lanes, tempered_lanes, _batch_key(seed_key, batch + step), place, gain, final,
                     n_right)
         for i in range(rows):
             for a in range(n_actions):

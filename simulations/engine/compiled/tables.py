@@ -1,12 +1,12 @@
 """Update rules as tables: what a rule answers, asked once, for the compiled loops.
 
-On a bandit where answers are right or wrong, most rules see of a state's rows only how many were
-right. On samples that is a count, and the table is a list. In exact expectation it is the share t of
-the right answers, or of the wrong ones where they are fewer, so that nothing is lost at collapse: a
-function on [0, 1/2], which becomes a polynomial on each of a power of two of cells an octave (powers
-of two from 1/2 down), with 0 apart. A table is checked between its nodes; that a rule sees nothing
-else (the other rows, the other states, log-probabilities) is checked on random batches; a rule that
-fails is refused with the reason, and NumPy takes its steps.
+On a bandit where answers are right or wrong, a rule that declares to read rewards and weights alone
+(`UpdateRule.reads`) sees of a state's rows only how many were right. On samples that is a count, and the
+table is a list. In exact expectation it is the share t of the right answers, or of the wrong ones where
+they are fewer, so that nothing is lost at collapse: a function on [0, 1/2], which becomes a polynomial on
+each of a power of two of cells an octave (powers of two from 1/2 down), with 0 apart. A table is checked
+between its nodes. Probes confirm the declaration, and tell whether batches, states and runs of different
+options can be told apart; what cannot is refused with the reason.
 
 A table is an array [rows, cells + 1, coefficients], described at `polynomials`.
 """
@@ -18,8 +18,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import expit
 
+from entropy_theory.reads import EVERYTHING, RATIO
 from entropy_theory.update_rules import UpdateRule
+from simulations.engine.block import RefusedError
+from simulations.engine.declarations import UndeclaredError
 from simulations.engine.pooled import Levels, Rows, coefficients
 from simulations.engine.rows import token_batch
 from simulations.engine.sampling import ORDINARY, TEMPERED
@@ -31,12 +35,8 @@ _OCTAVES = (64, 960)  # below 2^-64 most rules are constant; those that are not 
 _SEED = 20251008
 
 
-class NotTabulatedError(Exception):
-    """The rule's coefficients are no function of a share or count; the message says why."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class Probe:
     """What a rule is asked about: a kind of problem and of batch."""
 
     rule: UpdateRule
@@ -50,6 +50,8 @@ class Question:
     """Rows at temperature 1 of a state, 0 for none (a listing: 1)."""
     tempered: int
     """The same of the second batch."""
+    temperatures: tuple[float, ...]
+    """All at which rows of the second batch can be sampled."""
     one_run: Callable[[int], UpdateRule] = field(compare=False, repr=False)
     """The rule with those of its options that are one a run cut to that run."""
 
@@ -70,8 +72,8 @@ class Tables:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """scores of ordinary and tempered rows [points, states, 2], coefficient of the entropy bonus."""
+class ProbeResult:
+    """Scores of ordinary and tempered rows [points, states, 2], and the entropy bonus's coefficient."""
 
     ordinary: np.ndarray
     tempered: np.ndarray
@@ -81,34 +83,36 @@ class _Answer:
         return self.ordinary, self.tempered, self.bonus
 
 
-def tabulate(question: Question) -> Tables:
+def tabulate(probe: Probe) -> Tables:
     """The tables of a rule, kept for the next time where its options can be hashed.
 
     Raises:
-        NotTabulatedError: it sees more than a table can hold.
+        RefusedError: it sees more than a table can hold.
     """
     try:
-        hash(question)
+        hash(probe)
     except TypeError:
-        return _tabulate(question)
-    return _kept_tables(question)
+        return _tabulate(probe)
+    return _kept_tables(probe)
 
 
 @lru_cache(maxsize=32)
-def _kept_tables(question: Question) -> Tables:
-    return _tabulate(question)
+def _kept_tables(probe: Probe) -> Tables:
+    return _tabulate(probe)
 
 
-def _tabulate(question: Question) -> Tables:
-    _check_rule(question)
-    ask, table = (_ask_exact, _shares) if question.exact else (_ask_sampled, _counts)
+def _tabulate(probe: Probe) -> Tables:
+    _check_rule(probe)
+    ask, table = (_ask_exact, _shares) if probe.exact else (_ask_sampled, _counts)
     try:
-        scales, base = _scales(question, ask)
-        _check_separate(question, ask)
+        scales, base = _scales(probe, ask)
+        _check_separate(probe, ask)
         ordinary, tempered, bonus = (
-            table(question, question.one_run(run), part) for part, run in enumerate(base))
+            table(probe, probe.one_run(run), part) for part, run in enumerate(base))
+    except UndeclaredError:
+        raise
     except ValueError as error:
-        raise NotTabulatedError(f"it refuses such a batch: {error}") from error
+        raise RefusedError(f"it refuses such a batch: {error}") from error
     return Tables(ordinary=ordinary, tempered=tempered, bonus=bonus, scales=scales)
 
 
@@ -128,12 +132,12 @@ def polynomials(
         lower bits of t to v. Constant functions: one cell, the value.
 
     Raises:
-        NotTabulatedError: not smooth enough for a relative error of TOLERANCE.
+        RefusedError: not smooth enough for a relative error of TOLERANCE.
     """
-    probe = np.concatenate([[0.0, 0.5], 0.5 ** np.linspace(1, _OCTAVES[1], 512)])
-    values = function(probe)
+    points = np.concatenate([[0.0, 0.5], 0.5 ** np.linspace(1, _OCTAVES[1], 512)])
+    values = function(points)
     if not np.isfinite(values).all():
-        raise NotTabulatedError("its coefficients are not finite everywhere")
+        raise RefusedError("its coefficients are not finite everywhere")
     if np.all(np.abs(values - values[:, :1]) <= 1e-15 * np.abs(values[:, :1])):
         return np.ascontiguousarray(values[:, :1, None])
     far = 0.5 ** np.linspace(*_OCTAVES, 256)
@@ -150,7 +154,7 @@ def polynomials(
         beside = np.maximum(size, np.roll(size, 2, axis=0)) if rows == 4 else size
         if np.all(error <= TOLERANCE * size + 1e-15 * beside):
             return table
-    raise NotTabulatedError("its coefficients are not smooth enough for a table")
+    raise RefusedError("its coefficients are not smooth enough for a table")
 
 
 def _fit(
@@ -198,10 +202,10 @@ def _points(octaves: int, per_octave: int) -> np.ndarray:
     return np.concatenate([[0.5], np.minimum(t, 0.5).ravel()])
 
 
-def _shares(question: Question, rule: UpdateRule, part: int) -> np.ndarray:
+def _shares(probe: Probe, rule: UpdateRule, part: int) -> np.ndarray:
     """A part of the tables in exact expectation."""
     rows = 4 if part == 1 else 2
-    if (question.tempered if part == 1 else question.ordinary) == 0:
+    if (probe.tempered if part == 1 else probe.ordinary) == 0:
         return np.zeros((rows, 1, 3))
 
     def function(t: np.ndarray) -> np.ndarray:
@@ -210,7 +214,7 @@ def _shares(question: Question, rule: UpdateRule, part: int) -> np.ndarray:
             share = np.stack([right, wrong], axis=-1)[:, None]
             half = np.full_like(share, 0.5)
             shares = (half, share) if part == 1 else (share, half)
-            found.append(_ask_exact(question, rule, shares).parts()[part][:, 0])
+            found.append(_ask_exact(probe, rule, shares).parts()[part][:, 0])
         few, many = found
         if part == 0:
             return np.stack([few[:, 0] - few[:, 1], many[:, 0] - many[:, 1]])
@@ -221,41 +225,42 @@ def _shares(question: Question, rule: UpdateRule, part: int) -> np.ndarray:
     return polynomials(function, rows)
 
 
-def _counts(question: Question, rule: UpdateRule, part: int) -> np.ndarray:
+def _counts(probe: Probe, rule: UpdateRule, part: int) -> np.ndarray:
     """A part of the tables on samples."""
-    size = question.tempered if part == 1 else question.ordinary
+    size = probe.tempered if part == 1 else probe.ordinary
     if size == 0:
         return np.zeros((2, 1, 1))
     right = np.arange(size + 1)[:, None]
     none = np.zeros_like(right)
     counts = (none, right) if part == 1 else (right, none)
-    values = _ask_sampled(question, rule, counts).parts()[part][:, 0]
+    values = _ask_sampled(probe, rule, counts).parts()[part][:, 0]
     return np.ascontiguousarray(np.atleast_2d(values.T)[..., None])
 
 
 def _ask_exact(
-    question: Question, rule: UpdateRule, shares: tuple[np.ndarray, np.ndarray], seed: int = 0
-) -> _Answer:
+    probe: Probe, rule: UpdateRule, shares: tuple[np.ndarray, np.ndarray], seed: int = 0
+) -> ProbeResult:
     """What the rule says of shares of right and wrong answers, [points, states, 2] of each batch."""
-    levels = Levels(values=question.values, masks=())
+    levels = Levels(values=probe.values, masks=())
     kinds = {
         kind: Rows(share=share, by_level=share, exact=True)
         for kind, share, present in (
-            (ORDINARY, shares[0], question.ordinary), (TEMPERED, shares[1], question.tempered))
+            (ORDINARY, shares[0], probe.ordinary), (TEMPERED, shares[1], probe.tempered))
         if present
     }
-    found = coefficients(rule, levels, kinds)
+    found = coefficients(
+        rule, levels, kinds, temperature=_temperatures(probe, len(shares[0]), seed))
     scores = dict(zip(kinds, found.scores, strict=True))
     nothing = np.zeros(shares[0].shape)
-    return _Answer(
+    return ProbeResult(
         scores.get(ORDINARY, nothing), scores.get(TEMPERED, nothing),
         _bonus(found.terms, nothing[..., :1])[..., 0],
     )
 
 
 def _ask_sampled(
-    question: Question, rule: UpdateRule, counts: tuple[np.ndarray, np.ndarray], seed: int = 0
-) -> _Answer:
+    probe: Probe, rule: UpdateRule, counts: tuple[np.ndarray, np.ndarray], seed: int = 0
+) -> ProbeResult:
     """What the rule says of counts of right answers, [points, states] of each batch, row by row.
 
     The rows are drawn actions of random policies, so that every column is what it would be.
@@ -263,25 +268,24 @@ def _ask_sampled(
     generator = np.random.default_rng([_SEED, seed])
     points, states = counts[0].shape
     logits = generator.normal(size=(points, states, 4))
-    reward = np.array([question.values[0]] * 2 + [question.values[1]] * 2)
-    sizes = (question.ordinary, question.tempered)
+    reward = np.array([probe.values[0]] * 2 + [probe.values[1]] * 2)
+    sizes = (probe.ordinary, probe.tempered)
     is_right = [np.arange(size) < count[..., None]
                 for size, count in zip(sizes, counts, strict=True)]
     actions = [2 * ~right + generator.integers(0, 2, size=right.shape) for right in is_right]
     batch = token_batch(
         logits, reward,
-        ordinary=question.ordinary > 0,
-        temperature=(
-            np.asarray(generator.uniform(0.7, 1.4, points)) if question.tempered else None),
+        ordinary=probe.ordinary > 0,
+        temperature=_temperatures(probe, points, seed),
         draws={kind: drawn for kind, drawn in zip((ORDINARY, TEMPERED), actions, strict=True)
                if drawn.shape[-1]},
     )
     n_rows = batch.mask.shape[-2]
     sequence = np.arange(points)[:, None, None] * n_rows + np.arange(n_rows)[:, None]
     batch = rule.prepare(batch.replace(
-        step=1, seed=seed, sequence=np.broadcast_to(sequence, batch.mask.shape)))
+        sequence=np.broadcast_to(sequence, batch.mask.shape)))
     scores = rule.scores(batch)[..., 0]
-    cut = states * question.ordinary
+    cut = states * probe.ordinary
     by_kind = []
     for right, part in zip(is_right, (scores[:, :cut], scores[:, cut:]), strict=True):
         values = part.reshape(right.shape)
@@ -294,7 +298,10 @@ def _ask_sampled(
             mean = np.where(chosen, values, 0).sum(axis=-1) / np.maximum(size, 1)
             if not _close(np.where(chosen, values, mean[..., None]),
                           np.broadcast_to(mean[..., None], values.shape)):
-                raise NotTabulatedError("it sees more of a row than its reward")
+                raise UndeclaredError(
+                    f"update rule '{rule.name}' declares that its coefficients depend on "
+                    f"{', '.join(sorted(rule.reads)) or 'rewards alone'}, but rows of equal reward have "
+                    "different scores: declare what else it reads in own_reads")
             by_reward.append(mean)
         by_kind.append(np.stack(by_reward, axis=-1))
     weighted = {}
@@ -303,26 +310,38 @@ def _ask_sampled(
         weighted[name] = sum(
             part.reshape(points, states, size).sum(axis=-1)
             for part, size in zip((total[:, :cut], total[:, cut:]), sizes, strict=True) if size)
-    return _Answer(by_kind[0], by_kind[1], _bonus(weighted, np.zeros((points, states))))
+    return ProbeResult(by_kind[0], by_kind[1], _bonus(weighted, np.zeros((points, states))))
+
+
+def _temperatures(probe: Probe, points: int, seed: int) -> np.ndarray | None:
+    """[points]: the first temperature, or with a seed any of those that can occur."""
+    if not probe.tempered:
+        return None
+    if seed == 0:
+        return np.full(points, probe.temperatures[0])
+    return np.random.default_rng([_SEED, seed]).choice(probe.temperatures, size=points)
 
 
 def _bonus(terms: dict[str, np.ndarray], nothing: np.ndarray) -> np.ndarray:
     if set(terms) - {"entropy"}:
-        raise NotTabulatedError(f"it has the state terms {', '.join(sorted(terms))}")
+        raise RefusedError(f"it has the state terms {', '.join(sorted(terms))}")
     return terms.get("entropy", nothing)
 
 
 def _random(
-    question: Question, generator: np.random.Generator, points: int, states: int,
+    probe: Probe, generator: np.random.Generator, points: int, states: int,
     same: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shares or counts of both batches; with ``same`` the same ones at every point."""
     shape = (1 if same else points, states)
     found = []
-    for size in (question.ordinary, question.tempered):
-        if question.exact:
+    for size in (probe.ordinary, probe.tempered):
+        if probe.exact:
             odds = generator.normal(scale=4, size=shape)
-            share = np.stack([1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(odds))], axis=-1)
+            # Some states all right or all wrong, in fact or nearly: groups without a signal.
+            ends = generator.choice([-np.inf, -60.0, 60.0, np.inf], size=shape)
+            odds = np.where(generator.random(shape) < 0.3, ends, odds)
+            share = np.stack([expit(odds), expit(-odds)], axis=-1)
             found.append(np.broadcast_to(share, (points, states, 2)))
         else:
             count = generator.integers(0, size + 1, size=shape)
@@ -331,13 +350,13 @@ def _random(
 
 
 def _scales(
-    question: Question, ask: Callable[..., _Answer]
+    probe: Probe, ask: Callable[..., ProbeResult]
 ) -> tuple[np.ndarray, list[int]]:
     """What the rule's answers are multiplied by in each run, [runs, 3], and the runs with 1."""
-    n_runs = question.n_runs
+    n_runs = probe.n_runs
     generator = np.random.default_rng(_SEED)
-    probes = [_random(question, generator, n_runs, 1, same=True) for _ in range(8)]
-    answers = [ask(question, question.rule, probe).parts() for probe in probes]
+    rows = [_random(probe, generator, n_runs, 1, same=True) for _ in range(8)]
+    answers = [ask(probe, probe.rule, each).parts() for each in rows]
     scales, base = np.ones((n_runs, 3)), []
     for part in range(3):
         values = np.stack([answer[part].reshape(n_runs, -1) for answer in answers], axis=1)
@@ -350,41 +369,50 @@ def _scales(
         column = int(np.abs(values[run]).argmax())
         scale = values[:, column] / values[run, column]
         if not _close(values, scale[:, None] * values[run]):
-            raise NotTabulatedError("its options of different runs do more than scale it")
+            raise RefusedError("its options of different runs do more than scale it")
         scales[:, part] = np.where(np.abs(scale - 1) < 1e-15, 1.0, scale)
     return scales, base
 
 
-def _check_rule(question: Question) -> None:
-    rule = question.rule
-    if question.exact and not rule.pools_equal_rewards:
-        raise NotTabulatedError("it sees more of an action than its reward")
-    if "reference_log_prob" in rule.required_columns:
-        raise NotTabulatedError("it compares with a reference policy")
+def _check_rule(probe: Probe) -> None:
+    """Whether the coefficients are functions of rewards and weights, by what the rule declares."""
+    rule = probe.rule
+    seen = rule.reads - {RATIO}  # (Every step has a batch of its own, so that ratios are 1.)
+    if probe.exact and rule.pools_equal_rewards:
+        seen &= {"step", "seed"}  # (The promise is about rows, not about the run.)
+    elif not probe.exact:
+        seen -= {"rows"}  # (A table is for one group size.)
+    if seen:
+        raise RefusedError(
+            "it declares nothing (own_reads), so that its coefficients may depend on anything"
+            if seen >= EVERYTHING - {RATIO, "rows"}
+            else f"its coefficients depend on {', '.join(sorted(seen))}, not on rewards alone")
+    if probe.exact and not rule.pools_equal_rewards:
+        raise RefusedError("it says that rows of equal reward may not be pooled")
     if rule.coefficient_controller() is not None:
-        raise NotTabulatedError("it adapts a coefficient from step to step")
+        raise RefusedError("it adapts a coefficient from step to step")
     if rule.removed_fraction:
-        raise NotTabulatedError("it clamps the entropy")
+        raise RefusedError("it clamps the entropy")
 
 
-def _check_separate(question: Question, ask: Callable[..., _Answer]) -> None:
+def _check_separate(probe: Probe, ask: Callable[..., ProbeResult]) -> None:
     """Ordinary and tempered rows, states and policies do not see each other."""
     generator = np.random.default_rng(_SEED + 1)
-    rule, points = question.one_run(0), 64
-    ordinary, tempered = _random(question, generator, points, question.n_states)
-    others = _random(question, generator, points, question.n_states)
-    together = ask(question, rule, (ordinary, tempered), 1)
-    first = ask(question, rule, (ordinary, others[1]), 2)
-    second = ask(question, rule, (others[0], tempered), 3)
+    rule, points = probe.one_run(0), 64
+    ordinary, tempered = _random(probe, generator, points, probe.n_states)
+    others = _random(probe, generator, points, probe.n_states)
+    together = ask(probe, rule, (ordinary, tempered), 1)
+    first = ask(probe, rule, (ordinary, others[1]), 2)
+    second = ask(probe, rule, (others[0], tempered), 3)
     if not (_close(together.ordinary, first.ordinary) and _close(together.bonus, first.bonus)
             and _close(together.tempered, second.tempered)):
-        raise NotTabulatedError("it compares the two batches, or sees more of a row than its reward")
-    for state in range(question.n_states if question.n_states > 1 else 0):
+        raise RefusedError("it compares the two batches, or its scores depend on the temperature")
+    for state in range(probe.n_states if probe.n_states > 1 else 0):
         one = slice(state, state + 1)
-        alone = ask(question, rule, (ordinary[:, one], tempered[:, one]), 4)
+        alone = ask(probe, rule, (ordinary[:, one], tempered[:, one]), 4)
         for whole, part in zip(together.parts(), alone.parts(), strict=True):
             if not _close(whole[:, one], part):
-                raise NotTabulatedError("it compares the states of a run with each other")
+                raise RefusedError("it compares the states of a run with each other")
 
 
 def _close(x: np.ndarray, y: np.ndarray) -> bool:
