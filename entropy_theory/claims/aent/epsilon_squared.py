@@ -88,10 +88,10 @@ def _instances() -> Instances:
     drawn = trees(COEFFICIENT, EPSILON)
 
     def alone(correct: object) -> Mask:
-        first = np.asarray(correct)[..., :1]
-        only = np.zeros(np.shape(correct), dtype=bool)
+        given = np.asarray(correct)
+        only = np.zeros(given.shape, dtype=bool)
         only[..., 0] = True
-        return np.where(first, only, np.asarray(correct))
+        return np.where(given[..., :1], only, given)
 
     def sample(generator: np.random.Generator, size: int) -> Batch:
         batch = drawn.sample(generator, size)
