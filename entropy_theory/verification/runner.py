@@ -48,7 +48,7 @@ class ClaimJob:
     claim_id: str
     path: str | None
     profile: Profile
-    accepted_counterexample: dict | None = None
+    accepted_counterexample: dict[str, Any] | None = None
 
 
 def run(
