@@ -482,43 +482,6 @@ def linearity(repeats: int) -> dict[str, list[float]]:
     return found
 
 
-def on_gpu(repeats: int) -> dict[str, float] | None:
-    """A step of 1,024 x 151,936 logits in float32 against what two passes must move; None: no GPU."""
-    if missing("torch"):
-        return None
-    import torch
-
-    if not torch.cuda.is_available():
-        return None
-    from simulations.vocabulary import Steps as VocabularySteps
-
-    problem = Problem(rule="pg", runs=1024, actions=151_936, dtype="float32")
-    logits = torch.as_tensor(problem.start(), device="cuda")
-    right = torch.as_tensor(problem.reward(), device="cuda")
-    steps = VocabularySteps.of(get("grpo", group_size=GROUP), ETA, logits)
-    take = torch.compile(steps.take, dynamic=False)
-
-    def milliseconds(function: Callable[[], Any]) -> float:
-        times = []
-        for _ in range(repeats + 3):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            function()
-            end.record()
-            torch.cuda.synchronize()
-            times.append(begin.elapsed_time(end))
-        return float(np.median(times[3:]))
-
-    with torch.inference_mode():
-        copy = milliseconds(lambda: logits.clone())
-        step = milliseconds(lambda: take(logits, right))
-    # A copy moves 8 bytes a logit. Two passes: read for the sums, read again and write.
-    limit = copy * 12 / 8
-    print(f"\n1024x151936 float32 on {torch.cuda.get_device_name()}: {step:.3g} ms a step, two passes at "
-          f"the copy's bandwidth {limit:.3g} ms: {step / limit:.2f}x")
-    return {"step_ms": step, "copy_ms": copy, "two_pass_ms": limit}
-
-
 def memory(sizes: Sequence[str]) -> dict[str, float]:
     """MiB at the peak beyond the starts and the final logits, each in a fresh process."""
     print("\npeak memory beyond the state (starts and final logits), MiB a thread:")
@@ -631,7 +594,6 @@ def main(
     keep(entropy_extra=entropy_cost(repeats, large))
     keep(linearity=linearity(min(repeats, 5)))
     keep(long_run=long_run(50_000 if quick else 1_000_000, min(repeats, 3)))
-    keep(gpu=on_gpu(repeats))
     print(f"\nns a logit and step, median of {repeats} (fastest-slowest)")
     print(f"{'rule':5} {'dtype':8} {'size':>9} " + " ".join(f"{c:>20}" for c in CONTENDERS)
           + "  ours against the best, and the floor")
