@@ -107,6 +107,11 @@ def entropy(logits: Array, temperature: Array | None = None) -> Array:
     return _log_normalizer(shifted, exponentials, normalizer) + depth
 
 
+def entropy_gradient(logits: Array) -> Array:
+    """Gradient of `entropy` with respect to the logits, -pi (log pi + H)."""
+    return -softmax(logits) * (log_softmax(logits) + per_action(entropy(logits)))
+
+
 def entropy_change(logits: Array, step: Array) -> Array:
     """H(softmax(logits + step)) - H(softmax(logits)).
 
