@@ -16,6 +16,9 @@ from entropy_theory import policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 
+ROUNDINGS = 64 * float(np.finfo(float).eps)
+"""A dozen sums over some eight actions, relative to the size of their terms."""
+
 
 def shipped_step(
     name: str,
@@ -66,6 +69,22 @@ def shipped_step(
         steps.append(_step(rule, logits[at], **cut))
     rate = np.asarray(learning_rate, dtype=float)
     return (rate[..., None] if rate.ndim else rate) * np.concatenate(steps)
+
+
+def agreement(
+    found: np.ndarray, claimed: np.ndarray, size: float | np.ndarray = 1.0
+) -> tuple[bool, str]:
+    """Whether two results are equal to rounding, and in words by how much they differ.
+
+    Args:
+        found, claimed: [instances, ...].
+        size: [instances] or a number: of the terms that are summed to them, beside their own size.
+    """
+    axes = tuple(range(1, claimed.ndim))
+    own = np.abs(claimed).max(axis=axes) if axes else np.abs(claimed)
+    error = np.abs(found - claimed)
+    worst = float(((error.max(axis=axes) if axes else error) / (size + own)).max())
+    return worst <= ROUNDINGS, f"{len(claimed)} instances, largest relative difference {worst:.1e}"
 
 
 def _step(

@@ -17,11 +17,8 @@ from entropy_theory.controllers import AdaptiveCoefficient, TemperatureSwitch
 from entropy_theory.policy import entropy, kept_actions, softmax
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.reinforce import Reinforce
-from entropy_theory.verification.shipped import shipped_step
-from tests.tolerances import FLOAT64
+from entropy_theory.verification.shipped import ROUNDINGS, agreement, shipped_step
 
-ROUNDINGS = 64 * FLOAT64
-"""A dozen sums over at most eight actions, each term at most the scale that a test names."""
 CENTERED = Reinforce(estimator="group-centered")
 NO_REWARD = 0.0
 
@@ -40,11 +37,9 @@ def draws(name, claim, size=60):
 
 
 def assert_same(found, expected, scale=1.0):
-    """To rounding of numbers of the size ``scale`` ([instances] or one number) and of the step's own."""
-    size = np.broadcast_to(scale, found.shape[:1]).reshape(-1, *[1] * (found.ndim - 1))
-    size = size + np.abs(expected).max(axis=tuple(range(1, found.ndim)), keepdims=True)
-    worst = np.abs(found - expected) / size
-    assert worst.max() <= ROUNDINGS, (worst.max(), np.unravel_index(worst.argmax(), worst.shape))
+    """To rounding of terms of the size ``scale`` ([instances] or one number) and of the step's own."""
+    same, told = agreement(found, expected, scale)
+    assert same, told
     assert len(found) == 1 or np.abs(expected).max() > 0
 
 
