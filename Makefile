@@ -20,7 +20,7 @@ setup: .venv/ready  ## the virtual environment
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[llm,dev]'
-	$(BIN)/python -c 'import llm_bridge.training, simulations.experiments, paper_figures.report'
+	$(BIN)/python -c 'import llm_bridge.commands.train, simulations.experiments, paper_figures.report.page'
 	touch $@
 
 reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFILE=smoke|default|full)

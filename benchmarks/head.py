@@ -33,8 +33,8 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from entropy_theory import policy
-from entropy_theory.results import kept_records, provenance, write_json
-from llm_bridge import head
+from entropy_theory.support.results import kept_records, provenance, write_json
+from llm_bridge.head import per_token
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 SIZES = {
@@ -47,12 +47,12 @@ FRACTION = 1 / 3
 
 
 def ours(hidden: torch.Tensor, weight: torch.Tensor, ids: torch.Tensor) -> Pair:
-    found = head.column_stack(hidden, weight, ids)
+    found = per_token.column_stack(hidden, weight, ids)
     return found[..., 0], found[..., 1]
 
 
 def ours_clamped(hidden: torch.Tensor, weight: torch.Tensor, ids: torch.Tensor) -> Pair:
-    found = head.per_token_statistics(hidden, weight, ids, removed_fraction=FRACTION)
+    found = per_token.per_token_statistics(hidden, weight, ids, removed_fraction=FRACTION)
     assert found.clamped_entropy is not None
     return found.log_prob, found.clamped_entropy
 

@@ -26,8 +26,8 @@ from typing import Any
 import torch
 import transformers
 
-from entropy_theory.results import kept_records, provenance, read_json, write_json
-from llm_bridge import samplers
+from entropy_theory.support.results import kept_records, provenance, read_json, write_json
+from llm_bridge.sampling import samplers
 
 COPIES = 8
 SHAPES: dict[str, dict[str, Any]] = {

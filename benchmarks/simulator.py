@@ -34,11 +34,12 @@ from typing import Annotated, Any
 
 import numpy as np
 import tyro
+from every_rule import every_rule
 
-from entropy_theory.results import provenance
+from entropy_theory.support.results import provenance
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
-from simulations.sampling import Samples
+from simulations.engine.sampling import Samples
 
 THREADS = 2
 SIZES = ("1x10", "1000x10", "1024x100", "256x4096", "8x151936")
@@ -541,6 +542,7 @@ def main(
     repeats: int = 7,
     quick: bool = False,
     cpu_time: bool = False,
+    only_every_rule: bool = False,
     json_file: Annotated[Path | None, tyro.conf.arg(name="json")] = None,
     memory_of_size: Annotated[str | None, tyro.conf.arg(name="memory-of")] = None,
 ) -> None:
@@ -555,11 +557,17 @@ def main(
         quick: three repeats, float64, no torch (it compiles for long), a shorter single run.
         cpu_time: count processor time of all threads, over two, not wall clock: for busy machines (it
             flatters whoever uses one thread by twice, and is unfair to those that wait actively).
+        only_every_rule: print the times of every rule's step, and stop.
         json_file: write the numbers and the machine there.
         memory_of_size: print the peak memory of one size, MiB, and stop.
     """
     if memory_of_size is not None:
         print(memory_of(memory_of_size))
+        return
+    if only_every_rule:
+        rows = every_rule(repeats)
+        if json_file is not None:
+            json_file.write_text(json.dumps({"every_rule": rows, "provenance": provenance()}, indent=1))
         return
     if cpu_time:
         _kept["cpu"] = True
@@ -594,6 +602,7 @@ def main(
     keep(entropy_extra=entropy_cost(repeats, large))
     keep(linearity=linearity(min(repeats, 5)))
     keep(long_run=long_run(50_000 if quick else 1_000_000, min(repeats, 3)))
+    keep(every_rule=every_rule(repeats))
     print(f"\nns a logit and step, median of {repeats} (fastest-slowest)")
     print(f"{'rule':5} {'dtype':8} {'size':>9} " + " ".join(f"{c:>20}" for c in CONTENDERS)
           + "  ours against the best, and the floor")

@@ -33,8 +33,8 @@ import transformers
 import trl
 
 from entropy_theory import update_rules
-from entropy_theory.results import kept_records, provenance, write_json
-from llm_bridge import models, tasks
+from entropy_theory.support.results import kept_records, provenance, write_json
+from llm_bridge.data import models, tasks
 from llm_bridge.trainer import EntropyTrainer, grpo_config
 
 PARTS = ("sampling", "loss", "backward", "optimizer")

@@ -9,13 +9,16 @@ from typing import Any
 import tyro
 
 from entropy_theory.claims import all_claims, claims_in_file
-from entropy_theory.performance_forecast import forecast
-from entropy_theory.performance_report import as_json, as_text
-from entropy_theory.results import check_writable, plain, provenance, write_json, write_text
-from entropy_theory.training_log import read
+from entropy_theory.support.results import (
+    check_writable,
+    plain,
+    provenance,
+    write_json,
+    write_text,
+)
+from entropy_theory.support.user_code import module_of_file
+from entropy_theory.support.user_errors import lookup, run_command
 from entropy_theory.update_rules import UpdateRule
-from entropy_theory.user_code import module_of_file
-from entropy_theory.user_errors import lookup, run_command
 from entropy_theory.verification import ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK
 from entropy_theory.verification.claim import Claim
@@ -163,6 +166,11 @@ def fit(
         level: of the intervals.
         json: write the result to this file.
     """
+    # Here alone: the law takes half as long to import as all claims.
+    from entropy_theory.performance_law.forecast import forecast
+    from entropy_theory.performance_law.report import as_json, as_text
+    from entropy_theory.performance_law.training_log import read
+
     if json is not None:
         check_writable(json)
     found = read(logs, entropy=entropy, performance=performance, step=step, run=run, within=within)

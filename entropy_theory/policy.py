@@ -18,29 +18,48 @@ import array_api_compat
 import array_api_compat.numpy
 import numpy as np
 
-Array = Any
-"""A numpy array or a torch tensor."""
+from entropy_theory.array_types import (
+    ActionMask,
+    Array,
+    Logits,
+    PerAction,
+    PerState,
+    PerStateColumn,
+    Temperature,
+    Values,
+)
 
 
 class ShiftedLogits(NamedTuple):
     """Tempered logits shifted so that their maximum is 0, with what normalizes them."""
 
-    shifted: Array  # [..., actions], <= 0, -inf where the action is never taken
-    exponentials: Array  # [..., actions], exp(shifted)
-    log_normalizer: Array  # [..., 1], log of the exponentials' sum, >= 0
+    shifted: PerAction  # <= 0, -inf where the action is never taken
+    exponentials: PerAction  # exp(shifted)
+    log_normalizer: PerStateColumn  # log of the exponentials' sum, >= 0
 
 
 def namespace(*arrays: Array) -> Any:
     """The array namespace of ``arrays``; Python lists and scalars count as numpy."""
     if all(type(array) is np.ndarray for array in arrays):
         return array_api_compat.numpy  # what the general path finds too, at a tenth of its cost
+    for array in arrays:
+        if _takes_numpy(array):
+            return array.__array_namespace__()
     return array_api_compat.array_namespace(
         *[a if array_api_compat.is_array_api_obj(a) else np.asarray(a) for a in arrays]
     )
 
 
+def _takes_numpy(array: Array) -> bool:
+    """Whether it is an array of a library whose functions take NumPy's arrays beside its own, as its
+    type says by ``absorbs_numpy`` (the simulator's traced arrays)."""
+    return getattr(type(array), "absorbs_numpy", False)
+
+
 def as_float_array(values: Array) -> Array:
     """``values`` as a floating-point array: torch tensors as they are, anything else via numpy."""
+    if _takes_numpy(values):
+        return values
     if array_api_compat.is_torch_array(values):
         return values if values.is_floating_point() else values.double()
     array = np.asarray(values)
@@ -59,7 +78,7 @@ def to_numpy(array: Array) -> np.ndarray:
     return np.asarray(array)
 
 
-def check_temperature(temperature: Array) -> None:
+def check_temperature(temperature: Temperature) -> None:
     """Raise ValueError unless every temperature is above 0 (inf is allowed)."""
     if isinstance(temperature, (int, float)):
         valid = temperature > 0
@@ -73,7 +92,7 @@ def check_temperature(temperature: Array) -> None:
         )
 
 
-def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
+def shift_logits(logits: Logits, temperature: Temperature = 1.0) -> ShiftedLogits:
     """The common first step of everything below.
 
     Args:
@@ -99,7 +118,7 @@ def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
     return _shift(logits, top_index, top, temperature)
 
 
-def shift_logits_unseen(logits: Array, temperature: float = 1.0) -> ShiftedLogits:
+def shift_logits_unseen(logits: PerAction, temperature: Temperature = 1.0) -> ShiftedLogits:
     """`shift_logits` without its look at the values, for which a GPU would have to be waited for (and
     which a CUDA graph cannot hold): the normalizer of a state that it refuses is NaN."""
     top_index, top = _top(logits)
@@ -147,7 +166,7 @@ def _shift(
     return ShiftedLogits(shifted, exponentials, xp.log1p(rest))
 
 
-def log_softmax(logits: Array, temperature: Array = 1.0) -> Array:
+def log_softmax(logits: Logits, temperature: Temperature = 1.0) -> PerAction:
     """Log-probabilities of the tempered policy softmax(logits / temperature).
 
     Args:
@@ -164,12 +183,12 @@ def log_softmax(logits: Array, temperature: Array = 1.0) -> Array:
     return policy.shifted - policy.log_normalizer
 
 
-def softmax(logits: Array, temperature: Array = 1.0) -> Array:
+def softmax(logits: Logits, temperature: Temperature = 1.0) -> PerAction:
     """Probabilities of the tempered policy; arguments, shapes and errors as `log_softmax`."""
     return namespace(as_float_array(logits)).exp(log_softmax(logits, temperature))
 
 
-def entropy(logits: Array, temperature: Array = 1.0) -> Array:
+def entropy(logits: Logits, temperature: Temperature = 1.0) -> PerState:
     """Entropy of the tempered policy, in nats.
 
     Args:
@@ -185,7 +204,7 @@ def entropy(logits: Array, temperature: Array = 1.0) -> Array:
     return entropy_of(shift_logits(logits, temperature))
 
 
-def entropy_of(policy: ShiftedLogits, counts: Array | None = None) -> Array:
+def entropy_of(policy: ShiftedLogits, counts: Array | None = None) -> PerState:
     """`entropy` of logits that are shifted already: [...], nats.
 
     Args:
@@ -204,7 +223,7 @@ def _depth(policy: ShiftedLogits) -> Array:
     return xp.where(policy.exponentials > 0, -policy.shifted, xp.zeros_like(policy.shifted))
 
 
-def tied_entropy(logits: Array, counts: Array) -> Array:
+def tied_entropy(logits: Logits, counts: Values) -> PerState:
     """`entropy` of a policy whose actions come in classes of equal logits.
 
     Args:
@@ -218,7 +237,7 @@ def tied_entropy(logits: Array, counts: Array) -> Array:
     return entropy_of(_shift(logits, top_index, top, 1.0, counts), counts)
 
 
-def kept_actions(logits: Array, removed_fraction: float) -> Array:
+def kept_actions(logits: Logits, removed_fraction: float) -> ActionMask:
     """Mask of the actions that AEnt's clamped entropy keeps (AEnt, section 4.1).
 
     The floor(removed_fraction * actions + 1e-9) smallest logits are removed; among equal logits the
@@ -247,7 +266,7 @@ def kept_actions(logits: Array, removed_fraction: float) -> Array:
     return rank < n_kept
 
 
-def clamped_entropy(logits: Array, removed_fraction: float) -> Array:
+def clamped_entropy(logits: Logits, removed_fraction: float) -> PerState:
     """Entropy of the policy renormalized to its largest logits (AEnt, section 4.1), in nats.
 
     Args:
@@ -263,7 +282,7 @@ def clamped_entropy(logits: Array, removed_fraction: float) -> Array:
     return entropy(clamped_logits(logits, removed_fraction))
 
 
-def clamped_logits(logits: Array, removed_fraction: float) -> Array:
+def clamped_logits(logits: Logits, removed_fraction: float) -> PerAction:
     """The logits with those that `kept_actions` removes at -inf; arguments and errors as there."""
     logits = as_float_array(logits)
     xp = namespace(logits)
@@ -271,7 +290,7 @@ def clamped_logits(logits: Array, removed_fraction: float) -> Array:
     return xp.where(kept, logits, xp.full_like(logits, -math.inf))
 
 
-def tilt(logits: Array) -> Array:
+def tilt(logits: Logits) -> PerAction:
     """log pi_a + H, the log-probability above its mean: [..., actions], nats; 0 where pi_a is 0.
 
     The normalizer cancels: it is the shifted logit above its mean, which keeps its digits at collapse.
@@ -283,7 +302,7 @@ def tilt(logits: Array) -> Array:
     return _tilt(policy, _probabilities(policy))
 
 
-def entropy_gradient(logits: Array) -> Array:
+def entropy_gradient(logits: Logits) -> PerAction:
     """dH/dz_a = -pi_a (log pi_a + H): [..., actions], nats; sums to 0, exact zeros at -inf logits.
 
     The gradient of the clamped entropy, kept actions held fixed, is that of `clamped_logits`.
@@ -304,7 +323,7 @@ def _tilt(policy: ShiftedLogits, probabilities: Array) -> Array:
     return xp.where(policy.exponentials > 0, mean - depth, xp.zeros_like(depth))
 
 
-def covariance(probabilities: Array, x: Array, y: Array) -> Array:
+def covariance(probabilities: Values, x: Values, y: Values) -> PerState:
     """Covariance of x and y over actions drawn with ``probabilities``.
 
     Actions of probability 0 do not count, whatever x and y are there (log-probabilities are -inf).

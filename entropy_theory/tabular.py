@@ -280,6 +280,8 @@ def state_gradient(name: str, logits: Array, removed_fraction: float = 0.0) -> A
 
 def sum_by_index(xp: Any, values: Array, index: Array, size: int) -> Array:
     """Sum of ``values`` [..., sequences, positions] over equal ``index``: [..., size]."""
+    if hasattr(xp, "sum_by_index"):
+        return xp.sum_by_index(values, index, size)
     runs = values.shape[:-2]
     flat = xp.reshape(values, (*runs, -1))
     flat_index = xp.reshape(index, (*runs, -1))

@@ -45,7 +45,7 @@ def main() -> int:
         print(USAGE, end="")
         return 0 if arguments else 2
     # torch and transformers take seconds to import: only once it is known what for.
-    from entropy_theory.user_errors import lookup
+    from entropy_theory.support.user_errors import lookup
 
     command = lookup(COMMANDS, arguments[0], "command")
     sys.path.insert(0, os.getcwd())  # for --reward and --rule module:name beside the data
@@ -55,14 +55,14 @@ def main() -> int:
 
 def train(arguments: list[str]) -> None:
     """Train, and print where the run lies and how it ended."""
-    from llm_bridge import training
+    from llm_bridge.commands import train as training
 
     _train(training.TrainConfig, arguments, "train")
 
 
 def audit(arguments: list[str]) -> None:
     """Audit a few steps, print how the forecasts did, and write its pages."""
-    from llm_bridge import training
+    from llm_bridge.commands import train as training
 
     found = _train(training.AuditConfig, arguments, "audit")
     if found is not None:
@@ -75,7 +75,8 @@ def _complete_audit(found: dict[str, Any]) -> None:
 
     import transformers
 
-    from llm_bridge import audit_pages, models
+    from llm_bridge.analysis import audit_pages
+    from llm_bridge.data import models
 
     run = Path(found["output"])
     tokenizer = transformers.AutoTokenizer.from_pretrained(models.locate(found["options"]["model"]))
@@ -96,8 +97,9 @@ def _train(kind: Any, arguments: list[str], name: str) -> dict[str, Any] | None:
     import transformers
     import tyro
 
-    from llm_bridge import ranks, training
-    from llm_bridge.trainer import InertRuleWarning
+    from llm_bridge.commands import train as training
+    from llm_bridge.running import ranks
+    from llm_bridge.trainer.entropy_trainer import InertRuleWarning
 
     with ranks.main_speaks():
         options, arguments = _from_recipe(arguments) if name == "train" else ({}, arguments)
@@ -159,7 +161,7 @@ def sample(arguments: list[str]) -> None:
     """Draw completions."""
     import tyro
 
-    from llm_bridge import sampling
+    from llm_bridge.sampling import sampling
 
     config = tyro.cli(sampling.SampleConfig, args=arguments, prog="python -m llm_bridge sample")
     sampling.sample_command(config)
@@ -169,7 +171,7 @@ def compare(arguments: list[str]) -> None:
     """Put training runs side by side."""
     import tyro
 
-    from llm_bridge import comparison
+    from llm_bridge.analysis import comparison
 
     config = tyro.cli(
         comparison.CompareConfig, args=arguments, prog="python -m llm_bridge compare"
@@ -204,6 +206,6 @@ def _report(found: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    from entropy_theory.user_errors import run_command
+    from entropy_theory.support.user_errors import run_command
 
     run_command(main)

@@ -30,13 +30,14 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
-from entropy_theory import forecast, performance_forecast
+from entropy_theory import forecast
 from entropy_theory.forecast import StateStatistics
+from entropy_theory.performance_law.forecast import forecast as forecast_performance
 from entropy_theory.token_batch import TokenBatch, mean_entropy
 from entropy_theory.update_rules import selection
-from llm_bridge.rows import gathered, map_columns, prefix_states
-from llm_bridge.token_statistics import from_logits
-from llm_bridge.trainer import EntropyTrainer
+from llm_bridge.head.token_statistics import from_logits
+from llm_bridge.trainer.batches import gathered, map_columns, prefix_states
+from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 
 PREFIX = "diagnostics/"
 SHARES = {"top_0.02%": 2e-4, "top_0.2%": 2e-3, "top_2%": 0.02, "top_20%": 0.2, "top_50%": 0.5,
@@ -75,7 +76,7 @@ def performance_ceiling(
         rivals: doubt it too where another form of law fits as well; some tenths of a second.
     """
     try:
-        report = performance_forecast.forecast(entropy, performance, level=level, with_rivals=rivals)
+        report = forecast_performance(entropy, performance, level=level, with_rivals=rivals)
     except ValueError as error:
         return Ceiling(value=None, low=None, high=None, doubts=(str(error),))
     ceiling = report.ceiling

@@ -16,9 +16,10 @@ import rich.progress
 import torch
 import transformers
 
-from entropy_theory import results
-from llm_bridge import benchmarks, models, sampling, tasks
-from llm_bridge.sample_store import Line, SampleStore
+from entropy_theory.support import results
+from llm_bridge.data import benchmarks, models, tasks
+from llm_bridge.running.sample_store import Line, SampleStore
+from llm_bridge.sampling import sampling
 
 BATCHES_A_CHUNK = 4
 """Batches between two writes of the samples: what a kill may cost."""

@@ -38,9 +38,9 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule, rule_options
-from llm_bridge.loss import clamped_fraction, detached
-from llm_bridge.rows import prefix_states
-from llm_bridge.token_statistics import from_logits
+from llm_bridge.head.token_statistics import from_logits
+from llm_bridge.trainer.batches import prefix_states
+from llm_bridge.trainer.loss import clamped_fraction, detached
 
 PREFIX = "entropy-theory/"
 """Of the rules' names in verl's registry, and of their columns in verl's batches."""
@@ -106,7 +106,7 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
         raise ValueError(
             f"update rule '{tempering[-1]}' does not run under verl: it needs a second batch, sampled at "
             "another temperature, and verl's trainers sample one: train with "
-            "llm_bridge.trainer.EntropyTrainer")
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     if rule.refuses_samples:
         raise ValueError(f"update rule '{name}' does not run under verl: {rule.refuses_samples}")
     if rule.coefficient_controller() is not None:
@@ -464,7 +464,7 @@ def _loss_and_metrics(
 ) -> Loss:
     """The loss in verl's aggregation, and what a log should show of this micro-batch.
 
-    Its gradient is minus the rule's step, as `llm_bridge.loss.policy_loss`; its value, minus the
+    Its gradient is minus the rule's step, as `llm_bridge.trainer.loss.policy_loss`; its value, minus the
     mean score. A correction (verl's rollout_is_weights) multiplies all of a token's terms.
     """
     from verl.trainer.ppo.core_algos import agg_loss

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import tyro
 
-from entropy_theory.results import write_json, write_text
-from entropy_theory.user_errors import lookup, run_command
+from entropy_theory.support.results import write_json, write_text
+from entropy_theory.support.user_errors import lookup, run_command
 from paper_figures.catalog import FIGURES
+from paper_figures.data.inputs import MEASURED
 from paper_figures.figure import FORMATS, Format, MissingInputError
 from paper_figures.figure import build as build_figure
-from paper_figures.gpu import REHEARSALS, plan, run_queue, waiting_list
-from paper_figures.inputs import MEASURED
-from paper_figures.report import write_report
-from paper_figures.report_figures import read_result
-from paper_figures.reproduce import LANES, print_outcome
-from paper_figures.reproduce import reproduce as run_stages
-from paper_figures.stage import Profile
+from paper_figures.report.figures import read_result
+from paper_figures.report.page import write_report
+from paper_figures.reproduce.gpu import REHEARSALS, plan, run_queue, waiting_list
+from paper_figures.reproduce.pipeline import LANES, print_outcome
+from paper_figures.reproduce.pipeline import reproduce as run_stages
+from paper_figures.reproduce.stage import Profile
 
 
 def list_figures() -> int:

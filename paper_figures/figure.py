@@ -15,10 +15,10 @@ import matplotlib
 import pandas
 from matplotlib.figure import Figure
 
-from entropy_theory.results import atomic_path, read_json, write_json, write_text
-from paper_figures import inputs
-from paper_figures.style import settle, style
-from paper_figures.table import Table
+from entropy_theory.support.results import atomic_path, read_json, write_json, write_text
+from paper_figures.data import inputs
+from paper_figures.drawing.style import settle, style
+from paper_figures.drawing.table import Table
 
 Verdict = Literal[
     "reproduces", "reproduces in part", "does not reproduce", "awaits runs", "for reference", "our own"
@@ -61,7 +61,7 @@ class PaperFigure:
     ours: str
     """What we run."""
     data: Callable[[Path], pandas.DataFrame]
-    """Results folder -> tidy table of everything shown, read through `paper_figures.inputs`;
+    """Results folder -> tidy table of everything shown, read through `paper_figures.data.inputs`;
     ``attrs["inputs"]`` may name further provenance. Raises MissingInputError."""
     finding: Callable[[pandas.DataFrame], Finding]
     draw: Callable[[pandas.DataFrame], Figure] | None = None

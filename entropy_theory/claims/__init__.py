@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-from entropy_theory.user_code import module_of_file
+from entropy_theory.support.user_code import module_of_file
 from entropy_theory.verification.claim import Claim
 
 

@@ -3,8 +3,9 @@
 >>> from entropy_theory import update_rules
 >>> rule = update_rules.get("aepo", alpha=1.0, target=0.5)
 
-A user's own rule goes by its import path, ``my_rules.py:Thrifty`` (`entropy_theory.user_code`), wherever
-a rule has a name: in Python, as ``base`` of another, in a sweep, in LLM training.
+A user's own rule goes by its import path, ``my_rules.py:Thrifty`` (see
+`entropy_theory.support.user_code`), wherever a rule has a name:
+in Python, as ``base`` of another, in a sweep, in LLM training.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from entropy_theory.support.user_code import load
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.update_rules.aent import Aent
 from entropy_theory.update_rules.aepo import Aepo
 from entropy_theory.update_rules.clip_cov import ClipCov
@@ -26,8 +29,6 @@ from entropy_theory.update_rules.natural_gradient import NaturalGradient
 from entropy_theory.update_rules.reference_kl import ReferenceKl
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import UpdateRule
-from entropy_theory.user_code import load
-from entropy_theory.user_errors import lookup
 
 RULES: dict[str, type[UpdateRule]] = {
     rule.name: rule

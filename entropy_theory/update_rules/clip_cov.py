@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from entropy_theory.policy import Array, namespace
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import check_share
-from entropy_theory.user_errors import lookup
 
 COV_COLUMN = {"old": "old_log_prob", "current": "log_prob"}
 """The column of each choice of ``cov_log_prob``."""

@@ -20,11 +20,11 @@ import numpy as np
 from entropy_theory.controllers import TargetEntropyCoefficient
 from entropy_theory.policy import Array, namespace, to_numpy
 from entropy_theory.reads import NOTHING
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, length_factor
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import per_run
-from entropy_theory.user_errors import lookup
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

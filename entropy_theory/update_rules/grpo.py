@@ -11,6 +11,7 @@ from typing import ClassVar
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
 from entropy_theory.reads import RATIO
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules.clipped_ratio import (
     NORMALIZATIONS,
@@ -20,7 +21,6 @@ from entropy_theory.update_rules.clipped_ratio import (
     unclipped,
 )
 from entropy_theory.update_rules.rule import UpdateRule
-from entropy_theory.user_errors import lookup
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,6 +24,7 @@ from typing import ClassVar
 
 from entropy_theory.policy import Array, namespace
 from entropy_theory.reads import RATIO
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.clip_cov import COV_COLUMN, fraction, quota_warnings
@@ -31,7 +32,6 @@ from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor,
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import UpdateRule, check_share
-from entropy_theory.user_errors import lookup
 
 PENALTIES = ("absolute", "k2", "k3")
 

@@ -23,11 +23,11 @@ from typing import ClassVar
 import numpy as np
 
 from entropy_theory.policy import Array, namespace, to_numpy
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import per_run
-from entropy_theory.user_errors import lookup
 
 ESTIMATORS = ("k1", "k2", "k3")
 PLACEMENTS = ("loss", "reward")

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, length_factor
 from entropy_theory.update_rules.rule import UpdateRule
-from entropy_theory.user_errors import lookup
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from entropy_theory.policy import Array
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.targets import TARGETS, Target
 from entropy_theory.typed_values import NO_MATCH, from_text, in_words, matched
 from entropy_theory.update_rules import UpdateRule, rule_class
-from entropy_theory.user_errors import lookup
 
 WORDS = {Target: 'a table such as { name = "shorter-responses", per_token = 0.02 }',
          UpdateRule: 'a rule such as "grpo" or { name = "grpo", clip_high = 0.28 }'}

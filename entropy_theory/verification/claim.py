@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
-from entropy_theory.user_errors import lookup
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.verification.instances import Instance, Instances
 
 Relation = Literal[">", ">=", "=="]

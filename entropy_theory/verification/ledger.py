@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from entropy_theory.results import provenance, read_json, write_json
+from entropy_theory.support.results import provenance, read_json, write_json
 from entropy_theory.verification.claim import Claim, Evidence
 from entropy_theory.verification.search import describe
 from entropy_theory.verification.verdict import Verdict

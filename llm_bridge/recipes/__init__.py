@@ -10,7 +10,7 @@ A file (those that begin with ``_`` are only to be built on) has these tables:
     minutes             what a run may take, as a guess, on the machine that it is for
     like                a file of the same folder whose tables are the defaults of this one's
     launcher            a file of launchers/
-    [train]             options of `llm_bridge.training.TrainConfig`
+    [train]             options of `llm_bridge.commands.train.TrainConfig`
     [rule]              name, and the rule's own options; [rule.base] the same of the rule it modifies
     [trl]               further options of TRL's GRPOConfig
     [data]              a data set of the hub, and its columns, for `llm_bridge.recipes.hub_data`
@@ -33,11 +33,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from entropy_theory.support.user_errors import lookup
 from entropy_theory.update_rules import rule_options
-from entropy_theory.user_errors import lookup
+from llm_bridge.commands.train import TrainConfig, parse_trl_options
 from llm_bridge.recipes.launcher import Launcher
 from llm_bridge.recipes.typed import checked
-from llm_bridge.training import TrainConfig, parse_trl_options
 
 FOLDER = Path(__file__).parent
 TABLES = ("train", "rule", "trl", "data", "vary")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import tyro
 
-from entropy_theory.user_errors import run_command
+from entropy_theory.support.user_errors import run_command
 from llm_bridge import recipes
 from llm_bridge.recipes import hub_data
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entropy_theory import results
+from entropy_theory.support import results
 
 if TYPE_CHECKING:
     from llm_bridge.recipes import HubData

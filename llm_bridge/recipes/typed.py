@@ -7,7 +7,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from entropy_theory.user_errors import lookup
+from entropy_theory.support.user_errors import lookup
 
 
 def checked(kinds: dict[str, Any], table: dict[str, Any], where: str) -> dict[str, Any]:

@@ -21,18 +21,18 @@ import numpy as np
 import pandas
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import REFERENCE, SERIES, label_ends, panels
-from paper_figures.table import Table
 from simulations.experiments.aent_coefficient import ALGORITHM as RULE
 
 STEPS = (
     ("input", r"$\theta$, $\lambda$, $p$, $\beta$, $[\tilde H_{low}, \tilde H_{high}]$, "
      r"$[\lambda_{low}, \lambda_{high}]$", "entropy_theory.update_rules.aent:Aent"),
     ("1", r"$\pi_b \leftarrow \pi_\theta$, the policy of the last global step",
-     "simulations.runs:Runs.look"),
-    ("2", r"sample queries, roll out responses from $\pi_b$", "simulations.runs:Runs.draw"),
+     "simulations.engine.runs:Runs.evaluate"),
+    ("2", r"sample queries, roll out responses from $\pi_b$", "simulations.engine.runs:Runs.draw"),
     ("3", r"keep $A(s)$, the $1 - p$ likeliest tokens", "entropy_theory.policy:kept_actions"),
     ("4", r"$\tilde H = -\sum_{a \in A(s)} \tilde\pi \log \tilde\pi$, $\tilde\pi$ renormalized on $A(s)$",
      "entropy_theory.policy:clamped_entropy"),
@@ -46,7 +46,7 @@ LANGUAGE_MODELS = {
     "1": "llm_bridge.trainer:EntropyTrainer.generating_model",
     "2": "llm_bridge.trainer:EntropyTrainer._generate_single_turn",
     "4": "llm_bridge.head:per_token_statistics",
-    "5": "llm_bridge.loss:policy_loss",
+    "5": "llm_bridge.trainer.loss:policy_loss",
 }
 """What does a step when a language model is trained, where it is another function."""
 EXACT = 1e-12

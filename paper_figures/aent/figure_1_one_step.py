@@ -26,12 +26,12 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, paper_numbers
 from paper_figures.aent import methods
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs, paper_numbers
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
-from paper_figures.table import Table
 
 TREATMENTS = {
     "none": "no bonus", "full": "full", "clamped by a third": "by a third",

@@ -22,13 +22,13 @@ from pathlib import Path
 import pandas
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, real_runs
 from paper_figures.aent import methods
 from paper_figures.aent.halves import BAND, HALVES, shade, tidy
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs, training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
-from paper_figures.style import SERIES, label_ends, panels
 
 RUNS = (Choice(label="bonus {coefficient:g}", rule="entropy-bonus", free=("coefficient",)),)
 SHOWN = 4  # constants that are drawn
@@ -43,10 +43,11 @@ def data(results: Path) -> pandas.DataFrame:
     dataset = inputs.simulation(results, "aent_coefficient")
     table = tidy(dataset, "constant", ["constant"]).rename(columns={"constant": "coefficient"})
     table["line"] = [f"{c:g}" for c in table["coefficient"]]
-    runs = real_runs.first(real_runs.read(results, RUNS, metrics=("reward", "entropy"), least=2))
+    runs = training_curves.first(
+        training_curves.read(results, RUNS, metrics=("reward", "entropy"), least=2))
     parts = [table.assign(world="tabular")]
     if len(runs):
-        first = real_runs.smoothed(runs)
+        first = training_curves.smoothed(runs)
         first = first[first["metric"].isin(["reward", "entropy"])]
         first = first.rename(columns={"setting": "world", "label": "line", "strength": "coefficient",
                                       "seed": "start", "metric": "quantity"})
@@ -128,7 +129,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         lines = [f"{c:g}" for c in picks] if world == "tabular" else list(here["line"].unique())
         for panel, quantity in zip(row, ("entropy", "reward"), strict=True):
             labels = []
-            for look, line in zip(SERIES, real_runs.evenly(lines), strict=False):
+            for look, line in zip(SERIES, training_curves.evenly(lines), strict=False):
                 rows = here[(here["line"] == line) & (here["quantity"] == quantity)]
                 if len(rows):
                     end = draw_median(panel, rows, look, x="step", y="value", band=(0, 1))
@@ -142,7 +143,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         row[0].set_ylabel("clamped entropy (nats)" if world == "tabular" else "entropy (nats)")
         row[1].set_ylabel("reward (0 to 1)")
         if world != "tabular":
-            row[0].set_title(real_runs.in_two_lines(world))
+            row[0].set_title(training_curves.in_two_lines(world))
     return figure
 
 

@@ -27,14 +27,14 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, real_runs
 from paper_figures.aent.halves import BAND, HALVES, shade, tidy
 from paper_figures.aent.methods import AENT_FREE
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs, training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism.drawing import fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
-from paper_figures.style import MARKERS, SERIES, label_ends, panels
 
 RUNS = (
     Choice(label="adaptive", rule="aent", free=AENT_FREE),
@@ -63,9 +63,9 @@ def data(results: Path) -> pandas.DataFrame:
     parts = [constant.assign(kind="constant", world="tabular"),
              adaptive.drop(columns="first").assign(kind="adaptive", world="tabular"),
              _trees(inputs.simulation(results, "response_length"))]
-    runs = real_runs.first(real_runs.read(results, RUNS, metrics=tuple(REAL), least=2))
+    runs = training_curves.first(training_curves.read(results, RUNS, metrics=tuple(REAL), least=2))
     if len(runs):
-        first = real_runs.smoothed(runs)
+        first = training_curves.smoothed(runs)
         first = first[first["metric"].isin(REAL)].rename(columns={"setting": "world", "seed": "start"})
         parts.append(first.rename(columns={"metric": "quantity", "strength": "setting"}).assign(
             kind=first["label"].str.extract(r"(\w+)", expand=False), line=first["label"])[
@@ -211,7 +211,7 @@ def draw(table: pandas.DataFrame) -> Figure:
             panel.margins(x=0)
             panel.set(xlabel="optimizer step", ylabel=label)
             label_ends(panel, labels)
-        axes[2, 0].set_title(real_runs.in_two_lines(str(real["world"].iloc[0])))
+        axes[2, 0].set_title(training_curves.in_two_lines(str(real["world"].iloc[0])))
         fill_rows(axes, 4 + len(REAL))
     return figure
 

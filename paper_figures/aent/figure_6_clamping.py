@@ -24,11 +24,11 @@ import pandas
 import xarray
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, real_runs
+from paper_figures.data import inputs, training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism.drawing import fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
-from paper_figures.style import MARKERS, SERIES, label_ends, panels
 
 COEFFICIENT = 0.02
 """Of the language models' runs."""
@@ -47,11 +47,11 @@ def data(results: Path) -> pandas.DataFrame:
     "critical" (x p, line the vocabulary, y coefficient), "runs" (x p, line setting, y reward)."""
     swept = inputs.simulation(results, "aent_coefficient")
     bias = inputs.simulation(results, "aent_bias")
-    runs = real_runs.read(results, RUNS, metrics=("reward",), least=3)
+    runs = training_curves.read(results, RUNS, metrics=("reward",), least=3)
     parts = [
         _swept(swept.swept_reward, "reward"), _swept(swept.swept_entropy, "entropy"), _critical(bias)]
     if len(runs):
-        ends = real_runs.ends(runs[runs["metric"] == "reward"])
+        ends = training_curves.ends(runs[runs["metric"] == "reward"])
         parts.append(pandas.DataFrame({
             "panel": "runs", "line": ends["setting"], "x": ends["strength"], "y": ends["last"]}))
     table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)

@@ -17,10 +17,10 @@ import pandas
 import xarray
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, real_runs
-from paper_figures.bands import draw_median
-from paper_figures.real_runs import Choice
-from paper_figures.style import SERIES, label_ends, panels
+from paper_figures.data import inputs, training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import SERIES, label_ends, panels
 
 ORACLE = "clamped, oracle set"
 """Clamped to the plausible tokens, among which the optimal ones were put: not a method of the paper."""
@@ -92,16 +92,17 @@ def _prompts(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _language_models(results: Path) -> pandas.DataFrame:
-    runs = real_runs.first(real_runs.read(results, RUNS, metrics=("reward", "entropy"), least=2))
-    ends = real_runs.ends(runs)
+    runs = training_curves.first(
+        training_curves.read(results, RUNS, metrics=("reward", "entropy"), least=2))
+    ends = training_curves.ends(runs)
     rewards = ends[ends["metric"] == "reward"].sort_values("last", kind="stable")
     best = rewards.groupby("rule")["label"].last()
-    runs = real_runs.smoothed(runs[runs["metric"].isin(["reward", "entropy"])])
+    runs = training_curves.smoothed(runs[runs["metric"].isin(["reward", "entropy"])])
     runs = runs[runs["label"].isin(best)]
     found = runs.rename(columns={
         "metric": "quantity", "seed": "start", "strength": "coefficient", "setting": "family"})
     found = found.assign(world=TRANSFORMER, method=found["label"].str.extract(r"(\w+)", expand=False))
-    found.attrs["inputs"] = real_runs.provenance(runs)
+    found.attrs["inputs"] = training_curves.provenance(runs)
     return found
 
 
@@ -156,7 +157,7 @@ def draw(table: pandas.DataFrame, quantity: str, label: str, top: float | None) 
         panel.margins(x=0)
         panel.set_xlabel("optimizer step")
         name = str(here["family"].iloc[0])
-        panel.set_title(f"prompts,\n{name}" if world == PROMPTS else real_runs.in_two_lines(name))
+        panel.set_title(f"prompts,\n{name}" if world == PROMPTS else training_curves.in_two_lines(name))
         label_ends(panel, labels)
     axes[0, 0].set_ylabel(label)
     return figure

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import pandas
 
-from paper_figures import inputs, paper_numbers, real_runs
 from paper_figures.aent import methods
+from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.table import Table
 
 COLUMNS = ["origin", "title", "row", "column", "value", "low", "high"]
 MDP_TITLE = "Expected reward at the end of training on synthetic MDPs"
@@ -34,10 +34,10 @@ MDP_ROWS = {"AEnt": "AEnt, p = 1/3"}
 def data(results: Path) -> pandas.DataFrame:
     """Columns ``COLUMNS``; origin "paper", "mdp" or "training"; low to high: contexts or seeds."""
     paper = pandas.concat([table.tidy() for table in paper_numbers.read(__file__).values()])
-    runs = real_runs.read(results, methods.RUNS, metrics=("reward", "entropy"), least=2)
+    runs = training_curves.read(results, methods.RUNS, metrics=("reward", "entropy"), least=2)
     parts = [paper.assign(origin="paper"), _mdp(results)]
     if len(runs):
-        ends = real_runs.ends(runs)
+        ends = training_curves.ends(runs)
         ends = ends[ends["metric"].isin(["reward", "entropy"])]
         parts.append(pandas.DataFrame({
             "origin": "training", "title": ends["setting"], "row": ends["label"],

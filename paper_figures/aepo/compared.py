@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas
 
-from paper_figures import real_runs
-from paper_figures.real_runs import Choice
-from paper_figures.style import SERIES
+from paper_figures.data import training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.style import SERIES
 
 COEFFICIENT = 0.015
 """Entropy-Reg's lambda (AEPO, Table 4)."""
@@ -31,12 +31,12 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 def runs(results: Path, choices: tuple[Choice, ...] = CHOICES, least: int = 2) -> pandas.DataFrame:
     """`real_runs.read` of the settings in which at least ``least`` of the rules were trained."""
-    return real_runs.read(results, choices, least=least)
+    return training_curves.read(results, choices, least=least)
 
 
 def curves(table: pandas.DataFrame, metric: str = "entropy") -> pandas.DataFrame:
     """A metric of training runs, smoothed: columns panel, setting, rule, start (seed), x (step), y."""
-    chosen = real_runs.smoothed(table[table["metric"] == metric])
+    chosen = training_curves.smoothed(table[table["metric"] == metric])
     return pandas.DataFrame({
         "panel": "training", "setting": chosen["setting"], "rule": chosen["label"],
         "start": chosen["seed"], "x": chosen["step"], "y": chosen["value"],

@@ -21,10 +21,10 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, paper_numbers
 from paper_figures.aepo import table_1_benchmarks, table_3_ablations
+from paper_figures.data import inputs, paper_numbers
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 
 COLUMNS = ["family", "passing", "x", "y", "error", "grpo", "best", "rise", "rise_error", "fall",
            "fall_error"]

@@ -22,10 +22,10 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, real_runs
+from paper_figures.data import inputs, training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 
 SHOWN_TARGETS = 5
 COLLAPSED = 0.05  # nats
@@ -42,7 +42,7 @@ def data(results: Path) -> pandas.DataFrame:
     ``setting`` of training runs, ``start`` the seed).
     """
     dataset = inputs.simulation(results, "aepo_figure_1")
-    runs = real_runs.read(results, CHOICES, metrics=("entropy",), least=2)
+    runs = training_curves.read(results, CHOICES, metrics=("entropy",), least=2)
     parts = [_curves(dataset), _tails(dataset), _alphas(dataset), _transformer(runs)]
     parts = [part for part in parts if not part.empty]
     table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
@@ -84,7 +84,7 @@ def _alphas(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 def _transformer(runs: pandas.DataFrame) -> pandas.DataFrame:
     """AEPO runs of language models that differ in the target alone, smoothed."""
-    runs = real_runs.smoothed(runs)
+    runs = training_curves.smoothed(runs)
     return pandas.DataFrame({
         "panel": "transformer", "setting": runs["setting"], "target": runs["strength"],
         "start": runs["seed"], "x": runs["step"], "y": runs["value"],

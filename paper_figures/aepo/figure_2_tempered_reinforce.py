@@ -21,9 +21,9 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 
 TEMPERATURES = (0.8, 1.0, 1.2, 2.0)
 POINTS = 80

@@ -22,11 +22,11 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, real_runs
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs, training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from simulations.experiments.aepo_figure_3 import EXPLODED
 
 DRAWN_COEFFICIENTS = 4
@@ -49,8 +49,8 @@ def data(results: Path) -> pandas.DataFrame:
     trained under it, ``start`` the seed, x step).
     """
     dataset = inputs.simulation(results, "aepo_figure_3")
-    runs = real_runs.first(
-        real_runs.read(results, CHOICES, metrics=("entropy", "reward"), least=3))
+    runs = training_curves.first(
+        training_curves.read(results, CHOICES, metrics=("entropy", "reward"), least=3))
     parts = [_curves(dataset), *_tails(dataset), *([] if runs.empty else [_trained(runs)])]
     table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
     table.attrs["inputs"] = runs.attrs["inputs"]
@@ -58,7 +58,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _trained(runs: pandas.DataFrame) -> pandas.DataFrame:
-    runs = real_runs.smoothed(runs[runs["metric"].isin(["entropy", "reward"])])
+    runs = training_curves.smoothed(runs[runs["metric"].isin(["entropy", "reward"])])
     return pandas.DataFrame({
         "panel": "trained " + runs["metric"], "method": runs["label"], "setting": runs["strength"],
         "start": runs["seed"], "x": runs["step"], "y": runs["value"], "run_setting": runs["setting"],

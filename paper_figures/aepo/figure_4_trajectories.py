@@ -22,11 +22,11 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
 from paper_figures.aepo import compared
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import REFERENCE, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import REFERENCE, label_ends, panels
 
 POINTS = 100
 NEAR = 0.05

@@ -19,9 +19,9 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, marked, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, marked, panels
 
 ALPHA = 1.0
 GLYPHS = "○□△◇▽"  # as MARKERS, in text

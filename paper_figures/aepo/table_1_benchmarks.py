@@ -19,10 +19,10 @@ import numpy as np
 import pandas
 import xarray
 
-from paper_figures import inputs, paper_numbers, real_runs
 from paper_figures.aepo import compared
+from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.table import Table
 from simulations.experiments.rules_at_equal_reward import PROFILES
 
 BONUS = f"Entropy-Reg (a bonus of {PROFILES['default'].coefficient:g})"
@@ -83,7 +83,7 @@ def _tidy(values: xarray.DataArray, origin: str) -> pandas.DataFrame:
 
 
 def _training(runs: pandas.DataFrame) -> pandas.DataFrame:
-    ends = real_runs.ends(runs)
+    ends = training_curves.ends(runs)
     ends = ends[ends["metric"].isin(["reward", "entropy"])]
     scale = np.where(ends["metric"] == "reward", 100.0, 1.0)
     return pandas.DataFrame({

@@ -21,12 +21,12 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, paper_numbers
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs, paper_numbers
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import SERIES, label_ends, panels
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import SERIES, label_ends, panels
-from paper_figures.table import Table
-from simulations.curves import mean_interval
+from simulations.experiments.curves import mean_interval
 
 RULES = ("GRPO", "AEPO", "entropy bonus")
 TABLE_KS = (1, 128, 512, 1024)

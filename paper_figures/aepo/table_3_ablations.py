@@ -20,13 +20,13 @@ import pandas
 import xarray
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, paper_numbers, real_runs
 from paper_figures.aepo import compared
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
-from paper_figures.style import REFERENCE, SERIES, label_ends, panels
-from paper_figures.table import Table
 
 VARIANTS = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "without temperature (2)",
             "ablation (3)": "with advantages (3)"}
@@ -89,7 +89,7 @@ def _targets(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _training(runs: pandas.DataFrame) -> pandas.DataFrame:
-    ends = real_runs.ends(runs)
+    ends = training_curves.ends(runs)
     ends = ends[ends["metric"].isin(["reward", "entropy"])]
     return pandas.DataFrame({
         "panel": "training", "title": ends["setting"], "row": ends["label"], "column": ends["metric"],

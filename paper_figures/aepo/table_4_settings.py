@@ -17,10 +17,10 @@ import pandas
 
 from entropy_theory.update_rules.aepo import Aepo
 from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
-from llm_bridge import benchmarks
-from paper_figures import inputs, paper_numbers
+from llm_bridge.data import benchmarks
+from paper_figures.data import inputs, paper_numbers
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.table import Table
 
 FULL, SMALL, DEFAULT = "full-size recipes", "recipe for one GPU", "default of the rule"
 COLUMNS = ["setting", "paper", "printed", FULL, SMALL, DEFAULT]

@@ -23,8 +23,7 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.ndimage import distance_transform_edt
-from scipy.special import logit
-from scipy.stats import norm
+from scipy.special import logit, ndtri
 
 from entropy_theory.entropy_change import (
     sign_change_temperature,
@@ -32,9 +31,9 @@ from entropy_theory.entropy_change import (
     tempered_reinforce_rate_slope,
 )
 from entropy_theory.update_rules.aepo import Aepo
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import REFERENCE, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import REFERENCE, panels
 
 N_ACTIONS = 20
 FAMILIES = ((1, 2.0), (2, 2.0), (4, 1.0), (12, 1.0))
@@ -48,7 +47,7 @@ RISES, FALLS = "#9ccbe8", "#f6e3c5"
 
 def policy(n_correct: int, peakedness: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
     """(logits, right answers), each [actions]: right ones first, each group at normal quantiles."""
-    right, wrong = (peakedness * norm.ppf((np.arange(n) + 0.5) / n)
+    right, wrong = (peakedness * ndtri((np.arange(n) + 0.5) / n)
                     for n in (n_correct, N_ACTIONS - n_correct))
     lift = logit(accuracy) - np.log(np.exp(right).sum()) + np.log(np.exp(wrong).sum())
     return np.concatenate([right + lift, wrong]), np.arange(N_ACTIONS) < n_correct

@@ -23,10 +23,10 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, SERIES, label_ends, panels
 
 FOLLOWED = 0.95
 """A sine is followed where entropy swings by at least this share of it."""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 from matplotlib.axes import Axes
 
-from paper_figures.style import MARKERS, SERIES, label_ends
+from paper_figures.drawing.style import MARKERS, SERIES, label_ends
 
 SHORT = {
     "one right, all alike": "one, alike", "one right": "one", "a quarter right": "quarter",

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pandas
 
+from paper_figures.data.training_curves import Choice
 from paper_figures.entropy_mechanism import sweeps
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
 
 RULE = "reference KL"
 RUNS = (Choice(label="none", rule="grpo", strength=0.0),

@@ -26,13 +26,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from paper_figures import real_runs
-from paper_figures.bands import draw_mean
+from paper_figures.data import training_curves
+from paper_figures.drawing.bands import draw_mean
+from paper_figures.drawing.style import MARKERS, REFERENCE, panels
 from paper_figures.entropy_mechanism import methods, sweeps
 from paper_figures.entropy_mechanism.methods import BASE, LOOKS, METHODS, METRICS
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, REFERENCE, panels
-from simulations.curves import mean_interval
+from simulations.experiments.curves import mean_interval
 
 DOTS = dict(zip(("clip-higher", *METHODS), MARKERS, strict=False))
 MARGIN = 0.01  # of accuracy: closer than this counts as on GRPO's curve
@@ -185,7 +185,7 @@ def draw(table: pandas.DataFrame) -> Figure:
             continue
         _lines(axes[-1, j], here, label, seeds=True)
         if j == 0:
-            axes[-1, 0].set_title(real_runs.in_two_lines(str(here["family"].iloc[0])))
+            axes[-1, 0].set_title(training_curves.in_two_lines(str(here["family"].iloc[0])))
     handles = [Line2D([], [], label=rule, marker=DOTS.get(rule, ""), markersize=3.5, **look)
                for rule, look in LOOKS.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(LOOKS), handlelength=3)

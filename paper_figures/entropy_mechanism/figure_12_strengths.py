@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pandas
 
+from paper_figures.data.training_curves import Choice
 from paper_figures.entropy_mechanism import sweeps
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
 
 WIDE = {"base.clip_low": 1.0, "base.clip_high": 1.0, "lower": 0.2}  # as in the recipes of gpu-small
 RUNS = {

@@ -25,10 +25,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.optimize import brentq
 
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 
 FIRST, THIRD = 1 / 12, 1 / 3
 PRINTED = {("entropy", FIRST): 0.73, ("gain", FIRST): 0.76, ("entropy", THIRD): 0.94,

@@ -21,9 +21,9 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, REFERENCE, SERIES, panels
 
 BASE, OTHER = "GRPO", "natural gradient"
 SAMPLED = ", sampled"

@@ -27,10 +27,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
-from paper_figures import inputs, real_runs
+from paper_figures.data import inputs, training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.style import MARKERS, SERIES, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import Choice
-from paper_figures.style import MARKERS, SERIES, panels
 
 KNOWLEDGE = "prior"
 STAND_INS = {"prior": "knowledge", "features": "parameters, pretrained",
@@ -64,11 +64,12 @@ def _simulated(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 def _models(results: Path) -> pandas.DataFrame:
     """GRPO runs of models known by their width; fitted to the whole run."""
-    table = real_runs.read(results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
+    table = training_curves.read(
+        results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
     table["model"] = table["model"].str.split("/").str[-1]
     wide = table[table["model"].str.startswith(WIDTH)]
     first = wide.drop_duplicates("model")["setting"]  # one setting a size: the most complete
-    curves = real_runs.smoothed(wide[wide["setting"].isin(first)])
+    curves = training_curves.smoothed(wide[wide["setting"].isin(first)])
     rows = []
     for (model, seed), run in curves.groupby(["model", "seed"], sort=False):
         values = run.pivot_table(index="step", columns="metric", values="value")
@@ -79,7 +80,7 @@ def _models(results: Path) -> pandas.DataFrame:
     frame = pandas.DataFrame(rows, columns=COLUMNS)
     if frame["size"].nunique() < 3:  # no line to be tested
         return pandas.DataFrame(columns=COLUMNS)
-    frame.attrs["inputs"] = real_runs.provenance(curves)
+    frame.attrs["inputs"] = training_curves.provenance(curves)
     return frame
 
 

@@ -31,12 +31,12 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.data.training_curves import told_apart
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.real_runs import told_apart
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 
 THEOREM = {"PG": "theorem_1", "NPG": "theorem_2", "GRPO": "theorem_1", "GRPO, sampled": "theorem_1"}
 """Each rule's own; GRPO's advantages are scaled, which the theorems leave out."""

@@ -28,11 +28,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropy_theory import performance_law as law
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.entropy_mechanism import model_runs
 from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, SERIES, label_ends, panels
 
 POINTS = 40
 """Of each curve, even in the logarithm of the step: most of a curve is in its first steps."""

@@ -12,11 +12,11 @@ import numpy as np
 import pandas
 import xarray
 
-from paper_figures import inputs, real_runs
+from paper_figures.data import inputs, training_curves
+from paper_figures.data.training_curves import Choice
+from paper_figures.drawing.style import SERIES
 from paper_figures.entropy_mechanism.figure_12_strengths import WIDE
-from paper_figures.real_runs import Choice
-from paper_figures.style import SERIES
-from simulations.curves import value_when_reached
+from simulations.experiments.curves import value_when_reached
 
 BASE = "GRPO"
 METHODS = ("Clip-Cov", "KL-Cov")
@@ -133,19 +133,19 @@ def _at_equal_entropy(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _transformer(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
-    runs = real_runs.read(results, RUNS, metrics=tuple(METRICS), least=2)
+    runs = training_curves.read(results, RUNS, metrics=tuple(METRICS), least=2)
     if runs.empty:
         return pandas.DataFrame(columns=[*COLUMNS]), {}
     # Several optimizer steps a generation first: without, three of the rules are GRPO.
     setting = _off_policy(runs)
-    shown = real_runs.smoothed(runs[(runs["setting"] == setting) & runs["metric"].isin(METRICS)])
+    shown = training_curves.smoothed(runs[(runs["setting"] == setting) & runs["metric"].isin(METRICS)])
     return shown.assign(
         panel="transformer " + shown["metric"], family=setting, rule=shown["label"],
         start=shown["seed"], x=shown["step"], y=shown["value"],
-    ), real_runs.provenance(shown)
+    ), training_curves.provenance(shown)
 
 
 def _off_policy(runs: pandas.DataFrame) -> str:
     """The setting with most runs of Clip-Cov and KL-Cov."""
     counts = runs[runs["label"].isin(METHODS)].groupby("setting")["seed"].count()
-    return str(counts.idxmax()) if len(counts) else real_runs.settings(runs)[0]
+    return str(counts.idxmax()) if len(counts) else training_curves.settings(runs)[0]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas
 
-from paper_figures import real_runs
-from paper_figures.real_runs import Choice
+from paper_figures.data import training_curves
+from paper_figures.data.training_curves import Choice
 
 MOST = 4
 """Settings that a panel can show."""
@@ -24,19 +24,20 @@ def curves(results: Path, *, least_steps: int = 2) -> pandas.DataFrame:
     Args:
         least_steps: shorter runs are left out.
     """
-    table = real_runs.read(results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
+    table = training_curves.read(
+        results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
     found: dict[str, pandas.DataFrame] = {}
     provenance: dict[str, object] = {}
-    for setting in real_runs.settings(table):
-        rows = table[(table["setting"] == setting) & (table["metric"] != real_runs.CONSTANT)]
+    for setting in training_curves.settings(table):
+        rows = table[(table["setting"] == setting) & (table["metric"] != training_curves.CONSTANT)]
         first = rows.iloc[0]
         name = f"{first['model']}, {first['task']}" + ("" if first["device"] == "cpu" else ", GPU")
         if name in found or rows["step"].max() < least_steps or len(found) == MOST:
             continue
-        wide = real_runs.smoothed(rows).pivot_table(
+        wide = training_curves.smoothed(rows).pivot_table(
             index=["model", "task", "seed", "step"], columns="metric", values="value")
         found[name] = wide.reset_index().assign(run=name)
-        provenance |= real_runs.provenance(rows)
+        provenance |= training_curves.provenance(rows)
     if not found:
         return pandas.DataFrame(columns=COLUMNS)
     chosen = pandas.concat(found.values(), ignore_index=True)[COLUMNS]

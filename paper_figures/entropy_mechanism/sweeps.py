@@ -13,10 +13,10 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, real_runs
-from paper_figures.bands import draw_mean
-from paper_figures.style import SERIES, label_ends, panels
-from simulations.curves import mean_interval
+from paper_figures.data import inputs, training_curves
+from paper_figures.drawing.bands import draw_mean
+from paper_figures.drawing.style import SERIES, label_ends, panels
+from simulations.experiments.curves import mean_interval
 
 QUANTITIES = {"entropy": "entropy (nats)", "reward": "accuracy (0 to 1)"}
 COLUMNS = ("world", "family", "rule", "strength", "start", "step", "quantity", "value")
@@ -31,7 +31,7 @@ RUN = ["world", "family", "rule", "strength", "quantity", "start"]
 
 
 def data(
-    results: Path, rules: Mapping[str, Sequence[real_runs.Choice]],
+    results: Path, rules: Mapping[str, Sequence[training_curves.Choice]],
     quantities: Sequence[str] = tuple(QUANTITIES),
 ) -> pandas.DataFrame:
     """Columns ``COLUMNS``: the curves of each rule, start (or seed) and strength.
@@ -49,9 +49,9 @@ def data(
     parts = [frame.assign(world=TABULAR)]
     provenance: dict[str, object] = {}
     for rule, choices in rules.items():
-        runs = real_runs.first(real_runs.read(results, choices, metrics=quantities, least=2))
+        runs = training_curves.first(training_curves.read(results, choices, metrics=quantities, least=2))
         provenance |= runs.attrs["inputs"]
-        runs = real_runs.smoothed(runs[runs["metric"].isin(quantities)])
+        runs = training_curves.smoothed(runs[runs["metric"].isin(quantities)])
         parts.append(runs.assign(world=TRANSFORMER, rule=rule).rename(
             columns={"metric": "quantity", "seed": "start", "setting": "family"}))
     table = pandas.concat([part[[*COLUMNS]] for part in parts], ignore_index=True)
@@ -136,7 +136,7 @@ def draw(table: pandas.DataFrame) -> Figure:
             _curves(panel, here, level=0.95 if world == TABULAR else None,
                     top=1.02 if quantity == "reward" else None)
             if i == 0:
-                panel.set_title(WORDS.get(family, real_runs.in_two_lines(family)))
+                panel.set_title(WORDS.get(family, training_curves.in_two_lines(family)))
             if j == 0:
                 panel.set_ylabel(f"{rule}:\n{QUANTITIES[quantity]}" if several else QUANTITIES[quantity])
             if i == len(rows) - 1:
@@ -157,6 +157,6 @@ def _curves(panel: Axes, here: pandas.DataFrame, *, level: float | None, top: fl
 
 def _by_strength(here: pandas.DataFrame) -> Iterator[tuple[float, pandas.DataFrame]]:
     """(strength, [step, start]), weakest first, at most as many as there are looks."""
-    for strength in real_runs.evenly(sorted(here["strength"].unique())):
+    for strength in training_curves.evenly(sorted(here["strength"].unique())):
         runs = here[here["strength"] == strength]
         yield float(strength), runs.pivot_table(index="step", columns="start", values="value")

@@ -24,10 +24,10 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs, paper_numbers
+from paper_figures.data import inputs, paper_numbers
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
-from paper_figures.table import Table
 
 PRINTED = paper_numbers.read(__file__)["covariance"]
 GROUPS = {0.0002: "Top 0.02 %", 0.002: "Top 0.2 %", 0.02: "Top 2 %", 0.2: "Top 20 %", 0.5: "Top 50 %",

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pandas
 
-from paper_figures import inputs, paper_numbers, real_runs
+from paper_figures.data import inputs, paper_numbers, training_curves
+from paper_figures.drawing.table import Table
 from paper_figures.entropy_mechanism.methods import BASE, LOOKS, METHODS, RUNS
 from paper_figures.figure import Finding, PaperFigure, Verdict
-from paper_figures.table import Table
 
 PRINTED = paper_numbers.read(__file__)
 METRICS = ("reward", "entropy", "distinct_answers")
@@ -36,10 +36,10 @@ def data(results: Path) -> pandas.DataFrame:
     """
     paper = pandas.concat([table.tidy() for table in PRINTED.values()], ignore_index=True)
     paper = paper.rename(columns={"title": "block"}).assign(origin="the paper")
-    runs = real_runs.read(results, RUNS, metrics=METRICS, least=2)
+    runs = training_curves.read(results, RUNS, metrics=METRICS, least=2)
     with_methods = runs[runs["label"].isin(METHODS)]["setting"].unique()
     runs = runs[runs["setting"].isin(with_methods)]
-    ours = real_runs.ends(runs).rename(
+    ours = training_curves.ends(runs).rename(
         columns={"setting": "block", "label": "row", "metric": "column", "last": "value"})
     evaluated = _evaluations(results, runs)
     parts = [part for part in (paper, ours.assign(origin="ours"), evaluated) if not part.empty]
@@ -144,8 +144,8 @@ WORDS = {"reward": "accuracy", "entropy": "entropy (nats)", "distinct_answers": 
 
 
 def _ours(block: str, rows: pandas.DataFrame) -> Table:
-    constant = rows[rows["column"] == real_runs.CONSTANT]["value"].mean()
-    shown = [name for name in rows["column"].unique() if name != real_runs.CONSTANT]
+    constant = rows[rows["column"] == training_curves.CONSTANT]["value"].mean()
+    shown = [name for name in rows["column"].unique() if name != training_curves.CONSTANT]
     cells = rows.set_index(["row", "column"])
     lines = []
     for rule in LOOKS:

@@ -20,11 +20,11 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
-from paper_figures.table import Table
 
 POINTS = 60
 DRAWN = {  # as the experiment names it -> as the figure does

@@ -20,10 +20,10 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.style import REFERENCE, SERIES, label_ends, panels
 
 COLUMNS = ["panel", "family", "right_answers", "form", "rule", "competence", "x", "share"]
 CALIBRATED = 1.0

@@ -24,9 +24,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from entropy_theory.forecast import ForecastComparison, compare
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import REFERENCE, marked, panels
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.style import REFERENCE, marked, panels
 
 FORECASTS = {
     "coefficients": "(i) coefficients", "first_order": "(ii) first order", "exact": "(iii) exact",

@@ -20,10 +20,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropy_theory import entropy_change, policy
-from paper_figures import inputs
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.style import REFERENCE, SERIES, panels
 
 N_ACTIONS, N_STARTS = 20, 20
 ACCURACY = {"rare": 0.02, "collapse": 0.999, "bonus": 0.999}

@@ -22,11 +22,11 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropy_theory.results import read_json
-from paper_figures import inputs
+from entropy_theory.support.results import read_json
+from paper_figures.data import inputs
+from paper_figures.drawing.style import REFERENCE, SERIES, panels
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.style import REFERENCE, SERIES, panels
-from paper_figures.table import Table
 
 MEANING = {
     "identity": "independent (B.4)", "own state": "+ within a state", "all states": "+ across states",

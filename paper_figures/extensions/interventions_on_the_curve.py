@@ -18,10 +18,10 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import REFERENCE, SERIES, panels
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.style import REFERENCE, SERIES, panels
-from paper_figures.table import Table
 
 BASE = "GRPO"
 CONTROLS = ("GRPO, other samples", "GRPO, half the step")

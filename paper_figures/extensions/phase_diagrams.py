@@ -15,9 +15,9 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import SERIES, panels
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.style import SERIES, panels
 
 AEPO_OUTCOMES = ("collapsed", "held", "chatters")
 BONUS_OUTCOMES = ("collapsed", "neither", "explodes")

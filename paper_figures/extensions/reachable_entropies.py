@@ -22,9 +22,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import entr
 
-from paper_figures import inputs
+from paper_figures.data import inputs
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.style import MARKERS, REFERENCE, SERIES, label_ends, panels
 
 ROUNDING = 1e-9
 """Nats by which a mean of entropies may leave a range that each of them keeps."""

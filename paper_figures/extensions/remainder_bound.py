@@ -21,10 +21,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropy_theory import entropy_change
-from paper_figures import inputs
-from paper_figures.bands import draw_median
+from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
 from paper_figures.figure import Finding, PaperFigure
-from paper_figures.style import MARKERS, REFERENCE, SERIES, panels
 
 N_ACTIONS, N_POLICIES = 20, 150
 NORMS = np.geomspace(0.01, 30, 21)

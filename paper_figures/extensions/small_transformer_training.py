@@ -15,14 +15,14 @@ import numpy as np
 import pandas
 from matplotlib.figure import Figure
 
-from paper_figures import real_runs
+from paper_figures.data import training_curves
+from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
-from paper_figures.style import REFERENCE, SERIES, panels
 
 MODEL = "small-sums"
 TASKS = {"split": "many right answers (57=)", "sum": "one right answer (23+34=)"}
 RULES = {"grpo": "GRPO", "aepo": "AEPO"}
-CHOICES = [real_runs.Choice(label=name, rule=rule) for rule, name in RULES.items()]
+CHOICES = [training_curves.Choice(label=name, rule=rule) for rule, name in RULES.items()]
 LOOKS = dict(zip(RULES.values(), SERIES, strict=False))
 QUANTITIES = {
     "entropy": "entropy (nats per token)",
@@ -40,20 +40,20 @@ def data(results: Path) -> pandas.DataFrame:
 
     Rows of metric "constant_answer" carry what a constant answer would score.
     """
-    table = real_runs.read(results, CHOICES, model=MODEL, metrics=tuple(QUANTITIES), measured=False)
+    table = training_curves.read(results, CHOICES, model=MODEL, metrics=tuple(QUANTITIES), measured=False)
     table = table[table["task"].isin(TASKS)]
     if table.empty:
         raise MissingInputError(f"no training run of {MODEL} was found: run `{COMMAND}`, and with aepo")
     first = table.groupby("task")["setting"].transform("first")
-    return real_runs.smoothed(table[table["setting"] == first])
+    return training_curves.smoothed(table[table["setting"] == first])
 
 
 def ends(table: pandas.DataFrame) -> dict[str, float]:
     """Mean over seeds of each quantity's first and last tenth: "TASK RULE QUANTITY first|last"."""
     numbers = {}
     for task, runs in table.groupby("task"):
-        for row in real_runs.ends(runs).itertuples():
-            if row.metric != real_runs.CONSTANT:  # which is known of the whole run alone
+        for row in training_curves.ends(runs).itertuples():
+            if row.metric != training_curves.CONSTANT:  # which is known of the whole run alone
                 numbers[f"{task} {row.rule} {row.metric} first"] = float(row.first)
             numbers[f"{task} {row.rule} {row.metric} last"] = float(row.last)
     return numbers
@@ -103,7 +103,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         for row, (quantity, unit) in enumerate(QUANTITIES.items()):
             panel = axes[row, column]
             chosen = table[(table["task"] == task) & (table["metric"] == quantity)]
-            real_runs.draw_curves(panel, chosen, LOOKS, names=False)
+            training_curves.draw_curves(panel, chosen, LOOKS, names=False)
             panel.set_ylim(bottom=0)
             if quantity == "reward":
                 _constant_line(panel, table[table["task"] == task])
@@ -114,13 +114,13 @@ def draw(table: pandas.DataFrame) -> Figure:
                 panel.set_xlabel("")
             if column == 0:
                 panel.set_ylabel(unit.replace(" (", "\n("))
-            real_runs.name_ends(panel, chosen, LOOKS)
+            training_curves.name_ends(panel, chosen, LOOKS)
     figure.align_ylabels()
     return figure
 
 
 def _constant_line(panel: object, table: pandas.DataFrame) -> None:
-    constant = table[table["metric"] == real_runs.CONSTANT]["value"]
+    constant = table[table["metric"] == training_curves.CONSTANT]["value"]
     if constant.empty:
         return
     level = float(np.mean(constant))

@@ -1,5 +1,6 @@
 """The experiments by name: one file a phenomenon, each returns one xarray.Dataset."""
 
+from simulations.computing.store import Experiment
 from simulations.experiments import (
     aent_bias,
     aent_coefficient,
@@ -27,7 +28,6 @@ from simulations.experiments import (
     rules_at_equal_reward,
     tabular_audit,
 )
-from simulations.store import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT

@@ -33,9 +33,10 @@ from scipy.special import expit
 from entropy_theory.advantages import group_normalization_gain
 from entropy_theory.policy import kept_actions
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, simulate
-from simulations.problems import VOCABULARY, Bandit
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.problems.bandits import VOCABULARY, Bandit
 
 TERMS = ("full", "clamped")
 BASES = ("PG", "GRPO")

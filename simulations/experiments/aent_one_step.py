@@ -6,7 +6,7 @@ step at up to 100,000 tokens, pi(rank r) ~ r^-1.2, rank 1 locally optimal, the o
 plausible ranks. *Training* (the synthetic MDP of the paper's third version, with settings of our own:
 its coefficient, clamping, learning rate and start are not known): GRPO from sampled groups, several
 contexts, 10,000 to 1,000,000 tokens, 15, 5 or 1 of them optimal; the tail starts tied in forty steps
-(`simulations.tied_tokens`), and runs cost the same at every size.
+(`simulations.engine.tied_tokens`), and runs cost the same at every size.
 
 What is seen. In one step: without a bonus the likely token grows and the optimal ones are squeezed, and
 a bonus of either kind lifts them. Clamping makes no difference to speak of: a token moves by
@@ -36,9 +36,9 @@ import xarray as xr
 from entropy_theory.policy import softmax
 from entropy_theory.tabular import exact_batch, logit_step
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress, map_cells
-from simulations.tied_tokens import Classes, tie, train
+from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.sampling import Samples
+from simulations.engine.tied_tokens import TiedTokens, tie, train
 
 TREATMENTS = ("none", "full", "clamped by a third", "clamped to the plausible")
 PLAUSIBLE = TREATMENTS[-1]
@@ -66,7 +66,7 @@ class Config:
     trained_plausible: int = 500
     trained_contexts: int = 3
     tail_steps: int = 40
-    """Classes of tied tokens beyond the plausible ones at the start, even in log(rank)."""
+    """TiedTokens of tied tokens beyond the plausible ones at the start, even in log(rank)."""
     coefficients: tuple[float, ...] = (0.275, 0.3, 0.4)
     group_size: int = 16
     learning_rate: float = 4.0
@@ -249,7 +249,7 @@ def _train(cell: Cell, progress: Progress) -> xr.Dataset:
     )
 
 
-def tied_contexts(config: Config, n_tokens: int, n_optimal: int, seed: int) -> list[Classes]:
+def tied_contexts(config: Config, n_tokens: int, n_optimal: int, seed: int) -> list[TiedTokens]:
     """The contexts that are trained: as `contexts`, implausible tokens tied in a few classes."""
     plausible = config.trained_plausible
     edges = np.unique(np.geomspace(plausible, n_tokens, config.tail_steps + 1).round().astype(int))

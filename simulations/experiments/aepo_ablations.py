@@ -37,12 +37,13 @@ import xarray as xr
 from entropy_theory.entropy_change import first_order, tempered_reinforce_rate
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, Record, simulate
-from simulations.grid import Grid
-from simulations.problems import Bandit
-from simulations.recording import Trajectory
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
+from simulations.experiments.grid import Grid
+from simulations.problems.bandits import Bandit
 
 VARIANTS = ("GRPO", "AEPO", "ablation (2)", "ablation (3)")
 ABLATION = {"AEPO": "none", "ablation (2)": "untempered", "ablation (3)": "advantage"}

@@ -29,12 +29,13 @@ from entropy_theory.advantages import group_normalization_gain
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, simulate
-from simulations.grid import Grid
-from simulations.problems import Bandit
-from simulations.recording import Record, Trajectory
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
+from simulations.experiments.grid import Grid
+from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.02
 """A target counts as held when the entropy of the tail averages within this of it, nats, while the

@@ -17,12 +17,13 @@ import xarray as xr
 
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, simulate
-from simulations.grid import Grid
-from simulations.problems import Bandit
-from simulations.recording import Record
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
+from simulations.experiments.grid import Grid
+from simulations.problems.bandits import Bandit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

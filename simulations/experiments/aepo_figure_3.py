@@ -18,10 +18,11 @@ import numpy as np
 import xarray as xr
 
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, simulate
-from simulations.grid import Grid
-from simulations.problems import Bandit
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.experiments.grid import Grid
+from simulations.problems.bandits import Bandit
 
 COLLAPSED = 0.05
 """Entropy below which a run counts as collapsed, nats."""

@@ -24,16 +24,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.stats import rankdata
 
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, simulate
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Trajectory
+from simulations.experiments.grid import Grid
 from simulations.experiments.phase_diagrams import face_rates, revival_alpha, top_gap
-from simulations.grid import Grid
-from simulations.problems import Bandit
-from simulations.recording import Trajectory
-from simulations.store import Experiment, Progress
+from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
 """Held: the tail deviates from the target by at most this share of log |A*| (root mean square)."""
@@ -126,6 +126,10 @@ def rank_separation(score: np.ndarray, positive: np.ndarray) -> float:
 
     0.5 if there are no positive cases, or no others.
     """
+    from scipy.stats import (
+        rankdata,  # a second to import, and the registry imports every experiment
+    )
+
     n_positive = int(positive.sum())
     n_other = positive.size - n_positive
     if n_positive == 0 or n_other == 0:

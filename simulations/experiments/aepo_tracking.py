@@ -25,15 +25,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import brentq
 
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, Record, simulate
-from simulations.problems import Bandit
-from simulations.recording import Trajectory
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
+from simulations.problems.bandits import Bandit
 
 CONTROLS = ("switch", "proportional")
 FOLLOWED = 0.95
@@ -158,6 +158,8 @@ def speeds(right_logits: np.ndarray, entropies: np.ndarray, config: Config) -> n
         entropies: at which.
         config: temperatures, alpha and step size.
     """
+    from scipy.optimize import brentq  # slow to import, and the registry imports every experiment
+
     found = np.zeros((2, len(entropies)))
     for i, level in enumerate(entropies):
         lack = [_lack(heat, right_logits, level) for heat in (COLDEST, -COLDEST)]

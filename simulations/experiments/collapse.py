@@ -27,11 +27,12 @@ import xarray as xr
 
 from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, simulate
-from simulations.problems import Bandit
-from simulations.recording import Record
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
+from simulations.problems.bandits import Bandit
 
 GONE = -650.0
 """Log-probability of a wrong answer below which nothing is left to measure in float64."""

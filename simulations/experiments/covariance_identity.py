@@ -24,17 +24,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.stats import binom
 
 from entropy_theory import entropy_change
 from entropy_theory.policy import log_softmax, softmax
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, simulate
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
 from simulations.experiments.covariance_sign_map import FORMS, covariances
-from simulations.problems import Bandit
-from simulations.recording import Record
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
+from simulations.problems.bandits import Bandit
 
 SAMPLED = "GRPO, sampled"
 ESTIMATES = ("PG", "NPG", "PG, from samples", "NPG, from samples")
@@ -209,6 +209,8 @@ def _by_difficulty(
 
     A prompt counts with the probability that ``right`` of its samples are right.
     """
+    from scipy.stats import binom  # a second to import, and the registry imports every experiment
+
     size = config.group_size
     exact = covariances(logits, correct)
     found = []

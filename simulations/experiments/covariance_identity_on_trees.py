@@ -32,10 +32,11 @@ import xarray as xr
 from entropy_theory.policy import entropy, log_softmax, softmax
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, simulate
-from simulations.recording import Record
-from simulations.store import Experiment, Progress, map_cells
-from simulations.token_problems import TokenProblem
+from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
+from simulations.problems.token_trees import TokenProblem
 
 LENGTHS = ("fixed", "variable")
 RULES = ("PG", "NPG", "GRPO")

@@ -32,10 +32,11 @@ import xarray as xr
 
 from entropy_theory.policy import entropy_gradient, log_softmax
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, simulate
-from simulations.problems import Bandit
-from simulations.recording import Record
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
+from simulations.problems.bandits import Bandit
 
 FAMILIES = {
     "Gaussian": Bandit(family="gaussian", scale=1.0),

@@ -29,9 +29,9 @@ from entropy_theory import advantages
 from entropy_theory.policy import log_softmax
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
+from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.sampling import draw
 from simulations.experiments.performance_law_curves import graded
-from simulations.sampling import draw
-from simulations.store import Experiment, Progress, map_cells
 
 SHARES = (0.0002, 0.002, 0.02, 0.2, 0.5, 1.0)
 PRINTED = (5.654, 3.112, 1.385, 0.351, 0.152, 0.003)

@@ -32,11 +32,12 @@ import xarray as xr
 
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, Record, simulate
-from simulations.problems import Bandit
-from simulations.recording import Trajectory
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
+from simulations.problems.bandits import Bandit
 
 FAMILIES = {
     "solved": (0.3, 0.6, 0.9) * 2,

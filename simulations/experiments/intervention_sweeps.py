@@ -29,13 +29,14 @@ import xarray as xr
 
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.curves import mean_interval, resample, value_when_reached
-from simulations.engine import Dynamics, simulate
-from simulations.problems import Bandit
-from simulations.recording import Record
-from simulations.sampling import Samples
-from simulations.shared_parameters import random_features
-from simulations.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
+from simulations.experiments.curves import mean_interval, resample, value_when_reached
+from simulations.problems.bandits import Bandit
+from simulations.problems.shared_parameters import random_features
 
 GRADED = (0.125, 0.5, 0.875) * 3
 

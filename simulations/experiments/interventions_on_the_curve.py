@@ -34,11 +34,12 @@ import xarray as xr
 
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.curves import mean_interval, value_when_reached
-from simulations.engine import Dynamics, simulate
-from simulations.problems import Bandit
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.experiments.curves import mean_interval, value_when_reached
+from simulations.problems.bandits import Bandit
 
 BASE = "GRPO"
 OTHER_SAMPLES, HALF_STEP = "GRPO, other samples", "GRPO, half the step"

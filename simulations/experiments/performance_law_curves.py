@@ -25,11 +25,12 @@ import xarray as xr
 
 from entropy_theory import performance_law as law
 from entropy_theory.update_rules import get
-from simulations.curves import matched_horizon, resample
-from simulations.engine import Dynamics, simulate
-from simulations.grid import Grid
-from simulations.problems import Bandit
-from simulations.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.experiments.curves import matched_horizon, resample
+from simulations.experiments.grid import Grid
+from simulations.problems.bandits import Bandit
 
 EARLY, LATER = 36, 200
 """Points that are fitted and points that are predicted (Cui et al., Figure 5): 15 % of 236."""

@@ -22,8 +22,11 @@ import xarray as xr
 
 from entropy_theory.policy import log_softmax
 from entropy_theory.update_rules import get
-from simulations.curves import matched_horizon, resample
-from simulations.engine import Dynamics, simulate
+from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
+from simulations.experiments.curves import matched_horizon, resample
 from simulations.experiments.performance_law_curves import (
     EARLY,
     FITTED,
@@ -32,9 +35,7 @@ from simulations.experiments.performance_law_curves import (
     graded,
 )
 from simulations.experiments.performance_law_curves import LONG_NAMES as LAW_NAMES
-from simulations.recording import Record
-from simulations.store import Experiment, Progress, map_cells
-from simulations.token_problems import TokenProblem
+from simulations.problems.token_trees import TokenProblem
 
 LENGTHS = ("fixed", "variable")
 ENTROPIES = ("token", "response")

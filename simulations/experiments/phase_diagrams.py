@@ -26,23 +26,24 @@ by its line, but begins well below it: the bonus acts before the gap has opened.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import brentq
 
 from entropy_theory.advantages import group_normalization_gain
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, Record, simulate
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
 from simulations.experiments.aepo_figure_1 import raising_alpha
 from simulations.experiments.aepo_figure_3 import COLLAPSED, EXPLODED
-from simulations.grid import Grid
-from simulations.problems import Bandit
-from simulations.recording import Trajectory
-from simulations.store import Experiment, Progress
+from simulations.experiments.grid import Grid
+from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
 """Held: the tail deviates from the target by at most this share of log |A*| (root mean square)."""
@@ -140,7 +141,7 @@ def bonus_fixed_point(
     def excess(log_odds: float) -> float:
         return coefficient * (log_odds + spread) - _kappa(log_odds, group_size)
 
-    log_odds = float(brentq(excess, -30.0, 10.0 + np.sqrt(group_size) / coefficient))
+    log_odds = _root(excess, -30.0, 10.0 + np.sqrt(group_size) / coefficient)
     return float(_sigmoid(log_odds)), _entropy_at(log_odds, n_actions, n_correct)
 
 
@@ -153,8 +154,14 @@ def explosion_coefficient(n_actions: int, n_correct: int, group_size: int) -> fl
 
 def collapse_coefficient(n_actions: int, group_size: int) -> float:
     """One right answer: the coefficient at whose fixed point entropy is `COLLAPSED`."""
-    log_odds = float(brentq(lambda x: _entropy_at(x, n_actions, 1) - COLLAPSED, 1.0, 60.0))
+    log_odds = _root(lambda x: _entropy_at(x, n_actions, 1) - COLLAPSED, 1.0, 60.0)
     return float(_kappa(log_odds, group_size) / (log_odds + np.log(n_actions - 1)))
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq  # slow to import, and the registry imports every experiment
+
+    return float(brentq(function, low, high))
 
 
 def _kappa(log_odds: float, group_size: int) -> float:
@@ -249,7 +256,7 @@ def face_rates(right_logits: np.ndarray, target: float, temperatures: np.ndarray
 
     Of the policies with that entropy, the one that is the start's, heated or cooled.
     """
-    heat = brentq(lambda x: float(entropy(right_logits, np.exp(x))) - target, -12.0, 12.0)
+    heat = _root(lambda x: float(entropy(right_logits, np.exp(x))) - target, -12.0, 12.0)
     logits = np.broadcast_to(right_logits * np.exp(-heat), (len(temperatures), len(right_logits)))
     return tempered_reinforce_rate(logits, np.ones(logits.shape, dtype=bool), temperatures)
 

@@ -35,11 +35,12 @@ from entropy_theory.policy import softmax
 from entropy_theory.targets import ShorterResponses
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, Record, simulate
-from simulations.recording import Trajectory
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
-from simulations.token_problems import with_accuracy
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
+from simulations.problems.token_trees import with_accuracy
 
 NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")
 CONTROLS = ("AEPO", "untempered")

@@ -21,11 +21,12 @@ import numpy as np
 import xarray as xr
 
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.curves import value_when_reached
-from simulations.engine import Dynamics, simulate
-from simulations.problems import Bandit
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress, map_cells
+from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.experiments.curves import value_when_reached
+from simulations.problems.bandits import Bandit
 
 FAMILIES = {
     "one right answer, hard": Bandit(n_correct=1, accuracies=(0.05,) * 8),

@@ -16,11 +16,12 @@ import xarray as xr
 
 from entropy_theory import forecast
 from entropy_theory.update_rules import UpdateRule, get
-from simulations.engine import Dynamics, simulate
-from simulations.problems import Bandit
-from simulations.recording import Record
-from simulations.sampling import Samples
-from simulations.store import Experiment, Progress
+from simulations.computing.store import Experiment, Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record
+from simulations.problems.bandits import Bandit
 
 FORECASTS = ("coefficients", "first_order", "exact", "measured")
 

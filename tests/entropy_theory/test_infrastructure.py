@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from entropy_theory import results, user_errors
 from entropy_theory.controllers import TemperatureSwitch
+from entropy_theory.support import results, user_errors
 
 
 def test_switch_follows_equation_1_for_each_run():

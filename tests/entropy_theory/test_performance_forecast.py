@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from entropy_theory import performance_law, user_errors
+from entropy_theory import performance_law
 from entropy_theory.__main__ import fit
-from entropy_theory.performance_forecast import _at, _bend, _turn, effective_points, forecast
-from entropy_theory.performance_report import as_json, as_text
-from entropy_theory.training_log import TrainingRun, read
+from entropy_theory.performance_law.forecast import _at, _bend, _turn, effective_points, forecast
+from entropy_theory.performance_law.report import as_json, as_text
+from entropy_theory.performance_law.training_log import TrainingRun, read
+from entropy_theory.support import user_errors
 
 ENTROPY = np.linspace(2.0, 0.05, 60)
 """Evenly, so that the curves of the rival forms differ."""

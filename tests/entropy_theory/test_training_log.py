@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from torch.utils.tensorboard import SummaryWriter
 
-from entropy_theory.training_log import read
+from entropy_theory.performance_law.training_log import read
 
 STEPS = np.arange(1, 13)
 ENTROPY = np.round(1.5 * np.exp(-STEPS / 4), 6)

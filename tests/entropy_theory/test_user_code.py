@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from entropy_theory import update_rules, user_code
+from entropy_theory import update_rules
+from entropy_theory.support import user_code
 from tests.user_files import HALF
 
 RULE = f'''

@@ -4,8 +4,8 @@ import sys
 
 import torch.distributed as dist
 
-from entropy_theory.user_errors import run_command
-from llm_bridge import ranks
+from entropy_theory.support.user_errors import run_command
+from llm_bridge.running import ranks
 
 
 def on_one(name: str) -> None:

@@ -2,6 +2,7 @@
 whose own part (accelerate_configs/, what it says of a failure) is left to test_processes.
 """
 
+import gc
 import importlib
 import os
 import runpy
@@ -15,7 +16,7 @@ RANKS = 2
 
 
 def run(
-    module: str, *arguments: str, imports: str = "llm_bridge.training", timeout: float = 300
+    module: str, *arguments: str, imports: str = "llm_bridge.commands.train", timeout: float = 300
 ) -> subprocess.CompletedProcess:
     """``python -m module arguments`` on two ranks; the exit status is 0 if both have ended with that.
 
@@ -46,9 +47,12 @@ def start(rank: int, port: int, module: str) -> int:
 
 
 def main(imports: str, module: str, *arguments: str) -> int:
+    gc.disable()
     importlib.import_module(imports)
     import torch.distributed as dist
 
+    gc.freeze()  # as tests/conftest.py does; and what is shared with the ranks stays shared
+    gc.enable()
     sys.argv = [module, *arguments]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -9,7 +9,8 @@ import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 
 from entropy_theory import update_rules
-from llm_bridge import fused_forward, token_statistics
+from llm_bridge.forward import fused_forward
+from llm_bridge.head import token_statistics
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 

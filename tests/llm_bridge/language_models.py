@@ -11,7 +11,9 @@ import trl
 from transformers.modeling_outputs import CausalLMOutput
 
 from entropy_theory import policy
-from llm_bridge import models, pretraining, trainer
+from llm_bridge.commands import pretrain
+from llm_bridge.data import models
+from llm_bridge.trainer import entropy_trainer
 
 PROMPTS = ("1", "2", "3")  # 24 rows: 1/24 is exact in no float format
 
@@ -48,7 +50,7 @@ class TabularLanguageModel(transformers.PreTrainedModel, transformers.Generation
 
 def tabular(seed: int = 0) -> tuple[TabularLanguageModel, Any]:
     """A tabular policy in float64 with unequal logits, and the character tokenizer."""
-    tokenizer = pretraining.build_tokenizer()
+    tokenizer = pretrain.build_tokenizer()
     model = TabularLanguageModel(TabularConfig(vocab_size=len(tokenizer)))
     table = np.random.default_rng(seed).normal(size=(len(tokenizer), len(tokenizer)))
     model.table.weight.data = torch.tensor(table)
@@ -59,7 +61,7 @@ def tabular(seed: int = 0) -> tuple[TabularLanguageModel, Any]:
 def tiny_llama(folder: Path, seed: int = 0) -> Path:
     """A random two-layer Llama with the character tokenizer, written to a folder."""
     torch.manual_seed(seed)
-    tokenizer = pretraining.build_tokenizer()
+    tokenizer = pretrain.build_tokenizer()
     config = transformers.LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=2,
         num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=64,
@@ -81,18 +83,18 @@ def tabular_trainer(
     reward: Any = low_digit, micro_batches: int = 1, model: Any = None, fraction: float = 1.0,
     on_step: Any = None, repeats: int = 1, peft_config: Any = None, resampling_rounds: int = 0,
     **options: Any,
-) -> trainer.EntropyTrainer:
+) -> entropy_trainer.EntropyTrainer:
     """An EntropyTrainer on the tabular policy: SGD, no clipping, one-token completions."""
     own, tokenizer = tabular()
     prompts = PROMPTS * repeats * steps
     rows = len(PROMPTS) * repeats * samples
-    arguments = trainer.grpo_config(
+    arguments = entropy_trainer.grpo_config(
         folder, use_cpu=True, optim="sgd", max_grad_norm=0.0, learning_rate=learning_rate,
         per_device_train_batch_size=rows // micro_batches, num_generations=samples,
         gradient_accumulation_steps=options.pop("gradient_accumulation_steps", micro_batches),
         max_completion_length=1, max_steps=steps, save_strategy="no", disable_tqdm=True, **options,
     )
-    made = trainer.EntropyTrainer(
+    made = entropy_trainer.EntropyTrainer(
         model or own, [reward], arguments, rule=rule, tempered_fraction=fraction, on_step=on_step,
         resampling_rounds=resampling_rounds,
         train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts)}),

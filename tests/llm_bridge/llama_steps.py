@@ -9,14 +9,16 @@ import torch
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge import models, pretraining, trainer
+from llm_bridge.commands import pretrain
+from llm_bridge.data import models
+from llm_bridge.trainer import entropy_trainer
 from tests.llm_bridge.language_models import PROMPTS, low_digit
 
 
 def llama(**options: Any) -> tuple[Any, Any]:
     """A random two-layer Llama in float64, and the character tokenizer."""
     torch.manual_seed(0)
-    tokenizer = pretraining.build_tokenizer()
+    tokenizer = pretrain.build_tokenizer()
     shape = {
         "vocab_size": len(tokenizer), "hidden_size": 16, "intermediate_size": 32,
         "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2,
@@ -33,17 +35,17 @@ def llama_trainer(
     folder: Path, rule: update_rules.UpdateRule, *, model: Any = None, steps: int = 1,
     micro_batches: int = 1, peft_config: Any = None, on_step: Any = None,
     prompts: Sequence[str] = PROMPTS, **options: Any,
-) -> trainer.EntropyTrainer:
+) -> entropy_trainer.EntropyTrainer:
     """Plain SGD with rate 1: a step moves each weight by minus its gradient."""
     own, tokenizer = llama()
-    arguments = trainer.grpo_config(
+    arguments = entropy_trainer.grpo_config(
         folder, use_cpu=True, max_steps=steps, disable_tqdm=True,
         **{"optim": "sgd", "max_grad_norm": 0.0, "learning_rate": 1.0, "num_generations": 8,
            "max_completion_length": 6, "save_strategy": "no",
            "per_device_train_batch_size": 24 // micro_batches,
            "gradient_accumulation_steps": micro_batches} | options,
     )
-    made = trainer.EntropyTrainer(
+    made = entropy_trainer.EntropyTrainer(
         model or own, [low_digit], arguments, rule=rule, on_step=on_step,
         train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts) * steps}),
         processing_class=tokenizer, peft_config=peft_config,
@@ -52,7 +54,7 @@ def llama_trainer(
     return made
 
 
-def weights(made: trainer.EntropyTrainer) -> dict[str, torch.Tensor]:
+def weights(made: entropy_trainer.EntropyTrainer) -> dict[str, torch.Tensor]:
     """A copy of all trained weights."""
     plain = made.accelerator.unwrap_model(made.model)
     return {name: w.detach().clone() for name, w in plain.named_parameters() if w.requires_grad}

@@ -12,8 +12,8 @@ from torch.distributed.fsdp import fully_shard
 
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge import rows
-from llm_bridge.forward import Forward
+from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.trainer import batches
 from tests.llm_bridge import collectives
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 from tests.llm_bridge.two_processes import judged_by_nobody, judged_on_one_rank
@@ -114,7 +114,7 @@ def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
 
 
 def all_rows() -> TokenBatch:
-    """`rows.gathered` of two rows on each rank, which say where they are from."""
+    """`batches.gathered` of two rows on each rank, which say where they are from."""
     rank, accelerator = dist.get_rank(), Accelerator(cpu=True)
     width = LONGEST[rank]
     place = torch.arange(2 * width).reshape(2, width) + 100 * rank
@@ -124,7 +124,7 @@ def all_rows() -> TokenBatch:
         mask=place % 2 == 0, tempered=place % 3 == 0,
         prepared={"selected": place % 5 == 0, "scale": number},
     )
-    return rows.gathered(accelerator, batch)
+    return batches.gathered(accelerator, batch)
 
 
 def main(folder: Path) -> None:

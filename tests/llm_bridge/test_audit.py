@@ -1,12 +1,15 @@
-"""Guards llm_bridge/audit.py: each error of a forecast has its address."""
+"""Guards llm_bridge/analysis/audit.py: each error of a forecast has its address."""
 
 import numpy as np
 import pytest
 import torch
 import transformers
 
-from entropy_theory import results, update_rules
-from llm_bridge import audit, models, tasks, training
+from entropy_theory import update_rules
+from entropy_theory.support import results
+from llm_bridge.analysis import audit
+from llm_bridge.commands import train as training
+from llm_bridge.data import models, tasks
 from tests.llm_bridge.language_models import tabular_trainer, tiny_llama
 
 IDENTITY = 1e-10

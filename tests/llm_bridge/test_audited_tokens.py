@@ -1,4 +1,4 @@
-"""Guards llm_bridge/audited_tokens.py and audit_pages.py: tables by hand, and pages that say the same."""
+"""Guards llm_bridge/analysis/tokens.py, audit_pages.py: tables by hand, and pages that say the same."""
 
 import dataclasses
 import re
@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from entropy_theory import results, update_rules
+from entropy_theory import update_rules
+from entropy_theory.support import results
 from llm_bridge import __main__ as main
-from llm_bridge import audit, audit_pages, audited_tokens, pages, plots
-from llm_bridge.audited_tokens import AuditedTokens
+from llm_bridge.analysis import audit, audit_pages, pages, plots
+from llm_bridge.analysis import tokens as audited_tokens
+from llm_bridge.analysis.tokens import AuditedTokens
 from tests.llm_bridge.language_models import tabular_trainer
 
 

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/benchmarks.py: the papers' benchmarks and protocols; nothing is fetched here."""
+"""Guards llm_bridge/data/benchmarks.py: the papers' benchmarks and protocols; nothing is fetched here."""
 
 import json
 
@@ -6,7 +6,8 @@ import datasets
 import pandas
 import pytest
 
-from llm_bridge import benchmarks, evaluation, rewards
+from llm_bridge import evaluation
+from llm_bridge.data import benchmarks, rewards
 
 
 def write(folder, name, rows):

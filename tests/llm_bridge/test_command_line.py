@@ -14,12 +14,14 @@ import pytest
 import safetensors
 import torch
 
-from entropy_theory import results, update_rules
+from entropy_theory import update_rules
+from entropy_theory.support import results
 from entropy_theory.targets import Nucleus
 from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as main
-from llm_bridge import checkpoints, step_log, training
-from llm_bridge import trainer as trainer_module
+from llm_bridge.commands import train as training
+from llm_bridge.running import checkpoints, step_log
+from llm_bridge.trainer import entropy_trainer as trainer_module
 from tests.llm_bridge.language_models import tiny_llama
 from tests.user_files import HALF
 

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/comparison.py: numbers by hand, and runs that do not compare."""
+"""Guards llm_bridge/analysis/comparison.py: numbers by hand, and runs that do not compare."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from llm_bridge import __main__ as main
-from llm_bridge import comparison
+from llm_bridge.analysis import comparison
 
 OPTIONS = {"model": "small-sums", "task": "split", "data": None, "rule": "grpo", "rule_options": [],
            "seed": 0, "output": "x", "samples": 8}

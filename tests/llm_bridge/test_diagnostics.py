@@ -5,16 +5,12 @@ import pytest
 import torch
 import transformers
 
-from entropy_theory import (
-    entropy_change,
-    performance_forecast,
-    performance_law,
-    policy,
-    update_rules,
-)
+from entropy_theory import entropy_change, policy, update_rules
+from entropy_theory.performance_law import forecast, law
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge import diagnostics, models
-from llm_bridge.step_log import StepLog
+from llm_bridge import diagnostics
+from llm_bridge.data import models
+from llm_bridge.running.step_log import StepLog
 from tests.llm_bridge.language_models import (
     PROMPTS,
     ScoringFromLogits,
@@ -194,7 +190,7 @@ def test_a_ceiling_that_may_be_trusted():
     found = diagnostics.performance_ceiling(entropy, reward)
     assert found.trusted
     assert found.low < 0.6 < found.high
-    report = performance_forecast.forecast(entropy, reward)
+    report = forecast.forecast(entropy, reward)
     expected = report.ceiling
     assert (found.value, found.low, found.high) == (
         expected.performance, expected.low, expected.high
@@ -210,7 +206,7 @@ def test_rivals_are_fitted_only_where_asked_for(monkeypatch):
     reward = 0.9 - 0.5 * entropy + 0.002 * np.random.default_rng(0).normal(size=40)
     asked = diagnostics.performance_ceiling(entropy, reward, rivals=True)
     assert any("'linear' fits" in doubt for doubt in asked.doubts)
-    monkeypatch.setattr(performance_law, "rivals", None)
+    monkeypatch.setattr(law, "rivals", None)
     plain = diagnostics.performance_ceiling(entropy, reward)
     assert not any("fits" in doubt for doubt in plain.doubts)
     assert plain.value == asked.value

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/dynamic_sampling.py: prompts without signal make room for others."""
+"""Guards llm_bridge/trainer/dynamic_sampling.py: prompts without signal make room for others."""
 
 from types import SimpleNamespace
 
@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from entropy_theory import update_rules
-from llm_bridge import dynamic_sampling, trainer_options
+from llm_bridge.trainer import dynamic_sampling
+from llm_bridge.trainer import options as trainer_options
 from tests.llm_bridge.language_models import low_digit, tabular_trainer
 from tests.llm_bridge.recorded_steps import recorded
 

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from llm_bridge import evaluation, models, tasks
+from llm_bridge import evaluation
+from llm_bridge.data import models, tasks
 
 
 def exact(n, c, k):

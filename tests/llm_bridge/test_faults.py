@@ -1,4 +1,4 @@
-"""Guards llm_bridge/faults.py and checkpoints.py: what ends a step says so, and spoils nothing."""
+"""Guards llm_bridge/running/faults.py, checkpoints.py: what ends a step says so, and spoils nothing."""
 
 import errno
 import os
@@ -6,9 +6,11 @@ import os
 import pytest
 import torch
 
-from entropy_theory import results, update_rules
-from llm_bridge import checkpoints, faults, sampling
-from llm_bridge.trainer import CONTROLLER_STATE
+from entropy_theory import update_rules
+from entropy_theory.support import results
+from llm_bridge.running import checkpoints, faults
+from llm_bridge.sampling import sampling
+from llm_bridge.trainer.entropy_trainer import CONTROLLER_STATE
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 

@@ -1,11 +1,12 @@
-"""Guards llm_bridge/fused_forward.py: without logits the training step is the same."""
+"""Guards llm_bridge/forward/fused_forward.py: without logits the training step is the same."""
 
 import pytest
 import torch
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge import forward, fused_forward, shared_prompts, token_statistics
+from llm_bridge.forward import fused_forward, policy_forward, shared_prompts
+from llm_bridge.head import token_statistics
 from tests.llm_bridge import forked_ranks
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
@@ -17,7 +18,7 @@ AENT = {"warm_up_steps": 0, "coefficient": 0.1, "removed_fraction": 0.4}
 def trained(folder, monkeypatch, rule, *, fused, **options):
     """Weights after training, the records, and the last dimension of what the model returned."""
     widths, records = set(), []
-    original = forward.Forward.logits
+    original = policy_forward.Forward.logits
 
     def logits(self, *arguments):
         found = original(self, *arguments)
@@ -26,7 +27,7 @@ def trained(folder, monkeypatch, rule, *, fused, **options):
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(forward.Forward, "logits", logits)
+        patch.setattr(policy_forward.Forward, "logits", logits)
         patch.setattr(shared_prompts, "obstacle", lambda _: "the test says so")
         if not fused:
             patch.setattr(fused_forward, "obstacle", lambda *_: "the test says so")

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/head.py, row_statistics.py and kernels/: a fused head is the plain head."""
+"""Guards llm_bridge/head/per_token.py, row_statistics.py and kernels/: a fused head is the plain head."""
 
 import math
 import os
@@ -10,10 +10,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
 
 from entropy_theory import policy
-from llm_bridge import head, row_statistics, token_statistics
-from llm_bridge.kernels import has_triton
+from llm_bridge.head import per_token, row_statistics, token_statistics
+from llm_bridge.head.row_kernels import has_triton
 from tests.tolerances import FLOAT32, FLOAT64
 
 VOCABULARY, FEATURES = 37, 5
@@ -31,8 +32,8 @@ def problem(seed: int = 0, dtype: torch.dtype = torch.float64, rows: int = 12):
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(head, "CHUNK_ELEMENTS", {"cpu": 3 * VOCABULARY, "cuda": 3 * VOCABULARY})
-    monkeypatch.setattr(head, "LEAST_ROWS", 1)
+    monkeypatch.setattr(per_token, "CHUNK_ELEMENTS", {"cpu": 3 * VOCABULARY, "cuda": 3 * VOCABULARY})
+    monkeypatch.setattr(per_token, "LEAST_ROWS", 1)
     monkeypatch.setattr(row_statistics, "BLOCK_ELEMENTS", 2 * VOCABULARY)
 
 
@@ -45,7 +46,7 @@ def test_the_fused_head_is_the_plain_one(removed_fraction, temperature):
     hidden, weight, bias, ids = problem()
     ours = [x.clone().requires_grad_() for x in (hidden, weight, bias)]
     theirs = [x.clone().requires_grad_() for x in (hidden, weight, bias)]
-    found = head.per_token_statistics(
+    found = per_token.per_token_statistics(
         ours[0], ours[1], ids, temperature, removed_fraction, bias=ours[2]
     )
     logits = (theirs[0] @ theirs[1].T + theirs[2]) / temperature
@@ -75,7 +76,7 @@ def test_frozen_parts_get_no_gradient():
     """With an adapter the head's weight is frozen; a gradient for it would be vocabulary-sized."""
     hidden, weight, _, ids = problem()
     hidden.requires_grad_()
-    head.per_token_statistics(hidden, weight, ids).log_prob.sum().backward()
+    per_token.per_token_statistics(hidden, weight, ids).log_prob.sum().backward()
     assert hidden.grad is not None
     assert weight.grad is None
 
@@ -86,9 +87,9 @@ def test_half_precision_is_computed_in_float32():
     chunks in float32, where bfloat16 would lose the later chunks."""
     hidden, weight, _, ids = problem(dtype=torch.bfloat16, rows=240)
     weight.requires_grad_()
-    found = head.per_token_statistics(hidden, weight, ids)
+    found = per_token.per_token_statistics(hidden, weight, ids)
     wide = weight.detach().float().requires_grad_()
-    expected = head.per_token_statistics(hidden.float(), wide, ids)
+    expected = per_token.per_token_statistics(hidden.float(), wide, ids)
     assert found.entropy.dtype == torch.float32
     torch.testing.assert_close(found.entropy, expected.entropy, rtol=64 * FLOAT32, atol=0)
     assert bool((found.log_prob <= 0).all())
@@ -172,13 +173,13 @@ def test_memory_does_not_grow_with_the_vocabulary():
     """256 tokens: plain float32 logits would be 128 MiB at 131,072 words, and a few times that."""
     code = """
 import torch
-from llm_bridge import head
+from llm_bridge.head import per_token
 from tests.llm_bridge.memory import peak_of
 torch.set_num_threads(1)
 def step(tokens, size):
     hidden = torch.randn(tokens, 4, requires_grad=True)
     ids = torch.zeros(tokens, dtype=torch.long)
-    found = head.per_token_statistics(hidden, torch.zeros(size, 4), ids, removed_fraction=0.3)
+    found = per_token.per_token_statistics(hidden, torch.zeros(size, 4), ids, removed_fraction=0.3)
     found.entropy.sum().backward()
 step(8, 64)  # loads what a first call loads
 print(*(peak_of(lambda: step(256, size)) for size in (16_384, 131_072)))
@@ -204,18 +205,29 @@ print(*(peak_of(lambda: step(256, size)) for size in (16_384, 131_072)))
         ({"hidden": torch.full((2, 6, FEATURES), math.nan, dtype=torch.float64)}, "diverged"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_bad_input(change, message):
     """Each with one sentence that names the value."""
     hidden, weight, _, ids = problem()
     arguments = {"hidden": hidden, "weight": weight, "token_ids": ids} | change
     with pytest.raises(ValueError, match=message):
-        head.per_token_statistics(**arguments)
+        per_token.per_token_statistics(**arguments)
+
+
+def test_shapes_are_checked_in_the_tests():
+    """Fails where the head's modules are imported without the check of their annotations."""
+    hidden, weight, _, ids = problem()
+    with pytest.raises(TypeCheckError):
+        per_token.per_token_statistics(hidden, weight[:, 1:], ids)
+    with pytest.raises(TypeCheckError):
+        row_statistics.row_gradient(
+            torch.zeros(2, 5), torch.zeros(2, dtype=torch.long), torch.zeros(2), torch.zeros(3))
 
 
 def test_the_record_has_what_the_forecast_needs():
     """The same StateStatistics as from logits."""
     hidden, weight, _, ids = problem()
-    found = head.per_token_statistics(hidden, weight, ids, removed_fraction=0.3).state
+    found = per_token.per_token_statistics(hidden, weight, ids, removed_fraction=0.3).state
     expected = token_statistics.from_logits(hidden @ weight.T, ids, removed_fraction=0.3).state
     for name in ("log_prob", "entropy", "sum_squared_prob", "clamped_alignment"):
         torch.testing.assert_close(

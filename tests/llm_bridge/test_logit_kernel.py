@@ -1,11 +1,13 @@
-"""Guards llm_bridge/logit_kernel.py: Assumption B.4 holds exactly on a table, not on a network."""
+"""Guards llm_bridge/analysis/tangent_kernel.py: Assumption B.4 holds on a table, not on a network."""
 
 import numpy as np
 import pytest
 import torch
 
 from entropy_theory import policy, update_rules
-from llm_bridge import audit, audited_tokens, kernel_record, logit_kernel, models
+from llm_bridge.analysis import audit, kernel_record, tangent_kernel
+from llm_bridge.analysis import tokens as audited_tokens
+from llm_bridge.data import models
 from tests.llm_bridge.language_models import tabular, tabular_trainer, tiny_llama
 
 ROUNDING = 1e-12
@@ -34,14 +36,14 @@ def dense(model, prefix):
 def test_the_products_are_those_of_the_whole_jacobian(tmp_path):
     """Padding, the order of rows and the tangent's direction: K = J J^T entry by entry."""
     model = llama(tmp_path)
-    jacobian = logit_kernel.LogitJacobian(model, PREFIXES)
+    jacobian = tangent_kernel.LogitJacobian(model, PREFIXES)
     actions = np.array([[3, 4], [5, 0], [15, 9]])
-    found = logit_kernel.measure(jacobian, actions)
+    found = tangent_kernel.measure(jacobian, actions)
     rows = torch.cat([dense(model, p)[a] for p, a in zip(PREFIXES, actions, strict=True)])
     expected = (rows @ rows.T).detach().numpy()
     np.testing.assert_allclose(found.matrix(), expected, rtol=0, atol=SINGLE * expected.max())
     # Shared parameters: nothing like the identity.
-    shape = logit_kernel.shape(found)
+    shape = tangent_kernel.shape(found)
     assert shape.diagonal == pytest.approx(expected.trace() / 6)
     assert shape.across_states > 0.005
     assert shape.diagonal_share + shape.within_share + shape.across_share == pytest.approx(1)
@@ -49,10 +51,10 @@ def test_the_products_are_those_of_the_whole_jacobian(tmp_path):
 
 def test_on_a_table_the_kernel_is_the_identity():
     model, _ = tabular()
-    jacobian = logit_kernel.LogitJacobian(model, [[3], [4], [5]])
-    found = logit_kernel.measure(jacobian, np.array([[3, 4, 5], [3, 7, 8], [0, 1, 2]]))
+    jacobian = tangent_kernel.LogitJacobian(model, [[3], [4], [5]])
+    found = tangent_kernel.measure(jacobian, np.array([[3, 4, 5], [3, 7, 8], [0, 1, 2]]))
     assert np.array_equal(found.matrix(), np.eye(9))
-    shape = logit_kernel.shape(found)
+    shape = tangent_kernel.shape(found)
     assert (shape.diagonal, shape.diagonal_spread, shape.diagonal_share) == (1, 0, 1)
     assert (shape.within_state, shape.across_states, shape.across_share) == (0, 0, 0)
     assert shape.contrast_within == pytest.approx(0, abs=ROUNDING)
@@ -63,8 +65,8 @@ def test_shape_of_a_planted_kernel():
     """Two states of two actions: each measure by hand. A common part is in all but the contrasts."""
     own = np.array([[4.0, 1.0], [1.0, 2.0]])
     matrix = np.block([[own, np.full((2, 2), 0.5)], [np.full((2, 2), 0.5), own]])
-    kernel = logit_kernel.Kernel(values=matrix.reshape(2, 2, 2, 2), actions=np.zeros((2, 2), int))
-    shape = logit_kernel.shape(kernel)
+    kernel = tangent_kernel.Kernel(values=matrix.reshape(2, 2, 2, 2), actions=np.zeros((2, 2), int))
+    shape = tangent_kernel.shape(kernel)
     assert shape.diagonal == 3
     assert shape.diagonal_spread == pytest.approx(1 / 3)
     assert shape.diagonal_range == (2, 4)
@@ -76,7 +78,7 @@ def test_shape_of_a_planted_kernel():
     assert shape.contrast_across == pytest.approx(0, abs=ROUNDING)
     assert shape.contrast_within == pytest.approx(0, abs=ROUNDING)  # one difference: no other entry
     with pytest.raises(ValueError, match="unfreeze"):
-        logit_kernel.shape(logit_kernel.Kernel(values=0 * kernel.values, actions=kernel.actions))
+        tangent_kernel.shape(tangent_kernel.Kernel(values=0 * kernel.values, actions=kernel.actions))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_on_a_tabular_policy_all_rungs_are_the_first_order_forecast(tmp_path, na
         record = kernel_record.read(tmp_path / "audit" / f"kernel-{step:05d}.npz")
         assert np.array_equal(record.kernel.matrix(), np.eye(12))  # 3 states, 4 actions
         assert np.abs(record.ladder.measured).max() > 1e-4
-        for rung in logit_kernel.RUNGS:
+        for rung in tangent_kernel.RUNGS:
             np.testing.assert_allclose(
                 record.ladder.rungs[rung], record.ladder.rungs["first order"],
                 rtol=0, atol=ROUNDING, err_msg=rung,
@@ -107,7 +109,7 @@ def test_on_a_tabular_policy_all_rungs_are_the_first_order_forecast(tmp_path, na
 def test_on_a_network_the_whole_kernel_foretells_a_small_step(tmp_path):
     """What the tabular assumption misses is in the entries between states: rung by rung."""
     model = llama(tmp_path)
-    jacobian = logit_kernel.LogitJacobian(model, PREFIXES)
+    jacobian = tangent_kernel.LogitJacobian(model, PREFIXES)
     before = jacobian.logits()
     rng = np.random.default_rng(0)
     coefficients = rng.normal(size=before.shape)
@@ -119,14 +121,14 @@ def test_on_a_network_the_whole_kernel_foretells_a_small_step(tmp_path):
         gradient[parameter_name] = descent[start : start + p.numel()].view_as(p)
         start += p.numel()
     rate = 1e-6
-    ladder = logit_kernel.LadderBuilder(
+    ladder = tangent_kernel.LadderBuilder(
         jacobian, coefficients, learning_rate=rate, diagonal=2.5, gradient=gradient
     )
     with torch.no_grad():
         for parameter_name, p in model.named_parameters():
             p -= rate * gradient[parameter_name]
     found = ladder.finish(jacobian.now().numpy())
-    rungs = logit_kernel.climb([found])
+    rungs = tangent_kernel.climb([found])
     # What is left is of second order: in proportion to the rate, 0.04 at a rate of 1e-4.
     for rung in ("all states", "optimizer", "first order"):
         assert rungs[rung].slope == pytest.approx(1, abs=1e-3), rung

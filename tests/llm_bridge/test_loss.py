@@ -1,4 +1,4 @@
-"""Guards llm_bridge/loss.py and token_statistics.py: one rule is the same at both scales."""
+"""Guards llm_bridge/trainer/loss.py and token_statistics.py: one rule is the same at both scales."""
 
 import itertools
 
@@ -8,8 +8,9 @@ import torch
 
 from entropy_theory import forecast, policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge import loss, token_statistics
-from llm_bridge.rows import map_columns
+from llm_bridge.head import token_statistics
+from llm_bridge.trainer import loss
+from llm_bridge.trainer.batches import map_columns
 from tests.tolerances import FLOAT64, SAME_STEP
 
 STATES, ACTIONS = 3, 5

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/models.py and the bundled small model."""
+"""Guards llm_bridge/data/models.py and the bundled small model."""
 
 import copy
 import os
@@ -10,7 +10,8 @@ import safetensors.torch
 import torch
 import transformers
 
-from llm_bridge import models, pretraining
+from llm_bridge.commands import pretrain
+from llm_bridge.data import models
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def test_small_tokenizer_puts_bos_in_front_by_itself(small):
 def test_bundled_tokenizer_is_what_pretraining_builds(small):
     """The data folder was made by the code beside it."""
     _, tokenizer = small
-    assert tokenizer.get_vocab() == pretraining.build_tokenizer().get_vocab()
+    assert tokenizer.get_vocab() == pretrain.build_tokenizer().get_vocab()
 
 
 def test_load_is_ready_to_sample_and_in_the_dtype_asked_for():
@@ -58,7 +59,7 @@ def test_checkpoint_settings_that_bend_the_distribution_are_dropped(small, tmp_p
     model.save_pretrained(tmp_path)
     tokenizer.pad_token = None
     tokenizer.save_pretrained(tmp_path)
-    tokenizer.pad_token = pretraining.PAD
+    tokenizer.pad_token = pretrain.PAD
     bent = transformers.GenerationConfig(
         do_sample=True, temperature=0.6, top_k=20, top_p=0.8, min_p=0.1, repetition_penalty=1.3,
         no_repeat_ngram_size=2, suppress_tokens=[5], typical_p=0.9,

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/pretraining.py: what the small model learns from, and what it leaves behind."""
+"""Guards llm_bridge/commands/pretrain.py: what the small model learns from, and what it leaves behind."""
 
 import json
 import random
@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from entropy_theory import policy
-from llm_bridge import models, pretraining, tasks
+from llm_bridge.commands import pretrain
+from llm_bridge.data import models, tasks
 
 
 def test_examples_are_right_and_never_held_out():
-    examples = pretraining.solved_examples(random.Random(0), 2000, sum_share=0.5)
+    examples = pretrain.solved_examples(random.Random(0), 2000, sum_share=0.5)
     assert not [prompt for prompt, _ in examples if tasks.is_held_out(prompt)]
     sums = [example for example in examples if "+" in example[0]]
     assert 850 < len(sums) < 1150
@@ -27,38 +28,38 @@ def test_examples_are_right_and_never_held_out():
 def test_loss_is_over_the_answers_tokens_and_end_of_sequence_only():
     """Against one sequence at a time, without padding; prompts of several lengths."""
     torch.manual_seed(0)
-    tokenizer = pretraining.build_tokenizer()
-    model = pretraining.build_model(tokenizer)
+    tokenizer = pretrain.build_tokenizer()
+    model = pretrain.build_model(tokenizer)
     examples = [("23+34=", "057"), ("57=", "23+34"), ("123=", "60+63")]
     terms = []
     for prompt, answer in examples:
         start = len(tokenizer(prompt).input_ids)
-        ids = tokenizer(prompt + answer + pretraining.EOS, return_tensors="pt").input_ids
+        ids = tokenizer(prompt + answer + pretrain.EOS, return_tensors="pt").input_ids
         assert ids.shape[1] == start + len(answer) + 1
         log_probs = policy.log_softmax(model(ids).logits[0])
         terms += [-log_probs[i - 1, ids[0, i]] for i in range(start, ids.shape[1])]
     expected = torch.stack(terms).mean()
-    loss = pretraining.supervised_loss(model, tokenizer, examples)
+    loss = pretrain.supervised_loss(model, tokenizer, examples)
     # float32, 16 terms of size 3.
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
 
 
 def config(folder, **changes):
     small = {"steps": 4, "measure_every": 2, "measure_prompts": 8, "batch_size": 8}
-    return pretraining.PretrainConfig(output=folder, **small | changes)
+    return pretrain.PretrainConfig(output=folder, **small | changes)
 
 
 def test_missed_target_is_one_clear_error_and_writes_nothing(tmp_path):
     with pytest.raises(ValueError, match=r"after 4 steps, below the target of 0\.99"):
-        pretraining.pretrain(config(tmp_path / "model", target_accuracy=0.99))
+        pretrain.pretrain(config(tmp_path / "model", target_accuracy=0.99))
     assert not (tmp_path / "model").exists()
 
 
 def test_model_written_is_the_model_measured(tmp_path):
     """And equal seeds write equal weights."""
-    found = pretraining.pretrain(config(tmp_path / "one", target_accuracy=0.0))
+    found = pretrain.pretrain(config(tmp_path / "one", target_accuracy=0.0))
     assert [step["step"] for step in found["history"]] == [2]
-    again = pretraining.pretrain(config(tmp_path / "two", target_accuracy=0.0))
+    again = pretrain.pretrain(config(tmp_path / "two", target_accuracy=0.0))
     assert found["held_out"]["sum"]["entropy"] == again["held_out"]["sum"]["entropy"]
     one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
     assert one == two

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/ranks.py, and the train command as a user launches it in several processes."""
+"""Guards llm_bridge/running/ranks.py, and the train command as launched in several processes."""
 
 import dataclasses
 import itertools
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import llm_bridge
-from entropy_theory import results
-from llm_bridge import ranks, step_log, training
+from entropy_theory.support import results
+from llm_bridge.commands import train as training
+from llm_bridge.running import ranks, step_log
 from tests.llm_bridge import forked_ranks
 from tests.llm_bridge.language_models import tiny_llama
 
@@ -97,7 +98,7 @@ def test_a_killed_process_ends_the_run_and_the_same_command_resumes_it(whole, tm
     killed = launch(again, FAIL_AT="4")
     assert killed.returncode != 0
     assert "SIGKILL" in killed.stderr  # the launcher's account: who is killed says nothing
-    assert "llm_bridge/training.py" not in killed.stderr
+    assert "llm_bridge/commands/train.py" not in killed.stderr
     assert [record["step"] for record in numbers(again.output)] == [1, 2, 3, 4]
     with pytest.raises(ValueError, match="a run of 2 processes, and this is one of 1"):
         training.train(again)
@@ -129,7 +130,7 @@ def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_
     assert len(lines) == 1, shown.stderr[-3000:]
     assert "raised ArithmeticError: judged to death" in lines[0]
     # What follows is the launcher's own account; none of our ranks adds a traceback.
-    assert "llm_bridge/training.py" not in shown.stderr
+    assert "llm_bridge/commands/train.py" not in shown.stderr
     one = dataclasses.replace(config, output=tmp_path / "one")
     training.train(one)
     two, single = numbers(config.output), numbers(one.output)[:4]
@@ -156,7 +157,7 @@ def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_
 def test_whoever_fails_one_rank_tells(kind, message):
     """No hang, and one line: no traceback beside it."""
     shown = forked_ranks.run(
-        "tests.llm_bridge.failing_ranks", kind, imports="llm_bridge.ranks", timeout=100
+        "tests.llm_bridge.failing_ranks", kind, imports="llm_bridge.running.ranks", timeout=100
     )
     assert shown.returncode != 0
     lines = [line for line in shown.stderr.splitlines() if line.startswith("error:")]

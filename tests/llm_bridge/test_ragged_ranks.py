@@ -7,9 +7,9 @@ import torch
 
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge import rows
-from llm_bridge.loss import policy_loss
-from llm_bridge.token_statistics import from_logits
+from llm_bridge.head.token_statistics import from_logits
+from llm_bridge.trainer import batches
+from llm_bridge.trainer.loss import policy_loss
 from tests.llm_bridge import forked_ranks, ragged_processes
 from tests.llm_bridge.llama_steps import llama
 from tests.llm_bridge.ragged_processes import CASES, LONGEST
@@ -66,7 +66,7 @@ def one_process_step(runs, case) -> dict[str, torch.Tensor]:
     """What the first step changes each weight by: all rows in one batch, plain logits."""
     rule = update_rules.get(CASES[case][0], **CASES[case][1])
     parts = [part for run in runs for part in run[case]["steps"][0]]
-    whole = functools.reduce(functools.partial(rows.join, pad_token=0), parts)
+    whole = functools.reduce(functools.partial(batches.join, pad_token=0), parts)
     model, _ = llama()
     ids = torch.cat([whole["prompt_ids"], whole["completion_ids"]], dim=1)
     present = torch.cat([whole["prompt_mask"], whole["completion_mask"]], dim=1)
@@ -75,8 +75,8 @@ def one_process_step(runs, case) -> dict[str, torch.Tensor]:
     ).logits[:, whole["prompt_ids"].shape[1] - 1 : -1]
     removed = getattr(rule, "removed_fraction", None)
     found = from_logits(logits, whole["completion_ids"], removed_fraction=removed)
-    batch: TokenBatch = rows.token_batch(
-        {name: column for name, column in whole.items() if not name.startswith(rows.PREPARED)},
+    batch: TokenBatch = batches.token_batch(
+        {name: column for name, column in whole.items() if not name.startswith(batches.PREPARED)},
         found.log_prob, found.entropy, found.clamped_entropy, step=0, seed=42,
     )
     # The weights of a step are those of its tokens, whichever rank they are on.
@@ -118,7 +118,7 @@ def test_the_cases_are_what_they_say(runs):
     """Selections, dead groups and rows of the second batch are there to be got wrong."""
     assert ragged_processes.SHARDED["per_device_train_batch_size"] == 2
     columns = {name for run in runs for part in run["off-policy"]["steps"][0] for name in part}
-    assert columns & {rows.PREPARED + name for name in SELECTED}
+    assert columns & {batches.PREPARED + name for name in SELECTED}
     assert any(part["tempered"].any() for run in runs for part in run["second batch"]["steps"][0])
     judged = [bool(run["judged on one rank"]["steps"][0][0]["mask"].any()) for run in runs]
     assert judged == [True, False]

@@ -13,10 +13,11 @@ from accelerate.commands.launch import launch_command_parser
 
 from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as command_line
-from llm_bridge import recipes, trainer, training
+from llm_bridge import recipes
+from llm_bridge.commands import train as training
 from llm_bridge.recipes import hub_data
 from llm_bridge.recipes.__main__ import data, listing, show
-from llm_bridge.trainer import InertRuleWarning
+from llm_bridge.trainer import InertRuleWarning, entropy_trainer
 from tests.llm_bridge.language_models import tiny_llama
 
 RUNS = {
@@ -267,13 +268,13 @@ def test_options_of_trl_that_follow_from_others_are_refused(model, tmp_path):
 def test_mini_batches_share_a_generation(model, tmp_path, monkeypatch):
     """Four steps of which each samples anew: the second would be on-policy again."""
     calls = []
-    sampled = trainer.EntropyTrainer._generate_single_turn
+    sampled = entropy_trainer.EntropyTrainer._generate_single_turn
 
     def counted(self, *arguments, **options):
         calls.append(len(arguments[0]))
         return sampled(self, *arguments, **options)
 
-    monkeypatch.setattr(trainer.EntropyTrainer, "_generate_single_turn", counted)
+    monkeypatch.setattr(entropy_trainer.EntropyTrainer, "_generate_single_turn", counted)
     training.train(training.TrainConfig(
         model=model, prompts=2, samples=4, steps=6, mini_batches=3, save_every=0, device="cpu",
         log_to="none", save_model=False, output=tmp_path / "run",

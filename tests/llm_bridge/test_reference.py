@@ -1,4 +1,4 @@
-"""Guards llm_bridge/reference.py: the policy that a rule is held to is the one it started from."""
+"""Guards llm_bridge/trainer/reference.py: a rule is held to the policy that it started from."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,8 @@ import torch
 from accelerate import DistributedType
 
 from entropy_theory import policy, update_rules
-from llm_bridge import models, reference
+from llm_bridge.data import models
+from llm_bridge.trainer import reference
 from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.llm_bridge.language_models import tabular_trainer, tiny_llama
 from tests.llm_bridge.recorded_steps import recorded

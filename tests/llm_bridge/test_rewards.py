@@ -1,11 +1,11 @@
-"""Guards llm_bridge/rewards.py: what counts as right, and how a failing reward function is told."""
+"""Guards llm_bridge/data/rewards.py: what counts as right, and how a failing reward function is told."""
 
 import math
 import sys
 
 import pytest
 
-from llm_bridge import rewards
+from llm_bridge.data import rewards
 
 
 def judge(name, completion, answer="", prompt="57="):

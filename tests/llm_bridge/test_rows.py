@@ -1,15 +1,15 @@
-"""Guards llm_bridge/rows.py: states, and the table that rules read."""
+"""Guards llm_bridge/trainer/batches.py: states, and the table that rules read."""
 
 import torch
 
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge import rows
+from llm_bridge.trainer import batches
 
 
 def test_equal_prefixes_share_a_state_whatever_their_padding():
     ids = torch.tensor([[0, 0, 5, 6, 7], [5, 6, 7, 9, 0], [0, 5, 6, 8, 9]])
     mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 0], [0, 1, 1, 1, 1]])
-    states = rows.prefix_states(ids, mask)
+    states = batches.prefix_states(ids, mask)
     assert states[0, 4] == states[1, 2] == states[2, 3]  # 5 6
     assert states[0, 5] == states[1, 3]  # 5 6 7
     assert states[1, 4] == states[1, 5]  # padding on the right adds nothing
@@ -21,7 +21,7 @@ def test_many_prefixes_have_many_states():
     """A weak hash (of the token's low bits, say) would collide here."""
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(0, 2**17, (20000, 3), generator=generator)
-    states = rows.prefix_states(ids, torch.ones_like(ids))[:, -1]
+    states = batches.prefix_states(ids, torch.ones_like(ids))[:, -1]
     assert len(states.unique()) == len(torch.unique(ids, dim=0))
 
 
@@ -37,6 +37,6 @@ def test_what_belongs_to_a_sequence_is_at_all_its_positions():
         "completion_ids": torch.zeros(3, 3, dtype=torch.long),
     }
     zeros = torch.zeros(3, 3)
-    batch: TokenBatch = rows.token_batch(columns, zeros, zeros, step=0, seed=0)
+    batch: TokenBatch = batches.token_batch(columns, zeros, zeros, step=0, seed=0)
     for name in ("reward", "group", "sequence", "coefficient", "tempered", "sampling_temperature"):
         assert torch.equal(getattr(batch, name), columns[name][:, None].expand(3, 3)), name

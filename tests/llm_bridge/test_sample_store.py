@@ -1,11 +1,14 @@
-"""Guards llm_bridge/sample_store.py and the resumption of evaluations: a kill changes no number."""
+"""Guards llm_bridge/running/sample_store.py and resumed evaluations: a kill changes no number."""
 
 import json
 
 import pytest
 
-from llm_bridge import evaluation, models, sample_store, sampling, tasks
-from llm_bridge.sample_store import Line, SampleStore
+from llm_bridge import evaluation
+from llm_bridge.data import models, tasks
+from llm_bridge.running import sample_store
+from llm_bridge.running.sample_store import Line, SampleStore
+from llm_bridge.sampling import sampling
 
 
 class Killed(BaseException):

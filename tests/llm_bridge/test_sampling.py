@@ -1,4 +1,4 @@
-"""Guards llm_bridge/sampling.py: what is drawn is pi^T, and what is recorded is what was drawn."""
+"""Guards llm_bridge/sampling/sampling.py: what is drawn is pi^T, and recorded is what was drawn."""
 
 import dataclasses
 import itertools
@@ -15,8 +15,9 @@ import transformers
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from entropy_theory import policy
-from llm_bridge import models, samplers, sampling, tasks
-from llm_bridge.samplers import static_cache
+from llm_bridge.data import models, tasks
+from llm_bridge.sampling import samplers, sampling
+from llm_bridge.sampling.samplers import static_cache
 from tests.llm_bridge.language_models import tabular as tabular_model
 
 HERE = ("generate", "static", "continuous", "trl")

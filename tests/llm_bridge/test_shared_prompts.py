@@ -1,4 +1,4 @@
-"""Guards llm_bridge/shared_prompts.py and forward.py: a prompt read once gives the same step."""
+"""Guards llm_bridge/forward/shared_prompts.py and forward.py: a prompt read once gives the same step."""
 
 import logging
 from types import SimpleNamespace
@@ -8,9 +8,10 @@ import torch
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge import faults, shared_prompts
-from llm_bridge.forward import Forward
-from llm_bridge.sharding import is_sharded
+from llm_bridge.forward import shared_prompts
+from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.running import faults
+from llm_bridge.running.sharding import is_sharded
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 ROUNDING = 1e-6

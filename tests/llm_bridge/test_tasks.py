@@ -1,10 +1,10 @@
-"""Guards llm_bridge/tasks.py: which prompts, which answers, what is held out, what files say."""
+"""Guards llm_bridge/data/tasks.py: which prompts, which answers, what is held out, what files say."""
 
 import json
 
 import pytest
 
-from llm_bridge import models, tasks
+from llm_bridge.data import models, tasks
 
 NAMES = ["sum", "split", "chain-sum", "products", "reasoning-gym:gcd"]
 

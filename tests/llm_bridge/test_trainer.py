@@ -1,11 +1,11 @@
-"""Guards llm_bridge/trainer.py: TRL takes the step that the rule says."""
+"""Guards llm_bridge/trainer/entropy_trainer.py: TRL takes the step that the rule says."""
 
 import numpy as np
 import pytest
 import torch
 
 from entropy_theory import entropy_change, policy, tabular, update_rules
-from llm_bridge.forward import Forward
+from llm_bridge.forward.policy_forward import Forward
 from tests.llm_bridge.language_models import PROMPTS, tabular_trainer
 from tests.llm_bridge.recorded_steps import (
     SMALL,

@@ -1,9 +1,9 @@
-"""Guards llm_bridge/trainer_options.py: what would bend the rule is refused, what is inert is told."""
+"""Guards llm_bridge/trainer/options.py: what would bend the rule is refused, what is inert is told."""
 
 import pytest
 
 from entropy_theory import update_rules
-from llm_bridge import trainer
+from llm_bridge.trainer import entropy_trainer
 from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.recorded_steps import SMALL
@@ -21,7 +21,7 @@ from tests.llm_bridge.recorded_steps import SMALL
 def test_a_rule_that_would_do_nothing_says_so_once(tmp_path, name, options, message):
     """With the remedy; and nothing is said of a rule that acts."""
     rule = update_rules.get(name, **options)
-    with pytest.warns(trainer.InertRuleWarning, match=message) as caught:
+    with pytest.warns(entropy_trainer.InertRuleWarning, match=message) as caught:
         made = tabular_trainer(tmp_path, rule)
     assert len(caught) == 1
     made.train()
@@ -58,10 +58,11 @@ def test_options_behind_the_rules_back_are_refused(tmp_path, option, value):
 
 @pytest.mark.parametrize(("strategy", "every"), [("steps", 0.375), ("steps", 3), ("epoch", 2)])
 def test_a_checkpoint_between_the_steps_of_a_generation_is_refused(strategy, every):
-    options = trainer.grpo_config("unused", use_cpu=True, save_strategy=strategy, save_steps=every,
-                                  num_iterations=2, max_steps=8)
+    options = entropy_trainer.grpo_config(
+        "unused", use_cpu=True, save_strategy=strategy, save_steps=every, num_iterations=2,
+        max_steps=8)
     with pytest.raises(ValueError, match="save_steps"):
-        trainer.check_config(options)
+        entropy_trainer.check_config(options)
 
 
 @pytest.mark.parametrize(

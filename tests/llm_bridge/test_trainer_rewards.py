@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer.py where rewards are missing, or say nothing."""
+"""Guards llm_bridge/trainer/entropy_trainer.py where rewards are missing, or say nothing."""
 
 import numpy as np
 import pytest

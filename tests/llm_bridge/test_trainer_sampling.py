@@ -1,4 +1,4 @@
-"""Guards what llm_bridge/trainer.py samples: the policy, and AEPO's second batch."""
+"""Guards what llm_bridge/trainer/entropy_trainer.py samples: the policy, and AEPO's second batch."""
 
 from types import SimpleNamespace
 
@@ -11,7 +11,10 @@ import transformers
 
 from entropy_theory import policy, update_rules
 from entropy_theory.targets import Nucleus, Target
-from llm_bridge import logits_processors, models, trainer, trainer_options
+from llm_bridge.data import models
+from llm_bridge.sampling import logits_processors
+from llm_bridge.trainer import entropy_trainer
+from llm_bridge.trainer import options as trainer_options
 from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer, tiny_llama
 from tests.llm_bridge.recorded_steps import recorded
 from tests.tolerances import FLOAT64
@@ -81,11 +84,11 @@ class Without(Target):
 def llama_trainer(folder, rule, *, samples=4, **options):
     model, tokenizer = models.load(str(tiny_llama(folder / "model")))
     models.sample_plainly(model, tokenizer)
-    args = trainer.grpo_config(
+    args = entropy_trainer.grpo_config(
         folder / "run", use_cpu=True, num_generations=samples, max_completion_length=3, max_steps=1,
         per_device_train_batch_size=3 * samples, save_strategy="no", disable_tqdm=True, **options,
     )
-    return trainer.EntropyTrainer(
+    return entropy_trainer.EntropyTrainer(
         model, [low_digit], args, processing_class=tokenizer, rule=rule,
         train_dataset=datasets.Dataset.from_dict({"prompt": list(PROMPTS)}),
     )

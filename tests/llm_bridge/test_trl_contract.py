@@ -23,8 +23,8 @@ from tests.llm_bridge.language_models import PROMPTS, grpo_trainer, tabular_trai
 
 def moved(what: str) -> str:
     return (
-        f"TRL {trl.__version__}: {what}, which llm_bridge relies on: adapt llm_bridge/trainer.py and "
-        "diagnostics.py, or pin the TRL version before it"
+        f"TRL {trl.__version__}: {what}, which llm_bridge relies on: adapt llm_bridge/trainer/ and "
+        "llm_bridge/diagnostics.py, or pin the TRL version before it"
     )
 
 
@@ -126,7 +126,7 @@ def trained(tmp_path_factory):
             return found
 
     folder = tmp_path_factory.mktemp("contract")
-    from llm_bridge import models
+    from llm_bridge.data import models
 
     model, tokenizer = models.load(str(tiny_llama(folder / "model")))
     models.sample_plainly(model, tokenizer)
@@ -215,7 +215,7 @@ def test_sampling_reads_a_live_temperature(tmp_path):
 
 
 def test_generation_builds_its_logits_processors_in_one_place():
-    """Where `llm_bridge/logits_processors.py` adds those of a target."""
+    """Where `llm_bridge/sampling/logits_processors.py` adds those of a target."""
     method = getattr(transformers.GenerationMixin, "_get_logits_processor", None)
     assert method is not None, moved("transformers' GenerationMixin._get_logits_processor is gone")
     assert "logits_processor" in inspect.signature(method).parameters, moved(

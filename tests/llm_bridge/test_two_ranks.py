@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer.py on two ranks: their rows make one step (see two_processes.py)."""
+"""Guards llm_bridge/trainer/entropy_trainer.py on two ranks: their rows make one step."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from entropy_theory import entropy_change, policy, tabular, update_rules
-from llm_bridge import models
+from llm_bridge.data import models
 from tests.llm_bridge import forked_ranks, two_processes
 from tests.llm_bridge.language_models import PROMPTS, tiny_llama
 from tests.llm_bridge.language_models import tabular as tabular_model

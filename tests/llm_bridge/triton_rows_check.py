@@ -7,8 +7,7 @@ import warnings
 import pytest
 import torch
 
-from llm_bridge import row_statistics
-from llm_bridge.kernels import triton_rows
+from llm_bridge.head import row_statistics, triton_rows
 from tests.llm_bridge.test_head import collapsed_rows, exact_entropy
 
 FRACTIONS = (None, 0.2, 0.99)

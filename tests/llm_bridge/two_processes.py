@@ -9,7 +9,9 @@ import transformers
 from accelerate.utils import gather_object
 
 from entropy_theory import update_rules
-from llm_bridge import diagnostics, models, reference, trainer
+from llm_bridge import diagnostics
+from llm_bridge.data import models
+from llm_bridge.trainer import entropy_trainer, reference
 from tests.llm_bridge.language_models import (
     ScoringFromLogits,
     grpo_trainer,
@@ -107,7 +109,7 @@ def judged_by_nobody(prompts, completions, **_):
 def load_references(folder: Path) -> None:
     """The reference of each rank where only one of them reads checkpoints."""
     name = str(folder / "llama")
-    args = trainer.grpo_config(folder, use_cpu=True)
+    args = entropy_trainer.grpo_config(folder, use_cpu=True)
     os.environ.update(ACCELERATE_USE_FSDP="true", FSDP_CPU_RAM_EFFICIENT_LOADING="true")
     loaded = models.load(name)[0]
     found = {

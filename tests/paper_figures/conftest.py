@@ -15,10 +15,10 @@ from entropy_theory.claims import all_claims
 from entropy_theory.verification import ledger
 from entropy_theory.verification.claim import Claim, Evidence
 from entropy_theory.verification.verdict import Verdict
-from paper_figures import inputs
 from paper_figures.catalog import FIGURES
+from paper_figures.data import inputs
 from paper_figures.figure import build
-from paper_figures.report import write_report
+from paper_figures.report.page import write_report
 
 
 def write_run(

@@ -12,11 +12,11 @@ import pytest
 
 from paper_figures import __main__ as command
 from paper_figures import figure as writer
-from paper_figures import inputs
 from paper_figures.aepo import figure_2_tempered_reinforce as figure_2
 from paper_figures.catalog import FIGURES
+from paper_figures.data import inputs
+from paper_figures.drawing.table import Table
 from paper_figures.figure import FORMATS, Finding, MissingInputError, PaperFigure, build
-from paper_figures.table import Table
 from tests.paper_figures.conftest import write_run
 
 

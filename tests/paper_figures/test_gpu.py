@@ -16,7 +16,7 @@ import torch
 
 from llm_bridge import recipes
 from paper_figures import __main__ as commands
-from paper_figures import gpu, gpu_jobs
+from paper_figures.reproduce import gpu, gpu_jobs
 from tests.paper_figures.conftest import write_run
 
 ROOM = Path(gpu.__file__).parent

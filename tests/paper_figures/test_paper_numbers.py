@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paper_figures.paper_numbers import PaperTable, read
+from paper_figures.data.paper_numbers import PaperTable, read
 
 FILE = """
 source = "A paper, Table 9"

@@ -9,7 +9,7 @@ import pandas
 import pytest
 from matplotlib.figure import Figure
 
-from paper_figures.real_runs import (
+from paper_figures.data.training_curves import (
     CONSTANT,
     Choice,
     default,

@@ -14,11 +14,11 @@ import pandas
 import pytest
 
 from paper_figures.catalog import FIGURES
+from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, build
-from paper_figures.formulas import Formulas
-from paper_figures.report import render
-from paper_figures.report_figures import lighter
-from paper_figures.table import Table
+from paper_figures.report.figures import lighter
+from paper_figures.report.formulas import Formulas
+from paper_figures.report.page import render
 from tests.paper_figures.conftest import ON_THE_PAGE, write_run
 
 SPACES = re.compile(r"\s+")

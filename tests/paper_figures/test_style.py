@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from paper_figures.style import MARKERS, SERIES, _spread, marked, panels, settle, style
+from paper_figures.drawing.style import MARKERS, SERIES, _spread, marked, panels, settle, style
 
 
 def test_labels_keep_apart_and_move_no_further_than_they_must() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from simulations import compiled
+from simulations.engine import engines
 
 
 @pytest.fixture(scope="module")
@@ -13,5 +13,5 @@ def compiled_early() -> Iterator[None]:
     that NumPy would take seconds for. For tests of what long runs do; that both engines take the same
     steps is the business of test_compiled."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "WORTH", 0.2)
+        patch.setattr(engines, "COMPILE_FROM_SECONDS", 0.2)
         yield

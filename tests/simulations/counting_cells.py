@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from simulations import store
-from simulations.workers import Progress, in_this_process, local_processes
+from simulations.computing import store
+from simulations.computing.workers import Progress, in_this_process, local_processes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from entropy_theory.policy import entropy, log_softmax
+from simulations.computing.store import path_of, read
 from simulations.experiments import aent_one_step as experiment
-from simulations.store import path_of, read
 
 
 @pytest.fixture(scope="module")

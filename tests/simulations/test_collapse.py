@@ -8,9 +8,9 @@ import pytest
 
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
+from simulations.engine.sampling import Samples
 from simulations.experiments import collapse as experiment
 from simulations.problems import Bandit
-from simulations.sampling import Samples
 
 EXACT = ("PG", "GRPO", "GRPO, infinite group", "REINFORCE++, infinite batch")
 

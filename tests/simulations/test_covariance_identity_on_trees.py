@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from entropy_theory.token_tree import TokenTree
+from simulations.computing.store import path_of, read
 from simulations.experiments import covariance_identity_on_trees as experiment
-from simulations.store import path_of, read
 
 
 @pytest.fixture(scope="module")

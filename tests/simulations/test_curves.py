@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from simulations.curves import matched_horizon, mean_interval, resample, value_when_reached
+from simulations.experiments.curves import (
+    matched_horizon,
+    mean_interval,
+    resample,
+    value_when_reached,
+)
 
 REWARD = np.array([[0.2, 0.7, 0.1], [0.4, 0.8, 0.2], [0.8, 0.5, 0.3], [0.6, 0.9, 0.3]])
 ENTROPY = np.array([[2.0, 1.0, 2.0], [1.6, 0.9, 2.0], [0.8, 0.9, 2.0], [0.7, 0.5, 2.0]])

@@ -12,9 +12,9 @@ from entropy_theory.tabular import exact_batch, logit_step
 from entropy_theory.targets import Nucleus
 from entropy_theory.update_rules import combine, get
 from simulations.engine import Dynamics, simulate
+from simulations.engine.sampling import Samples
+from simulations.engine.trajectory import Record
 from simulations.problems import Bandit
-from simulations.recording import Record
-from simulations.sampling import Samples
 
 GRPO = get("grpo", group_size=8)
 AEPO = get("aepo", target=0.7, base=GRPO)
@@ -388,7 +388,7 @@ def test_a_target_that_moves_is_read_at_every_batch(rule, monkeypatch):
     with pytest.raises(ValueError, match="target_schedule has 3 values for 4 runs"):
         run(target_schedule=lambda step: (1.0, 2.0, 3.0))
     with monkeypatch.context() as patch:  # blocks of three runs take three targets for their own
-        patch.setattr("simulations.engine.BLOCK", 60)
+        patch.setattr("simulations.engine.simulation.BLOCK", 60)
         with pytest.raises(ValueError, match="target_schedule has 3 values for 4 runs"):
             run(target_schedule=lambda step: (1.0, 2.0, 3.0))
     with pytest.raises(ValueError, match="target entropy must be at least 0 nats, got -1"):
@@ -412,7 +412,7 @@ def test_results_do_not_depend_on_the_blocks_of_runs(samples, monkeypatch):
     whole = simulate(start, problem.correct, dynamics, record=record, progress=steps.append)
     assert sum(steps) == 50
     for block in (1, 4 * 14):
-        monkeypatch.setattr("simulations.engine.BLOCK", block)
+        monkeypatch.setattr("simulations.engine.simulation.BLOCK", block)
         steps = []
         cut = simulate(start, problem.correct, dynamics, record=record, progress=steps.append)
         assert sum(steps) == 50

@@ -8,9 +8,9 @@ import pytest
 
 from entropy_theory import entropy_change, tabular
 from entropy_theory.update_rules import get
+from simulations.computing.store import path_of, read
 from simulations.experiments import EXPERIMENTS, aepo_figure_1
 from simulations.problems import Bandit
-from simulations.store import path_of, read
 
 
 @pytest.fixture

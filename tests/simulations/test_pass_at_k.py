@@ -7,8 +7,8 @@ import pytest
 
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
+from simulations.engine.sampling import Samples
 from simulations.experiments import pass_at_k as experiment
-from simulations.sampling import Samples
 
 
 @pytest.fixture(scope="module")

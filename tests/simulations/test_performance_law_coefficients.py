@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulations.experiments import performance_law_coefficients as experiment
-from simulations.shared_parameters import random_features
+from simulations.problems.shared_parameters import random_features
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 
 from entropy_theory.policy import entropy
+from simulations.computing.store import path_of, read
 from simulations.experiments import performance_law_on_trees as experiment
-from simulations.store import path_of, read
 
 
 @pytest.fixture(scope="module")

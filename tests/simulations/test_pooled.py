@@ -10,9 +10,10 @@ import pytest
 from entropy_theory.tabular import logit_step
 from entropy_theory.update_rules import RULES, combine, get
 from simulations.engine import Dynamics
+from simulations.engine.runs import Runs
+from simulations.engine.sampling import Samples
+from simulations.engine.task import Task
 from simulations.problems import Bandit
-from simulations.runs import Runs
-from simulations.sampling import Samples
 
 EXPECTED = get("grpo", group_size=8)
 EXACT = {
@@ -60,7 +61,7 @@ PROBLEM = Bandit(n_actions=7, n_correct=2, accuracies=(0.02, None, 0.6, 0.97))
 def a_run(rule, samples=None, temperature=None, runs=9):
     """A run of several states, its rows drawn."""
     dynamics = Dynamics(rule=rule, samples=samples, temperature=temperature, seed=5)
-    run = Runs(PROBLEM.starts(runs, seed=7), PROBLEM.correct.astype(float), dynamics)
+    run = Runs(Task.checked(PROBLEM.starts(runs, seed=7), PROBLEM.correct, dynamics))
     run.draw()
     return run
 
@@ -124,7 +125,8 @@ def test_rules_that_count_rows_are_given_every_row():
 def test_an_exact_step_keeps_its_digits_at_collapse():
     """REINFORCE where all but w = e^-60 + e^-59 is right: p_a (R_a - p), p - 1 taken apart."""
     problem = Bandit(n_actions=3, family="given", logits=(60.0, 0.0, 1.0))
-    run = Runs(problem.starts(1, seed=0), problem.reward, Dynamics(rule=get("reinforce")))
+    run = Runs(Task.checked(
+        problem.starts(1, seed=0), problem.reward, Dynamics(rule=get("reinforce"))))
     run.draw()
     wrong = np.exp([-60.0, -59.0])
     expected = [wrong.sum(), *-wrong]  # times p, which is 1 to rounding
@@ -138,6 +140,6 @@ def test_solved_and_hopeless_groups_give_no_signal():
     for problem in (solved, hopeless):
         # 7 does not divide its counts evenly: shares such as 3/7 + 4/7 must still make 1.
         dynamics = Dynamics(rule=get("grpo"), samples=Samples(group_size=7))
-        run = Runs(problem.starts(50, seed=0), problem.correct.astype(float), dynamics)
+        run = Runs(Task.checked(problem.starts(50, seed=0), problem.correct, dynamics))
         run.draw()
         assert np.all(run.direction() == 0)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from entropy_theory.policy import softmax
-from simulations.problems import VOCABULARY, Bandit, check_problem, graded_prompts
-from simulations.token_problems import TokenProblem
+from simulations.problems import Bandit, graded_prompts
+from simulations.problems.bandits import VOCABULARY, check_problem
+from simulations.problems.token_trees import TokenProblem
 
 
 def test_starts_have_the_accuracies_asked_for():

@@ -14,8 +14,8 @@ from entropy_theory.token_batch import concatenate
 from entropy_theory.update_rules import RULES, get
 from simulations.engine import Dynamics, Record, Samples, simulate
 from simulations.problems import Bandit, graded_prompts
-from simulations.shared_parameters import coupled_features
-from simulations.token_problems import TokenProblem
+from simulations.problems.shared_parameters import coupled_features
+from simulations.problems.token_trees import TokenProblem
 
 # Options under which each rule, and its controller, does something on a handful of tokens.
 ACTIVE = {
@@ -78,10 +78,10 @@ def by_hand(rule, start, reward, tree, features):
             seen = (share * batch.clamped_entropy).sum((-2, -1)) / share.sum((-2, -1))
         value = coefficients.observe(seen)
         batch = batch.replace(coefficient=np.broadcast_to(value[:, None, None], batch.mask.shape))
-    # Rules that choose at random are keyed by batch and sequence; the first batch is number 1.
+    # Rules that choose at random are keyed by step and sequence; the first step is number 0.
     n_rows = batch.mask.shape[-2]
     sequence = np.arange(3)[:, None, None] * n_rows + np.arange(n_rows)[:, None]
-    batch = batch.replace(sequence=np.broadcast_to(sequence, batch.mask.shape), step=1, seed=4)
+    batch = batch.replace(sequence=np.broadcast_to(sequence, batch.mask.shape), step=0, seed=4)
     step = logit_step(start, rule.prepare(batch), rule)
     if features is not None:
         step = (step.reshape(3, -1) @ (features @ features.T)).reshape(step.shape)
@@ -114,7 +114,7 @@ def test_sampled_runs_learn_and_do_not_depend_on_their_block(name, kind, steps_p
     if not rule.needs_listing:
         options["samples"] = Samples(group_size=8, tempered=6)
     whole = simulate(start, reward, Dynamics(**options), record=Record(logits=True), **world)
-    monkeypatch.setattr("simulations.engine.BLOCK", 1)
+    monkeypatch.setattr("simulations.engine.simulation.BLOCK", 1)
     cut = simulate(start, reward, Dynamics(**options), record=Record(logits=True), **world)
     for field in dataclasses.fields(whole):
         if field.name != "forecasts":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simulations.sampling import ORDINARY, TEMPERED, batch_key, count, draw, lanes, uniforms
+from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, count, draw, lanes, uniforms
 
 MASK = 2**64 - 1
 

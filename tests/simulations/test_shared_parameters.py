@@ -6,7 +6,7 @@ import pytest
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, Record, simulate
 from simulations.problems import graded_prompts
-from simulations.shared_parameters import COUPLINGS, coupled_features
+from simulations.problems.shared_parameters import COUPLINGS, coupled_features
 
 PROBLEM = graded_prompts(2, n_actions=5, n_correct=2)
 STATES, ACTIONS = 6, 5

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from entropy_theory.imported_sources import imported_sources
-from simulations import code_digest, store
-from simulations.cells import cell_key, described, map_cells
-from simulations.store import Experiment, path_of, read, result
-from simulations.workers import attempt, in_this_process, local_processes
+from entropy_theory.support.imported_sources import imported_sources
+from simulations.computing import code_digest, store
+from simulations.computing.cells import cell_key, described, map_cells
+from simulations.computing.store import Experiment, path_of, read, result
+from simulations.computing.workers import attempt, in_this_process, local_processes
 from tests.simulations import counting_cells
 
 ROOT = Path(__file__).parents[2]
@@ -341,7 +341,7 @@ def test_every_experiment_depends_on_engine_and_rules_and_not_on_the_others():
                                  without=code_digest.BOOKKEEPING)
         assert module in found
         assert "entropy_theory.policy" in found
-        assert not any(name.startswith("simulations.sweep") for name in found)
+        assert not any(name.startswith("simulations.sweeps.sweep") for name in found)
     assert code_digest.code_digest("numpy") != code_digest.code_digest("json")
     with pytest.raises(ValueError, match="'sys' has no source file"):
         code_digest.code_digest("sys")

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from entropy_theory.support.user_errors import run_command
 from entropy_theory.update_rules import get
-from entropy_theory.user_errors import run_command
-from simulations import sweep
 from simulations.__main__ import main
-from simulations.cells import Keeper, outcomes
-from simulations.cluster import dask_cluster
+from simulations.computing.cells import Keeper, outcomes
+from simulations.computing.cluster import dask_cluster
+from simulations.computing.workers import Failure, in_this_process, local_processes
 from simulations.engine import Dynamics, simulate
 from simulations.problems import Bandit
-from simulations.shared_parameters import coupled_features
-from simulations.sweep_cell import per_run_values
-from simulations.sweep_file import line_of, read_sweep
-from simulations.sweep_plan import plan
-from simulations.workers import Failure, in_this_process, local_processes
+from simulations.problems.shared_parameters import coupled_features
+from simulations.sweeps import sweep
+from simulations.sweeps.cell import per_run_values
+from simulations.sweeps.file import line_of, read_sweep
+from simulations.sweeps.plan import plan
 from tests.simulations import counting_cells
 from tests.simulations.test_store import ROOT, wait_until, without_time
 from tests.user_files import HALF
@@ -615,7 +615,7 @@ def test_a_sweep_on_a_cluster_is_that_of_local_processes(write, tmp_path, dask, 
 
 def test_a_cluster_that_is_not_there_is_an_error_that_says_what_to_do(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("simulations.cluster.PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr("simulations.computing.cluster.PATIENCE_SECONDS", 0.5)
     with pytest.raises(OSError, match=r"no Dask scheduler answers at 'tcp://127.*dask worker"):
         list(dask_cluster("tcp://127.0.0.1:9")(counting_cells.compute, [], print))
 

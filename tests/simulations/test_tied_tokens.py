@@ -6,8 +6,8 @@ import pytest
 from entropy_theory.policy import entropy, log_softmax
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
-from simulations.sampling import Samples
-from simulations.tied_tokens import Classes, tie, train
+from simulations.engine.sampling import Samples
+from simulations.engine.tied_tokens import TiedTokens, tie, train
 
 RULES = {
     "no bonus": get("grpo"),
@@ -26,7 +26,7 @@ def state(n=60, local=0.2):
 
 
 def single(logits, reward):
-    return Classes(logits=logits, reward=reward, counts=np.ones(len(logits)))
+    return TiedTokens(logits=logits, reward=reward, counts=np.ones(len(logits)))
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -14,9 +14,10 @@ from entropy_theory.token_batch import mean_entropy
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import RULES, combine, get
 from simulations.engine import Dynamics, Record, Samples, simulate
+from simulations.engine.task import Task
+from simulations.engine.tree_runs import TreeRuns
 from simulations.problems import Bandit
-from simulations.token_problems import TokenProblem
-from simulations.tree_runs import TreeRuns
+from simulations.problems.token_trees import TokenProblem
 
 PROBLEM = TokenProblem(n_tokens=3, horizon=3, n_correct=4, placement="every length",
                        accuracies=(0.15, 0.7))
@@ -47,7 +48,8 @@ POOLED = {
 def a_run(rule, *, samples=None, runs=3, steps_per_batch=1, problem=PROBLEM, reward=None):
     dynamics = Dynamics(rule=rule, samples=samples, seed=5, steps_per_batch=steps_per_batch)
     reward = problem.correct.astype(float) if reward is None else reward
-    run = TreeRuns(problem.starts(runs, seed=7), reward, dynamics, None, problem.tree)
+    run = TreeRuns(Task.checked(
+        problem.starts(runs, seed=7), reward, dynamics, tree=problem.tree))
     run.draw()
     return run
 
@@ -303,9 +305,9 @@ def test_impossible_trees_are_refused():
 
 
 def test_too_many_responses_for_rows_are_refused_and_can_be_sampled(monkeypatch):
-    from simulations import problems
+    from simulations.problems import bandits
 
-    monkeypatch.setattr(problems.os, "sysconf", lambda name: 2**7)  # 16 KiB of memory
+    monkeypatch.setattr(bandits.os, "sysconf", lambda name: 2**7)  # 16 KiB of memory
     start = np.zeros((1, PROBLEM.tree.n_states * 2, 3))
     rule = get("kl-cov")
     with pytest.raises(ValueError, match="'kl-cov' in exact expectation sees all 2 x 15 responses"):

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory import performance_law as law
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     ENTROPY_AXIOM,
     chain_rule,
@@ -35,6 +34,7 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     perplexity,
 )
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
+from entropy_theory.performance_law import law
 from entropy_theory.verification import (
     Claim,
     Condition,

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory import performance_law as law
 from entropy_theory.claims.entropy_mechanism.exact_training import Rule, Run, random_prompts, train
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     gradient_step,
@@ -29,6 +28,7 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     performance,
     perplexity,
 )
+from entropy_theory.performance_law import law
 from entropy_theory.verification import Claim, Mutant, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import variant

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entropy_theory.__main__ import main
-from entropy_theory.user_errors import run_command
+from entropy_theory.support.user_errors import run_command
 
 
 @pytest.fixture

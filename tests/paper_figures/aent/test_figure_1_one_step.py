@@ -2,9 +2,9 @@
 
 import pytest
 
-from paper_figures import paper_numbers
 from paper_figures.aent import figure_1_one_step as figure
-from paper_figures.inputs import simulation
+from paper_figures.data import paper_numbers
+from paper_figures.data.inputs import simulation
 
 
 @pytest.fixture(scope="module")

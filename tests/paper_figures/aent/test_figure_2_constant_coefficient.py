@@ -4,7 +4,7 @@ import pytest
 
 from paper_figures.aent import figure_2_constant_coefficient as figure
 from paper_figures.aent.halves import BAND, HALVES
-from paper_figures.inputs import simulation
+from paper_figures.data.inputs import simulation
 from tests.paper_figures.conftest import write_run
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from paper_figures.aent import figure_3_scores as figure
 from paper_figures.aent import methods
-from paper_figures.inputs import simulation
+from paper_figures.data.inputs import simulation
 from tests.paper_figures.conftest import write_run
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from entropy_theory.claims.aent.table_1 import PRINTED
-from paper_figures import paper_numbers
 from paper_figures.aent import methods
 from paper_figures.aent import table_1_benchmarks as figure
+from paper_figures.data import paper_numbers
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 import xarray
 
 from paper_figures.aepo import sustainable_targets as figure
-from paper_figures.style import style
+from paper_figures.drawing.style import style
 from simulations.experiments.aepo_sensitivity import PROFILES
 
 

@@ -11,7 +11,7 @@ import pandas
 import pytest
 
 from llm_bridge import recipes
-from paper_figures import inputs
+from paper_figures.data import inputs
 from paper_figures.entropy_mechanism import figure_11_methods as figure_11
 from paper_figures.entropy_mechanism import methods
 from tests.paper_figures.conftest import write_run

@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 import pytest
 
-from entropy_theory.results import read_json, write_json
+from entropy_theory.support.results import read_json, write_json
 from paper_figures.extensions import entropy_audit
 from tests.paper_figures.conftest import write_run
 

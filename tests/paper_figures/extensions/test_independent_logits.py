@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropy_theory import results
-from llm_bridge import kernel_record
-from llm_bridge.logit_kernel import RUNGS, Kernel, Ladder
+from entropy_theory.support import results
+from llm_bridge.analysis import kernel_record
+from llm_bridge.analysis.tangent_kernel import RUNGS, Kernel, Ladder
 from paper_figures.extensions import independent_logits as figure
 from paper_figures.figure import MissingInputError
 from tests.paper_figures.conftest import write_run

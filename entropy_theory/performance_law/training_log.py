@@ -1,0 +1,297 @@
+"""A user's training log as paired entropies and performances: CSV, JSON lines, TensorBoard, W&B.
+
+    run = read([Path("metrics.jsonl")])
+    run.entropy, run.performance, run.notes
+
+What is read, told by content and not by name:
+
+- CSV (comma, semicolon or tab) whose first line names the columns, W&B's export of a chart among them
+  ("run - metric", with its __MIN and __MAX columns, which are left out);
+- JSON lines: our metrics.jsonl, W&B's history, verl's file logger (nested names are joined by a dot);
+- a JSON list of such records, or a trainer_state.json of Hugging Face (its ``log_history``);
+- TensorBoard event files, or a folder of them (needs the package ``tensorboard``); a folder without, but
+  with a metrics.jsonl, is that file.
+
+Several logs are joined by step. Nothing is smoothed, interpolated or filled in: a step counts where it
+has both numbers, and what is left out is counted in ``notes``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from entropy_theory.performance_law.log_formats import Log, Row, read_rows
+from entropy_theory.support.user_errors import lookup
+
+STEPS = ("step", "_step", "global_step", "train/global_step", "training/global_step", "iteration",
+         "epoch")
+"""Names of the step column, best first; case does not matter."""
+MISSING = ("", "nan", "null", "none", "n/a", "na", "-")
+ENTROPY = (
+    r"entropy",
+    r"(mean|policy|token|avg|average|actor)_entropy|entropy(_mean|_avg|_token_mean)",
+    r"entropy_loss",
+)
+"""Last parts of the names of entropy columns, best first ("entropy_loss" is what older verl calls it)."""
+PERFORMANCE = (
+    r"reward",
+    r"(mean|avg|average)_(reward|score|accuracy)|(reward|score|accuracy)_(mean|avg)|rewards?_total",
+    r"accuracy|acc|pass@1|pass_at_1|score|performance|success_rate",
+    r"rewards|critic_rewards|critic_score",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingRun:
+    """Points of one run, in the order of training.
+
+    Attributes:
+        step: [N], increasing.
+        entropy: [N].
+        performance: [N].
+        entropy_name: column that was read.
+        performance_name: column that was read.
+        notes: what was left out or chosen, one sentence each.
+    """
+
+    step: np.ndarray
+    entropy: np.ndarray
+    performance: np.ndarray
+    entropy_name: str
+    performance_name: str
+    notes: tuple[str, ...]
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    entropy: str | None = None,
+    performance: str | None = None,
+    step: str | None = None,
+    run: str | None = None,
+    within: float = 0.0,
+) -> TrainingRun:
+    """Read the logs of one run, find its columns, and pair them by step.
+
+    Args:
+        paths: files or folders, joined by step.
+        entropy: name of the entropy column; None: found by its name.
+        performance: name of the reward or accuracy column; None: found by its name.
+        step: name of the step column; None: found by its name, rows are counted where there is none.
+        run: which run, where a log holds several.
+        within: a performance without an entropy at its step takes the nearest one at most so many steps
+            away (and the other way round, where performance is logged more often).
+
+    Raises:
+        ValueError: a log that cannot be read, with the line and what to do; columns that are not there
+            or not unique, with those that are; fewer than 3 steps with both numbers.
+        OSError: a path that cannot be opened.
+    """
+    if not paths:
+        raise ValueError("no log given: name a CSV, a metrics.jsonl or a folder of TensorBoard events")
+    if not within >= 0:
+        raise ValueError(f"within must be at least 0 steps, got {within}")
+    log = _read_all(paths, step)
+    told = (entropy, performance)
+    rows = _of_run(log, run, told)
+    names = _names(rows)
+    where = ", ".join(str(path) for path in paths)
+    entropy_name = _column(names, entropy, "entropy", ENTROPY, where)
+    near = entropy_name.rpartition("/")[0]
+    others = [name for name in names if name != entropy_name]
+    performance_name = _column(others, performance, "performance", PERFORMANCE, where, near)
+    notes = list(log.notes)
+    entropies = _series(rows, entropy_name, notes)
+    performances = _series(rows, performance_name, notes)
+    pairs = _paired(entropies, performances, within, (entropy_name, performance_name), notes)
+    negative = pairs[pairs[:, 1] < 0]
+    if len(negative):
+        raise ValueError(
+            f"'{entropy_name}' is {negative[0, 1]:g} at step {negative[0, 0]:g}, and an entropy is at "
+            "least 0 nats: choose the column of the mean token entropy with --entropy (some trainers log "
+            "a loss, which is minus the entropy)"
+        )
+    return TrainingRun(
+        step=pairs[:, 0], entropy=pairs[:, 1], performance=pairs[:, 2], entropy_name=entropy_name,
+        performance_name=performance_name, notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _read_all(paths: Sequence[Path], step: str | None) -> Log:
+    whole = Log({}, [])
+    for path in paths:
+        part = read_rows(path)
+        whole.notes += part.notes
+        for name, rows in part.runs.items():
+            column = _step_column(_names(rows), step)
+            if column is None:
+                whole.notes.append(f"{path} has no step column: its rows are counted (--step names one)")
+            whole.runs.setdefault(name, []).extend(
+                Row(row.place, {n: v for n, v in row.values.items() if n != column},
+                     count if column is None else _number(row, column))
+                for count, row in enumerate(rows)
+            )
+    return whole
+
+
+# ------------------------------------------------------------------ runs and columns
+
+
+def _of_run(log: Log, run: str | None, told: tuple[str | None, str | None]) -> list[Row]:
+    """The rows of the run asked for, or of the only one that has both columns."""
+    named = {name: rows for name, rows in log.runs.items() if name}
+    shared = log.runs.get("", [])
+    if run is not None:
+        return lookup(named, run, "run") + shared
+    if len(named) > 1:
+        fit = [name for name, rows in named.items() if _has_both(_names(rows + shared), told)]
+        if len(fit) != 1:
+            raise ValueError(
+                f"the log holds {len(named)} runs: choose one with --run ({_some(fit or list(named))})"
+            )
+        log.notes.append(f"of {len(named)} runs, '{fit[0]}' is read, the only one with both columns")
+        return named[fit[0]] + shared
+    return [row for rows in log.runs.values() for row in rows]
+
+
+def _names(rows: list[Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row.values))
+
+
+def _has_both(names: list[str], told: tuple[str | None, str | None]) -> bool:
+    return all(
+        name in names if name is not None else any(_is_of(n, patterns) for n in names)
+        for name, patterns in zip(told, (ENTROPY, PERFORMANCE), strict=True)
+    )
+
+
+def _step_column(names: list[str], told: str | None) -> str | None:
+    if told is not None:
+        lookup(dict.fromkeys(names), told, "column")
+        return told
+    by_name = {name.lower(): name for name in names}
+    return next((by_name[name] for name in STEPS if name in by_name), None)
+
+
+def _column(
+    names: list[str], told: str | None, kind: str, patterns: Sequence[str], where: str, near: str = "",
+) -> str:
+    """The column told, or the best by its name: pattern, then depth, then the folder of ``near``."""
+    if told is not None:
+        if told not in names:
+            lookup(dict.fromkeys(names), told, "column")
+        return told
+    ranked = sorted((_rank(name, patterns, near), name) for name in names if _is_of(name, patterns))
+    best = [name for rank, name in ranked if rank == ranked[0][0]]
+    if len(best) == 1:
+        return best[0]
+    if best:
+        raise ValueError(
+            f"several columns could be the {kind}: {_some(best)}; say which with --{kind} NAME"
+        )
+    raise ValueError(
+        f"no column of {where} looks like the {kind}: say which with --{kind} NAME (there are "
+        f"{_some(names) or 'none'})"
+    )
+
+
+def _last(name: str) -> str:
+    """"actor/entropy" -> "entropy", "critic/rewards/mean" -> "rewards" (a mean is the thing itself)."""
+    parts = [part for part in re.split(r"[/.]", name.lower()) if part not in ("mean", "avg", "average")]
+    return parts[-1] if parts else ""
+
+
+def _is_of(name: str, patterns: Sequence[str]) -> bool:
+    return any(re.fullmatch(pattern, _last(name)) for pattern in patterns)
+
+
+def _rank(name: str, patterns: Sequence[str], near: str) -> tuple[int, int, bool]:
+    kind = next(k for k, pattern in enumerate(patterns) if re.fullmatch(pattern, _last(name)))
+    return kind, len(re.split(r"[/.]", name)), name.rpartition("/")[0] != near
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:12])
+    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def _series(rows: list[Row], name: str, notes: list[str]) -> dict[float, float]:
+    """Value by step, finite ones only; of several at one step the last."""
+    found: dict[float, float] = {}
+    lost = stepless = again = 0
+    for row in rows:
+        if name not in row.values:
+            continue
+        value, at = _number(row, name), float(row.step)
+        if not math.isfinite(value):
+            if str(row.values[name]).strip().lower() not in ("", "none"):
+                lost += 1
+        elif not math.isfinite(at):
+            stepless += 1
+        else:
+            again += at in found
+            found[at] = value
+    for number, what in ((lost, f"values of '{name}' are not finite and left out"),
+                         (stepless, f"values of '{name}' have no step and are left out"),
+                         (again, f"values of '{name}' are logged again at a step: the last one counts")):
+        if number:
+            notes.append(f"{number} {what}")
+    return found
+
+
+def _number(row: Row, name: str) -> float:
+    value = row.values.get(name)
+    if value is None or (isinstance(value, str) and value.strip().lower() in MISSING):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{row.place}: column '{name}' holds {str(value)[:40]!r}, which is no number: correct or "
+            "delete it, or choose another column"
+        ) from None
+
+
+def _paired(
+    entropy: dict[float, float], performance: dict[float, float], within: float,
+    names: tuple[str, str], notes: list[str],
+) -> np.ndarray:
+    """[N, 3]: step, entropy and performance, by step; the step is that of what is logged less often."""
+    rare, often = (
+        (performance, entropy) if len(performance) <= len(entropy) else (entropy, performance)
+    )
+    grid = np.array(sorted(often))
+    pairs, moved = [], 0
+    for step in sorted(rare):
+        place = step
+        if step not in often:
+            if not within or not len(grid):
+                continue
+            place = float(grid[np.argmin(np.abs(grid - step))])
+            if abs(place - step) > within:
+                continue
+            moved += 1
+        both = (often[place], rare[step])
+        pairs.append((step, *(both if rare is performance else both[::-1])))
+    counts = [f"'{name}' at {len(series)} steps" + (
+        f" ({min(series):g} to {max(series):g})" if series else "")
+        for name, series in zip(names, (entropy, performance), strict=True)]
+    if len(pairs) < 3:
+        raise ValueError(
+            f"{counts[0]} and {counts[1]}: {len(pairs)} steps have both, and the fit needs 3; pair those "
+            "nearby with --within STEPS, or check the columns (--entropy, --performance, --step)"
+        )
+    if not len(pairs) == len(entropy) == len(performance):
+        notes.append(f"{counts[0]}, {counts[1]}: {len(pairs)} steps have both and are used")
+    if moved:
+        notes.append(f"{moved} points pair numbers of different steps, at most {within:g} apart")
+    return np.array(pairs, dtype=float)

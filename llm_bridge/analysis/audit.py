@@ -1,0 +1,411 @@
+"""Do the theory's assumptions hold on this model? Three forecasts beside the measured change.
+
+For an audited optimizer step, the whole distribution at the step's ordinary states is evaluated
+before and after the step. At each state, with dz the measured change of the log-probabilities (a
+logit step, for logits are defined up to a constant):
+
+(i)   from the rule's coefficients, under the tabular assumption, per unit learning rate;
+(ii)  to first order from the measured dz;
+(iii) exactly from the measured dz: this is the measured entropy change.
+
+(i) - (ii) is the error of the tabular assumption (and of the optimizer, where that is not SGD),
+(ii) - (iii) the error of first order. Beside (i) stands its exact version at the step's learning
+rate, which is (iii) for a tabular model under SGD.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import TrainerCallback
+
+from entropy_theory import entropy_change, forecast, policy, tabular
+from entropy_theory.support import results
+from entropy_theory.token_batch import TokenBatch
+from llm_bridge.analysis import kernel_record
+from llm_bridge.analysis import tokens as audited_tokens
+from llm_bridge.analysis.tangent_kernel import Kernel, LadderBuilder, LogitJacobian, measure
+from llm_bridge.trainer.batches import map_columns
+from llm_bridge.trainer.entropy_trainer import EntropyTrainer, MicroBatch, contributions
+
+TABLE_ELEMENTS = 2**24
+"""Largest table of log-probabilities [tokens, vocabulary], 128 MiB in float64."""
+CHUNK_ELEMENTS = 2**21
+KEPT_TOKENS = 400
+"""Tokens of a step whose forecasts are written down, for scatter plots."""
+FORECASTS = ("coefficients", "coefficients_exact", "first_order", "exact", "measured")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class AuditedStep:
+    """One optimizer step: entropy changes in nats, means over sequences of means over tokens."""
+
+    step: int
+    learning_rate: float
+    tokens: int
+    """How many tokens were audited."""
+    states: int
+    """How many distinct states they were drawn at."""
+    entropy: float
+    """Before the step, nats."""
+    coefficients: float
+    """Forecast (i), per unit learning rate."""
+    coefficients_exact: float
+    """Exact change under the tabular assumption, for SGD at the step's learning rate."""
+    first_order: float
+    exact: float
+    measured: float
+    by_token: dict[str, list[float]]
+    """The same five for up to KEPT_TOKENS single tokens."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Details:
+    """What an audit keeps beside its forecasts, and where."""
+
+    folder: Path
+    kernel_states: int = 6
+    """At how many of the step's states logit gradients are compared; 0: none."""
+    kernel_actions: int = 4
+    """Of how many actions at each: those sampled, then the most probable."""
+    ladder_states: int = 24
+    """At how many states it is followed what becomes of the forecast; used with a kernel."""
+
+    def __post_init__(self) -> None:
+        if self.kernel_states < 0:
+            raise ValueError(f"kernel_states must be at least 0, got {self.kernel_states}")
+        if self.kernel_actions < 1:
+            raise ValueError(f"kernel_actions must be at least 1, got {self.kernel_actions}")
+
+
+class Auditor(TrainerCallback):
+    """Audits every ``every``-th optimizer step of a trainer, the first included.
+
+    Args:
+        trainer: on one process; distributed runs are refused (ValueError).
+        every: distance between audited steps.
+        on_audit: called with all audited steps so far after each.
+        details: where tokens and kernels of the audited steps are kept; None: nowhere.
+    """
+
+    def __init__(
+        self,
+        trainer: EntropyTrainer,
+        *,
+        every: int = 1,
+        on_audit: Callable[[list[AuditedStep]], None] | None = None,
+        earlier: list[AuditedStep] | None = None,
+        details: Details | None = None,
+    ):
+        if every < 1:
+            raise ValueError(f"audit every N-th step with N at least 1, got {every}")
+        if trainer.accelerator.num_processes > 1:
+            raise ValueError("an audit runs on one process: start it without a launcher")
+        self._trainer, self._every, self._on_audit = trainer, every, on_audit
+        self._details = details
+        trainer.keeps_logits = self._is_due
+        self._table: _Table | None = None
+        self.steps = list(earlier or [])
+
+    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+        """Keep the distributions that the step starts from; there are none in a step without rows."""
+        if self._is_due() and any(bool(p.batch.mask.any()) for p in self._trainer.micro_batches):
+            self._table = _Table(self._trainer, self._details)
+
+    def on_optimizer_step(self, *_: Any, **__: Any) -> None:
+        """Evaluate the distributions again, and compare."""
+        if self._table is None:
+            return
+        self.steps.append(self._table.compare())
+        self._table = None
+        if self._on_audit is not None:
+            self._on_audit(self.steps)
+
+    def _is_due(self) -> bool:
+        return self._trainer.state.global_step % self._every == 0
+
+
+class _Table:
+    """Log-probabilities at the audited states of the current step, before it is taken."""
+
+    def __init__(self, trainer: EntropyTrainer, details: Details | None = None):
+        self._trainer, self._details = trainer, details
+        parts = trainer.micro_batches
+        batch = map_columns(lambda *columns: torch.cat(columns), *(p.batch for p in parts))
+        vocabulary = trainer.accelerator.unwrap_model(trainer.model).config.vocab_size
+        rows = _choose_rows(batch, max(1, TABLE_ELEMENTS // vocabulary))
+        inputs = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
+        self._rows = {key: torch.cat([p.inputs[key] for p in parts])[rows] for key in inputs}
+        self._mask = batch.mask[rows]
+        measure = self._mask.double() / self._mask.sum(-1, keepdim=True) / len(rows)
+        self._measure = policy.to_numpy(measure[self._mask])
+        states: Any = batch.state
+        self._state = policy.to_numpy(states[rows][self._mask])
+        self._tokens = _step_tokens(parts)
+        self._learning_rate = trainer._get_learning_rate()
+        # The step's own forward pass saw these logits: only the states after it cost another one.
+        logits = torch.cat([part.logits for part in parts if part.logits is not None])
+        self._before = _log_probabilities([logits[rows][self._mask]])
+        self._kernel: _KernelMeasurement | None = None
+        if details is not None:
+            contribution = torch.cat([c for p in parts if (c := contributions(p)) is not None])
+            every = {key: torch.cat([p.inputs[key] for p in parts]) for key in inputs}
+            self._record = audited_tokens.record(
+                every, batch, contribution, step=trainer.state.global_step + 1,
+                learning_rate=self._learning_rate,
+            )
+            # Of the record's rows, which are audited; both leave out those without a token.
+            kept = torch.nonzero(batch.is_ordinary.any(-1))[:, 0]
+            self._recorded_rows = torch.searchsorted(kept, rows).numpy(force=True)
+            if details.kernel_states:
+                self._kernel = self._measure_kernel(details)
+
+    def compare(self) -> AuditedStep:
+        """The audited step, once the optimizer has taken it."""
+        change = self._after() - self._before
+        by_token = {
+            "coefficients": self._by_coefficients(),
+            "coefficients_exact": self._by_exact_coefficients(),
+            "first_order": _rowwise(entropy_change.first_order, self._before, change),
+            "exact": _rowwise(entropy_change.exact, self._before, change),
+            "measured": _rowwise(
+                lambda before, step: policy.entropy(before + step) - policy.entropy(before),
+                self._before, change,
+            ),
+        }
+        if self._details is not None:
+            self._keep_details(self._details, by_token["measured"])
+        count = len(self._state)
+        kept = np.unique(np.linspace(0, count - 1, min(count, KEPT_TOKENS)).astype(int))
+        return AuditedStep(
+            step=self._trainer.state.global_step + 1,
+            learning_rate=self._learning_rate,
+            tokens=count,
+            states=len(np.unique(self._state)),
+            entropy=float(self._measure @ _rowwise(policy.entropy, self._before)),
+            **{name: float(self._measure @ values) for name, values in by_token.items()},
+            by_token={name: values[kept].tolist() for name, values in by_token.items()},
+        )
+
+    def _after(self) -> np.ndarray:
+        size = self._trainer.args.per_device_train_batch_size
+        parts = []
+        with torch.no_grad():
+            for start in range(0, len(self._mask), size):
+                cut = {name: column[start : start + size] for name, column in self._rows.items()}
+                logits = self._trainer.logits(self._trainer.model, cut)
+                parts.append(logits[self._mask[start : start + size]])
+        return _log_probabilities(parts)
+
+    def _by_coefficients(self) -> np.ndarray:
+        """Forecast (i) at each audited token: the sum over all of the step's tokens at its state."""
+        ids, index = np.unique(self._tokens.state, return_inverse=True)
+        change = np.bincount(index, self._tokens.contribution, minlength=len(ids))
+        return change[np.searchsorted(ids, self._state)]
+
+    def _by_exact_coefficients(self) -> np.ndarray:
+        ids, first, back = np.unique(self._state, return_index=True, return_inverse=True)
+        logits = self._before[first]
+        step = self._tabular_step(ids, logits)
+        return _rowwise(entropy_change.exact, logits, self._learning_rate * step)[back]
+
+    def _tabular_step(self, ids: np.ndarray, logits: np.ndarray) -> np.ndarray:
+        """What the step's coefficients put on each logit of the states ``ids`` (sorted)."""
+        tokens = self._tokens
+        here = np.isin(tokens.state, ids)
+        state = np.searchsorted(ids, tokens.state[here])[:, None]
+        ones = np.ones(state.shape)
+        # coefficient_step reads the states and the actions alone.
+        batch = TokenBatch(
+            log_prob=ones, old_log_prob=ones, reward=ones, mask=ones > 0, weight=ones,
+            state=state, action=tokens.action[here][:, None],
+        )
+        return tabular.coefficient_step(
+            logits, batch, tokens.weighted_score[here][:, None],
+            {name: term[here][:, None] for name, term in tokens.weighted_terms.items()},
+            removed_fraction=self._trainer.rule.removed_fraction,
+        )
+
+    def _measure_kernel(self, details: Details) -> _KernelMeasurement:
+        """The kernel, and the rungs that need no more than the state before the step."""
+        model = self._trainer.accelerator.unwrap_model(self._trainer.model)
+        # Where there is next to no entropy, nothing but the taken action is of any consequence.
+        moving = self._uncertain_half(details.kernel_states)
+        ids, logits, prefixes = self._spread_states(moving, details.kernel_states)
+        count = min(details.kernel_actions, logits.shape[1])
+        actions = np.stack([
+            _choose_actions(self._tokens.action[self._tokens.state == state], row_logits, count)
+            for state, row_logits in zip(ids, logits, strict=True)
+        ])
+        kernel = measure(LogitJacobian(model, prefixes), actions)
+        ids, logits, climbed = self._spread_states(self._distinct(), details.ladder_states)
+        jacobian = LogitJacobian(model, climbed)
+        ladder = LadderBuilder(
+            jacobian, self._tabular_step(ids, logits), learning_rate=self._learning_rate,
+            diagonal=kernel.diagonal().mean(),
+            gradient={
+                name: torch.zeros_like(p) if p.grad is None else p.grad
+                for name, p in model.named_parameters() if p.requires_grad
+            },
+        )
+        return _KernelMeasurement(
+            jacobian=jacobian, kernel=kernel, ladder=ladder, prefixes=prefixes
+        )
+
+    def _distinct(self) -> np.ndarray:
+        """One token of each state, in the tokens' order."""
+        return np.sort(np.unique(self._state, return_index=True)[1])
+
+    def _uncertain_half(self, count: int) -> np.ndarray:
+        """The half of the states with the larger entropy (at least ``count``), as `_distinct`."""
+        first = self._distinct()
+        entropy = _rowwise(policy.entropy, self._before)[first]
+        kept = np.argsort(-entropy, kind="stable")[: max(count, len(first) // 2)]
+        return first[np.sort(kept)]
+
+    def _spread_states(
+        self, tokens: np.ndarray, count: int
+    ) -> tuple[np.ndarray, np.ndarray, list[list[int]]]:
+        """Ids (sorted), log-probabilities and prefixes of ``count`` of the tokens, evenly spread."""
+        places = np.linspace(0, len(tokens) - 1, min(len(tokens), count))
+        chosen = tokens[np.unique(places.astype(int))]
+        chosen = chosen[np.argsort(self._state[chosen])]
+        row, position = (index.tolist() for index in torch.nonzero(self._mask.cpu(), as_tuple=True))
+        prefixes = [self._prefix(row[token], position[token]) for token in chosen]
+        return self._state[chosen], self._before[chosen], prefixes
+
+    def _prefix(self, row: int, position: int) -> list[int]:
+        prompt = self._rows["prompt_ids"][row][self._rows["prompt_mask"][row].bool()]
+        answer = self._rows["completion_ids"][row, :position]
+        return [*prompt.tolist(), *answer.tolist()]
+
+    def _keep_details(self, details: Details, measured: np.ndarray) -> None:
+        where = policy.to_numpy(self._mask)
+        table = np.full(where.shape, np.nan)
+        table[where] = measured
+        self._record.measured[self._recorded_rows] = table
+        step = self._record.step
+        audited_tokens.write(details.folder / f"tokens-{step:05d}.npz", self._record)
+        if self._kernel is not None:
+            ladder = self._kernel.ladder.finish(policy.to_numpy(self._kernel.jacobian.now().double()))
+            kernel_record.write(
+                details.folder / f"kernel-{step:05d}.npz",
+                kernel_record.KernelRecord(
+                    step=step, kernel=self._kernel.kernel, ladder=ladder,
+                    prefixes=self._kernel.prefixes,
+                ),
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class _KernelMeasurement:
+    """What is known of the kernel before the step."""
+
+    jacobian: LogitJacobian
+    kernel: Kernel
+    ladder: LadderBuilder
+    prefixes: list[list[int]]
+
+
+def _choose_actions(sampled: np.ndarray, logits: np.ndarray, count: int) -> np.ndarray:
+    """``count`` distinct actions: those sampled first, then the most probable."""
+    ordered = np.concatenate([sampled, np.argsort(-logits, kind="stable")[: 2 * count]])
+    _, first = np.unique(ordered, return_index=True)
+    return ordered[np.sort(first)][:count]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class _StepTokens:
+    """All tokens of a step, tempered ones included: [tokens] each."""
+
+    state: np.ndarray
+    action: np.ndarray
+    weighted_score: np.ndarray
+    weighted_terms: dict[str, np.ndarray]
+    contribution: np.ndarray
+
+
+def _step_tokens(parts: list[MicroBatch]) -> _StepTokens:
+    found = [c for part in parts if (c := contributions(part)) is not None]
+    if not found:
+        raise ValueError(
+            f"no entropy forecast is known for the state terms {sorted(parts[0].state_terms)}: "
+            "audit a rule whose state terms are 'entropy' and 'clamped_entropy'"
+        )
+
+    def flat(columns: list[Any]) -> np.ndarray:
+        pairs = zip(columns, parts, strict=True)
+        return np.concatenate([policy.to_numpy(c[p.batch.mask]) for c, p in pairs])
+
+    def weighted(part: MicroBatch, column: torch.Tensor) -> torch.Tensor:
+        correction = part.inputs.get("correction")
+        weight = part.batch.weight if correction is None else part.batch.weight * correction
+        return (weight * column).double()
+
+    return _StepTokens(
+        state=flat([part.batch.state for part in parts]),
+        action=flat([part.batch.action for part in parts]),
+        weighted_score=flat([weighted(part, part.scores) for part in parts]),
+        weighted_terms={
+            name: flat([weighted(part, part.state_terms[name]) for part in parts])
+            for name in parts[0].state_terms
+        },
+        contribution=flat([contribution.double() for contribution in found]),
+    )
+
+
+def _choose_rows(batch: TokenBatch, max_tokens: int) -> torch.Tensor:
+    """Ordinary sequences, in their order, that have at most ``max_tokens`` tokens together."""
+    length = batch.is_ordinary.sum(-1)
+    rows = torch.nonzero(length > 0)[:, 0]
+    within = length[rows].cumsum(0) <= max_tokens
+    if not bool(within.any()):
+        raise ValueError(
+            f"a completion of {int(length[rows[0]])} tokens is too long for an audit's table of "
+            f"{max_tokens} tokens: lower max_new_tokens"
+        )
+    return rows[within]
+
+
+def _log_probabilities(logits: list[torch.Tensor]) -> np.ndarray:
+    """[tokens, vocabulary], float64."""
+    return _rowwise(policy.log_softmax, policy.to_numpy(torch.cat(logits).double()))
+
+
+def _rowwise(function: Callable[..., np.ndarray], *tables: np.ndarray) -> np.ndarray:
+    """``function`` of [tokens, vocabulary] tables, a few rows at a time: its temporaries add up."""
+    size = max(1, CHUNK_ELEMENTS // tables[0].shape[1])
+    starts = range(0, len(tables[0]), size)
+    return np.concatenate([function(*(t[start : start + size] for t in tables)) for start in starts])
+
+
+def summary(steps: list[AuditedStep]) -> dict[str, Any]:
+    """How well the forecasts met the measured changes: of the steps, and of single tokens."""
+    names = ("coefficients", "first_order", "exact", "measured")
+    of_steps = forecast.compare(*([getattr(step, name) for step in steps] for name in names))
+    of_tokens = forecast.compare(
+        *(np.concatenate([step.by_token[name] for step in steps]) for name in names)
+    )
+    return {
+        level: {**results.plain(found), "dominant": found.dominant}
+        for level, found in (("steps", of_steps), ("tokens", of_tokens))
+    }
+
+
+def write(path: Path, steps: list[AuditedStep], provenance: dict[str, Any]) -> None:
+    """Write audit.json: provenance, summary, and every audited step with its tokens."""
+    results.write_json(
+        path, {"provenance": provenance, "summary": summary(steps), "steps": results.plain(steps)}
+    )
+
+
+def read(path: Path) -> list[AuditedStep]:
+    """The audited steps of an audit.json; none if there is no such file."""
+    if not path.exists():
+        return []
+    return [AuditedStep(**step) for step in results.read_json(path)["steps"]]

@@ -1,0 +1,359 @@
+"""Training runs side by side: a table, two CSV files and a page of plots.
+
+Runs are folders of the train command; what `evaluate --output RUN/evaluation.json` wrote into one is
+read too. Runs of different models or tasks are refused, with what differs: their entropies and rewards
+do not compare.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rich.console
+import rich.table
+import tyro
+
+from entropy_theory.support import results
+from llm_bridge.analysis import pages, plots
+from llm_bridge.diagnostics import performance_ceiling
+from llm_bridge.running.step_log import StepLog
+
+SAME = ("model", "task", "data", "reward", "chat_template", "max_new_tokens")
+"""Options in which runs must agree."""
+UNTOLD = ("output", "log_to", "save_every", "save_model", "audit_every", "device", "dtype")
+"""Options that tell runs apart without changing what they show."""
+CURVES = {
+    "entropy": ("Entropy", "nats per token"),
+    "reward": ("Reward", "mean of the step"),
+    "distinct_answers": ("Distinct answers", "of a prompt's samples"),
+    "forecast_entropy_change": ("Forecast entropy change", "nats per step"),
+    "temperature": ("Temperature of the second batch", "T"),
+    "coefficient": ("Coefficient", ""),
+    "mean_length": ("Length", "tokens"),
+    "best_reward": ("Best reward of a prompt's samples", "mean of the step"),
+    "covariance": ("Covariance of log-probability and advantage", "nats"),
+}
+WINDOW = 0.05
+"""Curves on the page are means over this share of a run's steps."""
+LONG_WINDOW = 0.2
+"""Reward against entropy: the noise of two columns, and no order of steps to the eye."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class CompareConfig:
+    """Put training runs side by side."""
+
+    runs: tyro.conf.Positional[tuple[Path, ...]]
+    """Folders of training runs."""
+    output: Path = Path("comparison")
+    """Folder for comparison.html, comparison.csv (a line a run) and steps.csv (a line a step)."""
+    allow_different: bool = False
+    """Compare runs of different models or tasks all the same; the page says in what they differ."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """One training run."""
+
+    label: str
+    folder: Path
+    options: dict[str, Any]
+    status: str
+    constant_answer_reward: float | None
+    steps: list[dict[str, Any]]
+    evaluation: dict[str, Any] | None
+    audit: dict[str, Any] | None
+    """The summary in its audit.json."""
+    provenance: dict[str, Any] | None
+
+    def column(self, name: str) -> list[float | None]:
+        """A metric at each step; None where a step has none."""
+        return [step.get(name) for step in self.steps]
+
+
+def read(folder: Path, label: str | None = None) -> Run:
+    """A run from its folder. Raises ValueError where there is none, or none with a step."""
+    if not (folder / "run.json").exists():
+        raise ValueError(
+            f"{folder} is no training run (it has no run.json): name a folder that train wrote"
+        )
+    found = results.read_json(folder / "run.json")
+    steps = StepLog(folder / "metrics.jsonl").read()
+    if not steps:
+        raise ValueError(f"{folder} has no step in its metrics.jsonl yet: wait, or leave it out")
+
+    def optional(name: str) -> Any:
+        return results.read_json(folder / name) if (folder / name).exists() else None
+
+    audit = optional("audit.json")
+    return Run(
+        label=label or folder.name, folder=folder, options=found["options"], status=found["status"],
+        constant_answer_reward=found.get("constant_answer_reward"), steps=steps,
+        evaluation=optional("evaluation.json"), audit=None if audit is None else audit["summary"],
+        provenance=optional("provenance.json"),
+    )
+
+
+def read_all(folders: Sequence[Path]) -> list[Run]:
+    """All runs, their labels told apart. Raises ValueError for a run named twice, or none."""
+    if not folders:
+        raise ValueError("no run to compare: name the folders of training runs")
+    whole = [folder.resolve() for folder in folders]
+    if len(set(whole)) < len(whole):
+        twice = next(folder for i, folder in enumerate(whole) if folder in whole[:i])
+        raise ValueError(f"{twice} is named twice: name each run once")
+    names = [folder.name for folder in whole]
+    return [
+        read(folder, str(folder) if names.count(path.name) > 1 else path.name)
+        for folder, path in zip(folders, whole, strict=True)
+    ]
+
+
+def differences(runs: Sequence[Run], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
+    """Options in which runs differ: name to one value a run. ``names``: among these alone."""
+    every = sorted({name for run in runs for name in run.options}) if names is None else names
+    found = {}
+    for name in every:
+        values = [run.options.get(name) for run in runs]
+        if any(value != values[0] for value in values) and name not in UNTOLD:
+            found[name] = values
+    return found
+
+
+def check_comparable(runs: Sequence[Run]) -> None:
+    """Raise ValueError, saying what differs, for runs of different models or tasks."""
+    found = differences(runs, SAME)
+    if found:
+        told = "; ".join(
+            f"{name}: "
+            + ", ".join(f"{run.label} {value}" for run, value in zip(runs, values, strict=True))
+            for name, values in found.items()
+        )
+        raise ValueError(
+            f"runs of different models or tasks do not compare ({told}): leave some out, or give "
+            "--allow-different"
+        )
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """One line of the table: what a run began and ended with; None where it has no such thing.
+
+    First and last are means over a tenth of the steps. ``forecast_correlation`` is that of each step's
+    forecast with the change of the logged entropy to the next step, in which other prompts count too;
+    ``audit_correlation`` is that of an audit, on the same tokens.
+    """
+    ceiling = _ceiling(run)
+    evaluation = run.evaluation or {}
+    ks = sorted(int(name[5:]) for name in evaluation if name.startswith("pass@"))
+    return {
+        "run": run.label,
+        "rule": run.options["rule"],
+        "status": run.status,
+        "steps": run.steps[-1]["step"],
+        "entropy_first": _mean(_tenth(run.column("entropy"), first=True)),
+        "entropy_last": _mean(_tenth(run.column("entropy"))),
+        "reward_first": _mean(_tenth(run.column("reward"), first=True)),
+        "reward_last": _mean(_tenth(run.column("reward"))),
+        "constant_answer": run.constant_answer_reward,
+        "distinct_answers_last": _mean(_tenth(run.column("distinct_answers"))),
+        "ceiling": ceiling.value,
+        "ceiling_trusted": ceiling.trusted,
+        "pass@1": evaluation.get("pass@1"),
+        "largest_k": ks[-1] if ks else None,
+        "pass@largest_k": evaluation.get(f"pass@{ks[-1]}") if ks else None,
+        "forecast_correlation": forecast_correlation(run),
+        "audit_correlation": (run.audit or {}).get("steps", {}).get("correlation", {}).get(
+            "coefficients"),
+        "temperature_last": _mean(_tenth(run.column("temperature"))),
+        "coefficient_last": _mean(_tenth(run.column("coefficient"))),
+        "seconds_a_step": _median(run.column("seconds")),
+    }
+
+
+def forecast_correlation(run: Run) -> float | None:
+    """Correlation of the forecast with the change to the next step; None where it cannot be had."""
+    forecast, entropy = run.column("forecast_entropy_change"), run.column("entropy")
+    pairs = [
+        (f, after - before)
+        for f, before, after, step, following in zip(
+            forecast[:-1], entropy[:-1], entropy[1:], run.steps[:-1], run.steps[1:], strict=True)
+        if f is not None and before is not None and after is not None
+        and following["step"] == step["step"] + 1
+    ]
+    columns = np.array(pairs, dtype=float).reshape(-1, 2)
+    if len(columns) < 3 or (columns.std(0) == 0).any():
+        return None
+    return float(np.corrcoef(columns.T)[0, 1])
+
+
+def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
+    """Compare as ``config`` says; prints the table, writes page and CSV files, returns the table."""
+    runs = read_all(config.runs)
+    if not config.allow_different:
+        check_comparable(runs)
+    table = [summary(run) for run in runs]
+    for name in ("comparison.html", "comparison.csv", "steps.csv"):
+        results.check_writable(config.output / name)
+    results.write_text(config.output / "comparison.csv", _csv(table))
+    results.write_text(config.output / "steps.csv", _csv([
+        {"run": run.label, **step} for run in runs for step in run.steps
+    ]))
+    results.write_text(config.output / "comparison.html", page(runs, table))
+    _print(table)
+    print(f"page: {config.output / 'comparison.html'}")
+    return table
+
+
+def page(runs: Sequence[Run], table: Sequence[dict[str, Any]]) -> str:
+    """The page: a whole HTML document."""
+    first = runs[0].options
+    what = differences(runs, SAME)
+    warning = (
+        pages.paragraph("Not the same model and task in all runs: their numbers do not compare.")
+        if what else pages.paragraph(
+            f"{Path(first['model']).name} on {first.get('data') or first['task']}.", "soft")
+    )
+    differ = differences(runs)
+    names = [run.label for run in runs]
+    shown = [name for name in table[0]
+             if name != "run" and any(row[name] is not None for row in table)]
+    baselines = sorted({run.constant_answer_reward for run in runs
+                        if run.constant_answer_reward is not None})
+    constant = "" if not baselines else (
+        " Always giving one answer scores " + ", ".join(f"{value:.3f}" for value in baselines) + "."
+    )
+    figures = []
+    for name, (title, unit) in CURVES.items():
+        if not any(value is not None for run in runs for value in run.column(name)):
+            continue
+        series = [(run.label, *smoothed(run, name)) for run in runs]
+        figures.append((
+            title, plots.lines(series, x_label="step", y_label=unit, described=f"{title} by step"),
+            f"Mean over {WINDOW:.0%} of the steps, three at least."
+            + (constant if name == "reward" else ""),
+        ))
+    figures.append((
+        "Reward against entropy",
+        plots.lines(
+            [(run.label, smoothed(run, "entropy", LONG_WINDOW)[1],
+              smoothed(run, "reward", LONG_WINDOW)[1]) for run in runs],
+            x_label="entropy (nats)", y_label="reward", described="reward against entropy"),
+        f"Means over {LONG_WINDOW:.0%} of the steps; the law R = b − a exp(H) would be one curve.",
+    ))
+    return pages.page(
+        f"{len(runs)} runs compared" if len(runs) > 1 else f"Run {runs[0].label}",
+        warning + plots.legend(names) + pages.panels(figures) + _pass_at_k(runs)
+        + pages.section("Numbers", pages.table(
+            ["", *names],
+            [[name.replace("_", " "), *(row[name] for row in table)] for name in shown],
+        ), pages.paragraph(
+            "First and last: means over a tenth of the steps. Ceiling: what the law R = b − a exp(H) "
+            "announces at zero entropy. Forecast correlation: of forecast (i) with the change of the "
+            "logged entropy to the next step, which is one on other prompts; audit correlation: on the "
+            "same tokens.", "small soft"))
+        + pages.section("In what they differ", pages.table(
+            ["option", *names],
+            [[name, *("none" if v is None else _told(v) for v in values)]
+             for name, values in differ.items()],
+        ) if differ else pages.paragraph("In no option."))
+        + pages.section("Where this comes from", *(
+            pages.paragraph(run.label, "small") + pages.provenance(run.provenance)
+            for run in runs if run.provenance is not None)),
+    )
+
+
+def smoothed(run: Run, name: str, window: float = WINDOW) -> tuple[list[float], list[float | None]]:
+    """(steps, centered means of a metric over this share of the run, three steps at least).
+
+    None where there is no value.
+    """
+    values = np.array([np.nan if v is None else v for v in run.column(name)], dtype=float)
+    reach = max(1, int(len(values) * window / 2))
+    found = []
+    for i in range(len(values)):
+        near = values[max(0, i - reach) : i + reach + 1]
+        near = near[np.isfinite(near)]
+        found.append(float(near.mean()) if len(near) else None)
+    return [float(step["step"]) for step in run.steps], found
+
+
+def _pass_at_k(runs: Sequence[Run]) -> str:
+    evaluated = [run for run in runs if run.evaluation]
+    if not evaluated:
+        return ""
+    series, rows = [], []
+    for run in runs:
+        found = run.evaluation or {}
+        ks = sorted(int(name[5:]) for name in found if name.startswith("pass@"))
+        series.append((run.label, [float(np.log2(k)) for k in ks], [found[f"pass@{k}"] for k in ks]))
+        rows += [
+            [run.label, k, found[f"pass@{k}"], *found["intervals"][f"pass@{k}"]] for k in ks
+        ]
+    return pages.section(
+        "pass@k",
+        pages.panels([(
+            "pass@k", plots.lines(series, x_label="log2 k", y_label="pass@k", described="pass@k"),
+            "Unbiased estimates, from each run's evaluation.json.",
+        )]),
+        pages.table(["run", "k", "pass@k", "low", "high"], rows),
+    )
+
+
+def _ceiling(run: Run) -> Any:
+    pairs = [(h, r) for h, r in zip(run.column("entropy"), run.column("reward"), strict=True)
+             if h is not None and r is not None]
+    return performance_ceiling([h for h, _ in pairs], [r for _, r in pairs])
+
+
+def _tenth(values: list[float | None], first: bool = False) -> list[float | None]:
+    count = max(1, len(values) // 10)
+    return values[:count] if first else values[-count:]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
+
+
+def _told(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> str:
+    """Columns in the order in which they first appear; nothing where a row has none."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _print(table: Sequence[dict[str, Any]]) -> None:
+    """The table on standard output: a line a metric, a column a run, for runs have long names."""
+    shown = rich.table.Table(box=None, pad_edge=False)
+    shown.add_column("")
+    for row in table:
+        shown.add_column(row["run"], justify="right", overflow="fold")
+    for name in table[0]:
+        values = [row[name] for row in table]
+        if name != "run" and any(value is not None for value in values):
+            shown.add_row(name.replace("_", " "), *(_short(value) for value in values))
+    rich.console.Console(soft_wrap=False).print(shown)
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

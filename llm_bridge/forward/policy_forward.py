@@ -1,0 +1,151 @@
+"""A policy's forward pass over sampled rows: their logits, or their tokens' statistics without logits.
+
+Two things a plain pass does are saved where the model allows it, and each is tried before it is relied
+on: holding the logits (`fused_forward`), and reading a prompt again for each of its samples
+(`shared_prompts`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+import transformers
+
+from llm_bridge.forward import fused_forward, shared_prompts
+from llm_bridge.head.token_statistics import TokenStatistics, from_logits
+from llm_bridge.running.sharding import is_sharded
+
+logger = logging.getLogger(__name__)
+
+COLUMNS = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
+"""What is read of a batch of rows, each [rows, positions]; prompts are padded on the left."""
+TRIED_ROWS = 8
+"""Rows on which shared prompts are compared with the plain pass."""
+
+
+class Forward:
+    """Of any model of one trainer: the policy, or a reference."""
+
+    def __init__(self, accelerator: Any, model: Any, *, removed_fraction: float | None = None):
+        """
+        Args:
+            accelerator: accelerate's, whose autocast applies.
+            model: the model of transformers inside data parallelism and adapters.
+            removed_fraction: of the clamped entropy; None: without it.
+        """
+        self._accelerator = accelerator
+        self._removed_fraction = removed_fraction
+        signature = inspect.signature(type(model).forward)
+        self._takes_positions = "position_ids" in signature.parameters
+        self._fused: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+        self._agrees: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+    def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
+        """Logits [rows, positions, vocabulary] that the completions' tokens were drawn from."""
+        tokens = torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1)[:, :-1]
+        mask = torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1)[:, :-1]
+        return self._call(
+            model, tokens, mask, use_cache=False, logits_to_keep=rows["completion_ids"].shape[1]
+        )
+
+    def statistics(self, model: Any, rows: dict[str, Any]) -> TokenStatistics:
+        """Statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out."""
+        if not self._has_fused_head(model, rows):
+            return self.from_logits(self.logits(model, rows), rows)
+        if rows["completion_ids"].shape[1] > 1:  # else nothing is read behind the prompt
+            first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
+            if len(first) < len(owner) and self._shares_prompts(model, rows):
+                return self._with_shared_prompts(model, rows, first, owner)
+        return self._fused_statistics(model, rows, lambda: self.logits(model, rows))
+
+    def from_logits(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
+        """The same of logits that are there anyway."""
+        return from_logits(logits, rows["completion_ids"], removed_fraction=self._removed_fraction)
+
+    def _call(self, model: Any, tokens: torch.Tensor, mask: torch.Tensor, **options: Any) -> Any:
+        """Logits; ``mask`` [rows, past and present positions]."""
+        if self._takes_positions:
+            # As in generation: padding on the left does not shift a sequence.
+            positions = (mask.cumsum(-1) - 1).clamp(min=0)
+            options["position_ids"] = positions[:, -tokens.shape[1] :]
+        with self._accelerator.autocast():
+            return model(input_ids=tokens, attention_mask=mask, **options).logits
+
+    def _fused_statistics(self, model: Any, rows: dict[str, Any], forward: Any, **options: Any) -> Any:
+        mask = rows.get("mask", rows["completion_mask"]).bool()
+        return fused_forward.statistics(
+            self._accelerator.unwrap_model(model), forward, rows["completion_ids"], mask,
+            removed_fraction=self._removed_fraction, **options,
+        )
+
+    def _with_shared_prompts(
+        self, model: Any, rows: dict[str, Any], first: torch.Tensor, owner: torch.Tensor
+    ) -> TokenStatistics:
+        ids, prompt_mask = rows["completion_ids"], rows["prompt_mask"]
+        cache = transformers.DynamicCache(config=model.config)
+        hidden = fused_forward.hidden_states(model, lambda: self._call(
+            model, rows["prompt_ids"][first], prompt_mask[first], past_key_values=cache,
+            use_cache=True, logits_to_keep=1,
+        ))[owner]
+        shared_prompts.check_past(cache, prompt_mask.shape[1])
+        cache.batch_select_indices(owner)
+        mask = torch.cat([prompt_mask, rows["completion_mask"]], dim=1)[:, :-1]
+        return self._fused_statistics(
+            model, rows, first=hidden,
+            forward=lambda: self._call(
+                model, ids[:, :-1], mask, past_key_values=cache, use_cache=True
+            ),
+        )
+
+    def _has_fused_head(self, model: Any, rows: dict[str, Any]) -> bool:
+        """Whether the model's head can give statistics; asked at its first forward pass."""
+        plain = self._accelerator.unwrap_model(model)
+        if plain not in self._fused:
+            short = {name: rows[name][:1, :2] for name in COLUMNS}
+            found = fused_forward.obstacle(
+                plain, lambda: self.logits(model, short), tuple(short["completion_ids"].shape)
+            )
+            if found is not None and self._accelerator.is_main_process:
+                logger.warning(
+                    "%s holds the logits of every token in memory: %s", type(plain).__name__, found
+                )
+            self._fused[plain] = found is None
+        return self._fused[plain]
+
+    def _shares_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
+        """Whether this pass may read its prompts once.
+
+        Asked at every pass: TRL turns gradient checkpointing off to score and on again to train. Only
+        the trial, which compares the two ways, is made once.
+        """
+        if model is not self._accelerator.unwrap_model(model):
+            return False  # data parallelism expects one call a step
+        if not self._takes_positions or is_sharded(self._accelerator, model):
+            return False
+        if shared_prompts.obstacle(model) is not None:
+            return False
+        if model not in self._agrees:
+            self._agrees[model] = self._is_same_with_shared_prompts(model, rows)
+            if not self._agrees[model] and self._accelerator.is_main_process:
+                logger.warning(
+                    "%s reads each prompt again for every sample: with its past kept, its "
+                    "log-probs are others", type(model).__name__,
+                )
+        return self._agrees[model]
+
+    def _is_same_with_shared_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
+        cut = {name: rows[name][:TRIED_ROWS] for name in COLUMNS}
+        owners = shared_prompts.distinct(cut["prompt_ids"], cut["prompt_mask"])
+        with torch.no_grad():
+            plain = self._fused_statistics(model, cut, lambda: self.logits(model, cut))
+            try:
+                shared = self._with_shared_prompts(model, cut, *owners)
+            except shared_prompts.NoPastError:
+                return False
+        mixed = self._accelerator.mixed_precision != "no"
+        dtype = torch.bfloat16 if mixed else next(model.parameters()).dtype
+        return shared_prompts.agree(plain.log_prob, shared.log_prob, dtype)

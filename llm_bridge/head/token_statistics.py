@@ -1,0 +1,134 @@
+"""Per-token statistics of a policy: log-probability, entropies, what forecasts need.
+
+The record, and how it comes from logits that are there already. `head.per_token_statistics` gives the
+same from hidden states, without logits. The log-probability and the entropies carry gradients; the
+backward pass recomputes the softmax, so that beside the logits and their gradient no [tokens,
+vocabulary] table is ever alive.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+
+from entropy_theory.forecast import StateStatistics
+from llm_bridge.head.array_types import PerToken, TokenIds, TokenLogits
+from llm_bridge.head.row_kernels import rows_on
+from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
+
+CHUNK_ELEMENTS = 2**22
+"""Logits worked on at once."""
+DIFFERENTIABLE = ("log_prob", "entropy", "clamped_entropy")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class TokenStatistics:
+    """Statistics of pi(. | s_t), each [..., positions], nats. Those named first carry gradients."""
+
+    log_prob: PerToken
+    """log pi(a_t | s_t); carries a gradient."""
+    entropy: PerToken
+    """H(pi(. | s_t)) over the whole vocabulary; carries a gradient."""
+    clamped_entropy: PerToken | None
+    """AEnt's clamped entropy, with a gradient that holds the kept tokens fixed; None unless asked."""
+    sum_squared_prob: PerToken
+    """sum_a pi_a^2."""
+    sum_squared_prob_log_prob: PerToken
+    """sum_a pi_a^2 log pi_a."""
+    sum_squared_prob_squared_log_prob: PerToken
+    """sum_a pi_a^2 (log pi_a)^2."""
+    log_prob_variance: PerToken
+    """Var_pi(log pi), the varentropy."""
+    clamped_alignment: PerToken | None = None
+    """Inner product of the gradients of both entropies by the logits; None unless asked."""
+
+    @property
+    def state(self) -> StateStatistics:
+        """What the entropy forecast needs, without gradients."""
+        names = [field.name for field in dataclasses.fields(StateStatistics)]
+        columns = {name: getattr(self, name) for name in names}
+        return StateStatistics(
+            **{name: None if c is None else c.detach() for name, c in columns.items()}
+        )
+
+
+def from_logits(
+    logits: TokenLogits, token_ids: TokenIds, *, removed_fraction: float | None = None
+) -> TokenStatistics:
+    """Statistics of the tokens taken, in float32 (float64 for float64 logits).
+
+    Args:
+        logits: [..., positions, vocabulary], row t giving the distribution of token t.
+        token_ids: integer [..., positions].
+        removed_fraction: share of the vocabulary, by count, that the clamped entropy leaves out
+            (`policy.kept_actions` says which); None: no clamped entropy.
+
+    Raises:
+        ValueError: NaN or +inf logits, or a fraction that `policy.kept_actions` refuses.
+    """
+    columns = _Statistics.apply(
+        logits.reshape(-1, logits.shape[-1]), token_ids.reshape(-1), removed_fraction
+    )
+    return from_columns([column.reshape(token_ids.shape) for column in columns])
+
+
+def from_columns(columns: list[PerToken]) -> TokenStatistics:
+    """The record from its columns in the order of ``COLUMNS`` and, if there, ``CLAMPED_COLUMNS``."""
+    found: dict[str, Any] = dict(zip(COLUMNS + CLAMPED_COLUMNS, columns, strict=False))
+    found.setdefault("clamped_entropy", None)
+    return TokenStatistics(**found)
+
+
+def mark_constants(ctx: Any, columns: tuple[torch.Tensor, ...]) -> None:
+    """Tell autograd which columns of an autograd function's result carry no gradient."""
+    names = (COLUMNS + CLAMPED_COLUMNS)[: len(columns)]
+    pairs = zip(names, columns, strict=True)
+    ctx.mark_non_differentiable(*(c for name, c in pairs if name not in DIFFERENTIABLE))
+
+
+def working_precision(logits: torch.Tensor) -> torch.Tensor:
+    """``logits`` in float32, or as they are if they are wider."""
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
+class _Statistics(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, logits: torch.Tensor, token_ids: torch.Tensor, removed_fraction: float | None
+    ) -> Any:
+        rows = rows_on(logits.device)
+        parts, clamps = [], []
+        for chunk, ids in _chunks(logits, token_ids):
+            columns, clamp = rows.row_statistics(working_precision(chunk), ids, removed_fraction)
+            parts.append(columns)
+            clamps += [] if clamp is None else [clamp]
+        kept = [torch.cat(column) for column in zip(*clamps, strict=True)]
+        ctx.save_for_backward(logits, token_ids, *kept)
+        columns = torch.cat(parts, dim=1).unbind()
+        mark_constants(ctx, columns)
+        return columns
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        logits, token_ids, *kept = ctx.saved_tensors
+        rows = rows_on(logits.device)
+        factors = [gradients[0], gradients[1]]
+        if kept:
+            factors += [gradients[len(COLUMNS)], *kept]
+        result = torch.empty_like(logits)
+        start = 0
+        for chunk, ids, *factor in _chunks(logits, token_ids, *factors):
+            clamping = (factor[2], Clamp(*factor[3:])) if kept else ()
+            # A copy in the working precision, which the gradient overwrites.
+            wide = chunk.to(working_precision(chunk).dtype, copy=True)
+            gradient = rows.row_gradient(wide, ids, *factor[:2], *clamping)
+            result[start : start + len(chunk)] = gradient.to(result.dtype)
+            start += len(chunk)
+        return result, None, None
+
+
+def _chunks(logits: torch.Tensor, *columns: torch.Tensor) -> Any:
+    size = max(1, CHUNK_ELEMENTS // logits.shape[-1])
+    return zip(logits.split(size), *(column.split(size) for column in columns), strict=True)

@@ -1,0 +1,111 @@
+"""Judged completions as a file, one line each, so that a killed evaluation goes on where it was.
+
+The first line holds what the samples depend on; samples of anything else are refused. A chunk of
+completions is drawn from a seed of its own and appended by one write: of a chunk that a kill cut short
+the remains are dropped, and it is drawn again to the same completions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from entropy_theory.support import results
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One completion."""
+
+    prompt: int
+    """Place of its prompt in the task."""
+    sample: int
+    """Which of the prompt's samples."""
+    completion: str
+    reward: float
+    length: int
+    """Tokens, the one that ended it included."""
+    entropy: float
+    """Nats per token, mean over its tokens, of pi at T = 1."""
+    ended: bool
+    """Whether it ended before the length limit."""
+
+
+class SampleStore:
+    """A file of samples.
+
+    Args:
+        path: of the file; None keeps the samples in memory alone.
+        identity: JSON-like, all that the samples depend on.
+
+    Raises:
+        ValueError: the file holds samples of something else, or is no such file.
+    """
+
+    def __init__(self, path: Path | None, identity: dict[str, Any]):
+        self._path = path
+        self._head = json.dumps({"samples_of": results.plain(identity)}, sort_keys=True) + "\n"
+        self._lines: dict[tuple[int, int], Line] = {}
+        if path is not None and path.exists():
+            self._read(path, results.plain(identity))
+
+    def lines(self) -> list[Line]:
+        """All completions, by prompt and sample."""
+        return [self._lines[place] for place in sorted(self._lines)]
+
+    def keep_whole(self, chunks: Sequence[Sequence[tuple[int, int]]]) -> Iterator[int]:
+        """Drop what is not a whole chunk of (prompt, sample) places; the chunks still to be drawn."""
+        whole = [all(place in self._lines for place in chunk) for chunk in chunks]
+        kept = {place for chunk, is_whole in zip(chunks, whole, strict=True) if is_whole
+                for place in chunk}
+        self._lines = {place: line for place, line in self._lines.items() if place in kept}
+        if self._path is not None:
+            text = "".join(_text(line) for line in self.lines())
+            results.write_text(self._path, self._head + text)
+        return (i for i, is_whole in enumerate(whole) if not is_whole)
+
+    def append(self, lines: Sequence[Line]) -> None:
+        """Add a chunk. Raises OSError, naming the file, when it cannot be written."""
+        self._lines |= {(line.prompt, line.sample): line for line in lines}
+        if self._path is None:
+            return
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write("".join(_text(line) for line in lines))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise OSError(
+                f"cannot write {self._path} ({error.strerror}): free some space, and run the same "
+                "command to go on"
+            ) from error
+
+    def _read(self, path: Path, identity: dict[str, Any]) -> None:
+        head, *rest = path.read_text(encoding="utf-8").splitlines() or [""]
+        try:
+            found = json.loads(head)["samples_of"]
+        except (json.JSONDecodeError, KeyError, TypeError):
+            raise ValueError(
+                f"{path} is not a file of samples: choose another output, or delete it"
+            ) from None
+        known = json.loads(self._head)["samples_of"]
+        if found != known:
+            differ = sorted(k for k in {*found, *known} if found.get(k) != known.get(k))
+            raise ValueError(
+                f"{path} holds samples of something else ({', '.join(differ)} differ): choose another "
+                "output, or delete it"
+            )
+        for text in rest:
+            try:
+                line = Line(**json.loads(text))
+            except (json.JSONDecodeError, TypeError):
+                break  # cut short by a kill
+            self._lines[line.prompt, line.sample] = line
+
+
+def _text(line: Line) -> str:
+    return json.dumps(dataclasses.asdict(line)) + "\n"

@@ -1,0 +1,68 @@
+"""Ways to draw completions from pi^T, behind one function each; `llm_bridge.sampling.sampling` picks one.
+
+    generate      Hugging Face generate, a prompt's keys and values computed once for all its samples
+    static        our own loop on a static cache; on a GPU each token replays one CUDA graph
+    continuous    transformers' continuous batching: finished sequences make room for waiting ones
+    trl           generate as TRL's GRPOTrainer calls it, every row from its prompt on
+    vllm          vLLM, where it is installed, on the weights in the model's folder
+
+The first two see every logit and record statistics as they draw. What the others drew is scored
+afterwards by the model itself, in one teacher-forced pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from entropy_theory.support.user_errors import lookup
+from llm_bridge.sampling.samplers import continuous, hf_generate, static_cache, vllm_engine
+from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens
+
+__all__ = ["SAMPLERS", "PromptBatch", "Sampler", "Tokens", "choose"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sampler:
+    """One way to draw.
+
+    Attributes:
+        draw: (model, batch, kept) -> Tokens; ``kept`` is a dictionary that lives as long as one call
+            of `sampling.sample`, for what batches share.
+        obstacle: why it cannot serve a model here, or None.
+        takes_all: it does its own batching, and gets all prompts at once.
+    """
+
+    draw: Callable[[Any, PromptBatch, dict[Any, Any]], Tokens]
+    obstacle: Callable[[Any], str | None]
+    takes_all: bool = False
+
+
+SAMPLERS: dict[str, Sampler] = {
+    "generate": Sampler(draw=hf_generate.draw, obstacle=lambda model: None),
+    "static": Sampler(draw=static_cache.draw, obstacle=static_cache.obstacle),
+    "continuous": Sampler(
+        draw=continuous.draw, obstacle=continuous.obstacle, takes_all=True
+    ),
+    "trl": Sampler(draw=hf_generate.draw_as_trl, obstacle=lambda model: None),
+    "vllm": Sampler(draw=vllm_engine.draw, obstacle=vllm_engine.obstacle, takes_all=True),
+}
+
+
+def choose(name: str, model: Any) -> tuple[str, Sampler]:
+    """The sampler of that name; for "auto" static on a GPU where the model allows it, else generate.
+
+    "auto" never takes vLLM: it samples the weights in the model's folder, not those in memory.
+
+    Raises:
+        ValueError: no such sampler, or one that cannot serve this model here, with the reason.
+    """
+    if name == "auto":
+        fits = model.device.type == "cuda" and static_cache.obstacle(model) is None
+        name = "static" if fits else "generate"
+    sampler = lookup(SAMPLERS, name, "sampler (or auto)")
+    reason = sampler.obstacle(model)
+    if reason is not None:
+        raise ValueError(f"sampler {name} cannot be used: {reason}; take auto")
+    return name, sampler

@@ -1,0 +1,96 @@
+"""Hugging Face generate, with a recorder in its logits processors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import transformers
+
+from entropy_theory import policy
+from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
+
+
+def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
+    """Token by token, each recorded as it is drawn."""
+    ids, mask = batch.rows()
+    recorder = _Recorder(batch.temperature)
+    output = model.generate(
+        input_ids=ids,
+        attention_mask=mask,
+        past_key_values=_prefill(model, batch),
+        generation_config=model.generation_config,
+        logits_processor=transformers.LogitsProcessorList([recorder]),
+    )
+    token_ids = output[:, ids.shape[1] :]
+    recorder.drawn(token_ids[:, -1])
+    return Tokens(
+        ids=token_ids,
+        **{name: torch.stack(getattr(recorder, name), dim=-1)
+           for name in ("log_prob", "sampling_log_prob", "entropy")},
+    )
+
+
+def draw_as_trl(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
+    """As GRPOTrainer's regular path does: every row from its prompt on, temperature in generate."""
+    ids, mask = batch.rows()
+    config = model.generation_config
+    config.temperature, config.disable_compile = batch.temperature, True
+    output = model.generate(input_ids=ids, attention_mask=mask, generation_config=config)
+    return Tokens(ids=output[:, ids.shape[1] :])
+
+
+class _Recorder(transformers.LogitsProcessor):
+    """Sees the raw logits of each step, records what is asked of them, and applies T.
+
+    Temperature is applied here and not by generate, so that this one place decides what is drawn.
+    The token drawn at a step is known at the next.
+    """
+
+    def __init__(self, temperature: float):
+        self.temperature = temperature
+        self.entropy: list[torch.Tensor] = []
+        self.log_prob: list[torch.Tensor] = []
+        self.sampling_log_prob: list[torch.Tensor] = []
+        self._last: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        if self._last is not None:
+            self.drawn(input_ids[:, -1])
+        logits = scores.float()
+        self.entropy.append(policy.entropy(logits))
+        log_probs = policy.log_softmax(logits)
+        tempered = log_probs
+        if self.temperature != 1.0:
+            tempered = policy.log_softmax(logits, self.temperature)
+        self._last = (log_probs, tempered)
+        return tempered
+
+    def drawn(self, token_ids: torch.Tensor) -> None:
+        """Record the log-probabilities of the tokens [sequences] drawn at the last step."""
+        assert self._last is not None
+        for column, record in zip(
+            self._last, (self.log_prob, self.sampling_log_prob), strict=True
+        ):
+            record.append(column.gather(-1, token_ids[:, None])[:, 0])
+        self._last = None
+
+
+def _prefill(model: Any, batch: PromptBatch) -> transformers.Cache | None:
+    """Keys and values of all but each prompt's last token, computed once for its copies.
+
+    generate would compute them for every sample, which for a few-shot prompt is most of the work.
+    None where there is nothing to gain, or where the model keeps a state that is not a cache.
+    """
+    if batch.copies == 1 or batch.ids.shape[1] == 1 or getattr(model, "_is_stateful", False):
+        return None
+    cache = transformers.DynamicCache(config=model.config)
+    model.base_model(
+        input_ids=batch.ids[:, :-1],
+        attention_mask=batch.mask[:, :-1],
+        position_ids=positions(batch.mask)[:, :-1],
+        past_key_values=cache,
+        use_cache=True,
+    )
+    cache.batch_repeat_interleave(batch.copies)
+    return cache

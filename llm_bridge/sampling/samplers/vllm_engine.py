@@ -1,0 +1,60 @@
+"""vLLM, an optional package, on the weights in the model's folder.
+
+The weights in memory are not handed over: what was drawn is scored by the model in memory, and tokens
+that vLLM found likely and the model does not are an error, for then the two are different models.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import torch
+
+from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, padded
+
+MEMORY_SHARE = 0.4
+"""Of the GPU, for vLLM's copy of the weights and its cache."""
+
+
+def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
+    """All completions of all prompts; one engine a call of `sampling.sample`."""
+    import vllm
+
+    if "engine" not in kept:
+        kept["engine"] = vllm.LLM(
+            model=model.name_or_path, dtype=str(model.dtype).removeprefix("torch."),
+            max_model_len=batch.length, gpu_memory_utilization=MEMORY_SHARE, seed=batch.seed,
+            generation_config="vllm", logprobs_mode="processed_logprobs",
+        )
+    prompts = batch.plain_prompts()
+    options = [
+        vllm.SamplingParams(
+            temperature=batch.temperature, top_p=1.0, top_k=0, min_p=0.0, logprobs=0,
+            max_tokens=batch.max_new_tokens, stop_token_ids=batch.stop_ids, detokenize=False,
+            # A seed of its own for every sequence: independent of how they are scheduled.
+            seed=(batch.seed * 1_000_003 + row) % 2**31,
+        )
+        for row in range(len(prompts))
+    ]
+    outputs = kept["engine"].generate(
+        [{"prompt_token_ids": ids} for ids in prompts], options, use_tqdm=False
+    )
+    found = [list(output.outputs[0].token_ids) for output in outputs]
+    likely = [
+        [table[token].logprob for token, table in zip(ids, output.outputs[0].logprobs, strict=True)]
+        for ids, output in zip(found, outputs, strict=True)
+    ]
+    device = batch.ids.device
+    width = max(map(len, found))
+    log_prob = torch.tensor([row + [0.0] * (width - len(row)) for row in likely], device=device)
+    return Tokens(ids=padded(found, batch.pad_id, device), sampling_log_prob=log_prob)
+
+
+def obstacle(model: Any) -> str | None:
+    """Why vLLM cannot serve a model here, or None."""
+    if importlib.util.find_spec("vllm") is None:
+        return "vllm is not installed (pip install vllm==0.31.0, on a machine with a GPU)"
+    if not torch.cuda.is_available():
+        return "vllm needs a GPU"
+    return None

@@ -1,0 +1,350 @@
+"""Sampling: completions drawn from pi^T, with what was known of each token when it was drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import rich.console
+import rich.progress
+import torch
+import transformers
+
+from entropy_theory.support import results
+from llm_bridge.data import models, tasks
+from llm_bridge.running import faults
+from llm_bridge.sampling import samplers
+from llm_bridge.sampling.samplers.batch import score
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Samples:
+    """Completions and their tokens. Rows are sequences: all samples of a prompt, then the next.
+
+    Attributes:
+        prompts: [sequences], each repeated for each of its samples.
+        completions: [sequences], text without special tokens.
+        prompt_ids: [sequences, prompt positions] integers, padded on the left.
+        prompt_mask: [sequences, prompt positions], False on padding.
+        token_ids: [sequences, positions] integers, padded on the right.
+        mask: [sequences, positions], True up to and with the token that ended the completion.
+        log_prob: [sequences, positions], nats, under pi (T = 1); 0 outside the mask.
+        sampling_log_prob: the same under pi^T, from which the tokens were drawn.
+        entropy: [sequences, positions], nats, of pi (T = 1) over the whole vocabulary; 0 outside
+            the mask.
+        temperature: T.
+    """
+
+    prompts: list[str]
+    completions: list[str]
+    prompt_ids: torch.Tensor
+    prompt_mask: torch.Tensor
+    token_ids: torch.Tensor
+    mask: torch.Tensor
+    log_prob: torch.Tensor
+    sampling_log_prob: torch.Tensor
+    entropy: torch.Tensor
+    temperature: float
+
+    def lengths(self) -> torch.Tensor:
+        """[sequences] tokens in each completion, the one that ended it included."""
+        return self.mask.sum(-1)
+
+    def mean_entropy(self) -> float:
+        """Entropy in nats per token: the mean over each sequence, then over sequences."""
+        return (self.entropy.sum(-1) / self.lengths()).mean().item()
+
+
+def sample(
+    model: Any,
+    tokenizer: Any,
+    prompts: list[str],
+    *,
+    num_samples: int = 1,
+    temperature: float = 1.0,
+    max_new_tokens: int = 64,
+    seed: int = 0,
+    stop: str | None = None,
+    batch_size: int = 32,
+    progress: bool = False,
+    sampler: str = "auto",
+    top_p: float = 1.0,
+    top_k: int = 0,
+) -> Samples:
+    """Draw completions from pi^T = softmax(logits / T), token by token.
+
+    The model's own generation settings are ignored and left as they are; torch's global random
+    state is left as it was.
+
+    Args:
+        prompts: text; tokenized as the tokenizer does by itself, special tokens included.
+        num_samples: completions for each prompt.
+        temperature: T, finite and above 0.
+        max_new_tokens: completions end here at the latest.
+        seed: equal arguments and seed give equal samples.
+        stop: a completion also ends after the first token whose text contains this.
+        batch_size: sequences generated at once; samplers that do their own batching see all at once,
+            and are scored in batches of this size.
+        progress: show a progress bar on standard error.
+        sampler: a name of `llm_bridge.sampling.samplers`, or "auto".
+        top_p: draw from the smallest set of tokens that holds this much of pi^T; 1: from all. With
+            this or ``top_k`` the sampler is "generate", and the log-probabilities stay those of pi
+            and of the whole of pi^T.
+        top_k: draw from the so many most probable tokens; 0: from all, 1: the most probable.
+
+    Raises:
+        ValueError: a temperature that is not finite and above 0, no prompts, a count below 1, a
+            prompt that leaves no room for a completion, or a sampler that is unknown or cannot be used.
+        OSError: memory runs out, or the GPU is lost.
+    """
+    _check(prompts, temperature, num_samples, max_new_tokens, batch_size)
+    stop_ids = models.stop_token_ids(tokenizer, stop)
+    check_room(model, tokenizer, prompts, max_new_tokens)
+    _, chosen = samplers.choose(_truncating(sampler, top_p, top_k), model)
+    config = models.plain_generation(tokenizer, stop_ids)
+    config.max_new_tokens = max_new_tokens
+    config.top_p, config.top_k = top_p, top_k
+    encoded = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
+    at_once = len(prompts) * num_samples if chosen.takes_all else batch_size
+    own_config, was_training = model.generation_config, model.training
+    devices = [model.device] if model.device.type == "cuda" else []
+    kept: dict[Any, Any] = {}
+    settings = faults.sampling_settings(at_once, max_new_tokens)
+    with (
+        faults.device_errors_named(settings), torch.random.fork_rng(devices=devices), torch.no_grad(),
+    ):
+        torch.manual_seed(seed)
+        # generate fills what a config leaves unset from the model's own.
+        model.generation_config = config
+        model.eval()
+        try:
+            parts = []
+            for rows, copies in rich.progress.track(
+                list(_batches(len(prompts), num_samples, at_once)),
+                description="sampling",
+                console=rich.console.Console(stderr=True),
+                disable=not progress,
+            ):
+                width = int(encoded.attention_mask[rows].sum(-1).max())
+                batch = samplers.PromptBatch(
+                    ids=encoded.input_ids[rows, -width:].to(model.device),
+                    mask=encoded.attention_mask[rows, -width:].to(model.device),
+                    copies=copies, temperature=temperature, max_new_tokens=max_new_tokens,
+                    stop_ids=stop_ids, pad_id=tokenizer.pad_token_id,
+                    length=encoded.input_ids.shape[1] + max_new_tokens, seed=seed,
+                )
+                part = _sample_batch(model, tokenizer, chosen, batch, kept, batch_size)
+                part["prompts"] = [prompt for prompt in prompts[rows] for _ in range(copies)]
+                parts.append(part)
+        finally:
+            model.generation_config = own_config
+            model.train(was_training)
+    return _join(parts, tokenizer, temperature)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class SampleConfig:
+    """Draw completions and print them, or write them to a JSONL file."""
+
+    model: str = "small-sums"
+    """Bundled name, folder in Hugging Face format, or hub id."""
+    task: str = "split"
+    """Task name, reasoning-gym:NAME, or a JSONL file of prompts and answers."""
+    num_prompts: int = 8
+    """How many prompts of the task."""
+    num_samples: int = 4
+    """Completions drawn for each prompt."""
+    temperature: float = 1.0
+    """Sampling temperature, finite and above 0; 1 samples the model's own distribution."""
+    max_new_tokens: int | None = None
+    """Longest completion, in tokens; the task's own limit by default."""
+    split: tasks.Split = "held-out"
+    """Part of a named task the prompts come from; a JSONL file is used whole."""
+    reward: str | None = None
+    """Reward function: a name, my_rewards.py:score or module:function; the task's own by default."""
+    chat_template: bool = False
+    """Render each prompt as a user's turn of the model's chat template."""
+    seed: int = 0
+    """Seed of the prompts and of the samples."""
+    dtype: str = "float32"
+    """Number format of the weights: float32, bfloat16 or float16."""
+    device: str = "cpu"
+    """Where the model runs: cpu or cuda."""
+    batch_size: int = 32
+    """Sequences generated at once."""
+    sampler: str = "auto"
+    """How: auto, generate, static, continuous, trl, vllm."""
+    output: Path | None = None
+    """JSONL file to write, its provenance beside it; printed by default."""
+
+
+def sample_command(config: SampleConfig) -> None:
+    """Draw completions as ``config`` says; one JSON object a line, with reward and log-probability."""
+    if config.output is not None:
+        results.check_writable(config.output)
+    task = tasks.load(
+        config.task, split=config.split, size=config.num_prompts, seed=config.seed,
+        reward=config.reward, max_new_tokens=config.max_new_tokens,
+    )
+    transformers.utils.logging.disable_progress_bar()
+    model, tokenizer = models.load(config.model, dtype=config.dtype, device=config.device)
+    if config.chat_template:
+        task = tasks.with_chat_template(task, tokenizer)
+    drawn = sample(
+        model, tokenizer, list(task.prompts), num_samples=config.num_samples,
+        temperature=config.temperature, max_new_tokens=task.max_new_tokens, seed=config.seed,
+        stop=task.stop, batch_size=config.batch_size, progress=True, sampler=config.sampler,
+    )
+    answers = [answer for answer in task.answers for _ in range(config.num_samples)]
+    judged = task.judge(drawn.prompts, drawn.completions, answers)
+    columns = zip(
+        drawn.prompts, drawn.completions, answers, judged, drawn.log_prob.sum(-1).tolist(),
+        drawn.lengths().tolist(), strict=True,
+    )
+    names = ("prompt", "completion", "answer", "reward", "log_prob", "length")
+    lines = [json.dumps(dict(zip(names, row, strict=True))) for row in columns]
+    if config.output is None:
+        print("\n".join(lines))
+        return
+    results.write_text(config.output, "\n".join(lines) + "\n")
+    results.write_json(
+        config.output.with_suffix(".provenance.json"),
+        results.provenance(
+            config=config, seed=config.seed, device=config.device,
+            packages=("torch", "transformers", "reasoning-gym"),
+        ),
+    )
+    print(f"{len(lines)} completions in {config.output}", file=sys.stderr)
+
+
+def _truncating(sampler: str, top_p: float, top_k: int) -> str:
+    """The sampler that can draw from a part of pi^T; any, where it is the whole."""
+    if not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}: 1 is off")
+    if top_k < 0:
+        raise ValueError(f"top_k must be at least 0, got {top_k}: 0 is off, 1 greedy")
+    if top_p == 1 and top_k == 0:
+        return sampler
+    if sampler not in ("auto", "generate"):
+        raise ValueError(f"sampler '{sampler}' knows no top-p or top-k: use 'generate'")
+    return "generate"
+
+
+def _batches(prompts: int, num_samples: int, batch_size: int) -> Iterator[tuple[slice, int]]:
+    """(prompts, samples of each) with at most ``batch_size`` samples, in the order of the rows."""
+    together = max(1, batch_size // num_samples)
+    for start in range(0, prompts, together):
+        for done in range(0, num_samples, batch_size):
+            yield slice(start, start + together), min(batch_size, num_samples - done)
+
+
+def _sample_batch(
+    model: Any, tokenizer: Any, chosen: samplers.Sampler, batch: samplers.PromptBatch,
+    kept: dict[Any, Any], batch_size: int,
+) -> dict[str, Any]:
+    tokens = chosen.draw(model, batch, kept)
+    prompt_ids, prompt_mask = batch.rows()
+    token_ids = tokens.ids
+    is_stop = torch.isin(token_ids, torch.tensor(batch.stop_ids, device=token_ids.device))
+    mask = (is_stop.cumsum(-1) - is_stop.long()) == 0
+    # The sequence that is longest ends the batch.
+    mask = mask[:, : int(mask.sum(-1).max())]
+    token_ids = token_ids[:, : mask.shape[1]].masked_fill(~mask, batch.pad_id)
+    if tokens.log_prob is None:
+        drawn_log_prob = tokens.sampling_log_prob
+        tokens = score(
+            model, prompt_ids, prompt_mask, token_ids, mask, batch.temperature, batch_size
+        )
+        if drawn_log_prob is not None:
+            _check_same_model(drawn_log_prob[:, : mask.shape[1]], tokens, mask, model)
+    records = {
+        name: torch.where(mask, getattr(tokens, name)[:, : mask.shape[1]].float(), 0.0).cpu()
+        for name in ("log_prob", "sampling_log_prob", "entropy")
+    }
+    texts = [row[keep].tolist() for row, keep in zip(token_ids, mask, strict=True)]
+    return {
+        "completions": tokenizer.batch_decode(texts, skip_special_tokens=True),
+        "prompt_ids": prompt_ids.cpu(),
+        "prompt_mask": prompt_mask.bool().cpu(),
+        "token_ids": token_ids.cpu(),
+        "mask": mask.cpu(),
+        **records,
+    }
+
+
+SAME_MODEL = 0.1
+"""Mean difference of log-probabilities, nats, above which two engines do not hold the same weights:
+bfloat16 kernels differ by some 0.01."""
+
+
+def _check_same_model(
+    drawn: torch.Tensor, scored: samplers.Tokens, mask: torch.Tensor, model: Any
+) -> None:
+    assert scored.sampling_log_prob is not None
+    difference = (drawn - scored.sampling_log_prob)[mask].abs().mean().item()
+    if not difference <= SAME_MODEL:
+        raise ValueError(
+            f"vLLM's log-probabilities are {difference:.2g} nats a token off those of the model in "
+            f"memory: save the model, and load it from that folder, not '{model.name_or_path}'"
+        )
+
+
+def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> Samples:
+    """Batches one under the other, padded to the widest: prompts on the left, the rest right."""
+    joined: dict[str, Any] = {}
+    for name in parts[0]:
+        columns = [part[name] for part in parts]
+        if isinstance(columns[0], list):
+            joined[name] = [item for column in columns for item in column]
+            continue
+        width = max(column.shape[1] for column in columns)
+        fill = tokenizer.pad_token_id if name in ("prompt_ids", "token_ids") else 0
+        joined[name] = torch.cat([
+            torch.nn.functional.pad(
+                column,
+                (width - column.shape[1], 0) if name.startswith("prompt_")
+                else (0, width - column.shape[1]),
+                value=fill,
+            )
+            for column in columns
+        ])
+    return Samples(**joined, temperature=temperature)
+
+
+def _check(
+    prompts: list[str], temperature: float, num_samples: int, max_new_tokens: int, batch_size: int
+) -> None:
+    if not (math.isfinite(temperature) and temperature > 0):
+        raise ValueError(
+            f"temperature must be finite and above 0, got {temperature}: 1 samples the model's own "
+            "distribution, 0.01 is nearly greedy"
+        )
+    if not prompts:
+        raise ValueError("no prompts to sample from: give at least one")
+    counts = {
+        "num_samples": num_samples, "max_new_tokens": max_new_tokens, "batch_size": batch_size
+    }
+    for name, value in counts.items():
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+
+
+def check_room(model: Any, tokenizer: Any, prompts: list[str], max_new_tokens: int) -> None:
+    """Raise ValueError for an empty prompt, or one too long for ``max_new_tokens`` more tokens.
+
+    Beyond its last trained position a model answers all the same, or fails deep inside.
+    """
+    limit = getattr(model.config, "max_position_embeddings", None)
+    longest = max(len(ids) for ids in tokenizer(prompts).input_ids)
+    if longest == 0:
+        raise ValueError("an empty prompt has no tokens for this tokenizer: give some text")
+    if limit is not None and longest + max_new_tokens > limit:
+        raise ValueError(
+            f"a prompt of {longest} tokens and {max_new_tokens} new ones exceed the model's "
+            f"{limit} positions: shorten the prompts or lower max_new_tokens"
+        )

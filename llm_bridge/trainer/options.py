@@ -1,0 +1,179 @@
+"""TRL's options that go with an update rule: the right defaults, and a refusal of all others.
+
+Options of TRL that would change the objective or the sampling distribution are refused, and so are
+rules that samples do not allow.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from trl import GRPOConfig
+
+from entropy_theory.update_rules import UpdateRule
+from llm_bridge.sampling import logits_processors
+
+PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
+    "do_sample": (True,), "temperature": (1.0, None), "top_k": (0, None),
+    "top_p": (1.0, None), "min_p": (0.0, None),
+    "typical_p": (1.0, None), "epsilon_cutoff": (0.0, None), "eta_cutoff": (0.0, None),
+    "top_h": (None,), "repetition_penalty": (1.0, None), "no_repeat_ngram_size": (0, None),
+    "encoder_repetition_penalty": (1.0, None), "num_beams": (1, None), "bad_words_ids": (None,),
+    "min_length": (0, None), "min_new_tokens": (0, None), "suppress_tokens": (None,),
+    "begin_suppress_tokens": (None,), "forced_bos_token_id": (None,),
+    "forced_eos_token_id": (None,), "sequence_bias": (None,), "guidance_scale": (1.0, None),
+    "penalty_alpha": (None,), "exponential_decay_length_penalty": (None,),
+}
+"""Generation settings, and the values at which they leave pi^T as it is."""
+
+
+def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
+    """TRL's options with the defaults that an EntropyTrainer needs; ``options`` replace any.
+
+    No dropout, no half-precision autocast, no gradient checkpointing, constant learning rate, every
+    step logged, prompts in the order given.
+    """
+    defaults: dict[str, Any] = {
+        "disable_dropout": True,
+        "bf16": False,
+        "gradient_checkpointing": False,
+        "lr_scheduler_type": "constant",
+        "logging_steps": 1,
+        "shuffle_dataset": False,
+        "report_to": "none",
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "top_k": 0,
+        "loss_type": "grpo",
+        "dataloader_pin_memory": torch.cuda.is_available(),
+    }
+    return GRPOConfig(output_dir=str(output_dir), **{**defaults, **options})
+
+
+def check_config(args: Any) -> None:
+    """Raise ValueError for options under which the loss or the samples would not be the rule's."""
+    neutral = {
+        "temperature": (1.0,), "top_p": (1.0,), "top_k": (0, None), "min_p": (0.0, None),
+        "repetition_penalty": (1.0,), "disable_dropout": (True,), "beta": (0.0,),
+        "entropy_coef": (0.0,), "use_adaptive_entropy": (False,), "top_entropy_quantile": (1.0,),
+        "off_policy_mask_threshold": (None,), "delta": (None,),
+        "importance_sampling_level": ("token",), "epsilon": (0.2,), "epsilon_high": (None,),
+        "loss_type": ("grpo", "dapo"), "scale_rewards": ("group", True),
+    }
+    for name, allowed in neutral.items():
+        value = getattr(args, name)
+        if value not in allowed:
+            raise ValueError(
+                f"option {name}={value!r} would change the objective or the samples behind the "
+                f"update rule's back: leave it at {allowed[0]!r} and use the rule's own options"
+            )
+    splits, accumulated = args.steps_per_generation, args.gradient_accumulation_steps
+    if splits % accumulated:
+        raise ValueError(
+            f"steps_per_generation ({splits}) must be a multiple of gradient_accumulation_steps "
+            f"({accumulated}): a rule must see all rows of an optimizer step at once"
+        )
+    reused = splits // accumulated * args.num_iterations
+    if reused == 1 or args.save_strategy == "no":
+        return
+    if args.save_strategy != "steps" or args.save_steps < 1 or args.save_steps % reused:
+        raise ValueError(
+            f"save_steps ({args.save_steps}, save_strategy {str(args.save_strategy)!r}) must be a "
+            f"multiple of the {reused} optimizer steps that share one generation: a run resumed "
+            "between them would not continue exactly"
+        )
+
+
+def check_rule(rule: UpdateRule) -> None:
+    """Raise ValueError for a rule that takes an expectation over groups, or over all actions.
+
+    Rows are samples here: the expectation belongs to states listed exactly, and would replace the
+    rule's estimate by another.
+    """
+    if rule.refuses_samples:
+        raise ValueError(f"a language model's answers are samples: {rule.refuses_samples}")
+
+
+def check_plain_sampling(trainer: Any) -> None:
+    """Raise ValueError unless what is sampled is pi^T: nothing cut, penalized, forced or suppressed.
+
+    Generation fills whatever a configuration leaves unset from the checkpoint's own.
+    """
+    config = trainer.model.generation_config
+    options = trainer.args.generation_kwargs or {}
+    if not trainer.use_vllm:
+        config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
+        options = {}
+    for name, allowed in PLAIN_SAMPLING.items():
+        value = options.get(name, allowed[0]) if trainer.use_vllm else getattr(config, name, None)
+        if value not in allowed:
+            raise ValueError(
+                f"generation setting {name}={value!r} would bend the samples away from the policy "
+                f"whose entropy is measured: set it to {allowed[0]!r} in the model's "
+                "generation_config"
+            )
+
+
+def samples_plainly(trainer: Any) -> bool:
+    """Whether generation, as set now, draws from pi^T and ends at the stop tokens, and no more."""
+    if trainer.args.generation_kwargs or trainer.args.cache_implementation:
+        return False
+    if logits_processors.in_use(trainer.generating_model):
+        return False
+    config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
+    stops = config.eos_token_id
+    stops = stops if isinstance(stops, (list, tuple)) else [stops]
+    return (
+        set(stops) == set(trainer.eos_token_ids)
+        and config.stop_strings is None
+        and config.max_time is None
+        and all(
+            getattr(config, name, None) in allowed
+            for name, allowed in PLAIN_SAMPLING.items() if name != "temperature"
+        )
+    )
+
+
+def check_resampling(trainer: Any) -> None:
+    """Raise ValueError where dynamic sampling would cut a group, or has no prompts to draw from."""
+    rounds, size = trainer.resampling_rounds, trainer.num_generations
+    if not isinstance(rounds, int) or rounds < 0:
+        raise ValueError(f"resampling_rounds must be an integer of at least 0, got {rounds!r}")
+    rows = trainer.args.per_device_train_batch_size * trainer.args.steps_per_generation
+    if rounds and rows % size:
+        raise ValueError(
+            f"resampling_rounds {rounds} needs whole prompts on every rank: make "
+            f"per_device_train_batch_size x steps_per_generation ({rows}) a multiple of "
+            f"num_generations ({size})"
+        )
+    if rounds and not hasattr(trainer.train_dataset, "__len__"):
+        raise ValueError("resampling_rounds draws prompts at random: give a train_dataset with a "
+                         "length, not a stream")
+
+
+def second_batch_options(rule: UpdateRule) -> dict[str, Any]:
+    """How the rule's target wants the second batch sampled, beside the temperature."""
+    return dict(rule.second_batch_options)
+
+
+def check_second_batch(trainer: Any) -> None:
+    """Raise ValueError for an option of the rule's target that the sampler in use does not have."""
+    batched = trainer.args.use_transformers_continuous_batching
+    sampler = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
+    for name, value in second_batch_options(trainer.rule).items():
+        if name == "logits_processor":
+            if not isinstance(value, (list, tuple)) or not all(map(callable, value)):
+                raise ValueError(f"logits_processor of a target must be a list, got {value!r}")
+            known = not (trainer.use_vllm or batched)
+        else:
+            # Of all others, transformers says that it drops them, and samples without.
+            known = hasattr(sampler, name) and (not batched or name in ("top_k", "top_p"))
+        if not known:
+            kind = "continuous batching" if batched else type(sampler).__name__
+            raise ValueError(
+                f"the target of update rule '{trainer.rule.name}' samples with {name}, which "
+                f"{kind} does not know: choose another target, or plain generation (use_vllm=False, "
+                "use_transformers_continuous_batching=False)"
+            )

@@ -1,0 +1,245 @@
+"""Reading what the other rooms wrote: simulations, training runs, audits, evaluations, the ledger.
+
+Runs come from two places: RESULTS/runs, made by this user, and measured/, made on machines that not
+everyone has and kept in the repository.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import xarray
+
+from entropy_theory.support.results import read_json
+from entropy_theory.update_rules.aepo import Aepo
+
+MEASURED = Path(__file__).parents[1] / "measured"
+BRIDGE = Path(__file__).parents[2] / "llm_bridge"
+
+
+class MissingInputError(ValueError):
+    """A result that a figure needs does not exist; the message says which command makes it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What was read inside a `reading` block."""
+
+    results: Path
+    digests: dict[str, str] = field(default_factory=dict)
+    """Of each file or collection, by its name under the results folder."""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    """Of each file that carries one."""
+
+
+_reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
+
+
+@contextmanager
+def reading(results: Path) -> Iterator[Reading]:
+    """Write down what is read from ``results`` inside the block."""
+    found = Reading(results=results)
+    token = _reading.set(found)
+    try:
+        yield found
+    finally:
+        _reading.reset(token)
+
+
+def unchanged(digests: Mapping[str, str], results: Path) -> bool:
+    """Whether everything that was read (`Reading.digests`) is what it was; false for nothing."""
+    return bool(digests) and all(_digest(name, results) == old for name, old in digests.items())
+
+
+def _note(name: str, provenance: Mapping[str, Any] | None = None) -> None:
+    found = _reading.get()
+    if found is None:
+        return
+    if name not in found.digests:
+        found.digests[name] = _digest(name, found.results)
+    if provenance:
+        found.provenance[name] = dict(provenance)
+
+
+def _digest(name: str, results: Path) -> str:
+    """Digest of a file's content, or of the list of files of a collection."""
+    if name not in _COLLECTIONS:
+        try:
+            return hashlib.sha256((results / name).read_bytes()).hexdigest()[:16]
+        except OSError:
+            return "absent"
+    states = []
+    for path in sorted(_COLLECTIONS[name](results)):
+        with contextlib.suppress(OSError):  # gone in between
+            state = path.stat()
+            states.append([str(path), state.st_size, state.st_mtime_ns])
+    return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
+
+
+def recipes() -> None:
+    """Say that a figure shows the settings of `llm_bridge.recipes` and protocols of evaluation."""
+    _note(RECIPES)
+
+
+def theory() -> None:
+    """Say that a figure is computed from `entropy_theory` alone: it changes with the code only."""
+    _note(NOTHING)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingRun:
+    """One run of `llm_bridge train` or `audit`."""
+
+    name: str
+    folder: Path
+    metrics: pandas.DataFrame
+    """One row a step, as in metrics.jsonl; empty where there is none."""
+    audit: pandas.DataFrame
+    """One row an audited step; empty where none was."""
+    options: dict[str, Any]
+    """What was asked for."""
+    constant_answer: float | None
+    """What always giving the most common right answer would score; None while the run goes on."""
+    finished: bool
+    provenance: dict[str, Any]
+
+    @property
+    def measured(self) -> bool:
+        """Whether it came with the repository, from another machine."""
+        return self.folder.parent == MEASURED
+
+    @property
+    def device(self) -> str:
+        """Where it ran."""
+        return str(self.provenance.get("device", "unknown"))
+
+    @property
+    def rule_options(self) -> dict[str, str]:
+        """Options of the rule that were given, as text."""
+        return dict(item.split("=", 1) for item in self.options.get("rule_options", ()))
+
+    @property
+    def target(self) -> float | None:
+        """The target entropy of AEPO, nats; None for rules without one."""
+        if self.options.get("rule") != "aepo":
+            return None
+        return float(self.rule_options.get("target", Aepo().target))
+
+
+def simulation(results: Path, name: str) -> xarray.Dataset:
+    """The dataset that ``python -m simulations run NAME`` wrote, in memory.
+
+    Raises:
+        MissingInputError: it was not run, or the file is damaged.
+    """
+    path, short = results / "simulations" / f"{name}.nc", f"simulations/{name}.nc"
+    # Before it is read: one that is replaced meanwhile must not pass for what was read.
+    _note(short)
+    command = f"python -m simulations run {name} --output {path.parent}"
+    if not path.exists():
+        raise MissingInputError(f"{path} does not exist: run `{command}`")
+    try:
+        dataset = xarray.load_dataset(path)
+    except (OSError, ValueError) as error:
+        raise MissingInputError(f"{path} cannot be read ({error}): delete it, run `{command}`") from error
+    _note(short, dataset_provenance(dataset))
+    return dataset
+
+
+def dataset_provenance(dataset: xarray.Dataset) -> dict[str, Any]:
+    """The provenance that a simulation's dataset carries; empty where it has none."""
+    return dict(json.loads(dataset.attrs.get("provenance", "{}")))
+
+
+def even_in_log(steps: np.ndarray, points: int) -> np.ndarray:
+    """Indices of at most ``points`` entries of increasing ``steps``, even in log; 0 is left out."""
+    positive = np.flatnonzero(steps > 0)
+    wanted = np.geomspace(steps[positive[0]], steps[-1], points)
+    nearest = np.abs(np.log(steps[positive])[None] - np.log(wanted)[:, None]).argmin(axis=1)
+    return positive[np.unique(nearest)]
+
+
+def training_runs(results: Path) -> list[TrainingRun]:
+    """All runs found, the user's own first, sorted by name."""
+    _note(RUNS)
+    folders = [
+        path.parent
+        for root in (results / "runs", MEASURED)
+        for path in sorted(root.glob("*/run.json"))
+    ]
+    return [run for run in map(_training_run, folders) if run is not None]
+
+
+def _training_run(folder: Path) -> TrainingRun | None:
+    """The run in a folder, or None where it holds nothing readable yet."""
+    try:
+        description = read_json(folder / "run.json")
+        audit_file = folder / "audit.json"
+        audit = read_json(audit_file)["steps"] if audit_file.exists() else []
+        provenance_file = folder / "provenance.json"
+        provenance = read_json(provenance_file) if provenance_file.exists() else {}
+    except ValueError:
+        return None
+    metrics = folder / "metrics.jsonl"
+    score = description.get("constant_answer_reward")
+    return TrainingRun(
+        name=folder.name,
+        folder=folder,
+        metrics=pandas.DataFrame(_json_lines(metrics) if metrics.exists() else []),
+        audit=pandas.DataFrame(audit),
+        options=description["options"],
+        constant_answer=None if score is None else float(score),
+        finished=description.get("status") == "finished",
+        provenance=provenance,
+    )
+
+
+def _json_lines(path: Path) -> list[dict[str, Any]]:
+    """Rows of a log, later ones of an equal step replacing earlier ones (a resumed run)."""
+    rows: dict[int, dict[str, Any]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:  # the last line of a run that was cut off while writing
+            continue
+        rows[int(row["step"])] = row
+    return [rows[step] for step in sorted(rows)]
+
+
+def evaluations(results: Path) -> list[dict[str, Any]]:
+    """Results of `llm_bridge evaluate`, sorted by file name; damaged files are left out."""
+    _note(EVALUATIONS)
+    found = []
+    for root in (results / "evaluations", MEASURED / "evaluations"):
+        for path in sorted(root.glob("*.json")):
+            try:
+                found.append({"file": path.name, **read_json(path)})
+            except ValueError:
+                continue
+    return found
+
+
+NOTHING, RUNS, EVALUATIONS, RECIPES = "nothing", "training runs", "evaluations", "recipes"
+_COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
+    NOTHING: lambda results: [],
+    RECIPES: lambda results: [*BRIDGE.glob("recipes/*/*.toml"), BRIDGE / "benchmarks.py"],
+    RUNS: lambda results: [
+        path for root in (results / "runs", MEASURED)
+        for file in ("run.json", "metrics.jsonl", "audit.json", "provenance.json", "audit/kernel-*.npz")
+        for path in root.glob(f"*/{file}")
+    ],
+    EVALUATIONS: lambda results: [
+        path for root in (results / "evaluations", MEASURED / "evaluations")
+        for path in root.glob("*.json")
+    ],
+}

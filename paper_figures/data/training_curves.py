@@ -1,0 +1,350 @@
+"""Training runs for figures: which runs are meant, their steps as a tidy table, what they ended with.
+
+A figure says what it compares as `Choice`s: a rule and its options, each under the label of its line.
+Runs compare where they agree in all but rule and seed; such a set is a *setting* (model, task, steps,
+batch, learning rate, device ...). A table may hold several settings, the one with most choices first:
+
+>>> table = read(results, [Choice(label="GRPO", rule="grpo"),
+...                        Choice(label="target {target:g}", rule="aepo", free=("target",))])
+>>> for setting in settings(table):
+...     draw_curves(panel, one(smoothed(table), setting, "entropy"))
+>>> last = ends(table)             # a row a setting, label and metric: mean over seeds of the last tenth
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Formatter
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas
+from matplotlib.axes import Axes
+
+from entropy_theory import update_rules
+from entropy_theory.update_rules import rule_options
+from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_mean
+from paper_figures.drawing.style import SERIES, label_ends
+
+Value = float | bool | str | None
+Item = TypeVar("Item")
+
+METRICS = ("entropy", "reward", "distinct_answers", "mean_length")
+CONSTANT = "constant_answer"
+"""Metric with one row a run: what always giving the most common right answer scores."""
+COLUMNS = ("setting", "model", "task", "device", "label", "rule", "strength", "run", "seed", "step",
+           "metric", "value")
+SAME = (
+    "model", "task", "data", "reward", "chat_template", "max_new_tokens", "steps", "prompts", "samples",
+    "iterations", "mini_batches", "tempered_fraction", "learning_rate", "optimizer", "max_grad_norm",
+    "trl_options",
+)
+"""Options in which runs of one setting agree; the device is the last condition."""
+RUN = ["setting", "label", "seed", "metric"]
+WINDOW = 0.05
+"""Curves are means over this share of a run's steps, five at least: a step has some 256 completions."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """One line of a figure, or a family of lines: runs of a rule.
+
+    A run belongs to it if every option of its rule has the value given here or, where none is given,
+    the rule's default; only the options in ``free`` may have any value.
+    """
+
+    label: str
+    """May name free options, as in "target {target:g}" (a dot in an option's name becomes "_"). Others in
+    which its runs differ are added: two settings are never one line."""
+    rule: str
+    options: Mapping[str, Value] = field(default_factory=dict)
+    """By name, such as {"ratio": 0.01, "base.clip_low": 1.0}."""
+    free: tuple[str, ...] = ()
+    """The first one's value becomes the column ``strength``."""
+    strength: float = np.nan
+    """The column's value where nothing is free: 0 of a run without the term that others have."""
+
+    def values(self, rule: str, texts: Iterable[str]) -> dict[str, Value] | None:
+        """The values of the free options in a run of this choice; None for any other run.
+
+        Args:
+            texts: the rule's options as ``name=value``; a run with one that its rule has no more is none.
+        """
+        if rule != self.rule:
+            return None
+        given = tuple(texts)
+        wanted = {name: default(rule, name) for name in (*self.options, *self.free)}
+        wanted |= self.options
+        try:
+            made = rule_options.from_texts(rule, given)
+            wanted = {name: default(rule, name)
+                      for name in (text.partition("=")[0] for text in given)} | wanted
+            found = {name: rule_options.value_at(made, name) for name in wanted}
+        except ValueError:
+            return None
+        if any(found[name] != wanted[name] for name in wanted.keys() - set(self.free)):
+            return None
+        return {name: found[name] for name in self.free}
+
+    def named(self, values: Mapping[str, Value]) -> tuple[str, tuple[str, ...]]:
+        """The label with the values of free options, and in words those that it does not name."""
+        fields = {name: name.replace(".", "_") for name in values}
+        shown = {field for _, field, *_ in Formatter().parse(self.label)}
+        return self.label.format(**{fields[name]: value for name, value in values.items()}), tuple(
+            f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in values.items() if fields[name] not in shown
+        )
+
+
+def default(rule: str, option: str) -> Value:
+    """An option's value in a rule made without options; dots lead into the rule that it modifies.
+
+    Raises:
+        ValueError: an unknown rule or option.
+    """
+    value: Value = rule_options.value_at(update_rules.get(rule), option)
+    return value
+
+
+def read(
+    results: Path, choices: Sequence[Choice], *, model: str | None = None, task: str | None = None,
+    metrics: Sequence[str] = METRICS, least: int = 1, measured: bool | None = None,
+) -> pandas.DataFrame:
+    """The steps of all finished runs that a choice takes: columns ``COLUMNS``, a row a metric and step.
+
+    The user's own runs and the committed ones; of two that differ in nothing the user's. A metric that a
+    step does not have is left out; ``CONSTANT`` has one row a run. ``attrs["inputs"]`` maps each run to
+    its provenance. Settings come most complete first; without runs the table is empty.
+
+    Args:
+        model, task: these alone (a folder of models goes by its last name).
+        least: settings in which fewer labels have runs are left out.
+        measured: True: committed runs alone; False: the user's alone.
+    """
+    found: dict[tuple[Any, ...], tuple[dict[str, Any], inputs.TrainingRun]] = {}
+    for run in inputs.training_runs(results):
+        options = run.options
+        names = (Path(str(options.get("model"))).name, Path(_task(options)).stem)
+        audit = options.get("audit_every") == 1  # a few steps made to be looked at
+        if not run.finished or run.metrics.empty or audit or measured not in (None, run.measured):
+            continue
+        if model not in (None, names[0]) or task not in (None, names[1]):
+            continue
+        for choice in choices:
+            free = choice.values(str(options.get("rule")), options.get("rule_options", ()))
+            if free is None:
+                continue
+            label, more = choice.named(free)
+            seed = int(options.get("seed") or 0)
+            about = {"run": run.name, "device": run.device, "rule": choice.rule, "seed": seed,
+                     "strength": next(iter(free.values()), choice.strength)}
+            found.setdefault((_setting(run), label, more, seed), (about, run))
+            break
+    ranked = _ranked(found, least)
+    names_of, lines = _names(ranked), _lines(found)
+    parts = [
+        _steps(run, metrics).assign(**about, **names_of[wanted], label=lines[key])
+        for wanted in ranked for key, (about, run) in found.items() if key[0] == wanted
+    ]
+    table = pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=[*COLUMNS])
+    table = table[[*COLUMNS]]
+    table.attrs["inputs"] = {
+        run.name: run.provenance for (setting, *_), (_, run) in found.items() if setting in ranked
+    }
+    return table
+
+
+def _task(options: Mapping[str, Any]) -> str:
+    return str(options.get("data") or options.get("task"))
+
+
+def _setting(run: inputs.TrainingRun) -> tuple[str, ...]:
+    values = (run.options.get(name) for name in SAME)
+    return (*("" if value is None else str(value) for value in values), run.device)
+
+
+def _ranked(found: Iterable[tuple[Any, ...]], least: int) -> list[tuple[str, ...]]:
+    """Settings with enough labels: most labels first, then most runs, then as found."""
+    labels: dict[tuple[str, ...], list[str]] = {}
+    for setting, label, *_ in found:
+        labels.setdefault(setting, []).append(label)
+    enough = [setting for setting, names in labels.items() if len(set(names)) >= least]
+    return sorted(enough, key=lambda s: (-len(set(labels[s])), -len(labels[s])))
+
+
+def _lines(found: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+    """Each run's label, with what the runs of that setting and label differ in."""
+    common: dict[tuple[Any, ...], set[str]] = {}
+    for setting, label, more, _ in found:
+        common[setting, label] = set(more) & common.get((setting, label), set(more))
+    return {
+        key: ", ".join([key[1], *(text for text in key[2] if text not in common[key[:2]])])
+        for key in found
+    }
+
+
+def told_apart(names: Iterable[str], *, files: bool = False) -> dict[str, str]:
+    """Each name's last part, after as many of its folders as tell it from the others.
+
+    Args:
+        files: leave out suffixes.
+    """
+    parts = {name: (Path(name).with_suffix("") if files else Path(name)).parts for name in names}
+    return {
+        name: next(
+            ("/".join(own[-n:]) for n in range(1, len(own) + 1)
+             if sum(other[-n:] == own[-n:] for other in parts.values()) == 1), name)
+        for name, own in parts.items()
+    }
+
+
+def _names(settings: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], dict[str, str]]:
+    """By setting: model, task, and the title: these, steps, device, and what else settings differ in."""
+    names = (*SAME, "device")
+    values = {setting: dict(zip(names, setting, strict=True)) for setting in settings}
+    models = told_apart(value["model"] for value in values.values())
+    tasks = told_apart((_task(value) for value in values.values()), files=True)
+    always = ("model", "task", "data", "steps", "device")
+    differ = [name for name in names
+              if name not in always and len({value[name] for value in values.values()}) > 1]
+    found = {}
+    for setting, value in values.items():
+        model, task = models[value["model"]], tasks[_task(value)]
+        where = "CPU" if value["device"] == "cpu" else value["device"]
+        more = [f"{name.replace('_', ' ')} {value[name] or None}" for name in differ]
+        title = ", ".join([f"{model} on {task}", f"{value['steps']} steps", where, *more])
+        found[setting] = {"setting": title, "model": model, "task": task}
+    return found
+
+
+def _steps(run: inputs.TrainingRun, metrics: Sequence[str]) -> pandas.DataFrame:
+    wide = run.metrics[["step", *(name for name in metrics if name in run.metrics)]]
+    tidy = wide.melt(id_vars="step", var_name="metric").dropna(subset=["value"])
+    if run.constant_answer is not None:
+        row = {"step": [wide["step"].max()], "metric": [CONSTANT], "value": [run.constant_answer]}
+        tidy = pandas.concat([tidy, pandas.DataFrame(row)])
+    return tidy.astype({"value": float})
+
+
+def provenance(rows: pandas.DataFrame) -> dict[str, Any]:
+    """By name, of the runs that these rows of a table are of."""
+    return {name: rows.attrs["inputs"][name] for name in rows["run"].unique()}
+
+
+def settings(table: pandas.DataFrame) -> list[str]:
+    """The settings of a table, most complete first."""
+    return [str(name) for name in table["setting"].unique()]
+
+
+def first(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The most complete setting's rows, and their provenance alone."""
+    rows = table[table["setting"].isin(settings(table)[:1])]
+    rows.attrs["inputs"] = provenance(rows)
+    return rows
+
+
+def in_two_lines(setting: str) -> str:
+    """A setting as a panel's title: what is trained, and how."""
+    return setting.replace(", ", ",\n", 1)
+
+
+def labels(table: pandas.DataFrame) -> list[str]:
+    """The labels of a table, by strength where they have one, else as found."""
+    order = table[["label", "strength"]].drop_duplicates()
+    return [str(name) for name in order.sort_values("strength", kind="stable")["label"].unique()]
+
+
+def evenly(items: Sequence[Item], most: int = len(SERIES)) -> list[Item]:
+    """At most so many of the items, the first and the last among them and the others evenly between.
+
+    By default as many as there are looks: the lines of a panel that are told apart.
+    """
+    picks = np.unique(np.linspace(0, len(items) - 1, most).round().astype(int)) if len(items) else ()
+    return [items[i] for i in picks]
+
+
+def one(table: pandas.DataFrame, setting: str, metric: str) -> pandas.DataFrame:
+    """The rows of one setting and metric."""
+    return table[(table["setting"] == setting) & (table["metric"] == metric)]
+
+
+def smoothed(table: pandas.DataFrame, window: float = WINDOW) -> pandas.DataFrame:
+    """The table with each value the centered mean over this share of its run's steps, five at least."""
+    def mean(values: pandas.Series) -> pandas.Series:
+        return values.rolling(max(5, int(window * len(values))), min_periods=1, center=True).mean()
+
+    return table.assign(value=table.groupby(RUN, sort=False)["value"].transform(mean))
+
+
+def ends(table: pandas.DataFrame) -> pandas.DataFrame:
+    """What runs began and ended with: a row a setting, label and metric, in the table's order.
+
+    Columns setting, label, rule, strength, metric, seeds, first, last, low, high: means over seeds of the
+    first and last tenth of the steps; low and high are the lowest and highest seed's last.
+    """
+    rows = []
+    for _, run in table.groupby(RUN, sort=False):
+        length = int(run["step"].max())
+        tenth = max(1, length // 10)
+        rows.append({
+            **run.iloc[0][["setting", "label", "rule", "strength", "metric"]].to_dict(),
+            "first": run.loc[run["step"] <= tenth, "value"].mean(),
+            "last": run.loc[run["step"] > length - tenth, "value"].mean(),
+        })
+    columns = ["setting", "label", "rule", "strength", "metric", "seeds", "first", "last", "low", "high"]
+    if not rows:
+        return pandas.DataFrame(columns=columns)
+    by = ["setting", "label", "rule", "strength", "metric"]
+    found = pandas.DataFrame(rows).groupby(by, sort=False, dropna=False).agg(
+        seeds=("last", "size"), first=("first", "mean"), low=("last", "min"), high=("last", "max"),
+        last=("last", "mean"),
+    ).reset_index()
+    return found[columns]
+
+
+def draw_curves(
+    panel: Axes, curves: pandas.DataFrame, looks: Mapping[str, Mapping[str, Any]] | None = None,
+    *, names: bool = True,
+) -> None:
+    """Value against step: the mean over seeds a label, a band from the lowest to the highest seed.
+
+    Args:
+        curves: rows of one setting and one metric (`one`).
+        looks: line properties by label; ``style.SERIES`` in the order of `labels` by default; of more
+            labels than there are looks some are drawn (`evenly`).
+        names: labels at the lines' ends; where limits are still to be set, call `name_ends` afterwards.
+    """
+    looks = _looks(curves) if looks is None else looks
+    for label, seeds in _by_seed(curves, looks).items():
+        draw_mean(panel, seeds, looks[label], level=None)
+    panel.set_xlabel("optimizer step")
+    panel.margins(x=0)
+    if names:
+        name_ends(panel, curves, looks)
+
+
+def name_ends(
+    panel: Axes, curves: pandas.DataFrame, looks: Mapping[str, Mapping[str, Any]] | None = None
+) -> None:
+    """Each line's label at its end; the panel's limits must be final. Arguments as of `draw_curves`."""
+    looks = _looks(curves) if looks is None else looks
+    label_ends(panel, [
+        (float(seeds.index[-1]), float(seeds.iloc[-1].mean()), label, str(looks[label]["color"]))
+        for label, seeds in _by_seed(curves, looks).items()
+    ])
+
+
+def _looks(curves: pandas.DataFrame) -> dict[str, dict[str, Any]]:
+    return dict(zip(evenly(labels(curves)), SERIES, strict=False))
+
+
+def _by_seed(curves: pandas.DataFrame, names: Iterable[str]) -> dict[str, pandas.DataFrame]:
+    """[step, seed] of each label that has runs."""
+    here = {name: curves[curves["label"] == name] for name in names}
+    return {
+        name: rows.pivot_table(index="step", columns="seed", values="value")
+        for name, rows in here.items() if not rows.empty
+    }

@@ -1,0 +1,158 @@
+"""What wants a GPU, in order of priority.
+
+Tests and short benchmarks, then the recipes of gpu-small, some of them evaluated, then long benchmarks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from entropy_theory.support.results import read_json
+from paper_figures.data.inputs import MEASURED
+
+MODELS = Path("build") / "gpu" / "models"
+"""Where models lie, pretrained or trained; too large to be kept with the results."""
+HIDDEN_SIZES = (32, 64, 128, 256, 512)
+
+# Recipes of gpu-small, by how soon a reader wants to see them.
+RECIPES = (
+    "grpo", "aepo-targets", "entropy-bonus", "aepo-ablations", "aent-adaptive", "aent-constant",
+    "grpo-off-policy", "clip-cov", "kl-cov", "clip-higher", "entropy-advantage", "reference-kl",
+    "sizes",
+)
+SETTINGS = ("split", "chain-sum", "sum")
+# Whose models are evaluated at many samples, as in AEPO, Table 2; 0.015 is the paper's (Table 4).
+EVALUATED = (
+    "split-grpo-seed0", "split-aepo-targets-target0.5-seed0",
+    "split-entropy-bonus-coefficient0.015-seed0",
+)
+# What makes any run of a recipe one of seconds on a CPU.
+REHEARSAL = (
+    "--model", "small-sums", "--task", "split", "--steps", "2", "--prompts", "2", "--samples", "4",
+    "--max-new-tokens", "6", "--audit-every", "0", "--device", "cpu",
+)
+GPU_TESTS = (
+    "-m", "not deep", "-k", "cuda or triton or test_head or test_fused", "tests/llm_bridge",
+    "tests/simulations",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """One entry of the queue, finished once its folder says so."""
+
+    name: str
+    """Its folder in measured/."""
+    kind: Literal["check", "pretrain", "train", "evaluate"]
+    minutes: float
+    """A guess, on one H200."""
+    arguments: tuple[str, ...]
+    """Behind `python`; {folder} stands for the job's own folder, {measured} for the one around it,
+    {models} for the folder of models."""
+    rehearsal: tuple[str, ...] | None = None
+    """Further arguments that make it one of seconds on a CPU; None: it has no such form."""
+    needs: str | None = None
+    """A job that must be finished first."""
+    makes: Path | None = None
+    """A model that other jobs read, in the folder of models."""
+
+    def command(self, folder: Path = MEASURED, models: Path = MODELS) -> list[str]:
+        """The command line, results going to the job's folder under ``folder``."""
+        places = {"{folder}": folder / self.name, "{measured}": folder, "{models}": models}
+        found = ["python", *self.arguments]
+        for name, place in places.items():
+            found = [text.replace(name, os.path.relpath(place)) for text in found]
+        return found
+
+    def is_finished(self, folder: Path = MEASURED) -> bool:
+        """Whether run.json (of a training run) or job.json (of all others) says so."""
+        file = "run.json" if self.kind == "train" else "job.json"
+        try:
+            return read_json(folder / self.name / file).get("status") == "finished"
+        except ValueError:
+            return False
+
+
+def jobs() -> list[Job]:
+    """The whole queue, in order.
+
+    Round by round over seeds: every experiment has its first seed before any has its second.
+    """
+    trained = sorted(_training(), key=lambda found: found[0])
+    whole_grid = _benchmark("sampling", 20.0)
+    return [*_checks(), *(job for _, job in trained), whole_grid]
+
+
+def _checks() -> Iterator[Job]:
+    yield Job(
+        name="gpu-tests", kind="check", minutes=3.0,
+        arguments=("-m", "pytest", "-n", "0", *GPU_TESTS, "--junitxml", "{folder}/result.xml"),
+    )
+    yield _benchmark("head", 3.0)
+    yield _benchmark("training_step", 5.0)
+    yield _benchmark("sampling", 3.0, "-quick", "--quick")
+    yield _benchmark("simulator", 2.0, "", "--quick")
+
+
+def _benchmark(name: str, minutes: float, suffix: str = "", *options: str) -> Job:
+    return Job(
+        name=f"benchmark-{name.replace('_', '-')}{suffix}", kind="check", minutes=minutes,
+        arguments=(f"benchmarks/{name}.py", *options, "--json", "{folder}/result.json"),
+    )
+
+
+def _training() -> Iterator[tuple[tuple[int, int, int], Job]]:
+    """((seed, setting, recipe), job), the pretraining of a size just before what needs it."""
+    from llm_bridge import recipes
+
+    yield (0, 0, -1), _evaluation("small-sums", "small-sums")  # what the three start from
+    for place, name in enumerate(RECIPES):
+        recipe = recipes.load(f"gpu-small/{name}")
+        for run, config in recipe.runs.items():
+            setting = next((i for i, s in enumerate(SETTINGS) if run.startswith(s)), 0)
+            order = (config.seed, setting, place)
+            needs = None
+            if Path(config.model).parent == MODELS:
+                needs = f"pretrain-{Path(config.model).name}"
+                if config.seed == 0:
+                    yield order, _pretraining(needs, Path(config.model))
+            model = Path(run) / "model" if run in EVALUATED else None
+            yield order, Job(
+                name=run, kind="train", minutes=recipe.minutes, needs=needs, rehearsal=REHEARSAL,
+                makes=model,
+                arguments=("-m", "llm_bridge", "train", "--recipe", f"gpu-small/{name}:{run}",
+                           *(("--save-model",) if model else ()),
+                           "--output", "{folder}", "--device", "cuda"),
+            )
+            if model:
+                yield order, _evaluation(run, f"{{models}}/{model}", needs=run)
+
+
+def _evaluation(name: str, model: str, needs: str | None = None) -> Job:
+    """pass@k up to 1,024 on held-out prompts of split, into measured/evaluations/."""
+    return Job(
+        name=f"evaluate-{name}", kind="evaluate", minutes=1.0, needs=needs,
+        rehearsal=("--num-prompts", "4", "--num-samples", "8", "--batch-size", "32", "--device", "cpu"),
+        arguments=(
+            "-m", "llm_bridge", "evaluate", "--model", model, "--task", "split",
+            "--num-samples", "1024", "--batch-size", "4096", "--device", "cuda",
+            "--output", f"{{measured}}/evaluations/{name}-pass-at-k.json",
+        ),
+    )
+
+
+def _pretraining(name: str, model: Path) -> Job:
+    return Job(
+        name=name, kind="pretrain", minutes=1.0, makes=Path(model.name),
+        rehearsal=("--steps", "10", "--batch-size", "8", "--device", "cpu"),
+        arguments=(
+            "-m", "llm_bridge.commands.pretrain", "--output", f"{{models}}/{model.name}",
+            "--hidden-size", model.name.rpartition("-")[2], "--target-accuracy", "None",
+            # Stops of the bundled model's size come after 300 to 400 steps.
+            "--steps", "400", "--learning-rate", "1e-3", "--measure-every", "100", "--device", "cuda",
+        ),
+    )

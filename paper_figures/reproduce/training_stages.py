@@ -1,0 +1,137 @@
+"""Training runs of the bundled small model in `reproduce`: the papers' rules at a size for CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from paper_figures.reproduce.stage import LLM, Profile, Stage
+
+OFF_POLICY = ("--mini-batches", "4")
+"""As Cui et al. run Clip-Cov and KL-Cov: on one batch four steps, so that ratios move."""
+CLIP_COV = {"lower": "0.2", "upper": "5.0", "base": "grpo", "base.clip_low": "1.0",
+            "base.clip_high": "1.0"}
+"""The band in units of these runs; GRPO's own clip out of the way, as in the paper's code."""
+EVALUATIONS = {"t06": ("--temperature", "0.6", "--num-samples", "32"),
+               "greedy": ("--top-k", "1", "--num-samples", "1")}
+"""How Cui et al. evaluate: AIME and AMC by 32 samples, the other benchmarks greedily."""
+
+
+def training(profile: Profile, build: Path) -> list[Stage]:
+    """The training runs of a profile, and the evaluations of their models."""
+    if profile == "smoke":
+        # One run shows sampling, training and audit; SmolLM2 would take the whole budget to load.
+        bare = ("--log-to", "none", "--save-every", "0", "--no-save-model")
+        return [train(build, "aepo", steps=2, more=bare)]
+    if profile == "default":
+        return [train(build, rule, task=task, steps=160)
+                for task in ("split", "sum") for rule in ("grpo", "aepo")]
+    return [*_on_policy(build, steps=300), *_off_policy(build, steps=240)]
+
+
+def _on_policy(build: Path, steps: int) -> Iterator[Stage]:
+    """AEPO's Figures 1, 3, 4 and Tables 1, 3; Cui et al., Figures 9 and 10; AEnt's Figures 3 to 6."""
+    for seed in (0, 1):
+        for rule, options in (
+            ("grpo", {}), ("aepo", {}), ("entropy-bonus", {"coefficient": "0.015"}),
+            ("entropy-advantage", {}), ("aent", {}),
+        ):
+            yield train(build, rule, options, seed=seed, steps=steps)
+    for rule in ("grpo", "aepo"):
+        yield train(build, rule, task="sum", steps=steps)
+    for rule, name, values in (
+        ("aepo", "target", ("0.25", "0.75", "1.0")),
+        ("aepo", "ablation", ("untempered", "advantage")),
+        ("entropy-bonus", "coefficient", ("0.005", "0.05")),
+        ("reference-kl", "coefficient", ("0.01", "0.05", "0.1")),
+    ):
+        for value in values:
+            yield train(build, rule, {name: value}, steps=steps)
+    constant = {"adaptive": "false", "coefficient": "0.02"}
+    yield train(build, "aent", {**constant, "coefficient": "0.05"}, steps=steps)
+    for share in ("0.2", "0.33", "0.6", "0.8"):
+        yield train(build, "aent", {**constant, "removed_fraction": share}, steps=steps)
+    # AEnt that removes nothing.
+    yield train(build, "entropy-bonus", {"coefficient": "0.02", "normalization": "token-mean"},
+                steps=steps)
+
+
+def _off_policy(build: Path, steps: int) -> Iterator[Stage]:
+    """Cui et al., Figures 11 and 12, Table 2."""
+    rules: dict[str, dict[str, str]] = {
+        "grpo": {}, "clip-higher": {}, "clip-cov": {"ratio": "0.01", **CLIP_COV},
+        "kl-cov": {"ratio": "0.02", "coefficient": "1.0"},
+    }
+    for seed in (0, 1):
+        for rule, options in rules.items():
+            made = train(build, rule, options, seed=seed, steps=steps, group="off-policy",
+                         more=OFF_POLICY)
+            yield made
+            yield from _evaluations(build, made)
+    for ratio in ("0.05", "0.2"):
+        yield train(build, "clip-cov", {"ratio": ratio, **CLIP_COV}, steps=steps,
+                    group="off-policy", more=OFF_POLICY)
+    for coefficient in ("0.1", "4.0"):
+        yield train(build, "kl-cov", {"ratio": "0.02", "coefficient": coefficient}, steps=steps,
+                    group="off-policy", more=OFF_POLICY)
+
+
+def train(
+    build: Path, rule: str, options: dict[str, str] | None = None, *, steps: int,
+    task: str = "split", seed: int = 0, group: str = "", more: tuple[str, ...] = (),
+) -> Stage:
+    """One run of `llm_bridge train`."""
+    options = options or {}
+    told = [f"{key}-{value}" for key, value in options.items() if key not in CLIP_COV]
+    name = "-".join(
+        ["small-sums", task, *([group] if group else []), rule, *told]
+        + ([f"seed-{seed}"] if seed else [])
+    )
+    folder = build / "runs" / name
+    given = ("--rule-options", *(f"{key}={value}" for key, value in options.items()))
+    return Stage(
+        name=f"train {name}",
+        arguments=(
+            "-m", "llm_bridge", "train", "--model", "small-sums", "--task", task, "--rule", rule,
+            *(given if options else ()), "--steps", str(steps), "--seed", str(seed),
+            "--audit-every", str(max(1, steps // 40)), "--output", str(folder), *more,
+        ),
+        outputs=(folder / "run.json", folder / "metrics.jsonl", folder / "audit.json"),
+        code=LLM,
+        # AEPO draws and differentiates a second batch; off-policy runs take four steps on each.
+        seconds=10 + steps * (0.9 if rule == "aepo" else 0.57 if group else 0.47),
+        gigabytes=1.2,
+    )
+
+
+def _evaluations(build: Path, run: Stage) -> Iterator[Stage]:
+    folder = run.outputs[0].parent
+    for name, sampling in EVALUATIONS.items():
+        path = build / "evaluations" / f"{folder.name}-{name}.json"
+        yield Stage(
+            name=f"evaluate {folder.name} {name}",
+            arguments=("-m", "llm_bridge", "evaluate", "--model", str(folder / "model"), "--task",
+                       "split", *sampling, "--output", str(path)),
+            outputs=(path,),
+            code=LLM,
+            needs=(run.name,),
+            seconds=20,
+            gigabytes=1.2,
+        )
+
+
+def kernel_audit(build: Path) -> Stage:
+    """Assumption B.4 on the bundled model, by plain SGD, where the theory has its best case."""
+    folder = build / "runs" / "small-sums-split-kernel"
+    return Stage(
+        name="audit small-sums with kernel",
+        arguments=(
+            "-m", "llm_bridge", "audit", "--model", "small-sums", "--task", "split", "--rule", "grpo",
+            "--optimizer", "sgd", "--max-grad-norm", "0", "--learning-rate", "1e-4", "--steps", "3",
+            "--kernel-states", "6", "--kernel-actions", "3", "--seed", "0", "--output", str(folder),
+        ),
+        outputs=(folder / "run.json", folder / "audit.json"),
+        code=LLM,
+        seconds=30,
+        gigabytes=1.2,
+    )

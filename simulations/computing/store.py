@@ -1,0 +1,208 @@
+"""Results on disk: one NetCDF file an experiment, written whole or not at all, keyed by its config.
+
+A file whose key is that of the experiment's config, seed and source code is the result, and is not
+computed again; any other file of that name is replaced. While an experiment is computed its cells
+(`simulations.computing.cells`) are kept beside it, and other commands that want it wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from entropy_theory.support.results import atomic_path, check_writable, config_key, provenance
+from simulations.computing.cells import Keeper, identity_of, keeping, map_cells
+from simulations.computing.code_digest import code_digest
+from simulations.computing.workers import Backend, Progress, in_this_process
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: files are whole there too, but may be computed twice
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "Experiment", "Progress", "exclusive", "is_done", "kept", "map_cells", "path_of", "read", "result",
+    "save",
+]
+
+PROFILES = ("smoke", "default", "full")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiment:
+    """A phenomenon, how it is computed, and at which sizes."""
+
+    name: str
+    source: str
+    """The figure, table or statement of a paper that it is about."""
+    title: str
+    profiles: dict[str, Any]
+    """A frozen config dataclass for each of ``PROFILES``."""
+    compute: Callable[[Any, int, Progress], xr.Dataset]
+    """(config, seed, progress) -> Dataset with a ``caption`` that says what is seen."""
+    work: Callable[[Any], int]
+    """Engine steps that a config takes: the length of its progress bar."""
+
+    def key(self, profile: str, seed: int) -> str:
+        """Digest of all that determines the result."""
+        config = identity_of(self.profiles[profile])
+        code = code_digest(self.compute.__module__)
+        return config_key({"name": self.name, "config": config, "seed": seed, "code": code})
+
+
+def result(
+    experiment: Experiment,
+    output: str | os.PathLike[str],
+    *,
+    profile: str = "default",
+    seed: int = 0,
+    progress: Progress = lambda steps: None,
+    backend: Backend = in_this_process,
+    notify: Callable[[str], object] = lambda text: None,
+) -> xr.Dataset:
+    """The experiment's Dataset, read from ``output`` if it is there, else computed and saved.
+
+    Args:
+        experiment: which.
+        output: folder of the results.
+        profile: size, one of `PROFILES`.
+        seed: of starts and samples.
+        progress: called with the number of engine steps taken, those of kept cells included.
+        backend: where the cells of experiments that have cells are computed.
+        notify: called with a sentence if another process is computing the same.
+
+    Raises:
+        ValueError: an unknown profile.
+        OSError: ``output`` cannot be written.
+    """
+    if profile not in PROFILES:
+        raise ValueError(f"unknown profile '{profile}': use one of {', '.join(PROFILES)}")
+    path = path_of(experiment, output)
+    key = experiment.key(profile, seed)
+    if (found := kept(path, key)) is not None:
+        return found
+    config = experiment.profiles[profile]
+    check_writable(path)
+    cells = path.parent / "cells" / experiment.name
+    with exclusive(path, lambda: notify(f"another process computes {experiment.name}: waiting")):
+        if (found := kept(path, key)) is not None:
+            return found
+        with keeping(Keeper(folder=cells, backend=backend)):
+            dataset = experiment.compute(config, seed, progress)
+        dataset.attrs.update(
+            title=experiment.title, source=experiment.source, profile=profile, config_key=key
+        )
+        save(dataset, path, config=config, seed=seed)
+        shutil.rmtree(cells, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another experiment's are there, or there were none
+            cells.parent.rmdir()
+    return dataset
+
+
+def save(dataset: xr.Dataset, path: Path, *, config: Any, seed: int | None) -> None:
+    """Write ``dataset`` with its provenance to ``path``, whole or not at all."""
+    packages = ("numpy", "xarray", "scipy", "numba")
+    found = provenance(config=config, seed=seed, packages=packages)
+    dataset.attrs["provenance"] = json.dumps(found)
+    with atomic_path(path) as temporary:
+        dataset.to_netcdf(temporary, engine="scipy")
+
+
+@contextmanager
+def exclusive(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
+    """Within the block no other process that asks for ``path`` is in such a block.
+
+    The lock is the kernel's, on a file beside ``path``: it ends with its process, however that ends.
+    Where the file system has no locks there is none.
+
+    Args:
+        path: what is going to be written. Half-written temporaries of killed processes are removed.
+        on_wait: called once if another process has the lock.
+    """
+    lock = path.parent / f".{path.name}.lock"
+    handle = _locked(lock, on_wait) if fcntl is not None else None
+    try:
+        if handle is not None:
+            for leftover in path.parent.glob(f".{path.name}.*{path.suffix}"):
+                leftover.unlink(missing_ok=True)
+        yield
+    finally:
+        if handle is not None:
+            lock.unlink(missing_ok=True)
+            os.close(handle)
+
+
+def _locked(lock: Path, on_wait: Callable[[], object]) -> int | None:
+    """A descriptor of ``lock`` that holds it; None where files cannot be locked."""
+    told = False
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if not told:
+                    on_wait()
+                told = True
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError:
+            os.close(handle)
+            return None
+        except BaseException:
+            os.close(handle)
+            raise
+        # Whoever had the lock has removed the file: then this is a lock that nobody else will see.
+        if _is_at(handle, lock):
+            return handle
+        os.close(handle)
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def is_done(
+    experiment: Experiment, output: str | os.PathLike[str], *, profile: str, seed: int
+) -> bool:
+    """Whether ``output`` holds the result already."""
+    return kept(path_of(experiment, output), experiment.key(profile, seed)) is not None
+
+
+def path_of(experiment: Experiment, output: str | os.PathLike[str]) -> Path:
+    """Where the experiment's Dataset is kept under ``output``."""
+    return Path(output) / f"{experiment.name}.nc"
+
+
+def read(path: str | os.PathLike[str]) -> xr.Dataset:
+    """The Dataset that `result` saved at ``path``, in memory.
+
+    Raises:
+        ValueError: there is none, or the file is damaged.
+    """
+    if not Path(path).is_file():
+        raise ValueError(f"{path} does not exist: run `python -m simulations run {Path(path).stem}`")
+    try:
+        return xr.load_dataset(path, engine="scipy")
+    except Exception as error:  # the reader raises whatever a damaged file makes it stumble over
+        raise ValueError(f"{path} is damaged ({error!r}): delete it and run again") from error
+
+
+def kept(path: Path, key: str) -> xr.Dataset | None:
+    """The Dataset at ``path`` if it is whole and has this key."""
+    try:
+        found = read(path)
+    except ValueError:
+        return None
+    return found if found.attrs.get("config_key") == key else None

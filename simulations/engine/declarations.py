@@ -1,0 +1,81 @@
+"""Whether a rule reads what it declares and no more, before an engine relies on it.
+
+The package's own rules are held to their declarations by its tests. A rule that somebody wrote is asked
+here about a few small batches; the whole contract is ``python -m entropy_theory check``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from entropy_theory import update_rules
+from entropy_theory.tabular import exact_batch
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules import UpdateRule
+from simulations.engine.dynamics import cut_options
+
+ACCURACY = 1e-8
+"""Relative to the largest score: a user's rule may divide by what nearly cancels."""
+
+
+class UndeclaredError(ValueError):
+    """A rule's coefficients depend on something that it does not declare; the message names it."""
+
+
+def confirm(rule: UpdateRule, n_runs: int) -> None:
+    """Raise UndeclaredError for a rule that reads what it does not declare, or remembers, naming what.
+
+    Args:
+        rule: any update rule; options may be one a run.
+        n_runs: number of runs.
+    """
+    if all(_is_ours(part) for _, part in rule.components()):
+        return
+    one = cut_options(rule, n_runs, slice(0, 1)) if n_runs > 1 else rule
+    try:
+        told = _told_once(one)
+    except TypeError:  # options that cannot be hashed
+        told = _told(one)
+    if told:
+        raise UndeclaredError(
+            f"update rule '{rule.name}' is not what it declares: {told}; "
+            "see python -m entropy_theory check")
+
+
+def _is_ours(part: UpdateRule) -> bool:
+    return type(part).__module__.startswith(f"{update_rules.__name__}.")
+
+
+@lru_cache(maxsize=64)
+def _told_once(rule: UpdateRule) -> str:
+    return _told(rule)
+
+
+def _told(rule: UpdateRule) -> str:
+    # Loaded late: the verification room brings provers, which a simulation does not need.
+    from entropy_theory.verification.rule_reads import reads_undeclared, remembers
+
+    batch = _probe(rule)
+    try:
+        rule.prepare(batch)
+    except ValueError:
+        return ""  # It refuses such a batch; the run says why, should it refuse that one too.
+    return remembers(rule, batch, ACCURACY) or reads_undeclared(rule, batch, ACCURACY)
+
+
+def _probe(rule: UpdateRule) -> TokenBatch:
+    """The listing of two states of six actions with three different rewards, one far in the tail."""
+    rng = np.random.default_rng(20251122)
+    logits = rng.normal(scale=2.0, size=(1, 2, 6))
+    logits[0, 0, 0], logits[0, 1, 3] = -9.0, 6.0
+    batch = exact_batch(
+        logits, np.array([1.0, 1.0, 0.0, 0.0, 0.5, 0.0]),
+        temperature=None if rule.controller() is None else np.array([1.25]),
+        reference_logits=rng.normal(size=logits.shape), removed_fraction=rule.removed_fraction)
+    rows = np.arange(batch.mask.shape[-2])[:, None]
+    columns = {"sequence": np.broadcast_to(rows, batch.mask.shape), "listed": True}
+    if rule.coefficient_controller() is not None:
+        columns["coefficient"] = np.full(batch.mask.shape, 0.1)
+    return batch.replace(**columns)

@@ -1,0 +1,129 @@
+"""How policies move: the rule, the step size, what is sampled, for how long."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.policy import check_temperature
+from entropy_theory.update_rules import UpdateRule
+from simulations.engine.sampling import Samples
+from simulations.problems.bandits import check_count
+
+ENGINES = ("auto", "numpy", "compiled")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dynamics:
+    """How policies move. Numbers given as tuples have one entry a run.
+
+    Raises ValueError for values that cannot be simulated, naming them.
+    """
+
+    rule: UpdateRule
+    learning_rate: float | tuple[float, ...] = 0.5
+    steps: int = 6000
+    temperature: float | tuple[float, ...] | None = None
+    """Without a controller: all rows are sampled at this temperature (AEPO, Figure 2)."""
+    targets: tuple[float, ...] | None = None
+    """Target entropy of each run, nats, in place of the rule's single one."""
+    target_schedule: Callable[[int], Any] | None = None
+    """Targets that move: from the number of steps taken to a target or one a run [runs], nats. Asked at
+    the start of each batch."""
+    samples: Samples | None = None
+    """None: exact expectation."""
+    steps_per_batch: int = 1
+    """Optimizer steps on the same samples, off-policy from the second on (PPO's epochs): ratios move,
+    clips bind, and controllers wait for the next batch."""
+    record_every: int = 20
+    """Steps between records; the first and the last policy are always recorded."""
+    tail: int = 0
+    """Steps at the end over which entropy is averaged at every step; 0: the last sixth."""
+    seed: int = 0
+    engine: str = "auto"
+    """"auto": the fastest engine that takes exactly this rule's steps, NumPy for short runs; "numpy";
+    "compiled": by numba (`simulations.engine.compiled`), ValueError where it cannot. They agree to
+    rounding. Where "auto" leaves a long run to NumPy, it logs why."""
+    precision: str = "float64"
+    """Of the logits: "float64" or "float32"."""
+    first_run: int = 0
+    """Number of the first run. Samples are keyed by it, so that a simulation may be cut into several
+    with the same results."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rule, UpdateRule):
+            raise ValueError(
+                f"rule is an update rule, such as update_rules.get('grpo'), got {self.rule!r}")
+        for name, least in (("steps", 1), ("steps_per_batch", 1), ("record_every", 1),
+                            ("tail", 0), ("seed", 0), ("first_run", 0)):
+            check_count(name, getattr(self, name), least)
+        if self.precision not in ("float64", "float32"):
+            raise ValueError(f"precision must be float64 or float32, got {self.precision}")
+        if self.engine not in ENGINES:
+            raise ValueError(f"unknown engine '{self.engine}': use one of {', '.join(ENGINES)}")
+        if not np.all(np.isfinite(self.learning_rate)):
+            raise ValueError(f"learning_rate must be finite, got {self.learning_rate}")
+        if self.temperature is not None:
+            if self.rule.controller() is not None:
+                raise ValueError(f"'{self.rule.name}' chooses the temperature: leave it None")
+            if not self.rule.takes_tempered_alone:
+                raise ValueError(
+                    "a run on tempered samples alone needs a rule such as 'reinforce' or 'grpo': "
+                    f"'{self.rule.name}' acts on ordinary rows, of which there are none"
+                )
+            check_temperature(np.asarray(self.temperature))
+        controllers = (self.rule.controller(), self.rule.coefficient_controller())
+        if not any(controller and controller.takes_target for controller in controllers):
+            for name in ("targets", "target_schedule"):
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        f"'{self.rule.name}' has no controller that takes targets: leave {name} None")
+        if self.targets is not None and self.target_schedule is not None:
+            raise ValueError("targets and target_schedule are both given: give one of them")
+        if self.samples is not None and self.rule.needs_listing:
+            raise ValueError(
+                f"'{self.rule.name}' takes an exact expectation and cannot be sampled: leave samples "
+                f"None; {self.rule.refuses_samples}"
+            )
+
+    @property
+    def pools(self) -> bool:
+        """Whether rows of equal reward are summed (`UpdateRule.pools_equal_rewards`), which needs a batch
+        for each step."""
+        return self.rule.pools_equal_rewards and self.steps_per_batch == 1
+
+    def take_runs(self, n_runs: int, part: slice) -> Dynamics:
+        """The dynamics of the runs ``part`` (start and stop) of ``n_runs``: per-run values are cut."""
+        schedule = self.target_schedule
+        return dataclasses.replace(
+            self,
+            rule=cut_options(self.rule, n_runs, part),
+            first_run=self.first_run + part.start,
+            target_schedule=None if schedule is None else (
+                lambda step: _cut_targets(schedule(step), n_runs, part)),
+            **{name: _cut(getattr(self, name), n_runs, part)
+               for name in ("learning_rate", "temperature", "targets")},
+        )
+
+
+def _cut(value: Any, n_runs: int, part: slice) -> Any:
+    """The entries of some runs, of a value that is one number or one a run."""
+    if value is None or np.ndim(value) == 0 or len(value) != n_runs:
+        return value
+    return value[part]
+
+
+def _cut_targets(targets: Any, n_runs: int, part: slice) -> Any:
+    if np.ndim(targets) and len(targets) != n_runs:
+        raise ValueError(f"target_schedule has {len(targets)} values for {n_runs} runs")
+    return _cut(targets, n_runs, part)
+
+
+def cut_options(rule: UpdateRule, n_runs: int, part: slice) -> UpdateRule:
+    """The rule with its options, and those of the rules it is made of, cut to some runs."""
+    return rule.map_options(
+        lambda _, name, value: value if isinstance(value, str) else _cut(value, n_runs, part))

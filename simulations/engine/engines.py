@@ -1,0 +1,79 @@
+"""Which engine takes the steps: the first that takes exactly this rule's, by what the rule declares.
+
+The compiled engines are asked in order; each is made ready for the task, or refuses with a reason. NumPy
+takes what all refuse. No engine is chosen by trying how a rule behaves: a rule that reads what it does
+not declare is an error (`simulations.engine.declarations`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulations.engine.block import Engine, RefusedError
+from simulations.engine.compiled import compilation
+from simulations.engine.declarations import confirm
+from simulations.engine.runs import Runs
+from simulations.engine.task import Task
+from simulations.engine.traced import traced_runs
+from simulations.engine.tree_runs import TreeRuns
+
+COMPILED: tuple[Callable[[Task], Engine], ...] = (compilation.of, traced_runs.of)
+"""Asked in this order; each raises RefusedError for a task that it does not run exactly."""
+COMPILE_FROM_SECONDS = 0.5
+"""Seconds that NumPy would take, from which on "auto" loads the compiled loops (as long, once a process;
+compiling them, once an installation, takes ten)."""
+SAY_FROM_SECONDS = 5.0
+"""Seconds that NumPy will take, about, from which on "auto" says why it is left to NumPy."""
+_STEP_SECONDS, _ENTRY_SECONDS = 4e-4, 1e-8  # of NumPy, roughly: of a step, and of each logit in it
+_said: set[tuple[str, str]] = set()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NumpyEngine:
+    """Steps by NumPy, whatever the task."""
+
+    task: Task
+    in_parallel: bool = False
+
+    def block(self, part: slice, final: np.ndarray) -> Runs:
+        task = self.task.take_runs(part)
+        return Runs(task) if task.tree is None else TreeRuns(task)
+
+
+def engine_for(task: Task) -> Engine:
+    """The engine of a task, made ready.
+
+    Raises:
+        ValueError: ``engine`` is "compiled" and no compiled engine takes the task, with the reasons; or a
+            rule that reads what it does not declare.
+    """
+    dynamics = task.dynamics
+    confirm(dynamics.rule, task.n_runs)
+    seconds = dynamics.steps * (_STEP_SECONDS + _ENTRY_SECONDS * float(task.logits.size))
+    insists = dynamics.engine == "compiled"
+    if dynamics.engine == "numpy" or (not insists and seconds < COMPILE_FROM_SECONDS):
+        return NumpyEngine(task=task)
+    reasons = []
+    for made_ready in COMPILED:
+        try:
+            return made_ready(task)
+        except RefusedError as reason:
+            reasons.append(str(reason))
+    why = "; ".join(dict.fromkeys(reasons))
+    if insists:
+        raise ValueError(
+            f"engine 'compiled' cannot simulate '{dynamics.rule.name}' here: {why}; "
+            "use engine 'auto' or 'numpy'")
+    if seconds >= SAY_FROM_SECONDS:
+        _say_once(dynamics.rule.name, why)
+    return NumpyEngine(task=task)
+
+
+def _say_once(name: str, why: str) -> None:
+    if (name, why) not in _said:
+        _said.add((name, why))
+        logging.getLogger(__name__).warning("'%s' runs on NumPy, not compiled: %s", name, why)

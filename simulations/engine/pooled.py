@@ -1,0 +1,164 @@
+"""The update rules' coefficients on states whose rows are summed by reward.
+
+One step of a tabular policy needs, for each state and action, only the share of the batch that took
+the action: a probability in exact expectation, a count over G for sampled responses. Most rules see
+rewards and weighted means only (`UpdateRule.pools_equal_rewards`), so all answers of a state with the
+same reward may stand as one row: two rows a state where answers are right or wrong. The rule itself is
+asked about those rows; that is what makes many runs at once cheap. Rules that see more are asked about
+all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules import UpdateRule
+from simulations.engine.sampling import TEMPERED
+
+MOST_LEVELS = 8
+"""Distinct rewards of a problem up to which rows are summed; beyond, every action is a row."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rows:
+    """Ordinary or tempered rows of a batch, summed by action."""
+
+    share: np.ndarray
+    """[runs, states, actions]: share of the state's rows that took the action; sums to 1."""
+    by_level: np.ndarray
+    """[runs, states, levels]: share of each reward, each summed apart so that nothing is lost where
+    one tends to 1; levels in the order of `Levels.values`."""
+    exact: bool
+    """Whether the shares are probabilities, not counts of draws."""
+
+    def centered(self, score: np.ndarray) -> np.ndarray:
+        """A score of levels minus its mean over the rows: [runs, states, levels].
+
+        Summed over pairs of levels, which keeps its digits where one level has nearly all of the rows.
+        """
+        differences = score[..., :, None] - score[..., None, :]
+        return np.einsum("rskl,rsl->rsk", differences, self.by_level)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Levels:
+    """The distinct rewards of a problem, and which actions have each."""
+
+    values: tuple[float, ...]
+    """Largest first: (1, 0) for right and wrong answers."""
+    masks: tuple[np.ndarray, ...]
+    """Of each level, 1 where an action has it: float [runs, states, actions], in the logits' order."""
+    first: np.ndarray | None = None
+    """Boolean, the first of them."""
+
+    @classmethod
+    def of(cls, reward: np.ndarray, runs_contiguous: bool = False) -> Levels | None:
+        """The levels of a reward [runs, states, actions]; None if there are more than MOST_LEVELS."""
+        values = np.unique(reward)[::-1]
+        if len(values) > MOST_LEVELS:
+            return None
+        order: Literal["F", "C"] = "F" if runs_contiguous else "C"
+        return cls(
+            values=tuple(values.tolist()),
+            masks=tuple(np.array(reward == value, dtype=np.float64, order=order)
+                        for value in values),
+            first=np.array(reward == values[0], order=order),
+        )
+
+    def sums(self, share: np.ndarray) -> np.ndarray:
+        """[runs, states, levels]: the share of each level."""
+        sums = np.empty((*share.shape[:-1], len(self.masks)))
+        for i, mask in enumerate(self.masks):
+            np.einsum("rsa,rsa->rs", share, mask, out=sums[..., i])
+        return sums
+
+    def at_actions(self, score: np.ndarray) -> np.ndarray:
+        """[runs, states, actions]: of a score of levels [runs, states, levels], each action's."""
+        if len(self.masks) == 2 and self.first is not None:
+            return np.where(self.first, score[..., :1], score[..., 1:])
+        return sum(mask * score[..., i, None] for i, mask in enumerate(self.masks))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Coefficients:
+    """What a rule gives the rows of a batch, those of each kind in the order asked."""
+
+    scores: tuple[np.ndarray, ...]
+    """[runs, states, levels] each."""
+    terms: dict[str, np.ndarray]
+    """[runs, states, 1] each: coefficients of the gradients of state functions, by name, for weights that
+    sum to 1 over each state."""
+
+
+def coefficients(
+    rule: UpdateRule,
+    levels: Levels,
+    kinds: Mapping[int, Rows],
+    coefficient: np.ndarray | None = None,
+    temperature: np.ndarray | None = None,
+    step: int = 0,
+    seed: int = 0,
+) -> Coefficients:
+    """The rule's coefficients on these rows. The rule must promise ``pools_equal_rewards``.
+
+    Args:
+        rule: the update rule.
+        levels: of the problem's rewards.
+        kinds: of the batch, by `sampling.ORDINARY` and `sampling.TEMPERED`; in that order.
+        coefficient: [runs], what the rule's controller chose; None if it has none.
+        temperature: [runs], of the second batch; None without one.
+        step, seed: as of `TokenBatch`.
+    """
+    parts = tuple(kinds.values())
+    n_runs, n_states, n_levels = parts[0].by_level.shape
+    batch = _template(n_runs, n_states, levels.values, tuple(kinds), parts[0].exact)
+    weight = np.empty((n_runs, len(parts), n_states, n_levels))
+    for i, rows in enumerate(parts):
+        np.divide(rows.by_level, n_states, out=weight[:, i])
+    columns: dict[str, Any] = {
+        "weight": weight.reshape(batch.mask.shape), "step": step, "seed": seed}
+    if temperature is not None:
+        columns["sampling_temperature"] = np.where(batch.is_tempered, temperature[:, None, None], 1.0)
+    if coefficient is not None:
+        columns["coefficient"] = np.broadcast_to(coefficient[:, None, None], batch.mask.shape)
+    batch = rule.prepare(batch.replace(**columns))
+    shape = (n_runs, len(parts), n_states, n_levels)
+    scores = rule.scores(batch).reshape(shape)
+    terms = {
+        name: n_states * (batch.weight * term).reshape(shape).sum(axis=(1, 3))[..., None]
+        for name, term in rule.state_terms(batch).items()
+    }
+    return Coefficients(scores=tuple(scores[:, i] for i in range(len(parts))), terms=terms)
+
+
+@lru_cache(maxsize=8)
+def _template(
+    n_runs: int, n_states: int, values: tuple[float, ...], kinds: tuple[int, ...], exact: bool
+) -> TokenBatch:
+    """All but what changes from step to step: weights, temperatures, the step's number.
+
+    [runs, kinds * states * levels, 1]: of each state its answers by level. Nothing but rewards and
+    weights is looked at, so probabilities are placeholders.
+    """
+    n_levels = len(values)
+    shape = (n_runs, len(kinds) * n_states * n_levels, 1)
+    state = np.tile(np.repeat(np.arange(n_states), n_levels), len(kinds))[:, None]
+    tempered = np.repeat([kind == TEMPERED for kind in kinds], n_states * n_levels)
+    zeros = np.zeros(shape)
+    return TokenBatch(
+        log_prob=zeros,
+        old_log_prob=zeros,
+        reward=np.broadcast_to(np.tile(values, len(kinds) * n_states)[:, None], shape),
+        mask=np.ones(shape, dtype=bool),
+        weight=zeros,
+        sampling_temperature=zeros + 1,
+        tempered=np.broadcast_to(tempered[:, None], shape),
+        group=None if n_states == 1 else np.broadcast_to(state, shape),
+        listed=exact,
+    )

@@ -1,0 +1,334 @@
+"""Runs whose steps are taken with NumPy: every rule, exact and sampled, on any problem.
+
+Each step:
+
+1. `Runs.evaluate`: the policies and their entropy, which at the start of a batch the rule's controllers
+   turn into the second batch's temperature and the coefficient of a bonus;
+2. `Runs.draw`: the shares of the batch that take each action: probabilities, or counts of draws;
+3. `Runs.direction`: the rule's coefficients on them (one row a reward, or every row);
+4. logits += learning rate x sum_i weight_i (score_i (e_a - pi) + gradients of state terms).
+
+Arrays are [runs, states, actions]; where runs outnumber actions they lie with runs contiguous in
+memory, which makes the sums over actions additions of long vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from entropy_theory import forecast
+from entropy_theory.policy import entropy
+from entropy_theory.tabular import logit_step, state_gradient, sum_by_index
+from entropy_theory.token_batch import TokenBatch
+from simulations.engine.announcement import Announcement
+from simulations.engine.block import Block, StepMeasures, diverged, pass_at, power
+from simulations.engine.pooled import Levels, Rows, coefficients
+from simulations.engine.rows import token_batch
+from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, count, draw, lanes, uniforms
+from simulations.engine.task import Task
+
+
+class Runs(Block):
+    """A block of runs on bandits and prompts, one step at a time for all of them."""
+
+    def __init__(self, task: Task, step: int = 0) -> None:
+        """The runs of a task; the policies are those after ``step`` steps."""
+        super().__init__(task, step)
+        n_actions = task.logits.shape[-1]
+        order: Literal["F", "C"] = "F" if self.n_runs >= n_actions and task.tree is None else "C"
+        self.features = task.features
+        self.logits = np.array(task.logits, dtype=self.dynamics.precision, order=order)
+        # The starting policy is the reference of rules that have one.
+        self.reference = task.logits if "reference_log_prob" in self.rule.required_columns else None
+        self.reward = np.array(task.reward, dtype=np.float64, order=order)
+        """[runs or 1, prompts or 1, answers]."""
+        self.correct = (self.reward == self.reward.max(axis=-1, keepdims=True)).astype(np.float64)
+        """1 at the right answers, those with a state's largest reward; 0 elsewhere."""
+        self.reuses = self.dynamics.steps_per_batch > 1
+        self.levels = self._levels() if self.dynamics.pools else None
+        self.kept: TokenBatch | None = None
+        self._drawn = -1
+        self._lanes: dict[tuple[int, int], np.ndarray] = {}
+        self._shifted, self.probabilities, self._work = (
+            np.empty_like(self.logits) for _ in range(3)
+        )
+        self.evaluate()
+
+    def _levels(self) -> Any:
+        return Levels.of(np.broadcast_to(
+            self.reward, (len(self.reward), *self.logits.shape[1:])), self.logits.flags.f_contiguous)
+
+    def uniforms(self, kind: int, position: int = 0) -> np.ndarray:
+        """This batch's uniforms, [runs, prompts, samples]."""
+        samples: Any = self.samples
+        size = samples.group_size if kind == ORDINARY else samples.tempered
+        if (kind, position) not in self._lanes:
+            self._lanes[kind, position] = lanes(
+                kind, self.run_numbers, self.n_prompts, size, position)
+        key = batch_key(self.dynamics.seed, self.batch_number)
+        return uniforms(self._lanes[kind, position], key)
+
+    def evaluate(self) -> None:
+        if self._evaluated == self.step:
+            return
+        self._evaluated = self.step
+        top = self.logits.max(axis=-1, keepdims=True)
+        if not math.isfinite(top.sum()):
+            raise diverged(self.step)
+        np.subtract(self.logits, top, out=self._shifted)
+        exponentials = np.exp(self._shifted, out=self.probabilities)
+        # As in `policy.shift_logits`: log1p of the sum over all but one maximal action.
+        lower = exponentials < 1
+        np.multiply(exponentials, lower, out=self._work)
+        rest = self._work.sum(axis=-1, keepdims=True)
+        rest += self.logits.shape[-1] - 1 - np.count_nonzero(lower, axis=-1, keepdims=True)
+        self.probabilities *= 1 / (1 + rest)
+        self._mean_shifted = sum_over_actions(self.probabilities, self._shifted)
+        self._log_normalizer = np.log1p(rest)
+        self.entropy = (self._log_normalizer - self._mean_shifted)[..., 0]
+        if self.step % self.dynamics.steps_per_batch == 0:
+            self._control()
+
+    def log_probabilities(self) -> np.ndarray:
+        """[runs, states, actions], nats."""
+        return self._shifted - self._log_normalizer
+
+    # What is said of the current policies; on a token tree all of this is another matter.
+
+    def answers(self) -> np.ndarray:
+        """[runs, prompts, answers]: the probability of each answer."""
+        return self.probabilities
+
+    def answer_logits(self) -> np.ndarray:
+        """[runs, prompts, answers]: their logarithms, up to a constant of each prompt."""
+        return self.logits
+
+    def advantage(self) -> np.ndarray:
+        """[runs, states, actions]: the reward minus its expectation."""
+        return self.reward - sum_over_actions(self.probabilities, self.reward)
+
+    def token_shares(self) -> np.ndarray:
+        """[runs, prompts, states of a prompt]: weights of the mean over tokens, summing to 1."""
+        return np.ones((self.n_runs, self.n_states, 1))
+
+    def response_length(self) -> np.ndarray:
+        """[runs]: expected tokens of a response."""
+        return np.ones(self.n_runs)
+
+    def reward_by_prompt(self) -> np.ndarray:
+        """[runs, prompts]: expected reward."""
+        return sum_over_actions(self.answers(), self.reward)[..., 0]
+
+    def columns(self) -> dict[str, np.ndarray]:
+        p = self.probabilities
+        reward = self.reward_by_prompt()
+        log_p = self.log_probabilities()
+        log_p += self.entropy[..., None]  # centered: its mean is 0
+        weighted = self.advantage()
+        weighted *= p
+        covariance = self.by_prompt(sum_over_actions(weighted, log_p)[..., 0])
+        weighted *= p
+        covariance_pg = self.by_prompt(sum_over_actions(weighted, log_p)[..., 0])
+        del log_p, weighted
+        answers = self.answers()
+        wrong = sum_over_actions(answers, self._incorrect)[..., 0]
+        right, alike = self._right
+        seen = 1 - power(1 - answers[..., right], self.task.record.distinct_of)
+        within = self.answer_logits()[..., right]
+        correct = self.correct[..., right]
+        if not alike:
+            seen *= correct
+            within = np.where(correct > 0, within, -np.inf)
+        return {
+            "entropy": self.mean_entropy(),
+            "reward": reward.mean(axis=-1),
+            "entropy_within_correct": entropy(within).mean(axis=-1),
+            "covariance": covariance.mean(axis=-1),
+            "covariance_pg": covariance_pg.mean(axis=-1),
+            "distinct_answers": seen.sum(axis=-1).mean(axis=-1),
+            "response_length": self.response_length(),
+            "pass_at_k": pass_at(wrong, self.task.record.pass_at),
+            "entropy_by_state": self.by_prompt(self.entropy).copy(order="C"),
+            "reward_by_state": reward.copy(order="C"),
+            "covariance_by_state": covariance.copy(order="C"),
+        }
+
+    @cached_property
+    def _incorrect(self) -> np.ndarray:
+        return 1 - self.correct
+
+    @cached_property
+    def _right(self) -> tuple[Any, bool]:
+        """The answers that are right somewhere (a slice where they come first, as in `problems.Bandit`),
+        and whether every run and prompt has the same."""
+        somewhere = self.correct.any(axis=(0, 1))
+        count = int(somewhere.sum())
+        return (slice(0, count) if somewhere[:count].all() else np.flatnonzero(somewhere),
+                bool((self.correct == somewhere).all()))
+
+    def announce(self) -> Announcement:
+        self.draw()
+        rows = self.rows()
+        at_rows = self.log_probabilities()[np.arange(self.n_runs)[:, None, None], rows.state]
+        contributions = forecast.token_contributions(
+            rows,
+            self.rule.scores(rows),
+            self.rule.state_terms(rows),
+            forecast.state_statistics(
+                at_rows, rows.action, removed_fraction=self.rule.removed_fraction
+            ),
+        )
+        by_state = sum_by_index(np, contributions, rows.state, self.n_states)
+        shares = self.token_shares().reshape(self.n_runs, -1) / self.n_prompts
+        return Announcement(
+            logits=self.logits.copy(), entropy=self.entropy, shares=shares,
+            coefficients=self.learning_rate[:, 0, 0] * (shares * by_state).sum(axis=-1),
+        )
+
+    def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
+        entropy, reward, temperature = np.full((3, steps if measured else 0, self.n_runs), np.nan)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i in range(steps):
+                self.evaluate()
+                if measured:
+                    entropy[i] = self.mean_entropy()
+                    reward[i] = self.reward_by_prompt().mean(axis=-1)
+                    if self.temperature is not None:
+                        temperature[i] = self.temperature
+                self.draw()
+                change = self.direction()
+                if self.features is not None:
+                    flat = change.reshape(self.n_runs, -1)
+                    change = ((flat @ self.features) @ self.features.T).reshape(change.shape)
+                change *= self.learning_rate
+                self.logits += change
+                self.step += 1
+        if not math.isfinite(self.logits.sum()):
+            raise diverged(self.step)
+        return StepMeasures(
+            entropy=entropy, reward=reward, temperature=temperature) if measured else None
+
+    def draw(self) -> None:
+        """This step's batch: draws and, where rows are pooled, their sums; the same if asked again."""
+        if self._drawn == self.batch_number:
+            return
+        self._drawn = self.batch_number
+        self.draws: dict[int, Any] = {}
+        self.pooled: dict[int, Rows] = {}
+        kinds = {}
+        if self.has_ordinary:
+            kinds[ORDINARY] = self.probabilities
+        if self.temperature is not None:
+            tempered = self._shifted / self.temperature[:, None, None]
+            np.exp(tempered, out=tempered)
+            tempered /= tempered.sum(axis=-1, keepdims=True)
+            kinds[TEMPERED] = tempered
+        for kind, probabilities in kinds.items():
+            if self.samples is not None:
+                self.draws[kind] = self._draw(probabilities, kind)
+            if self.levels is not None:
+                self.pooled[kind] = self._pool(probabilities, kind)
+        self.kept = self.rule.prepare(self.token_batch()) if self.reuses else None
+
+    def _draw(self, probabilities: np.ndarray, kind: int) -> Any:
+        """[runs, prompts, samples]: the actions drawn."""
+        return draw(probabilities, self.uniforms(kind))
+
+    def _pool(self, probabilities: np.ndarray, kind: int) -> Any:
+        assert self.levels is not None
+        if self.samples is None:
+            return Rows(
+                share=probabilities, by_level=self.levels.sums(probabilities), exact=True)
+        order: Literal["C", "F"] = "F" if self.logits.flags.f_contiguous else "C"
+        counts = count(self.draws[kind], self.logits.shape[-1], order)
+        size = self.draws[kind].shape[-1]
+        # Counts are whole numbers, so a group all right or all wrong is one exactly.
+        by_level = self.levels.sums(counts) / size
+        counts /= size
+        return Rows(share=counts, by_level=by_level, exact=False)
+
+    def direction(self) -> np.ndarray:
+        """The step of all logits per unit learning rate: [runs, states, actions]."""
+        if self.levels is None:
+            return logit_step(
+                self.logits, self.rows(), self.rule, probabilities=self.probabilities)
+        return self._pooled_direction()
+
+    def _pooled_direction(self) -> np.ndarray:
+        assert self.levels is not None
+        known = coefficients(
+            self.rule, self.levels, self.pooled, self.coefficient, self.temperature, self.step,
+            self.dynamics.seed)
+        scored = [(rows, score / self.n_states)
+                  for rows, score in zip(self.pooled.values(), known.scores, strict=True)]
+        # sum_i weight_i score_i (e_a - pi): of rows whose shares are pi itself in one product.
+        total, mean = None, np.zeros((self.n_runs, self.n_states, 1))
+        for rows, score in scored:
+            if rows.share is self.probabilities:
+                continue
+            mean += (rows.by_level * score).sum(axis=-1, keepdims=True)
+            part = self.levels.at_actions(score)
+            part *= rows.share
+            total = part if total is None else np.add(total, part, out=total)
+        at_policy: Any = -mean
+        for rows, score in scored:
+            if rows.share is self.probabilities:
+                at_policy = self.levels.at_actions(rows.centered(score) - mean)
+        if total is None:
+            total = at_policy * self.probabilities
+        else:
+            total += np.multiply(at_policy, self.probabilities, out=self._work)
+        return self._add_terms(
+            total, {name: term / self.n_states for name, term in known.terms.items()})
+
+    def _add_terms(self, total: np.ndarray, terms: dict[str, np.ndarray]) -> np.ndarray:
+        """Add the gradients of state functions, with coefficients [runs, states, 1]."""
+        for name, term in terms.items():
+            if name == "entropy":
+                # grad_z H = -pi (log pi + H), and log pi + H = shifted - E[shifted].
+                total -= term * self.probabilities * (self._shifted - self._mean_shifted)
+            else:
+                total += term * state_gradient(name, self.logits, self.rule.removed_fraction)
+        return total
+
+    def rows(self) -> TokenBatch:
+        """This step's prepared rows, their log-probabilities those of the current policy."""
+        if self.kept is None:
+            return self.rule.prepare(self.token_batch())
+        flat = self.log_probabilities().reshape(self.n_runs, -1)
+        index = self.kept.state * self.logits.shape[-1] + self.kept.action
+        log_prob = np.take_along_axis(flat, index.reshape(self.n_runs, -1), axis=1)
+        batch = self.kept.replace(log_prob=log_prob.reshape(index.shape), step=self.step)
+        if self.rule.prepares_every_step:
+            batch = self.rule.prepare(batch.replace(prepared={}))
+        return batch
+
+    def token_batch(self) -> TokenBatch:
+        """This step's batch as rows, as the update rules read it."""
+        batch = self._token_batch()
+        # A rule's own random choices are keyed by sequence: each run has numbers of its own.
+        n_rows = batch.mask.shape[-2]
+        sequence = self.run_numbers[:, None, None] * n_rows + np.arange(n_rows)[:, None]
+        batch = batch.replace(
+            step=self.step, seed=self.dynamics.seed, listed=self.samples is None,
+            sequence=np.broadcast_to(sequence, batch.mask.shape))
+        if self.coefficient is None:
+            return batch
+        column = np.broadcast_to(self.coefficient[:, None, None], batch.mask.shape)
+        return batch.replace(coefficient=column)
+
+    def _token_batch(self) -> TokenBatch:
+        return token_batch(
+            self.logits, self.reward, ordinary=self.has_ordinary, temperature=self.temperature,
+            draws=self.draws, log_prob=self.log_probabilities(), reference_logits=self.reference,
+            removed_fraction=self.rule.removed_fraction,
+        )
+
+
+def sum_over_actions(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Sum over actions of x y, without a temporary: [runs, states, 1]."""
+    return np.einsum("rsa,rsa->rs", x, y)[..., None]

@@ -1,0 +1,110 @@
+"""The engine: many tabular policies trained at once by one update rule, exactly or from samples.
+
+A run is one policy; runs differ in their start, right answers, target entropy, temperature, learning
+rate or options of the rule, and are advanced together, never one by one. They are cut into blocks whose
+arrays stay in the processor's cache; a run's results depend on its number alone (``first_run`` + its
+place), not on the block it is in.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from entropy_theory.token_tree import TokenTree
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.engines import engine_for
+from simulations.engine.recorder import train
+from simulations.engine.task import Task
+from simulations.engine.trajectory import Record, Trajectory, concatenate
+
+BLOCK = 2**17
+"""Logits of a block of runs, at most (a single run may have more): 1 MiB an array."""
+
+
+def simulate(
+    logits: np.ndarray,
+    reward: np.ndarray,
+    dynamics: Dynamics,
+    *,
+    tree: TokenTree | None = None,
+    features: np.ndarray | None = None,
+    record: Record | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Trajectory:
+    """Train every run for ``dynamics.steps`` steps.
+
+    Args:
+        logits: [runs, states, actions], the starts; finite. Not changed.
+        reward: boolean (right answers, with reward 1) or numbers (graded), broadcastable to the same.
+            With a ``tree``, [runs or 1, prompts, responses].
+        dynamics: rule, step size, sampling, schedule and seed; same seed, same result.
+        tree: answers are responses of several tokens; states are prompts x states of the tree,
+            prompt-major. None: answers are single actions.
+        features: [states * actions, d]: parameters theta shared by states and actions, logits = start
+            + features @ theta, theta moving by gradient steps; None: every logit is its own.
+        record: what is recorded beside the columns that always are; `Record()` by default.
+        progress: called now and then with the number of steps taken since the last call.
+
+    Raises:
+        ValueError: an invalid problem (`problems.check_problem`), per-run values whose number is
+            not that of the runs, a rule that reads what it does not declare, an engine that cannot
+            take this rule's steps, or logits that stop being finite, with the step.
+    """
+    task = Task.checked(logits, reward, dynamics, tree=tree, features=features, record=record)
+    engine = engine_for(task)
+    report = _Report(task.n_runs, progress)
+    # Written block by block, so that the trajectories' parts are never held beside the whole.
+    final = np.empty(task.logits.shape)
+
+    def trajectory(part: slice) -> Trajectory:
+        return train(engine.block(part, final[part]), final[part], report)
+
+    parts = list(blocks(task.n_runs, max(task.logits[0].size, task.row_tokens), engine.in_parallel))
+    if not engine.in_parallel or len(parts) == 1 or threads() == 1:
+        return concatenate([trajectory(part) for part in parts], final)
+    with ThreadPoolExecutor(threads()) as pool:
+        return concatenate(list(pool.map(trajectory, parts)), final)
+
+
+def blocks(n_runs: int, one_run: int, parallel: bool = False) -> Iterator[slice]:
+    """The blocks of runs that are advanced together; ``one_run`` is the size of a run's largest array.
+
+    Those that may run in parallel are at least four, of at least 32 runs where that is enough.
+    """
+    size = max(1, BLOCK // one_run)
+    if parallel:
+        size = min(size, max(32, math.ceil(n_runs / 4)))
+    for start in range(0, n_runs, size):
+        yield slice(start, min(start + size, n_runs))
+
+
+def threads() -> int:
+    """Threads for blocks of runs: OMP_NUM_THREADS, else the processors this process may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Report:
+    """Tells ``progress`` of steps that all runs together have taken."""
+
+    def __init__(self, n_runs: int, progress: Callable[[int], object] | None) -> None:
+        self.n_runs, self.progress = n_runs, progress
+        self.taken = self.told = 0
+        self.lock = threading.Lock()
+
+    def __call__(self, steps: int) -> None:
+        """``steps``: newly taken, times runs, of any block."""
+        with self.lock:
+            self.taken += steps
+            new = self.taken // self.n_runs - self.told
+            if self.progress is not None and new > 0:
+                self.progress(new)
+                self.told += new

@@ -1,0 +1,157 @@
+"""What is simulated: starts, rewards and dynamics that have been checked against each other."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.update_rules import UpdateRule
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.trajectory import Record
+from simulations.problems.bandits import check_memory, check_problem
+
+ROW_COLUMNS = 30
+"""Numbers that the update rules hold of a row's token at once, roughly."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """Runs to be trained, all or a block of them; arrays as in `engine.simulate`."""
+
+    logits: np.ndarray
+    """[runs, states, actions], float64."""
+    reward: np.ndarray
+    """[runs or 1, prompts or 1, answers], boolean or float64."""
+    dynamics: Dynamics
+    tree: TokenTree | None = None
+    features: np.ndarray | None = None
+    record: Record = dataclasses.field(default_factory=Record)
+
+    @classmethod
+    def checked(
+        cls,
+        logits: np.ndarray,
+        reward: np.ndarray,
+        dynamics: Dynamics,
+        *,
+        tree: TokenTree | None = None,
+        features: np.ndarray | None = None,
+        record: Record | None = None,
+    ) -> Task:
+        """A task from what a caller gives to `engine.simulate`. Raises ValueError as that does."""
+        logits, reward = np.asarray(logits, dtype=np.float64), np.asarray(reward)
+        if reward.dtype != bool and not np.issubdtype(reward.dtype, np.number):
+            raise ValueError(f"reward is a boolean mask or numbers, got dtype {reward.dtype}")
+        if reward.dtype != bool:  # (Masks stay small: `Runs` makes numbers of them.)
+            reward = reward.astype(np.float64)
+        check_problem(logits, reward, tree)
+        reward = reward.reshape((1,) * (3 - reward.ndim) + reward.shape)
+        if features is not None:
+            features = _checked_features(features, logits, dynamics.rule)
+        if tree is not None:
+            check_tree_dynamics(tree, logits.shape, dynamics)
+        _check_per_run(dynamics, len(logits))
+        return cls(logits=logits, reward=reward, dynamics=dynamics, tree=tree, features=features,
+                   record=record or Record())
+
+    @property
+    def n_runs(self) -> int:
+        return len(self.logits)
+
+    @property
+    def n_prompts(self) -> int:
+        return _prompts(self.logits.shape[1], self.tree)
+
+    @property
+    def row_tokens(self) -> int:
+        """Tokens in the rows that a run's batch is written out as; 0 where they are its logits, or
+        summed."""
+        horizon = 1 if self.tree is None else self.tree.horizon
+        samples = self.dynamics.samples
+        if samples is not None:
+            return self.n_prompts * horizon * (samples.group_size + samples.tempered)
+        if self.tree is None or self.dynamics.pools:
+            return 0
+        return self.n_prompts * horizon * self.tree.n_responses
+
+    def take_runs(self, part: slice) -> Task:
+        """The task of the runs ``part`` (start and stop): arrays are views, per-run values are cut."""
+        if part.stop - part.start == self.n_runs:
+            return self
+        return dataclasses.replace(
+            self, logits=self.logits[part],
+            reward=self.reward if len(self.reward) == 1 else self.reward[part],
+            dynamics=self.dynamics.take_runs(self.n_runs, part))
+
+
+def check_features_rule(rule: UpdateRule) -> None:
+    """Raise ValueError for a rule that is not defined on shared parameters."""
+    if rule.needs_independent_logits:
+        raise ValueError(
+            f"'{rule.name}' is defined here for independent logits: shared parameters have a Fisher "
+            "matrix of their own; leave features None, or use 'reinforce'")
+
+
+def check_tree_dynamics(tree: TokenTree, shape: tuple[int, ...], dynamics: Dynamics) -> None:
+    """Raise ValueError for dynamics that are not defined on this tree, or need too much memory."""
+    rule = dynamics.rule
+    if tree.horizon > 1 and rule.needs_independent_logits:
+        raise ValueError(
+            f"'{rule.name}' is defined on answers of one token: on a token tree use 'reinforce', or "
+            "horizon 1")
+    if dynamics.samples is None and not dynamics.pools:
+        prompts = _prompts(shape[1], tree)
+        check_memory(
+            8 * ROW_COLUMNS * prompts * tree.horizon * tree.n_responses,
+            f"'{rule.name}' in exact expectation sees all {prompts} x {tree.n_responses:,} responses as "
+            f"rows of {tree.horizon} tokens",
+            "sample them (Dynamics(samples=Samples(...))), or use a smaller tree")
+
+
+def _prompts(n_states: int, tree: TokenTree | None) -> int:
+    return n_states if tree is None else n_states // tree.n_states
+
+
+def _checked_features(
+    features: np.ndarray, logits: np.ndarray, rule: UpdateRule
+) -> np.ndarray:
+    features = np.asarray(features, dtype=np.float64)
+    size = logits.shape[1] * logits.shape[2]
+    if features.ndim != 2 or len(features) != size or not np.isfinite(features).all():
+        raise ValueError(
+            f"features are finite numbers [states * actions = {size}, d], got shape {features.shape}")
+    check_features_rule(rule)
+    return features
+
+
+def _check_per_run(dynamics: Dynamics, n_runs: int) -> None:
+    for name in ("learning_rate", "temperature", "targets"):
+        values = np.asarray(getattr(dynamics, name), dtype=float)
+        if values.ndim and values.shape != (n_runs,):
+            raise ValueError(f"{name} has {values.size} values for {n_runs} runs")
+    _check_options(dynamics.rule, n_runs)
+    check_second_batch(dynamics.rule)
+
+
+def check_second_batch(rule: UpdateRule) -> None:
+    """Raise ValueError for a target that is sampled otherwise than at a temperature."""
+    for name, value in rule.second_batch_options.items():
+        raise ValueError(
+            f"the target of '{rule.name}' samples with {name}={value}, and the simulator's "
+            "second batch differs from the policy by its temperature alone: take a target that "
+            "reweights (targets.ShorterResponses), or train with llm_bridge")
+
+
+def _check_options(rule: UpdateRule, n_runs: int) -> None:
+    """Raise ValueError for an option with one value a run, but not as many as there are runs."""
+    def check(part: UpdateRule, name: str, value: Any) -> Any:
+        if not isinstance(value, str) and np.ndim(value) == 1 and len(value) != n_runs:
+            raise ValueError(
+                f"option {name} of '{part.name}' has {len(value)} values for {n_runs} runs")
+        return value
+
+    rule.map_options(check)

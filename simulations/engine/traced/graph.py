@@ -1,0 +1,665 @@
+"""The graph that a trace leaves: operations on the columns of one run, simplified as they are added.
+
+A node computes an array of numbers of one run; all runs do the same. It is reached through a `View`, an
+array of indices into its elements, so that reshaping, broadcasting and slicing cost nothing: they act on
+the indices. What is the same at every index along an axis is computed once.
+
+A node knows an interval that holds its values. It is what lets conditions that always hold vanish:
+log-probabilities are finite and at most 0, ranks count from 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+LARGEST_LOGIT = 1e300
+"""Compiled steps stop before a logit beyond this, so that differences of logits are finite."""
+FLOAT, INTEGER, BOOLEAN = "float", "integer", "boolean"
+REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
+
+
+class NotTraceable(Exception):  # noqa: N818 (a reason, not an error of the rule's)
+    """What a rule does that cannot be compiled; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where values lie, and whether NaN is among them."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    nan: bool = True
+
+    @property
+    def is_finite(self) -> bool:
+        return not self.nan and math.isfinite(self.low) and math.isfinite(self.high)
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One operation. Compared by identity: equal operations are one node (`Graph.add`)."""
+
+    operation: str
+    arguments: tuple[View, ...]
+    shape: tuple[int, ...]
+    kind: str
+    """FLOAT, INTEGER or BOOLEAN."""
+    interval: Interval
+    parameter: Any = None
+    """The name of an input, the axes of a reduction, the number of slots of a sum by index."""
+    value: np.ndarray | None = None
+    """Of a constant: [runs or 1, *shape]."""
+    number: int = 0
+    """Place in the graph; arguments come before."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """An array whose elements are those of a node at ``index``."""
+
+    node: Node
+    index: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.index.shape
+
+    @property
+    def key(self) -> tuple[int, tuple[int, ...], bytes]:
+        return self.node.number, self.index.shape, self.index.tobytes()
+
+    def at(self, index: np.ndarray) -> View:
+        return View(self.node, index)
+
+    def is_whole(self) -> bool:
+        """Whether it is all elements of its node, each once, in order (axes of length 1 aside)."""
+        size = math.prod(self.node.shape)
+        return self.index.size == size and bool((self.index.ravel() == np.arange(size)).all())
+
+
+def whole(node: Node) -> View:
+    return View(node, np.arange(math.prod(node.shape), dtype=np.int64).reshape(node.shape))
+
+
+@dataclass(slots=True)
+class Graph:
+    """Nodes in the order in which they can be computed, and conditions under which the trace holds."""
+
+    nodes: list[Node] = field(default_factory=list)
+    guards: list[tuple[View, bool]] = field(default_factory=list)
+    """Scalars, and the value that the trace has taken for granted."""
+    ranks: dict[int, View] = field(default_factory=dict)
+    """From an ordering's number to the ranks that it sorts by."""
+    _known: dict[Any, Node] = field(default_factory=dict)
+
+    def add(
+        self, operation: str, arguments: Sequence[View], shape: tuple[int, ...], kind: str,
+        interval: Interval, parameter: Any = None,
+    ) -> Node:
+        """The node of this operation, the one that is there already if there is one."""
+        key = (operation, tuple(view.key for view in arguments), shape, kind, parameter)
+        if key not in self._known:
+            self._known[key] = self._append(
+                Node(operation, tuple(arguments), shape, kind, interval, parameter))
+        return self._known[key]
+
+    def constant(self, array: np.ndarray, n_runs: int) -> View:
+        """A constant [n_runs or 1, ...], held without the axes along which it is the same."""
+        kind = kind_of(array.dtype)
+        array = array.astype({FLOAT: np.float64, INTEGER: np.int64, BOOLEAN: np.bool_}[kind], copy=False)
+        shape = array.shape[1:]
+        for axis in range(array.ndim):
+            array = _cut(array, axis)
+        if array.shape[0] not in (1, n_runs):
+            raise NotTraceable(f"a constant has {array.shape[0]} rows for {n_runs} runs")
+        key = ("constant", array.shape, kind, array.tobytes())
+        if key not in self._known:
+            self._known[key] = self._append(
+                Node("constant", (), array.shape[1:], kind, _of_values(array),
+                     value=np.ascontiguousarray(array)))
+        return broadcast(whole(self._known[key]), shape)
+
+    def input(self, name: str, shape: tuple[int, ...], kind: str, interval: Interval) -> View:
+        return whole(self.add("input", (), shape, kind, interval, name))
+
+    def guard(self, view: View, expected: bool) -> None:
+        """The trace holds only where the scalar has this value."""
+        if view.node.operation != "constant":
+            self.guards.append((view, expected))
+
+    def _append(self, node: Node) -> Node:
+        node.number = len(self.nodes)
+        self.nodes.append(node)
+        return node
+
+    # ------------------------------------------------------------------- elementwise operations
+
+    def elementwise(self, operation: str, *arguments: View) -> View:
+        """An operation on views that broadcast against each other, simplified."""
+        shape = np.broadcast_shapes(*(view.shape for view in arguments))
+        views = [broadcast(view, shape) for view in arguments]
+        simple = _simplified(self, operation, views)
+        if simple is not None:
+            return broadcast(simple, shape)
+        cut = views
+        for axis in range(len(shape)):
+            if shape[axis] > 1 and all(_same_along(view.index, axis) for view in cut):
+                cut = [view.at(view.index.take([0], axis=axis)) for view in cut]
+        kind, interval = _type_of(operation, cut)
+        if interval.low == interval.high and not interval.nan and kind == BOOLEAN:
+            return broadcast(self.constant(np.array([bool(interval.low)]), 1), shape)
+        node = self.add(operation, cut, cut[0].shape, kind, interval)
+        return broadcast(whole(node), shape)
+
+    # ------------------------------------------------------------------------------- reductions
+
+    def reduce(self, operation: str, view: View, axes: tuple[int, ...]) -> View:
+        """Over some axes, which stay with length 1."""
+        repeats = 1
+        for axis in axes:
+            if view.shape[axis] > 1 and _same_along(view.index, axis):
+                repeats *= view.shape[axis]
+                if operation in ("argmax", "argmin"):
+                    continue
+                view = view.at(view.index.take([0], axis=axis))
+        axes = tuple(axis for axis in axes if view.shape[axis] > 1)
+        if operation == "prod" and repeats > 1:
+            raise NotTraceable("a product over a broadcast axis")
+        shape = tuple(1 if axis in axes else length for axis, length in enumerate(view.shape))
+        if not axes and operation in ("argmax", "argmin"):
+            return broadcast(self.constant(np.zeros((1,), dtype=np.int64), 1), shape)
+        if axes:
+            n = math.prod(view.shape[axis] for axis in axes)
+            kind = INTEGER if operation in ("argmax", "argmin") else view.node.kind
+            view = self._reduced(operation, view, axes, shape, kind, n)
+        if operation == "sum" and repeats > 1:
+            number = float(repeats) if view.node.kind == FLOAT else repeats
+            view = self.elementwise("multiply", view, self.constant(np.array([number]), 1))
+        return view
+
+    def _reduced(
+        self, operation: str, view: View, axes: tuple[int, ...], shape: tuple[int, ...], kind: str,
+        n: int,
+    ) -> View:
+        interval = _of_reduction(operation, view.node.interval, n)
+        # What is the same along an axis that stays is reduced once.
+        for axis in range(len(shape)):
+            if axis not in axes and view.shape[axis] > 1 and _same_along(view.index, axis):
+                view = view.at(view.index.take([0], axis=axis))
+        # The axes that go come last: loops over them are the inner ones.
+        kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
+        last = self.transposed(view, (*kept, *axes))
+        node = self.add(operation, (last,), last.shape[: len(kept)], kind, interval, len(kept))
+        place = [1 if axis in axes else view.shape[axis] for axis in range(len(shape))]
+        return broadcast(View(node, whole(node).index.reshape(place)), shape)
+
+    def transposed(self, view: View, order: tuple[int, ...]) -> View:
+        """Axes in another order. What is computed anyway is computed in that order."""
+        if order == tuple(range(len(order))):
+            return view
+        node = view.node
+        if node.operation in NUMPY and node.shape == view.shape and view.is_whole():
+            return self.elementwise(node.operation, *(
+                self.transposed(argument, order) for argument in node.arguments))
+        return view.at(view.index.transpose(order))
+
+    def cumulative_sum(self, view: View) -> View:
+        """Running sums along the last axis."""
+        n = view.shape[-1]
+        if n == 1:
+            return view
+        node = self.add("cumulative_sum", (view,), view.shape, view.node.kind,
+                        _of_reduction("sum", _with_zero(view.node.interval), n))
+        return whole(node)
+
+    def rank(self, view: View) -> View:
+        """Place of each element in the stable order along the last axis."""
+        n = view.shape[-1]
+        mine, others = view.at(view.index[..., :, None]), view.at(view.index[..., None, :])
+        earlier = self.constant(np.tril(np.ones((n, n), dtype=bool), -1)[None], 1)
+        below = self.elementwise("less", others, mine)
+        tied = self.elementwise("equal", others, mine)
+        if view.node.interval.nan:  # NaN goes last
+            mine_nan, other_nan = (self.elementwise("isnan", side) for side in (mine, others))
+            not_other = self.elementwise("logical_not", other_nan)
+            below = self.elementwise(
+                "logical_or", below, self.elementwise("logical_and", mine_nan, not_other))
+            tied = self.elementwise(
+                "logical_or", tied, self.elementwise("logical_and", mine_nan, other_nan))
+        before = self.elementwise(
+            "logical_or", below, self.elementwise("logical_and", earlier, tied))
+        counted = self.reduce("sum", self.convert(before, INTEGER), (len(view.shape),))
+        counted = counted.at(counted.index[..., 0])
+        counted.node.interval = Interval(0, n - 1, False)
+        return counted
+
+    def order(self, ranks: View) -> View:
+        """From ranks along the last axis to the stable order: who stands at each place."""
+        n = ranks.shape[-1]
+        places = self.constant(np.arange(n)[None, :, None], 1)
+        numbers = self.constant(np.arange(n)[None, None, :], 1)
+        stands = self.elementwise("equal", ranks.at(ranks.index[..., None, :]), places)
+        found = self.reduce(
+            "sum", self.elementwise("where", stands, numbers, self.constant(np.array([0]), 1)),
+            (len(ranks.shape),))
+        found = found.at(found.index[..., 0])
+        found.node.interval = Interval(0, n - 1, False)
+        self.ranks[found.node.number] = ranks
+        return found
+
+    def take(self, source: View, index: View, axis: int) -> View:
+        """Elements of ``source`` along an axis, as numpy's take_along_axis; other axes are equal."""
+        n = source.shape[axis]
+        if index.node.operation == "argmax" and _is_maximum_of(index, source, axis):
+            return self.reduce("max", source, (axis,))
+        if n == 1:
+            return broadcast(source, index.shape)
+        low, high = index.node.interval.low, index.node.interval.high
+        if not (low >= 0 and high <= n - 1):
+            raise NotTraceable("indices that are not known to lie within the array")
+        if _same_along(source.index, axis):
+            return broadcast(source.at(source.index.take([0], axis=axis)), index.shape)
+        # Where each row of the source begins, and how far its elements lie apart.
+        apart = np.diff(source.index, axis=axis)
+        is_even = (apart == apart.flat[0]).all()
+        places = source.index if is_even else np.arange(source.index.size).reshape(source.shape)
+        first = np.broadcast_to(places.take([0], axis=axis), index.shape)
+        step = int(np.diff(places, axis=axis).flat[0])
+        begin = self.constant(first[None].astype(np.int64), 1)
+        at = self.elementwise("add", begin, self.elementwise(
+            "multiply", index, self.constant(np.array([step]), 1)))
+        if not is_even:
+            at = self._gathered(at, self.constant(source.index.reshape(1, -1), 1))
+        return self._gathered(at, source)
+
+    def _gathered(self, at: View, source: View) -> View:
+        """Each run's elements of the node of ``source``, by their numbers."""
+        node = source.node
+        if node.operation == "constant" and math.prod(node.shape) == 1:
+            return broadcast(whole(node), at.shape)
+        return whole(self.add(
+            "gather", (at, whole(node)), at.shape, node.kind, node.interval))
+
+    def sum_by_index(self, values: View, index: View, size: int) -> View:
+        """[size]: sums of values [n] over equal indices [n]."""
+        if index.node.operation == "constant" and index.node.value is not None:
+            if len(index.node.value) > 1:
+                raise NotTraceable("runs whose rows belong to different states")
+            slots = index.node.value[0].ravel()[index.index].ravel()
+            counts = np.bincount(slots, minlength=size)
+            if (counts == counts[0]).all() and counts[0] > 0 and len(counts) == size:
+                # As many rows for each: no sum, or one along an axis.
+                rows = np.argsort(slots, kind="stable").reshape(size, -1)
+                total = self.reduce("sum", values.at(values.index.ravel()[rows]), (1,))
+                return total.at(total.index[..., 0])
+        low, high = index.node.interval.low, index.node.interval.high
+        if not (low >= 0 and high <= size - 1):
+            raise NotTraceable("indices that are not known to lie within the array")
+        n = max(values.index.size, 1)
+        node = self.add("scatter", (index, values), (size,), values.node.kind,
+                        _of_reduction("sum", _with_zero(values.node.interval), n), size)
+        return whole(node)
+
+    def convert(self, view: View, kind: str) -> View:
+        return view if view.node.kind == kind else self.elementwise(f"to_{kind}", view)
+
+
+def broadcast(view: View, shape: tuple[int, ...]) -> View:
+    return view if view.shape == shape else view.at(np.broadcast_to(view.index, shape))
+
+
+def kind_of(dtype: np.dtype) -> str:
+    if dtype == np.bool_:
+        return BOOLEAN
+    if np.issubdtype(dtype, np.integer):
+        return INTEGER
+    if np.issubdtype(dtype, np.floating):
+        return FLOAT
+    raise NotTraceable(f"an array of {dtype}")
+
+
+def scalar(view: View) -> float | None:
+    """The value of a constant that is one number; None for anything else."""
+    value = view.node.value
+    if view.node.operation != "constant" or value is None or value.size != 1:
+        return None
+    return value.ravel()[0].item()
+
+
+def _same_along(index: np.ndarray, axis: int) -> bool:
+    if index.shape[axis] == 1 or index.strides[axis] == 0:
+        return True
+    return bool((index == index.take([0], axis=axis)).all())
+
+
+def _cut(array: np.ndarray, axis: int) -> np.ndarray:
+    """Length 1 along an axis along which an array is the same."""
+    if array.shape[axis] <= 1:
+        return array
+    first = array.take([0], axis=axis)
+    if array.strides[axis] == 0:
+        return first
+    same = array == first
+    if array.dtype.kind == "f":
+        same |= np.isnan(array) & np.isnan(first)
+    return first if same.all() else array
+
+
+def _is_maximum_of(top: View, source: View, axis: int) -> bool:
+    """Whether ``top`` is the place of the largest element of ``source`` along the axis."""
+    (argument,) = top.node.arguments
+    last = np.moveaxis(source.index, axis, -1)
+    for other in range(last.ndim - 1):  # (what is the same along an axis was reduced once)
+        if _same_along(last, other):
+            last = last.take([0], axis=other)
+    mine = [n for n in argument.shape if n > 1]
+    return (argument.node is source.node and mine == [n for n in last.shape if n > 1]
+            and bool((argument.index.ravel() == last.ravel()).all())
+            and top.node.parameter == len(argument.shape) - 1
+            and _is_broadcast_whole(top))
+
+
+def _is_broadcast_whole(view: View) -> bool:
+    """Whether it is all of its node, in order, repeated along some axes or not."""
+    index = view.index
+    for axis in range(index.ndim):
+        if _same_along(index, axis):
+            index = index.take([0], axis=axis)
+    return index.size == math.prod(view.node.shape) and bool(
+        (index.ravel() == np.arange(index.size)).all())
+
+
+# ------------------------------------------------------------------------------------- intervals
+
+
+def _of_values(array: np.ndarray) -> Interval:
+    if array.dtype == np.bool_:
+        array = array.astype(np.int64)
+    nan = bool(np.isnan(array).any()) if array.dtype.kind == "f" else False
+    if nan and np.isnan(array).all():
+        return Interval()
+    low, high = np.nanmin(array), np.nanmax(array)
+    return Interval(low.item(), high.item(), nan)
+
+
+def _with_zero(x: Interval) -> Interval:
+    return Interval(min(x.low, 0), max(x.high, 0), x.nan)
+
+
+def _of_reduction(operation: str, x: Interval, n: int) -> Interval:
+    if operation in ("max", "min"):
+        return x
+    if operation in ("any", "all"):
+        return Interval(0, 1, False)
+    if operation in ("argmax", "argmin"):
+        return Interval(0, n - 1, False)
+    if operation == "sum":
+        opposite = math.isinf(x.low) and math.isinf(x.high)
+        is_whole = isinstance(x.low, int) and isinstance(x.high, int)
+        times = n if is_whole else n * (1 + 1e-9)  # (rounding)
+        low, high = (_product(side, times) for side in (x.low, x.high))
+        return Interval(low, high, x.nan or opposite)
+    return Interval()
+
+
+def _product(x: float, y: float) -> float:
+    return 0 if x == 0 or y == 0 else x * y
+
+
+def _sum(x: Interval, y: Interval) -> Interval:
+    nan = x.nan or y.nan or (x.low == -math.inf and y.high == math.inf) or (
+        x.high == math.inf and y.low == -math.inf)
+    low = -math.inf if -math.inf in (x.low, y.low) else x.low + y.low
+    high = math.inf if math.inf in (x.high, y.high) else x.high + y.high
+    return Interval(low, high, nan)
+
+
+def _negative(x: Interval) -> Interval:
+    return Interval(-x.high, -x.low, x.nan)
+
+
+def _times(x: Interval, y: Interval) -> Interval:
+    corners = [_product(a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
+    infinite = [math.isinf(v.low) or math.isinf(v.high) for v in (x, y)]
+    holds_zero = [v.low <= 0 <= v.high for v in (x, y)]
+    nan = x.nan or y.nan or (infinite[0] and holds_zero[1]) or (infinite[1] and holds_zero[0])
+    return Interval(min(corners), max(corners), nan)
+
+
+def _divided(x: Interval, y: Interval) -> Interval:
+    if y.low > 0 or y.high < 0:
+        if not (math.isinf(y.low) or math.isinf(y.high)):
+            return _times(x, Interval(1 / y.high, 1 / y.low, y.nan))
+    elif x.low >= 0 and y.low >= 0:  # (x / 0 is infinite, 0 / 0 NaN.)
+        return Interval(0, math.inf, True)
+    return Interval()
+
+
+def _safe_exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf
+
+
+def _monotone(function: Any) -> Any:
+    return lambda x: Interval(function(x.low), function(x.high), x.nan)
+
+
+_INTERVALS: dict[str, Any] = {
+    "add": _sum,
+    "subtract": lambda x, y: _sum(x, _negative(y)),
+    "multiply": _times,
+    "divide": _divided,
+    "negative": _negative,
+    "absolute": lambda x: Interval(
+        0 if x.low <= 0 <= x.high else min(abs(x.low), abs(x.high)),
+        max(abs(x.low), abs(x.high)), x.nan),
+    "exp": _monotone(_safe_exp),
+    "log1p": lambda x: Interval(
+        math.log1p(x.low), math.log1p(x.high) if x.high < math.inf else math.inf, x.nan)
+    if x.low > -1 else Interval(),
+    "sqrt": lambda x: Interval(
+        math.sqrt(x.low), math.sqrt(x.high) if x.high < math.inf else math.inf, x.nan)
+    if x.low >= 0 else Interval(0, math.inf, True),
+    "sign": lambda x: Interval(
+        1 if x.low > 0 else (0 if x.low >= 0 else -1),
+        -1 if x.high < 0 else (0 if x.high <= 0 else 1), x.nan),
+    "minimum": lambda x, y: Interval(min(x.low, y.low), min(x.high, y.high), x.nan or y.nan),
+    "maximum": lambda x, y: Interval(max(x.low, y.low), max(x.high, y.high), x.nan or y.nan),
+    "to_float": lambda x: x,
+    "to_integer": lambda x: Interval(
+        math.floor(x.low), math.ceil(x.high), False) if x.is_finite else Interval(nan=False),
+    "where": lambda c, x, y: Interval(min(x.low, y.low), max(x.high, y.high), x.nan or y.nan),
+    "single": lambda x: Interval(
+        x.low, x.high, x.nan) if max(abs(x.low), abs(x.high)) < 1e38 else Interval(),
+}
+_TRUE, _FALSE, _EITHER = Interval(1, 1, False), Interval(0, 0, False), Interval(0, 1, False)
+
+
+def _truth(x: bool | None) -> Interval:
+    return _EITHER if x is None else (_TRUE if x else _FALSE)
+
+
+def _less(x: Interval, y: Interval) -> Interval:
+    if x.low >= y.high:
+        return _FALSE
+    return _truth(True if x.high < y.low and not (x.nan or y.nan) else None)
+
+
+def _less_equal(x: Interval, y: Interval) -> Interval:
+    if x.low > y.high:
+        return _FALSE
+    return _truth(True if x.high <= y.low and not (x.nan or y.nan) else None)
+
+
+def _equal(x: Interval, y: Interval) -> Interval:
+    if x.low > y.high or x.high < y.low:
+        return _FALSE
+    same = x.low == x.high == y.low == y.high and not (x.nan or y.nan)
+    return _truth(True if same else None)
+
+
+_CONDITIONS: dict[str, Any] = {
+    "less": _less,
+    "less_equal": _less_equal,
+    "equal": _equal,
+    "not_equal": lambda x, y: _not(_equal(x, y)),
+    "isfinite": lambda x: _truth(True if x.is_finite else None),
+    "isnan": lambda x: _truth(None if x.nan else False),
+    "isinf": lambda x: _truth(False if math.isfinite(x.low) and math.isfinite(x.high) else None),
+    "to_boolean": lambda x: _not(_equal(x, _FALSE)),
+    "logical_and": lambda x, y: Interval(min(x.low, y.low), min(x.high, y.high), False),
+    "logical_or": lambda x, y: Interval(max(x.low, y.low), max(x.high, y.high), False),
+    "logical_xor": lambda x, y: _EITHER,
+    "logical_not": lambda x: _not(x),
+}
+
+
+def _not(x: Interval) -> Interval:
+    return Interval(1 - x.high, 1 - x.low, False)
+
+
+def _type_of(operation: str, views: Sequence[View]) -> tuple[str, Interval]:
+    intervals = [view.node.interval for view in views]
+    if operation in _CONDITIONS:
+        return BOOLEAN, _CONDITIONS[operation](*intervals)
+    kinds = [view.node.kind for view in views]
+    kind = kinds[-1]
+    if operation.startswith("to_"):
+        kind = operation.removeprefix("to_")
+    elif FLOAT in (kinds[1:] if operation == "where" else kinds):
+        kind = FLOAT
+    elif operation not in ("where",) and BOOLEAN in kinds:
+        raise NotTraceable(f"{operation} of booleans")
+    if operation in ("floor_divide", "remainder") and not (
+            kind == INTEGER and intervals[1].low > 0):
+        raise NotTraceable(f"{operation} of floating-point numbers, or by what may be 0 or less")
+    if operation.endswith("_shift") and not 0 <= intervals[1].low <= intervals[1].high < 64:
+        raise NotTraceable("a shift by a number of bits that is not known")
+    function = _INTERVALS.get(operation)
+    interval = function(*intervals) if function else Interval()
+    if operation == "subtract" and _is_below_its_maximum(*views):
+        interval = Interval(interval.low, min(interval.high, 0), interval.nan)
+    if kind == INTEGER and not (
+        interval.low >= -(2**63) and interval.high < 2**63
+    ):
+        interval = Interval(-math.inf, math.inf, False)  # integers wrap
+    return kind, interval
+
+
+def _is_below_its_maximum(x: View, y: View) -> bool:
+    """Whether y is the maximum of x over some axes."""
+    return (y.node.operation == "max" and y.node.arguments[0].node is x.node
+            and y.node.arguments[0].is_whole() and x.is_whole()
+            and y.shape == x.shape
+            and _is_reduced_place(x, y))
+
+
+def _is_reduced_place(x: View, y: View) -> bool:
+    argument = y.node.arguments[0]
+    place = np.arange(math.prod(y.node.shape)).reshape(
+        [*y.node.shape, *(1,) * (len(argument.shape) - len(y.node.shape))])
+    expected = np.broadcast_to(place, argument.shape).ravel()
+    return bool((expected[x.index.ravel()] == y.index.ravel()).all())
+
+
+# --------------------------------------------------------------------------------- simplification
+
+
+def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
+    """A view that is the result already, or None."""
+    if all(view.node.operation == "constant" for view in views):
+        return _folded(graph, operation, views)
+    numbers = [scalar(view) for view in views]
+    if operation in ("add", "subtract", "multiply", "divide", "floor_divide"):
+        return _arithmetic(graph, operation, views, numbers)
+    if operation in ("logical_and", "logical_or"):
+        for this, other in ((0, 1), (1, 0)):
+            if numbers[this] is not None:
+                absorbs = bool(numbers[this]) == (operation == "logical_or")
+                return views[this] if absorbs else views[other]
+        return views[0] if _same(*views) else None
+    if operation == "logical_not" and views[0].node.operation == "logical_not":
+        inner = views[0].node.arguments[0]
+        return inner.at(inner.index.ravel()[views[0].index])
+    if operation == "where":
+        if numbers[0] is not None:
+            return views[1] if numbers[0] else views[2]
+        return views[1] if _same(views[1], views[2]) else None
+    if operation in ("equal", "less_equal") and _same(*views) and not views[0].node.interval.nan:
+        return graph.constant(np.array([True]), 1)
+    if operation in ("less", "not_equal") and _same(*views) and not views[0].node.interval.nan:
+        return graph.constant(np.array([False]), 1)
+    if operation in ("minimum", "maximum") and not any(v.node.interval.nan for v in views):
+        x, y = (view.node.interval for view in views)
+        for first, second, one in ((x, y, 0), (y, x, 1)):
+            if first.high <= second.low:
+                return views[one if operation == "minimum" else 1 - one]
+    return views[0] if operation in ("minimum", "maximum") and _same(*views) else None
+
+
+def _arithmetic(
+    graph: Graph, operation: str, views: list[View], numbers: list[float | None]
+) -> View | None:
+    x, y = views
+    finite = [view.node.interval.is_finite or view.node.kind == INTEGER for view in views]
+    zero = graph.constant(np.array([0.0 if FLOAT in (x.node.kind, y.node.kind) else 0]), 1)
+    alike = x.node.kind == y.node.kind
+    if operation == "subtract" and _same(x, y) and finite[0]:
+        return zero
+    if operation in ("add", "subtract") and numbers[1] == 0 and alike:
+        return x
+    if operation == "add" and numbers[0] == 0 and alike:
+        return y
+    if operation == "subtract" and numbers[0] == 0 and alike:
+        return graph.elementwise("negative", y)
+    if operation == "floor_divide" and numbers[1] == 1 and x.node.kind == INTEGER:
+        return x
+    if operation in ("multiply", "divide") and numbers[1] == 1 and alike and x.node.kind == FLOAT:
+        return x
+    if operation == "multiply":
+        for this, other in ((0, 1), (1, 0)):
+            if numbers[this] == 1 and alike:
+                return views[other]
+            if numbers[this] == -1 and alike:
+                return graph.elementwise("negative", views[other])
+            if numbers[this] == 0 and finite[other]:
+                return zero
+    if operation == "divide" and numbers[0] == 0 and finite[1] and (
+            y.node.interval.low > 0 or y.node.interval.high < 0):
+        return zero
+    return None
+
+
+def _same(x: View, y: View) -> bool:
+    return x.node is y.node and x.shape == y.shape and bool((x.index == y.index).all())
+
+
+def _folded(graph: Graph, operation: str, views: list[View]) -> View:
+    values = []
+    for view in views:
+        value: Any = view.node.value
+        values.append(value.reshape(len(value), -1)[:, view.index.ravel()])
+    with np.errstate(all="ignore"):
+        result = NUMPY[operation](*values)
+    return graph.constant(result.reshape(len(result), *views[0].shape), max(map(len, values)))
+
+
+NUMPY: dict[str, Any] = {
+    name: getattr(np, name) for name in (
+        "add", "subtract", "multiply", "divide", "negative", "absolute", "exp", "log", "log1p", "expm1",
+        "log2", "log10", "exp2", "sqrt", "square", "sign", "minimum", "maximum", "where", "less",
+        "less_equal", "equal", "not_equal", "isfinite", "isnan", "isinf", "floor", "ceil", "trunc",
+        "rint", "power", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and",
+        "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "tanh", "sin", "cos",
+        "floor_divide", "remainder",
+    )
+} | {
+    "to_float": lambda x: x.astype(np.float64),
+    "to_integer": lambda x: x.astype(np.int64),
+    "to_boolean": lambda x: x.astype(np.bool_),
+    "single": lambda x: x.astype(np.float32).astype(np.float64),
+}

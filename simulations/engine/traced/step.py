@@ -1,0 +1,251 @@
+"""One step of a block of runs as a graph: what the simulator does in it, traced.
+
+Nothing of a rule is written here, and nothing of a step twice: the batch is that of `Runs.token_batch`,
+the step that of `tabular.logit_step`, the controllers are the rule's own. Draws alone are put down again,
+by the formula of `simulations.engine.sampling`.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.policy import entropy_of, shift_logits
+from entropy_theory.tabular import logit_step
+from entropy_theory.token_batch import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TokenBatch
+from entropy_theory.update_rules import UpdateRule
+from simulations.engine.runs import Runs
+from simulations.engine.sampling import GOLDEN, MULTIPLIERS, ORDINARY, TEMPERED, lanes, seed_key
+from simulations.engine.traced.arrays import NAMESPACE, Trace, Traced, TracedInteger
+from simulations.engine.traced.graph import (
+    BOOLEAN,
+    FLOAT,
+    INTEGER,
+    LARGEST_LOGIT,
+    Graph,
+    Interval,
+    NotTraceable,
+    View,
+)
+
+xp = NAMESPACE
+MOST_STEPS = 2**40
+"""Beyond the steps of any run."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A step of one run as a graph, and what of it is wanted.
+
+    Inputs are "logits", "memory.0" and so on, "step" (how many were taken before), "first" (whether it is
+    the first of a call) and "target".
+    """
+
+    graph: Graph
+    n_logits: int
+    logits: View
+    """[states, actions] after the step."""
+    memory: tuple[View, ...]
+    """What the step leaves for the next one, scalars: what controllers chose and hold."""
+    measured: tuple[View, ...]
+    """Scalars before the step: entropy, reward and, of a second batch, temperature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A controller of a block of runs, and the attribute that its choice goes to."""
+
+    name: str
+    setting: str
+
+
+LOOPS = (Loop("controller", "temperature"), Loop("coefficient_controller", "coefficient"))
+
+
+def loops(runs: Runs) -> list[Loop]:
+    """The controllers that these runs have."""
+    return [loop for loop in LOOPS if getattr(runs, loop.name) is not None]
+
+
+def traced_step(runs: Runs, *, asked_again: bool) -> Step:
+    """One step of these runs, from where they are.
+
+    Args:
+        runs: a block of them.
+        asked_again: whether to trace twice, which shows whether the rule answers alike.
+
+    Raises:
+        NotTraceable: what the rule does cannot be recorded, or it answers differently when asked again.
+    """
+    # Of a copy: what a rule keeps for itself by mistake shall not be what a trace left behind.
+    rule = copy.deepcopy(runs.rule)
+    step = _traced(runs, rule)
+    if asked_again and _signature(step) != _signature(_traced(runs, rule)):
+        raise NotTraceable("it answers differently when it is asked again")
+    return step
+
+
+def _signature(step: Step) -> Any:
+    nodes = [(n.operation, n.shape, n.kind, n.parameter, tuple(v.key for v in n.arguments),
+              None if n.value is None else n.value.tobytes()) for n in step.graph.nodes]
+    ends = [view.key for view in (step.logits, *step.memory, *step.measured)]
+    return nodes, ends, [(view.key, expected) for view, expected in step.graph.guards]
+
+
+def _traced(runs: Runs, rule: UpdateRule) -> Step:
+    trace = Trace(runs.n_runs)
+    example = np.ascontiguousarray(runs.logits, dtype=np.float64)
+    unchecked: Any = trace.input("logits.unchecked", example, Interval())
+    logits = trace.input("logits", example, Interval(-LARGEST_LOGIT, LARGEST_LOGIT, False))
+    bool(xp.all(abs(unchecked) < LARGEST_LOGIT))
+    shadow = _shadow(runs, trace, logits)
+    memory = _control(runs, shadow, trace)
+    policy = shift_logits(logits)
+    shadow.draws = {}
+    if runs.samples is not None:
+        kinds = [ORDINARY] * runs.has_ordinary + [TEMPERED] * (shadow.temperature is not None)
+        shadow.draws = {kind: _draws(runs, shadow, trace, kind) for kind in kinds}
+    batch = _all_traced(trace, shadow.token_batch())
+    change = logit_step(logits, rule.prepare(batch), rule)
+    moved = (logits + runs.learning_rate * change).recorded
+    if moved is None:
+        raise NotTraceable("its logits do not depend on themselves")
+    if runs.dynamics.precision == "float32":
+        moved = trace.graph.elementwise("single", moved)
+    probabilities = policy.exponentials / xp.exp(policy.log_normalizer)
+    reward = (probabilities * runs.reward).sum(axis=-1).mean(axis=-1)
+    measured = [shadow.mean_entropy(), reward]
+    if shadow.temperature is not None:
+        measured.append(shadow.temperature)
+    return Step(
+        graph=trace.graph, n_logits=example[0].size, logits=moved, memory=tuple(memory),
+        measured=tuple(trace.view(x, 1) for x in measured))
+
+
+def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
+    """The runs with traced policies, as `Runs.token_batch` and `Runs.mean_entropy` look at them."""
+    shadow: Any = copy.copy(runs)
+    policy = shift_logits(logits)
+    shadow.logits, shadow._shifted, shadow._log_normalizer = logits, policy.shifted, policy.log_normalizer
+    shadow.entropy = entropy_of(policy)
+    taken = trace.graph.input("step", (), INTEGER, Interval(0, MOST_STEPS, False))
+    shadow.step = TracedInteger(trace, runs.step, taken, 0, MOST_STEPS)
+    if runs.temperature is not None:
+        shadow.temperature = trace.constant(np.asarray(runs.temperature))
+    # Targets that move are an input (below); the schedule itself is asked when steps are taken.
+    shadow.dynamics = dataclasses.replace(runs.dynamics, target_schedule=None)
+    return shadow
+
+
+def _all_traced(trace: Trace, batch: TokenBatch) -> TokenBatch:
+    """The batch with all columns traced, those that stay the same as constants."""
+    columns = {}
+    for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS:
+        column = getattr(batch, name)
+        if isinstance(column, Traced):
+            columns[name] = Traced(trace, column.example, column.recorded, fixed=True)
+        elif column is not None:
+            columns[name] = trace.constant(column)
+    return batch.replace(**columns)
+
+
+# --------------------------------------------------------------------------------------- draws
+
+
+def _draws(runs: Runs, shadow: Any, trace: Trace, kind: int) -> Traced:
+    """The actions drawn, as `simulations.engine.sampling` says: [runs, states, samples]."""
+    samples: Any = runs.samples
+    size = samples.group_size if kind == ORDINARY else samples.tempered
+    lane = trace.constant(lanes(kind, runs.run_numbers, runs.n_prompts, size).view(np.int64))
+    key = shadow.batch_number * GOLDEN + (seed_key(runs.dynamics.seed) + GOLDEN)
+    key = _mixed(((key + 2**63) % 2**64 - 2**63).traced())
+    uniform = xp.astype(_shifted(_mixed(lane + key), 11), np.float64) * 2.0**-53
+    temperature: Any = 1.0 if kind == ORDINARY else shadow.temperature[..., None]
+    running = xp.cumulative_sum(shift_logits(shadow.logits, temperature).exponentials, axis=-1)
+    level = uniform * running[..., -1:]
+    return xp.sum(xp.astype(running[..., None, :-1] <= level[..., None], np.int64), axis=-1)
+
+
+def _mixed(state: Any) -> Any:
+    first, second = (m - 2**64 if m >= 2**63 else m for m in MULTIPLIERS)
+    state = (state ^ _shifted(state, 30)) * first
+    state = (state ^ _shifted(state, 27)) * second
+    return state ^ _shifted(state, 31)
+
+
+def _shifted(state: Any, bits: int) -> Any:
+    """Logical shift to the right of signed integers."""
+    return (state >> bits) & (2 ** (64 - bits) - 1)
+
+
+# --------------------------------------------------------------------------------- controllers
+
+
+def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
+    """Let the controllers of the shadow choose, by `Runs` itself; what they chose and hold.
+
+    Before the first step of a call they have chosen already (`Runs.evaluate`): that is taken as it is.
+    """
+    graph = trace.graph
+    first = graph.input("first", (), BOOLEAN, Interval(0, 1, False))
+    found = loops(runs)
+    inputs: list[View] = []
+    for loop in found:
+        controller = copy.copy(getattr(runs, loop.name))
+        values = state(runs, loop)
+        for name, value in zip((None, *controller.state), values, strict=True):
+            kind = INTEGER if isinstance(value, int) else FLOAT
+            view = graph.input(f"memory.{len(inputs)}", (), kind, Interval(nan=kind == FLOAT))
+            inputs.append(view)
+            if name is not None:
+                setattr(controller, name, Traced(trace, np.asarray(value), view))
+        if controller.takes_target and "target" not in controller.state:
+            target = np.broadcast_to(np.asarray(controller.target, dtype=float), (runs.n_runs,))
+            moves = runs.dynamics.target_schedule is not None
+            controller.target = trace.input(
+                "target", target, Interval(0, math.inf, False)) if moves else trace.constant(target)
+        setattr(shadow, loop.name, controller)
+    n_guards = len(graph.guards)
+    shadow._control()
+    # In the first step of a call nothing is observed, and no condition of observing counts.
+    later = graph.elementwise("logical_not", first)
+    graph.guards[n_guards:] = [
+        (graph.elementwise("logical_or", view, first) if expected
+         else graph.elementwise("logical_and", view, later), expected)
+        for view, expected in graph.guards[n_guards:]]
+    kept: list[View] = []
+    for loop in found:
+        controller = getattr(shadow, loop.name)
+        chosen = np.broadcast_to(np.asarray(getattr(runs, loop.setting), dtype=float), (runs.n_runs,))
+        after = [getattr(shadow, loop.setting), *(getattr(controller, n) for n in controller.state)]
+        place = len(kept)
+        for value in after:
+            before = inputs[len(kept)]
+            new = graph.convert(trace.view(value, 1), before.node.kind)
+            new = new.at(new.index.reshape(()))
+            kept.append(graph.elementwise("where", first, before, new))
+        # What was chosen before lies where choices lie.
+        interval = trace.view(after[0], 1).node.interval
+        kept[place].node.interval = Interval(
+            min(interval.low, float(chosen.min())), max(interval.high, float(chosen.max())),
+            interval.nan)
+        setattr(shadow, loop.setting, Traced(trace, np.array(chosen), kept[place]))
+    return kept
+
+
+def state(runs: Runs, loop: Loop) -> list[Any]:
+    """What a controller chose last and the numbers that it holds: integers, or one number a run."""
+    controller = getattr(runs, loop.name)
+    return [_number(getattr(runs, loop.setting), runs.n_runs),
+            *(_number(getattr(controller, name), runs.n_runs) for name in controller.state)]
+
+
+def _number(value: Any, n_runs: int) -> Any:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    return np.array(np.broadcast_to(np.asarray(value, dtype=float), (n_runs,)))

@@ -1,0 +1,267 @@
+"""Runs whose steps are taken by machine code that is made from the rule's own code.
+
+A trace holds while its guards do. Before a step for which they do not, NumPy takes that step, and the
+next is traced anew. A rule that cannot be traced is left to NumPy, with the reason.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib.util
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simulations.engine.block import RefusedError, StepMeasures, diverged
+from simulations.engine.runs import Runs
+from simulations.engine.task import Task
+from simulations.engine.traced.graph import NotTraceable
+from simulations.engine.traced.step import Step, loops, state, traced_step
+
+MOST_LOGITS = 1024
+"""Of a run, up to which several runs are advanced side by side."""
+MOST_NUMBERS = 2**17
+"""Numbers of a run that a step may keep in memory: what it costs grows with their square at most."""
+MOST_TRACES = 12
+"""Of a block; a rule that asks for more has conditions that change all the time."""
+_AT_ONCE = 2**18
+"""Logits of a task up to which it is traced once for all its runs, beyond it block by block."""
+_PROBED = 4
+_said: set[tuple[str, str]] = set()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TracedEngine:
+    """Steps by machine code from a trace of the rule."""
+
+    task: Task
+    code: _Code | None
+    """Of the first steps of all runs; None: each block makes its own."""
+    in_parallel: bool = True
+
+    def block(self, part: slice, final: np.ndarray) -> Runs:
+        return TracedRuns(
+            self.task.take_runs(part), code=None if self.code is None else self.code.take_runs(part))
+
+
+def of(task: Task) -> TracedEngine:
+    """The engine, made ready for a task.
+
+    Raises:
+        RefusedError: the task, or what its rule does, is not for this engine.
+    """
+    if importlib.util.find_spec("llvmlite") is None:
+        raise RefusedError("numba is not installed (pip install 'policy-entropy[fast]')")
+    if task.tree is not None or task.features is not None:
+        raise RefusedError("traces know no tree and no features")
+    if task.dynamics.steps_per_batch > 1:
+        raise RefusedError("it takes several optimizer steps on the same samples")
+    n_states, n_actions = task.logits.shape[1:]
+    if n_states * n_actions > MOST_LOGITS:
+        raise RefusedError(
+            f"{n_states} states of {n_actions} actions are more than the {MOST_LOGITS} logits up to "
+            "which runs are traced")
+    at_once = task.logits.size <= _AT_ONCE
+    probe = Runs(task if at_once else task.take_runs(slice(0, min(_PROBED, task.n_runs))))
+    try:
+        step = traced_step(probe, asked_again=True)
+        code = _Code.of(step, task.n_runs) if at_once else None
+    except Exception as error:  # (The rule's own code runs here, on arrays that are not NumPy's.)
+        raise RefusedError(_reason(error)) from error
+    return TracedEngine(task=task, code=code)
+
+
+class TracedRuns(Runs):
+    """A block of runs on bandits and prompts, many steps at a time."""
+
+    def __init__(self, task: Task, step: int = 0, code: _Code | None = None) -> None:
+        super().__init__(task, step)
+        self._code = code
+        self._traces = 0
+        self.left: str | None = None
+        """Why NumPy takes the steps that are left; None: it does not."""
+
+    def chunk(self) -> int:
+        return max(1, min(2**22 // self.logits.size, 2**16 // self.n_runs, 400))
+
+    def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
+        taken: list[StepMeasures] = []
+        while steps:
+            done, part = self._advance_compiled(steps, measured)
+            if not done:
+                done = 1 if self.left is None else steps
+                part = super().advance(done, measured=measured)
+            if part is not None:
+                taken.append(part)
+            steps -= done
+        return _joined(taken) if measured else None
+
+    def _advance_compiled(self, steps: int, measured: bool) -> tuple[int, StepMeasures | None]:
+        """Steps taken by machine code until a guard stops it, perhaps none."""
+        if self.left is not None:
+            return 0, None
+        found = loops(self)
+        if found:
+            self.evaluate()
+        if self._code is None and not self._trace():
+            return 0, None
+        before = self.logits.copy(order="K")
+        held = [copy.copy(getattr(self, loop.name)) for loop in found]
+        done, part = self._run(steps, measured)
+        if done < steps:  # Some runs stopped there and others went on: all go there again.
+            self.logits[...] = before
+            for loop, controller in zip(found, held, strict=True):
+                setattr(self, loop.name, controller)
+            if done:
+                _, part = self._run(done, measured)
+            self._code = None
+        self.step += done
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not math.isfinite(self.logits.sum()):
+                raise diverged(self.step)
+        return done, part
+
+    def _trace(self) -> bool:
+        """Make code for the steps from here; whether there is any."""
+        self._traces += 1
+        try:
+            if self._traces > MOST_TRACES:
+                raise NotTraceable("its conditions change all the time")
+            self._code = _Code.of(traced_step(self, asked_again=self._traces == 1), self.n_runs)
+        except Exception as error:  # (As in `of`.)
+            self.left = _reason(error)
+            if (self.rule.name, self.left) not in _said:
+                _said.add((self.rule.name, self.left))
+                logging.getLogger(__name__).warning(
+                    "'%s' goes on with NumPy after step %d: %s", self.rule.name, self.step, self.left)
+        return self.left is None
+
+    def _run(self, steps: int, measured: bool) -> tuple[int, StepMeasures | None]:
+        """Steps of all runs: how many all of them can take; if it is all, they are taken."""
+        code: Any = self._code
+        logits = code.packed(self.logits.reshape(self.n_runs, -1))
+        memory = code.packed(self._memory())
+        targets = self._targets(steps)
+        stop, out = code(logits, memory, targets, steps, self.step, measured)
+        if stop < steps:
+            return stop, None
+        self.logits[...] = code.unpacked(logits).reshape(self.logits.shape)
+        self._keep(code.unpacked(memory))
+        if not measured:
+            return steps, None
+        entropy, reward, *rest = out
+        return steps, StepMeasures(
+            entropy=entropy, reward=reward,
+            temperature=rest[0] if rest else np.broadcast_to(np.nan, entropy.shape))
+
+    def _memory(self) -> np.ndarray:
+        """[runs, numbers]: what controllers chose and hold, in the order of the trace."""
+        numbers = [value for loop in loops(self) for value in state(self, loop)]
+        if not numbers:
+            return np.zeros((self.n_runs, 1))
+        return np.stack([
+            np.full(self.n_runs, value, dtype=np.int64).view(np.float64)
+            if isinstance(value, int) else value for value in numbers], axis=1)
+
+    def _keep(self, memory: np.ndarray) -> None:
+        at = 0
+        for loop in loops(self):
+            controller = getattr(self, loop.name)
+            for place, name in enumerate(controller.state):
+                column = np.ascontiguousarray(memory[:, at + 1 + place])
+                whole = isinstance(getattr(controller, name), (int, np.integer))
+                setattr(controller, name, int(column.view(np.int64)[0]) if whole else column)
+            at += 1 + len(controller.state)
+
+    def _targets(self, steps: int) -> np.ndarray:
+        """[steps or 1, runs]: targets that move, nats; one row of zeros where none do."""
+        if self.dynamics.target_schedule is None:
+            return np.zeros((1, self.n_runs))
+        return np.stack([self.target(self.step + i) for i in range(steps)])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Code:
+    """Machine code for the steps of a block, and what it needs beside logits."""
+
+    program: Any
+    call: Callable[..., None]
+    by_run: np.ndarray
+    """Constants that runs do not share, [runs, numbers]."""
+
+    @property
+    def n_runs(self) -> int:
+        return len(self.by_run)
+
+    @classmethod
+    def of(cls, step: Step, n_runs: int) -> _Code:
+        from simulations.engine.traced import machine
+
+        program = _written(step)
+        constants = [np.zeros((n_runs, 1))] if not program.by_run else program.by_run
+        return cls(program=program, call=machine.function(program),
+                   by_run=np.concatenate(constants, axis=1))
+
+    def take_runs(self, part: slice) -> _Code:
+        return dataclasses.replace(self, by_run=self.by_run[part])
+
+    def packed(self, values: np.ndarray) -> np.ndarray:
+        return _packed(values, self.program.lanes)
+
+    def unpacked(self, values: np.ndarray) -> np.ndarray:
+        return values.transpose(0, 2, 1).reshape(-1, values.shape[1])[: self.n_runs]
+
+    def __call__(
+        self, logits: np.ndarray, memory: np.ndarray, targets: np.ndarray, steps: int, taken: int,
+        measured: bool,
+    ) -> tuple[int, np.ndarray]:
+        """Take steps in place: after how many a guard stopped some run (``steps``: none), and what was
+        measured, [numbers, steps, runs]."""
+        program, n_groups = self.program, len(logits)
+        width = n_groups * program.lanes
+        filled = np.empty((len(targets), width))
+        filled[:, : self.n_runs], filled[:, self.n_runs :] = targets, targets[:, -1:]
+        out = np.empty((max(program.n_measured, 1), steps if measured else 0, width))
+        stops = np.full(n_groups, steps, dtype=np.int64)
+        work = np.empty(program.work * program.lanes)
+        arrays = (logits, memory, program.shared, self.packed(self.by_run), filled, out, stops, work)
+        self.call(*(array.ctypes.data for array in arrays), 0, n_groups, steps, taken, len(targets),
+                  n_groups, int(measured))
+        return int(stops.min()), out[..., : self.n_runs]
+
+
+def _written(step: Step) -> Any:
+    """The program of a step, on vectors as wide as its rows are short."""
+    from simulations.engine.traced.program import program
+
+    made = program(step, 16 if step.n_logits <= 64 else 8)
+    if made.work > MOST_NUMBERS:
+        raise NotTraceable(f"a step of a run keeps {made.work} numbers, above {MOST_NUMBERS}")
+    return made
+
+
+def _packed(values: np.ndarray, lanes: int) -> np.ndarray:
+    """[groups, numbers, lanes] from [runs, numbers]; the last group is filled with the last run."""
+    n_runs, n = values.shape
+    n_groups = -(-n_runs // lanes)
+    filled = np.empty((n_groups * lanes, n))
+    filled[:n_runs], filled[n_runs:] = values, values[-1:]
+    return np.ascontiguousarray(filled.reshape(n_groups, lanes, n).transpose(0, 2, 1))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, NotTraceable):
+        return str(error)
+    return f"{type(error).__name__} while it was traced: {error}"
+
+
+def _joined(parts: Sequence[StepMeasures]) -> StepMeasures:
+    if len(parts) == 1:
+        return parts[0]
+    return StepMeasures(**{name: np.concatenate([getattr(part, name) for part in parts])
+                           for name in ("entropy", "reward", "temperature")})

@@ -1,0 +1,321 @@
+"""Arithmetic on vectors of numbers, one a run, as LLVM instructions.
+
+The functions are those of NumPy, NaN and infinities included; exp, log and log1p are within 2 ulp and
+have no branches, so that a vector of runs takes them at once. Formulas as in `compiled.kernels`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from llvmlite import ir
+
+DOUBLE, INTEGER, BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
+_FUSED = ("contract",)
+LIBRARY = ("expm1", "tanh", "sin", "cos", "exp2")
+"""Functions of the C library, called for one run after another."""
+
+
+class Vectors:
+    """Instructions on vectors of ``lanes`` numbers, floats, integers or booleans."""
+
+    def __init__(self, builder: ir.IRBuilder, module: ir.Module, lanes: int) -> None:
+        self.builder, self.module, self.lanes = builder, module, lanes
+        self.floats = ir.VectorType(DOUBLE, lanes)
+        self.integers = ir.VectorType(INTEGER, lanes)
+        self.bits = ir.VectorType(BIT, lanes)
+
+    def constant(self, value: float | int | bool, kind: str) -> Any:
+        if kind == "boolean":
+            return ir.Constant(self.bits, [int(value)] * self.lanes)
+        if kind == "integer":
+            return ir.Constant(self.integers, [int(value)] * self.lanes)
+        return ir.Constant(self.floats, [float(value)] * self.lanes)
+
+    def splat(self, number: Any) -> Any:
+        """The same number for every run."""
+        kind = ir.VectorType(number.type, self.lanes)
+        one = self.builder.insert_element(
+            ir.Constant(kind, ir.Undefined), number, ir.IntType(32)(0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
+        return self.builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
+
+    def apply(self, operation: str, arguments: list[Any], kinds: list[str]) -> Any:
+        """One of `graph.NUMPY`, of arguments of one kind (``where``: after the first)."""
+        function = getattr(self, f"_{operation}", None)
+        if function is not None:
+            return function(*arguments, kinds[-1]) if operation in _BY_KIND else function(*arguments)
+        if operation in LIBRARY:
+            return self._library(operation, arguments[0])
+        raise KeyError(operation)
+
+    # Floats, and integers where ``kind`` says so.
+
+    def _add(self, x: Any, y: Any, kind: str) -> Any:
+        return self.builder.fadd(x, y) if kind == "float" else self.builder.add(x, y)
+
+    def _subtract(self, x: Any, y: Any, kind: str) -> Any:
+        return self.builder.fsub(x, y) if kind == "float" else self.builder.sub(x, y)
+
+    def _multiply(self, x: Any, y: Any, kind: str) -> Any:
+        return self.builder.fmul(x, y) if kind == "float" else self.builder.mul(x, y)
+
+    def _divide(self, x: Any, y: Any) -> Any:
+        return self.builder.fdiv(x, y)
+
+    def _negative(self, x: Any, kind: str) -> Any:
+        return self.builder.fneg(x) if kind == "float" else self.builder.neg(x)
+
+    def _absolute(self, x: Any, kind: str) -> Any:
+        if kind == "float":
+            return self._intrinsic("fabs", x)
+        return self.builder.select(self._less(x, self.constant(0, kind), kind), self.builder.neg(x), x)
+
+    def _less(self, x: Any, y: Any, kind: str) -> Any:
+        return self._compared("<", x, y, kind)
+
+    def _less_equal(self, x: Any, y: Any, kind: str) -> Any:
+        return self._compared("<=", x, y, kind)
+
+    def _equal(self, x: Any, y: Any, kind: str) -> Any:
+        return self._compared("==", x, y, kind)
+
+    def _not_equal(self, x: Any, y: Any, kind: str) -> Any:
+        if kind == "float":
+            return self.builder.fcmp_unordered("!=", x, y)
+        return self._compared("!=", x, y, kind)
+
+    def _compared(self, sign: str, x: Any, y: Any, kind: str) -> Any:
+        if kind == "float":
+            return self.builder.fcmp_ordered(sign, x, y)
+        if kind == "integer":
+            return self.builder.icmp_signed(sign, x, y)
+        return self.builder.icmp_unsigned(sign, x, y)
+
+    def _minimum(self, x: Any, y: Any, kind: str) -> Any:
+        smaller = self.builder.select(self._less(x, y, kind), x, y)
+        return self._or_nan(x, smaller, kind)
+
+    def _maximum(self, x: Any, y: Any, kind: str) -> Any:
+        larger = self.builder.select(self._less(y, x, kind), x, y)
+        return self._or_nan(x, larger, kind)
+
+    def _or_nan(self, x: Any, y: Any, kind: str) -> Any:
+        return self.builder.select(self._isnan(x), x, y) if kind == "float" else y
+
+    def _sign(self, x: Any, kind: str) -> Any:
+        zero, one = self.constant(0, kind), self.constant(1, kind)
+        negative = self.builder.select(self._less(x, zero, kind), self.constant(-1, kind), zero)
+        return self._or_nan(x, self.builder.select(self._less(zero, x, kind), one, negative), kind)
+
+    def _square(self, x: Any, kind: str) -> Any:
+        return self._multiply(x, x, kind)
+
+    def _where(self, condition: Any, x: Any, y: Any) -> Any:
+        return self.builder.select(condition, x, y)
+
+    def _isnan(self, x: Any) -> Any:
+        return self.builder.fcmp_unordered("uno", x, x)
+
+    def _isfinite(self, x: Any) -> Any:
+        return self.builder.fcmp_ordered("<", self._intrinsic("fabs", x), self._number(math.inf))
+
+    def _isinf(self, x: Any) -> Any:
+        return self.builder.fcmp_ordered("==", self._intrinsic("fabs", x), self._number(math.inf))
+
+    def _logical_and(self, x: Any, y: Any) -> Any:
+        return self.builder.and_(x, y)
+
+    def _logical_or(self, x: Any, y: Any) -> Any:
+        return self.builder.or_(x, y)
+
+    def _logical_xor(self, x: Any, y: Any) -> Any:
+        return self.builder.xor(x, y)
+
+    def _logical_not(self, x: Any) -> Any:
+        return self.builder.not_(x)
+
+    _bitwise_and, _bitwise_or, _bitwise_xor = _logical_and, _logical_or, _logical_xor
+
+    def _left_shift(self, x: Any, y: Any) -> Any:
+        return self.builder.shl(x, y)
+
+    def _right_shift(self, x: Any, y: Any) -> Any:
+        return self.builder.ashr(x, y)
+
+    def _floor_divide(self, x: Any, y: Any) -> Any:
+        quotient = self.builder.sdiv(x, y)
+        return self.builder.select(
+            self._is_rounded_up(x, y), self.builder.sub(quotient, self.constant(1, "integer")), quotient)
+
+    def _remainder(self, x: Any, y: Any) -> Any:
+        rest = self.builder.srem(x, y)
+        return self.builder.select(self._is_rounded_up(x, y), self.builder.add(rest, y), rest)
+
+    def _is_rounded_up(self, x: Any, y: Any) -> Any:
+        zero = self.constant(0, "integer")
+        rest = self.builder.srem(x, y)
+        differ = self.builder.icmp_signed("<", self.builder.xor(rest, y), zero)
+        return self.builder.and_(self.builder.icmp_signed("!=", rest, zero), differ)
+
+    def _to_float(self, x: Any, kind: str) -> Any:
+        if kind == "boolean":
+            return self.builder.uitofp(x, self.floats)
+        return self.builder.sitofp(x, self.floats)
+
+    def _to_integer(self, x: Any, kind: str) -> Any:
+        if kind == "boolean":
+            return self.builder.zext(x, self.integers)
+        return self.builder.fptosi(x, self.integers)
+
+    def _to_boolean(self, x: Any, kind: str) -> Any:
+        return self._not_equal(x, self.constant(0, kind), kind)
+
+    def _single(self, x: Any) -> Any:
+        narrow = self.builder.fptrunc(x, ir.VectorType(ir.FloatType(), self.lanes))
+        return self.builder.fpext(narrow, self.floats)
+
+    def _sqrt(self, x: Any) -> Any:
+        return self._intrinsic("sqrt", x)
+
+    def _floor(self, x: Any) -> Any:
+        return self._intrinsic("floor", x)
+
+    def _ceil(self, x: Any) -> Any:
+        return self._intrinsic("ceil", x)
+
+    def _trunc(self, x: Any) -> Any:
+        return self._intrinsic("trunc", x)
+
+    def _rint(self, x: Any) -> Any:
+        return self._intrinsic("rint", x)
+
+    def _intrinsic(self, name: str, x: Any) -> Any:
+        name = f"llvm.{name}.v{self.lanes}f64"
+        function = self.module.globals.get(name)
+        if function is None:
+            function = ir.Function(self.module, ir.FunctionType(self.floats, [self.floats]), name)
+        return self.builder.call(function, [x])
+
+    def _library(self, name: str, x: Any) -> Any:
+        function = self.module.globals.get(name)
+        if function is None:
+            function = ir.Function(self.module, ir.FunctionType(DOUBLE, [DOUBLE]), name)
+        result = ir.Constant(self.floats, ir.Undefined)
+        for lane in range(self.lanes):
+            at = ir.IntType(32)(lane)
+            value = self.builder.call(function, [self.builder.extract_element(x, at)])
+            result = self.builder.insert_element(result, value, at)
+        return result
+
+    # Exponential and logarithms.
+
+    def _exp(self, x: Any) -> Any:
+        """e^x, as `kernels.exp`; beyond 600 in two factors, so that it overflows to infinity."""
+        c, b = self._number, self.builder
+        is_large = b.fcmp_ordered(">", x, c(600.0))
+        x = b.select(is_large, self._minimum(b.fsub(x, c(600.0)), c(600.0), "float"), x)
+        return b.fmul(self.exp_below_600(x), b.select(is_large, c(math.exp(600.0)), c(1.0)))
+
+    def exp_below_600(self, x: Any) -> Any:
+        """e^x for x up to 600."""
+        c, b = self._number, self.builder
+        x = b.select(b.fcmp_ordered("<", x, c(-750.0)), c(-750.0), x)
+        t = self._fused(x, c(1.4426950408889634), c(6755399441055744.0))
+        n = b.fsub(t, c(6755399441055744.0))
+        r = self._fused(n, c(-0.693147180369123816490), x)
+        r = self._fused(n, c(-1.90821492927058770002e-10), r)
+        y = b.fmul(r, r)
+        a = self._fused(c(2.510038549551032e-08), y, c(2.7557268459997064e-06))
+        d = self._fused(c(2.7620088445409746e-07), y, c(2.4801521295954376e-05))
+        for odd, even in (
+            (0.00019841269863053618, 0.0013888888917213717),
+            (0.008333333333330062, 0.04166666666662413),
+            (0.16666666666666669, 0.5000000000000001),
+        ):
+            a, d = self._fused(a, y, c(odd)), self._fused(d, y, c(even))
+        p = b.fadd(self._fused(self._fused(a, r, d), y, r), c(1.0))
+        bits = b.add(b.bitcast(t, self.integers), self.constant(1023 + 64, "integer"))
+        scale = b.bitcast(b.shl(bits, self.constant(52, "integer")), self.floats)
+        return b.fmul(b.fmul(p, scale), c(5.421010862427522e-20))
+
+    def _log1p(self, u: Any) -> Any:
+        """log(1 + u), fdlibm's method."""
+        c, b = self._number, self.builder
+        w = b.fadd(c(1.0), u)
+        k, m = self._split(w)
+        near = b.and_(b.fcmp_ordered("<", u, c(0.41)), b.fcmp_ordered(">", u, c(-0.2929)))
+        f = b.select(near, u, b.fsub(m, c(1.0)))
+        above = b.fcmp_ordered(">", w, c(2.0))
+        lost = b.select(above, b.fsub(c(1.0), b.fsub(w, u)), b.fsub(u, b.fsub(w, c(1.0))))
+        lost = b.select(near, c(0.0), b.fdiv(lost, w))
+        k = b.select(near, c(0.0), k)
+        return self._ends(self._series(f, k, lost), w, u)
+
+    def _log(self, x: Any) -> Any:
+        c, b = self._number, self.builder
+        tiny = b.fcmp_ordered("<", x, c(2.2250738585072014e-308))
+        scaled = b.select(tiny, b.fmul(x, c(2.0**54)), x)
+        k, m = self._split(scaled)
+        k = b.select(tiny, b.fsub(k, c(54.0)), k)
+        return self._ends(self._series(b.fsub(m, c(1.0)), k, c(0.0)), x, x)
+
+    def _log2(self, x: Any) -> Any:
+        return self.builder.fmul(self._log(x), self._number(1 / math.log(2)))
+
+    def _log10(self, x: Any) -> Any:
+        return self.builder.fmul(self._log(x), self._number(1 / math.log(10)))
+
+    def _split(self, w: Any) -> tuple[Any, Any]:
+        """(k, m) with 2^k m = w and m in [sqrt(1/2), sqrt 2)."""
+        b = self.builder
+
+        def integer(n: int) -> Any:
+            return self.constant(n, "integer")
+
+        shifted = b.add(b.bitcast(w, self.integers), integer(0x3FF0000000000000 - 0x3FE6A09E00000000))
+        k = b.sub(b.ashr(shifted, integer(52)), integer(1023))
+        m = b.add(b.and_(shifted, integer(0xFFFFFFFFFFFFF)), integer(0x3FE6A09E00000000))
+        whole = b.bitcast(b.add(k, integer(0x4338000000000000)), self.floats)
+        return b.fsub(whole, self._number(6755399441055744.0)), b.bitcast(m, self.floats)
+
+    def _series(self, f: Any, k: Any, lost: Any) -> Any:
+        """k log 2 + log(1 + f) + lost."""
+        c, b = self._number, self.builder
+        s = b.fdiv(f, b.fadd(c(2.0), f))
+        z = b.fmul(s, s)
+        y = b.fmul(z, z)
+        odd = self._fused(y, c(0.1531383769920937332), c(0.2222219843214978396))
+        odd = b.fmul(y, self._fused(y, odd, c(0.3999999999940941908)))
+        even = self._fused(y, c(0.1479819860511658591), c(0.1818357216161805012))
+        even = self._fused(y, even, c(0.2857142874366239149))
+        even = b.fmul(z, self._fused(y, even, c(0.6666666666666735130)))
+        half = b.fmul(b.fmul(c(0.5), f), f)
+        low = b.fadd(
+            b.fmul(s, b.fadd(half, b.fadd(odd, even))),
+            self._fused(k, c(1.90821492927058770002e-10), lost))
+        return b.fsub(b.fmul(k, c(0.693147180369123816490)), b.fsub(b.fsub(half, low), f))
+
+    def _ends(self, y: Any, w: Any, x: Any) -> Any:
+        """The logarithm y of w at 0, below it, at infinity and NaN; x is what was given."""
+        c, b = self._number, self.builder
+        y = b.select(b.fcmp_ordered("==", w, c(0.0)), c(-math.inf), y)
+        y = b.select(b.fcmp_ordered("<", w, c(0.0)), c(math.nan), y)
+        y = b.select(b.fcmp_ordered("==", w, c(math.inf)), w, y)
+        return b.select(self._isnan(x), x, y)
+
+    def _number(self, value: float) -> Any:
+        return self.constant(value, "float")
+
+    def _fused(self, x: Any, y: Any, z: Any) -> Any:
+        """x y + z, rounded once where the processor can."""
+        return self.builder.fadd(self.builder.fmul(x, y, flags=_FUSED), z, flags=_FUSED)
+
+
+_BY_KIND = frozenset({
+    "add", "subtract", "multiply", "negative", "absolute", "less", "less_equal", "equal", "not_equal",
+    "minimum", "maximum", "sign", "square", "to_float", "to_integer", "to_boolean"})
+OPERATIONS = frozenset(
+    name[1:] for name in dir(Vectors)
+    if name.startswith("_") and not name.startswith("__")) | frozenset(LIBRARY)

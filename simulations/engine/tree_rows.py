@@ -1,0 +1,115 @@
+"""Sampled responses of token trees: drawn token by token, and as rows of a TokenBatch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from entropy_theory.policy import clamped_entropy, entropy, log_softmax
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.token_tree import Paths, TokenTree
+from simulations.engine.sampling import draw
+
+
+def draw_responses(
+    tree: TokenTree, probabilities: np.ndarray, uniforms: Callable[[int], np.ndarray]
+) -> Paths:
+    """Independent responses, token by token: [runs, prompts, samples, horizon] each.
+
+    Args:
+        tree: of each prompt.
+        probabilities: [runs, prompts, states, tokens], of the policy that is sampled.
+        uniforms: from a position to [runs, prompts, samples].
+    """
+    n_runs, n_prompts, *_ = probabilities.shape
+    first = uniforms(0)
+    states, tokens = np.zeros((2, *first.shape, tree.horizon), dtype=np.int64)
+    mask = np.zeros(states.shape, dtype=bool)
+    state = np.zeros(first.shape, dtype=np.int64)
+    going = np.ones(first.shape, dtype=bool)
+    run, prompt = np.arange(n_runs)[:, None, None], np.arange(n_prompts)[:, None]
+    for position in range(tree.horizon):
+        uniform = first if position == 0 else uniforms(position)
+        token = draw(probabilities[run, prompt, state], uniform[..., None])[..., 0]
+        states[..., position] = np.where(going, state, 0)
+        tokens[..., position] = np.where(going, token, 0)
+        mask[..., position] = going
+        if tree.end_token:
+            going = going & (token < tree.branching)
+            if not going.any():
+                break
+        if position + 1 < tree.horizon:
+            state = np.where(going, state * tree.branching + token + 1, 0)
+    return Paths(states, tokens, mask)
+
+
+def sampled_responses(
+    logits: np.ndarray,
+    reward: np.ndarray,
+    tree: TokenTree,
+    paths: Paths,
+    response_of_edge: np.ndarray,
+    *,
+    log_prob: np.ndarray,
+    temperature: np.ndarray | None,
+    reference_logits: np.ndarray | None,
+    removed_fraction: float,
+) -> TokenBatch:
+    """One row a response, [runs, prompts * samples, horizon]; all of a run's tokens weigh the same.
+
+    Args:
+        logits: [runs, prompts * states, tokens].
+        reward: [runs or 1, prompts or 1, responses].
+        tree: of each prompt.
+        paths: [runs, prompts, samples, horizon], from `draw_responses`.
+        response_of_edge: `TokenTree.response_of_edge`.
+        log_prob: log softmax of the logits.
+        temperature: [runs], at which they were drawn; None for ordinary rows.
+        reference_logits: of the reference policy, where a rule reads it.
+        removed_fraction: of the clamped entropy, where a rule has that term.
+    """
+    n_runs, n_prompts, samples, horizon = paths.state.shape
+    shape = (n_runs, n_prompts * samples, horizon)
+    prompt = np.repeat(np.arange(n_prompts), samples)[:, None]
+    mask, action = paths.mask.reshape(shape), paths.token.reshape(shape)
+    in_tree = paths.state.reshape(shape)
+    state = in_tree + tree.n_states * prompt
+    last = mask.sum(axis=-1, keepdims=True) - 1
+    response = response_of_edge[
+        np.take_along_axis(in_tree, last, axis=-1), np.take_along_axis(action, last, axis=-1)]
+    runs = np.arange(n_runs)[:, None, None]
+    of_prompts = np.broadcast_to(reward, (n_runs, n_prompts, tree.n_responses))
+    rewards = of_prompts[runs, prompt, response]
+
+    def of_tokens(table: np.ndarray) -> np.ndarray:
+        return table[runs, state, action]
+
+    def of_states(values: np.ndarray) -> np.ndarray:
+        return values[runs, state]
+
+    taken = of_tokens(log_prob)
+    per_run = np.ones(n_runs) if temperature is None else np.asarray(temperature, dtype=float)
+    tokens = mask.sum(axis=(-2, -1), keepdims=True)
+    return TokenBatch(
+        log_prob=taken,
+        old_log_prob=taken,
+        reward=np.broadcast_to(rewards, shape),
+        mask=mask,
+        weight=np.broadcast_to(1 / tokens, shape),
+        entropy=of_states(entropy(logits)),
+        clamped_entropy=(
+            of_states(clamped_entropy(logits, removed_fraction)) if removed_fraction else None
+        ),
+        reference_log_prob=(
+            None if reference_logits is None else of_tokens(log_softmax(reference_logits))
+        ),
+        sampling_log_prob=(
+            taken if temperature is None else of_tokens(log_softmax(logits, per_run[:, None]))
+        ),
+        sampling_temperature=np.broadcast_to(per_run[:, None, None], shape),
+        tempered=np.full(shape, temperature is not None),
+        group=None if n_prompts == 1 else np.broadcast_to(prompt, shape),
+        state=state,
+        action=action,
+    )

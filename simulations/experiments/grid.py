@@ -1,0 +1,103 @@
+"""Grids of runs: problems x starts x whatever varies, flattened for the engine and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from simulations.engine.trajectory import Trajectory
+from simulations.problems.bandits import Bandit
+
+CURVES = ("entropy", "reward", "temperature", "entropy_within_correct")
+LONG_NAMES = {
+    "entropy": "policy entropy, nats",
+    "reward": "probability of a right answer",
+    "coefficient": "coefficient that the rule's controller chose",
+    "covariance": "Cov(log pi, A), nats",
+    "covariance_pg": "Cov(log pi, pi A), nats",
+    "distinct_answers": "expected number of distinct right answers among the samples",
+    "response_length": "expected length of a response, tokens",
+    "temperature": "sampling temperature of the second batch",
+    "entropy_within_correct": "entropy given a right answer, nats",
+    "tail_entropy": "mean entropy over the tail, nats",
+    "tail_spread": "standard deviation of entropy over the tail, nats",
+    "tail_reward": "mean probability of a right answer over the tail",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Runs over all combinations of right answers, starts and one more axis, in that order.
+
+    The same start has the same logits whatever the number of right answers: only the mask differs.
+    """
+
+    problems: tuple[Bandit, ...]
+    n_starts: int
+    axis: str
+    """Name of the third axis, such as "target"."""
+    values: tuple[Any, ...]
+    """Its values, one a run of each (problem, start)."""
+    seed: int
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return (len(self.problems), self.n_starts, len(self.values))
+
+    @property
+    def dims(self) -> tuple[str, str, str]:
+        return ("right_answers", "start", self.axis)
+
+    @property
+    def coords(self) -> dict[str, Any]:
+        right_answers = [problem.n_correct for problem in self.problems]
+        starts = np.arange(self.n_starts)
+        return {"right_answers": right_answers, "start": starts, self.axis: list(self.values)}
+
+    @property
+    def logits(self) -> np.ndarray:
+        """[runs, states, actions]."""
+        return self._flat([problem.starts(self.n_starts, self.seed) for problem in self.problems])
+
+    @property
+    def correct(self) -> np.ndarray:
+        """Boolean [runs, states, actions]."""
+        return self._flat([problem.correct for problem in self.problems])
+
+    @property
+    def run_values(self) -> np.ndarray:
+        """[runs]: the third axis' value of each run."""
+        return np.broadcast_to(np.asarray(self.values), self.shape).ravel()
+
+    def _flat(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        stacked = np.stack(parts)[:, :, None]
+        tail = stacked.shape[-2:]
+        return np.broadcast_to(stacked, (*self.shape, *tail)).reshape(-1, *tail)
+
+    def unflatten(self, columns: dict[str, np.ndarray]) -> xr.Dataset:
+        """Columns of shape [runs] as a Dataset over the grid."""
+        return _named(
+            xr.Dataset(
+                {name: (self.dims, np.reshape(c, self.shape)) for name, c in columns.items()},
+                coords=self.coords,
+            )
+        )
+
+    def curves(
+        self, run: Trajectory, names: Sequence[str] = CURVES, step: str = "step"
+    ) -> xr.Dataset:
+        """The recorded columns ``names`` of a trajectory as a Dataset over grid and ``step``."""
+        dims = (*self.dims, step)
+        columns = {n: (dims, getattr(run, n).T.reshape(*self.shape, -1)) for n in names}
+        return _named(xr.Dataset(columns, coords={**self.coords, step: run.step}))
+
+
+def _named(dataset: xr.Dataset) -> xr.Dataset:
+    for name, variable in dataset.data_vars.items():
+        if name in LONG_NAMES:
+            variable.attrs["long_name"] = LONG_NAMES[str(name)]
+    return dataset

@@ -1,0 +1,9 @@
+"""What is learned: bandits and prompts, responses of several tokens, logits that share parameters.
+
+`bandits` has problems of one token, `token_trees` those of several; `shared_parameters` ties the logits
+of either to features, and `schedules` gives targets that move.
+"""
+
+from simulations.problems.bandits import Bandit, graded_prompts
+
+__all__ = ["Bandit", "graded_prompts"]

@@ -1,0 +1,157 @@
+"""Parameters that states and actions share: the smallest model in which a step at one moves others.
+
+With logits = start + features @ theta, a gradient step on theta moves the logits by K d, where d is the
+step of independent logits and K = features @ features.T the kernel. The papers' statements about entropy
+assume K = I: orthonormal gradients of the logits (AEPO, Assumption B.4; the tabular softmax of Cui et
+al.). `coupled_features` leaves the diagonal at 1 and sets how far from the identity the rest is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulations.problems.bandits import check_memory
+
+COUPLINGS = ("actions", "states", "both")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Coupled:
+    """Options of `coupled_features`, as a sweep file has them. Raises ValueError for impossible ones."""
+
+    coupling: float = 0.5
+    between: str = "both"
+    rank: int = 4
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_coupling(self.coupling, self.between, rank=self.rank)
+        _check_seed(self.seed)
+
+    def check(self, n_states: int, n_actions: int) -> None:
+        """Raise ValueError if the features of such a problem do not fit in memory."""
+        _check_coupled_size(n_states, n_actions)
+
+    def features(self, n_states: int, n_actions: int) -> np.ndarray:
+        """[states * actions, d]."""
+        return coupled_features(n_states, n_actions, self.coupling, between=self.between,
+                                rank=self.rank, seed=self.seed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Random:
+    """Options of `random_features`, as a sweep file has them. Raises ValueError for impossible ones."""
+
+    n_features: int = 50
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_n_features(self.n_features)
+        _check_seed(self.seed)
+
+    def check(self, n_states: int, n_actions: int) -> None:
+        """Raise ValueError if the features of such a problem do not fit in memory."""
+        _check_random_size(n_states * n_actions, self.n_features)
+
+    def features(self, n_states: int, n_actions: int) -> np.ndarray:
+        """[states * actions, d]."""
+        return random_features(n_states, n_actions, self.n_features, seed=self.seed)
+
+
+def coupled_features(
+    n_states: int,
+    n_actions: int,
+    coupling: float,
+    *,
+    between: str = "both",
+    rank: int = 4,
+    seed: int = 0,
+) -> np.ndarray:
+    """Features [states * actions, d] with kernel (1 - coupling) I + coupling x (V V^T), unit diagonal.
+
+    The rows of V are unit vectors, drawn at random in ``rank`` dimensions; with coupling 0 logits are
+    independent, and towards 1 the whole policy has ``rank`` parameters (at a given state and action).
+
+    Args:
+        n_states: at least 1.
+        n_actions: at least 2.
+        coupling: in [0, 1).
+        between: which logits share parameters: "actions" of one state (states have dimensions of their
+            own), "states" for one action (which are moved alike), or "both": every pair.
+        rank: dimensions of the shared part, at least 1; for "states" it is the number of actions.
+        seed: of the random directions.
+
+    Raises:
+        ValueError: a value outside its range, named; features that do not fit in memory.
+    """
+    _check_coupling(coupling, between, n_states=n_states, n_actions=n_actions, rank=rank)
+    _check_coupled_size(n_states, n_actions)
+    size = n_states * n_actions
+    generator = np.random.default_rng(seed)
+    if between == "states":
+        shared = np.tile(np.eye(n_actions), (n_states, 1))
+    elif between == "actions":
+        shared = np.kron(np.eye(n_states), _unit_rows(generator, n_actions, rank))
+    else:
+        shared = _unit_rows(generator, size, rank)
+    own = np.sqrt(1 - coupling) * np.eye(size)
+    return np.concatenate([own, np.sqrt(coupling) * shared], axis=1)
+
+
+def random_features(
+    n_states: int, n_actions: int, n_features: int, *, seed: int | Sequence[int] = 0
+) -> np.ndarray:
+    """Independent normal features [states * actions, d] of variance 1 / d: capacity by their number.
+
+    The kernel is the identity on average, with off-diagonal entries of size 1 / sqrt(d), and of rank d:
+    fewer features than logits cannot tell all actions apart. Of one seed, the first features of few and
+    of many are the same up to scale.
+
+    Raises:
+        ValueError: ``n_features`` below 1; features that do not fit in memory.
+    """
+    _check_n_features(n_features)
+    size = n_states * n_actions
+    _check_random_size(size, n_features)
+    table = np.random.default_rng(seed).standard_normal((n_features, size))
+    return table.T / np.sqrt(n_features)
+
+
+def _check_coupling(coupling: float, between: str, **sizes: int) -> None:
+    if not 0 <= coupling < 1:
+        raise ValueError(f"coupling must be in [0, 1), got {coupling}")
+    if between not in COUPLINGS:
+        raise ValueError(f"unknown between '{between}': use one of {', '.join(COUPLINGS)}")
+    for name, value in sizes.items():
+        least = 2 if name == "n_actions" else 1
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def _check_coupled_size(n_states: int, n_actions: int) -> None:
+    check_memory(
+        16 * (n_states * n_actions) ** 2, f"features of {n_states} states x {n_actions} actions",
+        "use fewer states and actions: shared parameters are for small models")
+
+
+def _check_n_features(n_features: int) -> None:
+    if n_features < 1:
+        raise ValueError(f"n_features must be at least 1, got {n_features}")
+
+
+def _check_random_size(size: int, n_features: int) -> None:
+    check_memory(8 * size * n_features, f"{n_features} features of {size} logits",
+                 "use fewer of either")
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
+
+
+def _unit_rows(generator: np.random.Generator, n: int, rank: int) -> np.ndarray:
+    rows = generator.normal(size=(n, rank))
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)

@@ -1,0 +1,180 @@
+"""A cell of a sweep: runs that one call of the engine computes, and what is kept of them.
+
+Runs may share a call if they differ only in what the engine takes one of a run: the start, the learning
+rate, the temperature, the target entropy, and those options of rules that are a number or one a run
+(coefficients, alpha).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from simulations.computing.store import Progress
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.simulation import simulate
+from simulations.engine.trajectory import Record, Trajectory
+from simulations.problems.bandits import Bandit
+from simulations.problems.shared_parameters import Coupled, Random
+from simulations.problems.token_trees import TokenProblem
+
+Problem = Bandit | TokenProblem
+Features = Coupled | Random
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """One call of the engine."""
+
+    problem: Problem
+    features: Features | None
+    """Parameters that states and actions share; None: every logit is its own."""
+    dynamics: Dynamics
+    record: Record
+    starts: tuple[tuple[int, int], ...]
+    """(seed, number) of each run's start."""
+    run_keys: tuple[str, ...]
+    """Digest of all that determines each run."""
+
+    @property
+    def updates(self) -> int:
+        """Logits changed in all steps of all runs: the unit of progress."""
+        return len(self.starts) * logits_per_run(self.problem) * self.dynamics.steps
+
+
+def shape_of(problem: Problem) -> tuple[int, int]:
+    """(states, actions)."""
+    prompts = len(problem.accuracies)
+    if isinstance(problem, Bandit):
+        return prompts, problem.n_actions
+    return prompts * problem.tree.n_states, problem.n_tokens
+
+
+def logits_per_run(problem: Problem) -> int:
+    """States times actions."""
+    return math.prod(shape_of(problem))
+
+
+def stacked(dynamics: Sequence[Dynamics], first_run: int) -> Dynamics:
+    """The dynamics of all runs, whose own differ in `per_run_values` only.
+
+    Args:
+        dynamics: of each run.
+        first_run: number of the first, by which its samples are keyed.
+    """
+    whole = dataclasses.replace(dynamics[0], first_run=first_run)
+    columns = [per_run_values(one) for one in dynamics]
+    for path in columns[0]:
+        values = tuple(column[path] for column in columns)
+        if len(set(values)) == 1:
+            continue
+        if path == ("rule", "target"):
+            whole = dataclasses.replace(whole, targets=values)
+        else:
+            whole = _replaced(whole, path, values)
+    return whole
+
+
+def per_run_values(dynamics: Dynamics) -> dict[tuple[str, ...], float]:
+    """The numbers of which the engine takes one a run, by where they are in the dynamics."""
+    found: dict[tuple[str, ...], Any] = {("learning_rate",): dynamics.learning_rate}
+    if dynamics.temperature is not None:
+        found["temperature",] = dynamics.temperature
+    rule = dynamics.rule
+    loops = (rule.controller(), rule.coefficient_controller())
+    # Targets given to the engine go to every controller that has one.
+    one_loop = sum(loop is not None and loop.takes_target for loop in loops) == 1
+    moves = dynamics.target_schedule is not None
+    if one_loop and not moves and rule.target is not None:
+        found["rule", "target"] = rule.target
+    for path, part in rule.components():
+        names = [step for step in path if isinstance(step, str)]
+        if len(names) == len(path):  # The terms of a sum have no names.
+            found |= {("rule", *names, name): value for name, value in part.per_run_options().items()}
+    return found
+
+
+def _replaced(record: Any, path: tuple[str, ...], value: Any) -> Any:
+    first, *rest = path
+    inner = _replaced(getattr(record, first), tuple(rest), value) if rest else value
+    return dataclasses.replace(record, **{first: inner})
+
+
+def run_cell(cell: Cell, progress: Progress) -> xr.Dataset:
+    """Train the runs of a cell: variables over (step, run), (step, run, k) and (run).
+
+    A run that cannot be simulated (its logits diverge) is NaN and its error is in the attribute
+    ``errors``, by its place; the others are then computed without it. ``progress`` counts
+    ``Cell.updates``.
+    """
+    left = cell.updates
+
+    def report(updates: int) -> None:
+        nonlocal left
+        updates = min(updates, left)
+        left -= updates
+        progress(updates)
+
+    parts = list(_train(cell, slice(0, len(cell.starts)), report))
+    report(left)
+    errors = {part.start: found for part, found in parts if isinstance(found, str)}
+    datasets = [found for _, found in parts if isinstance(found, xr.Dataset)]
+    dataset = xr.Dataset()
+    if datasets:
+        lost = xr.full_like(datasets[0].isel(run=[0]), np.nan)
+        dataset = xr.concat(
+            [lost if isinstance(found, str) else found for _, found in parts], dim="run")
+    return dataset.assign_attrs(run_keys=json.dumps(cell.run_keys), errors=json.dumps(errors))
+
+
+def _train(cell: Cell, part: slice, report: Progress) -> Iterator[tuple[slice, xr.Dataset | str]]:
+    """Datasets of consecutive runs, or the error of a single one: halves where a whole fails."""
+    problem = cell.problem
+    logits = starts(problem, cell.starts[part])
+    try:
+        run = simulate(
+            logits,
+            problem.reward if isinstance(problem, Bandit) else problem.correct,
+            cell.dynamics.take_runs(len(cell.starts), part),
+            tree=None if isinstance(problem, Bandit) else problem.tree,
+            features=None if cell.features is None else cell.features.features(*shape_of(problem)),
+            record=cell.record,
+            progress=lambda steps: report(int(steps) * logits.size),
+        )
+    except ValueError as error:
+        if part.stop - part.start == 1:
+            yield part, str(error)
+            return
+        middle = (part.start + part.stop) // 2
+        yield from _train(cell, slice(part.start, middle), report)
+        yield from _train(cell, slice(middle, part.stop), report)
+    else:
+        yield part, _as_dataset(run)
+
+
+def starts(problem: Problem, chosen: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Starting logits [runs, states, actions] of each (seed, number)."""
+    drawn = {
+        seed: problem.starts(1 + max(n for s, n in chosen if s == seed), seed)
+        for seed in {seed for seed, _ in chosen}
+    }
+    return np.stack([drawn[seed][number] for seed, number in chosen])
+
+
+def _as_dataset(run: Trajectory) -> xr.Dataset:
+    """All that is a number a run, or one a record and run."""
+    n_records, n_runs = run.entropy.shape
+    columns: dict[str, Any] = {"pass_at_k": (("step", "run", "k"), run.pass_at_k)}
+    for field in dataclasses.fields(run):
+        value = getattr(run, field.name)
+        for dims, shape in ((("run",), (n_runs,)), (("step", "run"), (n_records, n_runs))):
+            if field.name != "step" and np.shape(value) == shape:
+                columns[field.name] = (dims, np.asarray(value, dtype=float))
+    return xr.Dataset(columns, coords={"step": run.step, "k": list(run.pass_at)})

@@ -1,0 +1,276 @@
+"""Sweeps: a grid over problems, rules and dynamics, as one Dataset over its axes and a CSV summary.
+
+Runs that may share a call of the engine do (`simulations.sweeps.cell`); the calls are computed by a
+backend (`computing.workers`, `computing.cluster`) and kept one by one, so that neither a kill nor
+another value on an axis makes a run be computed again.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import itertools
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from entropy_theory.support.results import check_writable, config_key, plain, write_text
+from simulations.computing.cells import Keeper, outcomes, read_cell
+from simulations.computing.store import exclusive, kept, save
+from simulations.computing.workers import Backend, Failure, Progress, in_this_process
+from simulations.experiments.grid import LONG_NAMES
+from simulations.sweeps.cell import run_cell
+from simulations.sweeps.file import Axis, SweepFile
+from simulations.sweeps.plan import Plan, Run, plan
+
+SUMMARY = ("entropy", "reward", "tail_entropy", "tail_reward", "tail_spread")
+"""Columns of the CSV: mean and standard deviation over starts, at the end of the runs."""
+TRIAL_STEPS, TRIAL_CELLS = 20, 5
+"""What an estimate of the time is measured on."""
+UNITS = {
+    "coefficient": "coefficient of the bonus",
+    "covariance": "Cov(log pi, A), nats",
+    "covariance_pg": "Cov(log pi, pi A), nats",
+    "distinct_answers": "expected number of distinct right answers",
+    "response_length": "expected tokens of a response",
+    "pass_at_k": "probability of a right answer among k",
+    "tail_switches": "changes of the temperature in the tail",
+} | LONG_NAMES
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lost:
+    """Runs that have no result."""
+
+    runs: tuple[Run, ...]
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watch:
+    """What a sweep tells while it runs; by default nothing."""
+
+    planned: Callable[[Plan], object] = lambda plan: None
+    """Called before the work, with what there is to do."""
+    progress: Progress = lambda updates: None
+    """Called with the number of logit updates made since the last call."""
+    cell: Callable[[str], object] = lambda message: None
+    """Called when a cell is done, with what went wrong or ""."""
+    waiting: Callable[[], object] = lambda: None
+    """Called if another process is computing the same sweep."""
+
+
+def path_of(sweep: SweepFile, output: Path) -> Path:
+    """The Dataset of a sweep; the CSV and the folder of its cells lie beside it."""
+    return output / f"{sweep.name}.nc"
+
+
+def cells_of(sweep: SweepFile, output: Path) -> Path:
+    """The folder of a sweep's cells: what makes adding to a sweep cheap."""
+    return output / f"{sweep.name}.cells"
+
+
+def compute(
+    sweep: SweepFile,
+    output: Path,
+    backend: Backend = in_this_process,
+    watch: Watch | None = None,
+) -> tuple[xr.Dataset, list[Lost]]:
+    """The Dataset of a sweep, written to ``output`` with its summary; kept runs are not run again.
+
+    Returns:
+        The Dataset, NaN where runs have no result, and which these are. Runs whose logits diverged are
+        kept as such; those lost to a failing process or machine are tried again next time.
+
+    Raises:
+        OSError: ``output`` cannot be written.
+    """
+    watch = watch or Watch()
+    path, folder = path_of(sweep, output), cells_of(sweep, output)
+    check_writable(path)
+    with exclusive(path, watch.waiting):
+        for leftover in folder.glob(".*.nc"):
+            leftover.unlink(missing_ok=True)
+        todo = plan(sweep, folder)
+        watch.planned(todo)
+        key = config_key([[run.key for run in todo.runs], plain(sweep.axes)])
+        found = kept(path, key)
+        if found is None or todo.cells:
+            parts, failed = _computed(todo, Keeper(folder=folder, backend=backend), watch)
+            found = _assembled(sweep, todo.runs, parts, failed)
+            found.attrs["config_key"] = "" if failed else key
+            save(found, path, config={"sweep_file": sweep.text}, seed=None)
+        write_text(path.with_suffix(".csv"), summary(sweep, found))
+    return found, _lost(todo.runs, found)
+
+
+def _computed(
+    todo: Plan, keeper: Keeper, watch: Watch
+) -> tuple[list[xr.Dataset], dict[str, str]]:
+    """All cells, kept and new, and by run key why the others failed."""
+    files = sorted({todo.kept[run.key] for run in todo.runs if run.key in todo.kept})
+    parts = [cell for file in files if (cell := read_cell(file)) is not None]
+    failed: dict[str, str] = {}
+    for place, outcome in outcomes(run_cell, todo.cells, keeper, watch.progress):
+        if isinstance(outcome, Failure):
+            failed |= dict.fromkeys(todo.cells[place].run_keys, outcome.message)
+            watch.cell(outcome.message)
+        else:
+            parts.append(outcome)
+            watch.cell("")
+    return parts, failed
+
+
+def _lost(runs: Sequence[Run], dataset: xr.Dataset) -> list[Lost]:
+    by_message: dict[str, list[Run]] = {}
+    for place, message in json.loads(dataset.attrs["lost"]).items():
+        by_message.setdefault(message, []).append(runs[int(place)])
+    return [Lost(runs=tuple(found), message=message) for message, found in by_message.items()]
+
+
+def _assembled(
+    sweep: SweepFile, runs: Sequence[Run], parts: Sequence[xr.Dataset], failed: dict[str, str]
+) -> xr.Dataset:
+    """One Dataset over the axes; NaN where a run has no result or was shorter than others."""
+    steps = np.unique(np.concatenate([part.step for part in parts if "step" in part] or [[]]))
+    steps = steps.astype(int)
+    place_of = {run.key: run.place for run in runs}
+    columns: dict[str, np.ndarray] = {}
+    lost = {place_of[key]: message for key, message in failed.items()}
+    for part in parts:
+        keys = json.loads(part.attrs["run_keys"])
+        mine = np.array([i for i, key in enumerate(keys) if key in place_of], dtype=int)
+        places = np.array([place_of[keys[i]] for i in mine], dtype=int)
+        errors = {int(i): message for i, message in json.loads(part.attrs["errors"]).items()}
+        lost |= {place: errors[i] for i, place in zip(mine.tolist(), places.tolist(), strict=True)
+                 if i in errors}
+        for name, variable in part.data_vars.items():
+            values = variable.transpose("run", ...).values
+            is_curve = "step" in variable.dims
+            shape = (len(runs), *((len(steps),) if is_curve else ()), *values.shape[1 + is_curve :])
+            column = columns.setdefault(str(name), np.full(shape, np.nan))
+            if is_curve:
+                column[np.ix_(places, np.searchsorted(steps, part.step))] = values[mine]
+            else:
+                column[places] = values[mine]
+    names = axis_names(sweep.axes, (*columns, "start", "step", "k"))
+    dims = (*names, "start")
+    sizes = (*(len(axis.values) for axis in sweep.axes), sweep.n_starts)
+    dataset = xr.Dataset(
+        {
+            name: ((*dims, *("step", "k")[: values.ndim - 1]), values.reshape(*sizes, *values.shape[1:]))
+            for name, values in columns.items()
+        },
+        coords={
+            **{name: list(axis.labels) for name, axis in zip(names, sweep.axes, strict=True)},
+            "start": np.arange(sweep.n_starts),
+        },
+    )
+    if columns:
+        dataset = dataset.assign_coords(step=steps, k=list(sweep.record.pass_at))
+    for name, axis in zip(names, sweep.axes, strict=True):
+        dataset[name].attrs["long_name"] = axis.path
+    for known in UNITS.keys() & columns.keys():
+        dataset[known].attrs["long_name"] = UNITS[known]
+    dataset.attrs["lost"] = json.dumps(dict(sorted(lost.items())))
+    dataset.attrs["title"] = f"Sweep {sweep.name}"
+    dataset.attrs["caption"] = _caption(dataset, sweep, len(lost))
+    return dataset
+
+
+def axis_names(axes: Sequence[Axis], taken: Sequence[str]) -> list[str]:
+    """A dimension's name for each axis: the option's, or its whole path where that is taken."""
+    last = [axis.path.split(".")[-1] for axis in axes]
+    return [
+        axis.path.replace(".", "_") if name in taken or last.count(name) > 1 else name
+        for axis, name in zip(axes, last, strict=True)
+    ]
+
+
+def _caption(dataset: xr.Dataset, sweep: SweepFile, n_lost: int) -> str:
+    axes = ", ".join(f"{axis.path} ({len(axis.values)})" for axis in sweep.axes) or "no axis"
+    text = f"{len(sweep.points) * sweep.n_starts} runs over {axes}, {sweep.n_starts} starts each"
+    if "entropy" in dataset:
+        end = final(dataset)
+        text += (
+            f": entropy ends between {float(end.entropy.min()):.3f} and "
+            f"{float(end.entropy.max()):.3f} nats, reward between {float(end.reward.min()):.3f} and "
+            f"{float(end.reward.max()):.3f}"
+        )
+    return f"{text}{f'; {n_lost} runs have no result' if n_lost else ''}."
+
+
+def final(dataset: xr.Dataset) -> xr.Dataset:
+    """Of each run the entropy and reward of its last record, and its means over the tail."""
+    return xr.Dataset({name: _last(dataset[name]) for name in SUMMARY})
+
+
+def _last(variable: xr.DataArray) -> xr.DataArray:
+    if "step" not in variable.dims:
+        return variable
+    backwards = variable.notnull().isel(step=slice(None, None, -1))
+    last = variable.sizes["step"] - 1 - backwards.argmax("step")
+    return variable.isel(step=last).drop_vars("step")
+
+
+def summary(sweep: SweepFile, dataset: xr.Dataset) -> str:
+    """CSV: one line a combination, mean and standard deviation over its starts."""
+    names = [str(name) for name in dataset.coords if name not in ("start", "step", "k")]
+    lost = {int(place) for place in json.loads(dataset.attrs["lost"])}
+    values = final(dataset) if "entropy" in dataset else xr.Dataset()
+    flat = [values[name].transpose(*names, "start").values.reshape(-1, sweep.n_starts)
+            for name in values]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        [*names, "runs", "lost", *(f"{name}_{what}" for name in values for what in ("mean", "std"))])
+    labels = itertools.product(*(axis.labels for axis in sweep.axes))
+    for row, combination in enumerate(labels):
+        first = row * sweep.n_starts
+        n_lost = sum(place in lost for place in range(first, first + sweep.n_starts))
+        numbers: list[str] = []
+        for column in flat:
+            found = column[row][np.isfinite(column[row])]
+            numbers.append(f"{found.mean():.6g}" if len(found) else "")
+            numbers.append(f"{found.std(ddof=1):.6g}" if len(found) > 1 else "")
+        writer.writerow([*combination, sweep.n_starts, n_lost, *numbers])
+    return text.getvalue()
+
+
+def in_words(sweep: SweepFile, runs: Sequence[Run]) -> str:
+    """Which runs these are: the values of each axis among them, and the starts."""
+    shape = tuple(len(axis.values) for axis in sweep.axes)
+    points = [run.place // sweep.n_starts for run in runs]
+    places = np.unravel_index(points, shape) if shape else ()
+    pieces = [
+        f"{axis.path} = {_listed([axis.labels[i] for i in np.unique(column)])}"
+        for axis, column in zip(sweep.axes, places, strict=True)
+    ]
+    return ", ".join([*pieces, f"start {_listed([run.start for run in runs])}"])
+
+
+def _listed(values: Sequence[Any], at_most: int = 6) -> str:
+    distinct = list(dict.fromkeys(values))
+    more = f", ... ({len(distinct)} values)" if len(distinct) > at_most else ""
+    return ", ".join(str(value) for value in distinct[:at_most]) + more
+
+
+def estimated_seconds(todo: Plan) -> float:
+    """How long the cells would take one after the other, from a few steps of a few of them."""
+    every = max(1, len(todo.cells) // TRIAL_CELLS)
+    seconds = steps = 0.0
+    for cell in todo.cells[::every]:
+        trial = min(TRIAL_STEPS, cell.dynamics.steps)
+        dynamics = dataclasses.replace(cell.dynamics, steps=trial)
+        begin = time.perf_counter()
+        run_cell(dataclasses.replace(cell, dynamics=dynamics), lambda updates: None)
+        seconds += (time.perf_counter() - begin) / trial * cell.dynamics.steps
+        steps += cell.dynamics.steps
+    return seconds / steps * sum(cell.dynamics.steps for cell in todo.cells) if steps else 0.0
