@@ -36,7 +36,7 @@ from entropy_theory.policy import (
 )
 
 PAIRWISE_LIMIT = 2048
-"""States with more actions than this center by their mean: pairs would cost actions^2."""
+"""With more actions than this, values are centered by their mean: pairs would cost actions^2."""
 
 
 def exact(logits: Logits, step: Values) -> PerState:

@@ -93,7 +93,7 @@ def check_temperature(temperature: Temperature) -> None:
 
 
 def shift_logits(logits: Logits, temperature: Temperature = 1.0) -> ShiftedLogits:
-    """The common first step of everything below.
+    """Temper the logits and shift them by their maximum, the first step of everything below.
 
     Args:
         logits: [..., actions]; finite or -inf, at least one finite in each state.
@@ -119,8 +119,11 @@ def shift_logits(logits: Logits, temperature: Temperature = 1.0) -> ShiftedLogit
 
 
 def shift_logits_unseen(logits: PerAction, temperature: Temperature = 1.0) -> ShiftedLogits:
-    """`shift_logits` without its look at the values, for which a GPU would have to be waited for (and
-    which a CUDA graph cannot hold): the normalizer of a state that it refuses is NaN."""
+    """Shift logits as `shift_logits` does, without checking their values.
+
+    A check would wait for the GPU and cannot be part of a CUDA graph. The normalizer of a state that
+    `shift_logits` refuses is NaN.
+    """
     top_index, top = _top(logits)
     policy = _shift(logits, top_index, top, temperature)
     xp = namespace(logits)
@@ -205,7 +208,7 @@ def entropy(logits: Logits, temperature: Temperature = 1.0) -> PerState:
 
 
 def entropy_of(policy: ShiftedLogits, counts: Array | None = None) -> PerState:
-    """`entropy` of logits that are shifted already: [...], nats.
+    """Entropy of logits that are shifted already: [...], nats, as `entropy`.
 
     Args:
         counts: as in `tied_entropy`; None: 1 each.
@@ -305,7 +308,7 @@ def tilt(logits: Logits) -> PerAction:
 def entropy_gradient(logits: Logits) -> PerAction:
     """dH/dz_a = -pi_a (log pi_a + H): [..., actions], nats; sums to 0, exact zeros at -inf logits.
 
-    The gradient of the clamped entropy, kept actions held fixed, is that of `clamped_logits`.
+    Given `clamped_logits`, it is the gradient of the clamped entropy with the kept actions held fixed.
     """
     policy = shift_logits(logits)
     probabilities = _probabilities(policy)

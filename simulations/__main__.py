@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from entropy_theory.support.user_errors import lookup, run_command
+from entropy_theory.support.user_errors import check_choice, lookup, run_command
 
 # The rest is imported where a command needs it: xarray and all experiments take seconds.
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ your own is name = "my_rules.py:Thrifty".
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class RunCommand:
     """Compute experiments; what is there already is not computed again."""
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional]
@@ -86,7 +86,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sweep:
+class SweepCommand:
     """Compute a grid of runs of your own, described in a TOML file."""
 
     file: Annotated[Path, tyro.conf.Positional]
@@ -109,11 +109,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 0 if arguments else 2
     name, *rest = arguments
     prog = f"python -m simulations {name}"
-    lookup(dict.fromkeys(("list", "run", "sweep")), name, "command")
+    check_choice(name, ("list", "run", "sweep"), "command")
     if name == "run":
-        return _run(tyro.cli(Run, args=rest, prog=prog, description=RUN))
+        return _run(tyro.cli(RunCommand, args=rest, prog=prog, description=RUN))
     if name == "sweep":
-        return _sweep(tyro.cli(Sweep, args=rest, prog=prog, description=sweep_help()))
+        return _sweep(tyro.cli(SweepCommand, args=rest, prog=prog, description=sweep_help()))
     return tyro.cli(_list, args=rest, prog=prog)
 
 
@@ -153,7 +153,7 @@ def _bars(count: ProgressColumn) -> Iterator[Progress]:
         yield bars
 
 
-def _run(command: Run) -> int:
+def _run(command: RunCommand) -> int:
     from rich.progress import MofNCompleteColumn
 
     from simulations.computing.store import is_done, path_of, result
@@ -184,7 +184,7 @@ def _run(command: Run) -> int:
     return 0
 
 
-def _sweep(command: Sweep) -> int:
+def _sweep(command: SweepCommand) -> int:
     from rich.progress import TextColumn
 
     from simulations.sweeps import sweep as sweeps
@@ -225,7 +225,7 @@ def _sweep(command: Sweep) -> int:
     return 1 if lost else 0
 
 
-def _backend(command: Sweep) -> Backend:
+def _backend(command: SweepCommand) -> Backend:
     from simulations.computing.cluster import dask_cluster
     from simulations.computing.workers import local_processes
 
@@ -243,7 +243,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _dry_run(sweep: SweepFile, command: Sweep) -> int:
+def _dry_run(sweep: SweepFile, command: SweepCommand) -> int:
     from simulations.sweeps import sweep as sweeps
     from simulations.sweeps.plan import plan
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from entropy_theory.policy import Array
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.targets import TARGETS, Target
 from entropy_theory.typed_values import NO_MATCH, from_text, in_words, matched
 from entropy_theory.update_rules import UpdateRule, rule_class
@@ -92,7 +92,7 @@ def value_at(rule: UpdateRule, path: str) -> Any:
     value: Any = rule
     for step in path.split("."):
         known = {f.name for f in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else ()
-        lookup(dict.fromkeys(known), step, f"option of update rule '{rule.name}':")
+        check_choice(step, known, f"option of update rule '{rule.name}':")
         value = getattr(value, step)
     if isinstance(value, Target):
         return next((name for name, kind in TARGETS.items() if kind is type(value)), value)

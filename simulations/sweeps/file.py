@@ -1,10 +1,10 @@
-"""A sweep file: TOML that says which problems, rules and dynamics a grid of runs goes over.
+"""Reads a sweep file: TOML that says which problems, rules and dynamics a grid of runs goes over.
 
-``EXAMPLE`` is one. ``[[rule]]`` (or ``[[problem]]``) several times instead of ``[rule]`` once makes an
-axis of rules, each with a ``label`` (by default its name). A rule of one's own is named by its import
+``EXAMPLE`` is one. Several tables ``[[rule]]`` (or ``[[problem]]``) instead of one ``[rule]`` make an
+axis of rules, each with a ``label`` (by default its name). A rule of your own is named by its import
 path, ``name = "my_rules.py:Thrifty"``, relative to the current directory; when that file changes, its
-runs are computed anew. "none" stands for None where an option may be None. Further tables, each of which
-may be in the grid too:
+runs are computed anew. "none" stands for None where an option may be None. These tables are optional,
+and each may be in the grid too:
 
     [features]                        # parameters that logits share; or kind = "random", n_features
     kind = "coupled"                  # simulations.problems.shared_parameters
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.typed_values import NO_MATCH, in_words, matched
 from entropy_theory.update_rules import UpdateRule, rule_options
 from simulations.engine.dynamics import Dynamics
@@ -43,7 +43,7 @@ from simulations.problems.token_trees import TokenProblem
 from simulations.sweeps.cell import Features, Problem, shape_of
 
 Path_ = tuple[str | int, ...]
-"""Where a value is in the file: keys, and places in arrays of tables."""
+"""The place of a value in the file: keys, and numbers of tables in arrays of tables."""
 PROBLEMS: dict[str, type[Problem]] = {"bandit": Bandit, "tokens": TokenProblem}
 FEATURES: dict[str, type[Features]] = {"coupled": Coupled, "random": Random}
 SCHEDULES: dict[str, type[Schedule]] = {"points": Points, "sine": Sine}
@@ -74,7 +74,7 @@ problem.n_correct = [1, 4, 8]
 rule.target = [0.25, 0.5, 1.0]
 dynamics.learning_rate = [0.1, 0.5]
 """
-"""A grid over 18 combinations, for help texts."""
+"""A sweep file with a grid over 18 combinations, for help texts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,15 +82,15 @@ class Axis:
     """A dimension of the grid."""
 
     path: str
-    """The option that varies, such as "rule.target"; "rule" and "problem" for arrays of tables."""
+    """The option that varies, such as "rule.target", or "rule" or "problem" for an array of tables."""
     values: tuple[Any, ...]
     labels: tuple[Any, ...]
-    """Numbers or texts, one a value."""
+    """The coordinates of the axis: a number or a text for each value."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Point:
-    """A combination of values: ``n_starts`` runs. The seed of the starts is that of the dynamics."""
+    """A combination of values, which makes ``n_starts`` runs; the starts have the dynamics' seed."""
 
     problem: Problem
     features: Features | None
@@ -99,10 +99,10 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SweepFile:
-    """What a sweep file says, checked."""
+    """The contents of a sweep file, checked."""
 
     name: str
-    """The file's, without ending."""
+    """The name of the file without its ending."""
     text: str
     n_starts: int
     record: Record
@@ -112,7 +112,7 @@ class SweepFile:
 
 
 def read_sweep(path: Path) -> SweepFile:
-    """The sweep that a file describes; every combination is checked.
+    """Read the sweep that a file describes; every combination is checked.
 
     Raises:
         ValueError: no such file, not TOML, or an unknown key, option, value or kind of value, with
@@ -129,12 +129,12 @@ def read_sweep(path: Path) -> SweepFile:
 
 
 class _Reader:
-    """The file being read, for errors that say where."""
+    """The file being read; its errors name the line."""
 
     def __init__(self, path: Path, text: str, data: dict[str, Any]) -> None:
         self.path, self.text, self.data = path, text, data
         self.origin: dict[Path_, Path_] = {}
-        """Of a value that the grid or an array of tables has put in place: where the file has it."""
+        """Where the file itself holds the values that the grid or an array of tables has put in place."""
         self.combination = ""
 
     def fail(self, where: Path_, message: str) -> NoReturn:
@@ -148,7 +148,7 @@ class _Reader:
 
     def known(self, names: Any, name: str, kind: str, where: Path_) -> None:
         try:
-            lookup(dict.fromkeys(names), name, kind)
+            check_choice(name, names, kind)
         except ValueError as error:
             self.fail(where, str(error))
 
@@ -238,7 +238,7 @@ class _Reader:
     def _with(
         self, tables: dict[str, Any], keys: tuple[str, ...], value: Any, where: Path_
     ) -> dict[str, Any]:
-        """``tables`` with ``value`` at ``keys``; nothing is changed in place."""
+        """Return ``tables`` with ``value`` at ``keys``; nothing is changed in place."""
         first, *rest = keys
         if rest:
             inner = tables.get(first, {})
@@ -277,7 +277,7 @@ class _Reader:
     def chosen(
         self, choices: Mapping[str, Any], table: Any, where: Path_, key: str, what: str
     ) -> Any:
-        """The dataclass that ``key`` of a table names, by default the first, with its options."""
+        """Build the dataclass that ``key`` of a table names, by default the first, with its options."""
         table = dict(self.table(table, where))
         name = self.value(str, table.pop(key, next(iter(choices))), (*where, key))
         self.known(choices, name, what, (*where, key))
@@ -294,7 +294,7 @@ class _Reader:
     def build(
         self, kind: Any, table: Mapping[str, Any], where: Path_, *, owner: str = "", **given: Any
     ) -> Any:
-        """The dataclass ``kind`` with the options of a table, each checked."""
+        """Build the dataclass ``kind`` with the options of a table, each checked."""
         hints = _hints(kind)
         options = dict(given)
         for key, value in table.items():
@@ -308,7 +308,7 @@ class _Reader:
             self.fail(where, f"[{dotted(where)}] {error}")
 
     def value(self, hint: Any, value: Any, where: Path_) -> Any:
-        """``value`` as what an annotation asks for."""
+        """Convert ``value`` to what an annotation asks for."""
         found = matched(hint, value, lambda kind, item: self._table_value(kind, item, where))
         if found is NO_MATCH:
             wanted = in_words(hint, _WORDS)
@@ -329,7 +329,7 @@ class _Reader:
 
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
-    """What kind of value each option takes."""
+    """Return the annotation of each option."""
     hints = typing.get_type_hints(kind) | _HINTS.get(kind, {})
     # Numbers, or one a run: that is what a grid makes of them.
     return {
@@ -350,7 +350,7 @@ def _remedy(value: Any, where: Path_) -> str:
 
 
 def dotted(path: Path_) -> str:
-    """A path as TOML writes it, without places in arrays."""
+    """Write a path as TOML does, without the numbers of tables in arrays."""
     return ".".join(key for key in path if isinstance(key, str))
 
 
@@ -370,7 +370,7 @@ def _find(table: Any, keys: tuple[str, ...]) -> bool:
 
 
 def _labels(values: list[Any]) -> tuple[Any, ...]:
-    """Coordinates: numbers as they are, else texts."""
+    """Make the coordinates of an axis: numbers stay as they are, anything else becomes text."""
     numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
     if numbers:
         return tuple(values)
@@ -382,9 +382,9 @@ _ASSIGNMENT = re.compile(r"""\s*([A-Za-z0-9_\-."' ]+?)\s*=""")
 
 
 def line_of(text: str, path: Path_) -> int | None:
-    """The line (from 1) where a TOML file sets ``path``, or the nearest thing around it; None if none.
+    """Return the line (from 1) where a TOML file sets ``path``, or what encloses it; None without one.
 
-    Looks at headers and assignments, not at values over several lines.
+    Only headers and assignments are searched, not values over several lines.
     """
     best, best_length = None, 0
     header: Path_ = ()
