@@ -219,8 +219,9 @@ class _Code:
         self, logits: np.ndarray, memory: np.ndarray, targets: np.ndarray, steps: int, taken: int,
         measured: bool, observed: bool,
     ) -> tuple[int, np.ndarray]:
-        """Take steps in place; ``observed``: controllers have chosen for the first one. After how many a guard stopped some run (``steps``: none), and what was
-        measured, [numbers, steps, runs]."""
+        """Take steps in place and return after how many a guard stopped some run (``steps``: none did),
+        and what was measured, [numbers, steps, runs]; ``observed``: controllers have chosen for the first
+        step."""
         program, n_groups = self.program, len(logits)
         width = n_groups * program.lanes
         filled = np.empty((len(targets), width))
