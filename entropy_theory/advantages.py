@@ -5,6 +5,8 @@ mixed across the two) and returns [..., sequences, positions], the sequence's ad
 over its tokens. Groups are prompts (``group``); within a group the mean counts sequences by their
 ``weight``, so that equally weighted samples and an exact listing of a state's actions are the same
 computation. All but `reward` raise ValueError where a reward or a prompt varies within a sequence.
+
+Rewards that differ by rounding alone count as equal, everywhere: `equal_rewards`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,29 @@ import array_api_compat
 
 from entropy_theory.policy import Array, namespace
 from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weight
+
+REWARD_ROUNDINGS = 8
+"""Weighted sums of up to so many reward functions, each product and partial sum rounded by at most half
+an ulp of the largest, differ by at most so many ulps where they would be equal without rounding."""
+
+
+def equal_rewards(smallest: Array, largest: Array) -> Array:
+    """Whether rewards from ``smallest`` to ``largest`` differ by rounding alone, elementwise: boolean.
+
+    They do if they are less than ``REWARD_ROUNDINGS`` float32 ulps of the larger magnitude apart (a
+    relative 1e-6), or equal. Without a tolerance, a group whose rewards differ in their last digit
+    would be divided by a standard deviation of that size: a full step in the direction of noise. The
+    resolution is that of float32 in a float64 batch too, since trainers hold rewards in float32 and a
+    cast does not bring lost digits back; in a batch of coarser numbers it is theirs.
+
+    Args:
+        smallest, largest: any shape; +inf and -inf where there is no reward (True there).
+    """
+    xp = namespace(largest)
+    ulp = max(float(xp.finfo(dtype).eps) for dtype in (xp.float32, largest.dtype))
+    magnitude = xp.maximum(abs(smallest), abs(largest))
+    # Strictly less: an infinite reward is not equal to a finite one.
+    return (largest <= smallest) | (largest - smallest < REWARD_ROUNDINGS * ulp * magnitude)
 
 
 def reward(batch: TokenBatch, rows: Array) -> Array:
@@ -43,7 +68,7 @@ def group_normalized(batch: TokenBatch, rows: Array, *, ddof: int = 0) -> Array:
         # In a group of one all rewards are equal, and its advantage is 0 whatever divides it.
         variance = variance * group.size / xp.where(group.size > ddof, group.size - ddof, 1.0)
     deviation = xp.sqrt(variance)
-    degenerate = ~(group.spread(batch.reward) > 0) | (deviation == 0)
+    degenerate = group.is_flat(batch.reward) | (deviation == 0)
     safe = xp.where(degenerate, xp.ones_like(deviation), deviation)
     return xp.where(degenerate, xp.zeros_like(deviation), centered / safe)
 
@@ -81,7 +106,7 @@ def _normalized_over_batch(batch: TokenBatch, rows: Array, values: Array) -> Arr
     xp = namespace(values)
     centered = values - whole.mean(values)
     deviation = xp.sqrt(whole.mean(centered * centered))
-    degenerate = ~(whole.spread(values) > 0) | (deviation == 0)
+    degenerate = whole.is_flat(values) | (deviation == 0)
     safe = xp.where(degenerate, xp.ones_like(deviation), deviation)
     return xp.where(degenerate, xp.zeros_like(centered), centered / safe)
 
@@ -106,13 +131,12 @@ def _centered(batch: TokenBatch, rows: Array) -> Array:
     group = _Groups(batch, rows)
     xp = namespace(batch.reward)
     centered = batch.reward - group.mean(batch.reward)
-    return xp.where(group.spread(batch.reward) > 0, centered, xp.zeros_like(centered))
+    return xp.where(group.is_flat(batch.reward), xp.zeros_like(centered), centered)
 
 
 def without_signal(batch: TokenBatch, rows: Array) -> Array:
     """Boolean: the rewards of this row's group are all equal (DAPO drops such groups)."""
-    flat = _Groups(batch, rows).spread(batch.reward) == 0
-    return flat & rows
+    return _Groups(batch, rows).is_flat(batch.reward) & rows
 
 
 def overlong_penalty(batch: TokenBatch, max_length: int, buffer: int) -> Array:
@@ -342,26 +366,22 @@ class _Groups:
 
     def largest(self, column: Array) -> Array:
         """Largest value in each row's group; -inf where the group has no row here."""
-        xp, first = self._xp, self._value(column)
-        low = xp.full_like(first, -math.inf)
+        return self._extreme(self._value(column))
+
+    def is_flat(self, column: Array) -> Array:
+        """Boolean: the values of each row's group are equal but for rounding (`equal_rewards`)."""
+        value = self._value(column)
+        return equal_rewards(-self._extreme(-value), self._extreme(value))
+
+    def _extreme(self, value: Array) -> Array:
+        xp = self._xp
+        low = xp.full_like(value, -math.inf)
         if self._member is None:
-            return xp.max(xp.where(self._present, first, low), axis=-2, keepdims=True)
+            return xp.max(xp.where(self._present, value, low), axis=-2, keepdims=True)
         member = self._present & self._member
-        largest = xp.max(xp.where(member, first, low), axis=-2, keepdims=True)
+        largest = xp.max(xp.where(member, value, low), axis=-2, keepdims=True)
         return xp.max(xp.where(self._member, largest, xp.full_like(largest, -math.inf)), axis=-1,
                       keepdims=True)
-
-    def spread(self, column: Array) -> Array:
-        """Largest minus smallest value in each row's group, 0 exactly where all are equal."""
-        xp, first = self._xp, self._value(column)
-        high, low = (xp.full_like(first, sign * math.inf) for sign in (1, -1))
-        member = self._present if self._member is None else self._present & self._member
-        largest = xp.max(xp.where(member, first, low), axis=-2, keepdims=True)
-        smallest = xp.min(xp.where(member, first, high), axis=-2, keepdims=True)
-        spread = largest - smallest
-        if self._member is None:
-            return spread
-        return xp.sum(xp.where(self._member, spread, xp.zeros_like(spread)), axis=-1, keepdims=True)
 
     def _value(self, column: Array) -> Array:
         return sequence_value(column, self._rows)

@@ -25,8 +25,8 @@ rewards that vary within a sequence          ValueError from ``prepare`` of rule
                                              "reward" and rules given an ``advantage`` column
 samples, where the rule needs every answer   ValueError from ``prepare`` (``natural-gradient``,
                                              option ``group_size``)
-all rewards of a prompt equal                its advantage is 0 exactly; other terms (bonus, KL,
-                                             right answers of the second batch) act; metric
+all rewards of a prompt equal, but for       its advantage is 0 exactly; other terms (bonus, KL,
+rounding (`advantages.equal_rewards`)        right answers of the second batch) act; metric
                                              ``groups_without_signal`` counts
 no right answer in the second batch          a step without AEPO's term; metric
                                              ``tempered_positive_share`` is 0

@@ -10,40 +10,43 @@ from __future__ import annotations
 import inspect
 import logging
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 import transformers
 
 from llm_bridge.forward import fused_forward, shared_prompts
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
+from llm_bridge.running.sharding import is_sharded
 
 logger = logging.getLogger(__name__)
 
 COLUMNS = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
-"""What is read of a batch of rows, each [rows, positions]; prompts are padded on the left."""
+"""The columns of a batch that are read, each [rows, positions]; prompts are padded on the left."""
 TRIED_ROWS = 8
-"""Rows on which shared prompts are compared with the plain pass."""
+"""How many rows shared prompts are compared with the plain pass on."""
 
 
 class Forward:
-    """Of any model of one trainer: the policy, or a reference."""
+    """The forward pass of a model of one trainer: the policy, or a reference."""
 
     def __init__(self, accelerator: Any, model: Any, *, removed_fraction: float | None = None):
         """
         Args:
-            accelerator: accelerate's, whose autocast applies.
+            accelerator: accelerate's accelerator, whose autocast applies.
             model: the model of transformers inside data parallelism and adapters.
-            removed_fraction: of the clamped entropy; None: without it.
+            removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no
+                clamped entropy.
         """
         self._accelerator = accelerator
         self._removed_fraction = removed_fraction
         signature = inspect.signature(type(model).forward)
         self._takes_positions = "position_ids" in signature.parameters
-        self._fused: dict[int, bool] = {}
-        self._shared: dict[int, bool] = {}
+        self._fused: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+        self._agrees: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
     def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
-        """Logits [rows, positions, vocabulary] that the completions' tokens were drawn from."""
+        """Return the logits [rows, positions, vocabulary] from which the completions were drawn."""
         tokens = torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1)[:, :-1]
         mask = torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1)[:, :-1]
         return self._call(
@@ -51,7 +54,7 @@ class Forward:
         )
 
     def statistics(self, model: Any, rows: dict[str, Any]) -> TokenStatistics:
-        """Statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out."""
+        """Return statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out."""
         if not self._has_fused_head(model, rows):
             return self.from_logits(self.logits(model, rows), rows)
         if rows["completion_ids"].shape[1] > 1:  # else nothing is read behind the prompt
@@ -61,11 +64,11 @@ class Forward:
         return self._fused_statistics(model, rows, lambda: self.logits(model, rows))
 
     def from_logits(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
-        """The same of logits that are there anyway."""
+        """Return the same statistics, computed from logits."""
         return from_logits(logits, rows["completion_ids"], removed_fraction=self._removed_fraction)
 
     def _call(self, model: Any, tokens: torch.Tensor, mask: torch.Tensor, **options: Any) -> Any:
-        """Logits; ``mask`` [rows, past and present positions]."""
+        """Return the model's logits; ``mask`` is [rows, past and present positions]."""
         if self._takes_positions:
             # As in generation: padding on the left does not shift a sequence.
             positions = (mask.cumsum(-1) - 1).clamp(min=0)
@@ -89,6 +92,7 @@ class Forward:
             model, rows["prompt_ids"][first], prompt_mask[first], past_key_values=cache,
             use_cache=True, logits_to_keep=1,
         ))[owner]
+        shared_prompts.check_past(cache, prompt_mask.shape[1])
         cache.batch_select_indices(owner)
         mask = torch.cat([prompt_mask, rows["completion_mask"]], dim=1)[:, :-1]
         return self._fused_statistics(
@@ -99,9 +103,9 @@ class Forward:
         )
 
     def _has_fused_head(self, model: Any, rows: dict[str, Any]) -> bool:
-        """Whether the model's head can give statistics; asked at its first forward pass."""
+        """Whether the model's head can return statistics; tried at its first forward pass."""
         plain = self._accelerator.unwrap_model(model)
-        if id(plain) not in self._fused:
+        if plain not in self._fused:
             short = {name: rows[name][:1, :2] for name in COLUMNS}
             found = fused_forward.obstacle(
                 plain, lambda: self.logits(model, short), tuple(short["completion_ids"].shape)
@@ -110,28 +114,39 @@ class Forward:
                 logger.warning(
                     "%s holds the logits of every token in memory: %s", type(plain).__name__, found
                 )
-            self._fused[id(plain)] = found is None
-        return self._fused[id(plain)]
+            self._fused[plain] = found is None
+        return self._fused[plain]
 
     def _shares_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
-        """Whether prompts can be read once; asked at the first pass with rows of one prompt."""
+        """Whether this pass may read its prompts once.
+
+        Asked at every pass: TRL turns gradient checkpointing off to score and on again to train. Only
+        the trial, which compares the two ways, is made once.
+        """
         if model is not self._accelerator.unwrap_model(model):
             return False  # data parallelism expects one call a step
-        if id(model) not in self._shared:
-            found = self._takes_positions and shared_prompts.obstacle(model) is None
-            if found:
-                cut = {name: rows[name][:TRIED_ROWS] for name in COLUMNS}
-                owners = shared_prompts.distinct(cut["prompt_ids"], cut["prompt_mask"])
-                with torch.no_grad():
-                    plain = self._fused_statistics(model, cut, lambda: self.logits(model, cut))
-                    shared = self._with_shared_prompts(model, cut, *owners)
-                mixed = self._accelerator.mixed_precision != "no"
-                dtype = torch.bfloat16 if mixed else next(model.parameters()).dtype
-                found = shared_prompts.agree(plain.log_prob, shared.log_prob, dtype)
-                if not found and self._accelerator.is_main_process:
-                    logger.warning(
-                        "%s reads each prompt again for every sample: with its past kept, its "
-                        "log-probs are others", type(model).__name__,
-                    )
-            self._shared[id(model)] = found
-        return self._shared[id(model)]
+        if not self._takes_positions or is_sharded(self._accelerator, model):
+            return False
+        if shared_prompts.obstacle(model) is not None:
+            return False
+        if model not in self._agrees:
+            self._agrees[model] = self._is_same_with_shared_prompts(model, rows)
+            if not self._agrees[model] and self._accelerator.is_main_process:
+                logger.warning(
+                    "%s reads each prompt again for every sample: with its past kept, its "
+                    "log-probs are others", type(model).__name__,
+                )
+        return self._agrees[model]
+
+    def _is_same_with_shared_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
+        cut = {name: rows[name][:TRIED_ROWS] for name in COLUMNS}
+        owners = shared_prompts.distinct(cut["prompt_ids"], cut["prompt_mask"])
+        with torch.no_grad():
+            plain = self._fused_statistics(model, cut, lambda: self.logits(model, cut))
+            try:
+                shared = self._with_shared_prompts(model, cut, *owners)
+            except shared_prompts.NoPastError:
+                return False
+        mixed = self._accelerator.mixed_precision != "no"
+        dtype = torch.bfloat16 if mixed else next(model.parameters()).dtype
+        return shared_prompts.agree(plain.log_prob, shared.log_prob, dtype)

@@ -56,6 +56,22 @@ def obstacle(model: Any) -> str | None:
     return None
 
 
+class NoPastError(RuntimeError):
+    """A model kept no past of its prompts: its completions would be read without them."""
+
+
+def check_past(past: transformers.DynamicCache, length: int) -> None:
+    """Raise NoPastError unless each layer's keys and values are those of ``length`` positions."""
+    found = [past.get_seq_length(layer) for layer in range(len(past.layers))]
+    if found != [length] * len(found):
+        raise NoPastError(
+            f"the model was to keep the keys and values of its prompts' {length} positions, and its "
+            f"layers kept those of {found}: completions would be read without their prompts. Turn "
+            "gradient_checkpointing off, or whatever else keeps the model from filling its cache "
+            "while it trains"
+        )
+
+
 def agree(plain: torch.Tensor, shared: torch.Tensor, dtype: torch.dtype) -> bool:
     """Whether log-probs of the two ways differ by rounding alone.
 

@@ -1,4 +1,6 @@
-"""What ends a run: memory that runs out, a GPU that is lost, a gradient that is no number."""
+"""What ends a run: memory that runs out, a GPU that is lost, a gradient that is no number, a policy that
+is another in training than it was in scoring.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,26 @@ from typing import Any
 
 import torch
 
-DIVERGED = "diverged.pt"
+from entropy_theory.token_batch import TokenBatch
 
+DIVERGED = "diverged.pt"
+ROUNDINGS = 64
+"""Of a log-probability, in roundings of 1. Each of L layers adds two updates to the hidden state, whose
+sum is rounded each time: errors of random sign grow as sqrt(2 L), up to 14 for 100 layers, and the
+head passes them on times the standard deviation of a state's logits, seldom above 4.5."""
+ACCUMULATION = 1e-3
+"""Nats: what sums of thousands of float32 terms, taken in another order, add to that."""
 
 GPU_LOST = (
     "unknown error", "unspecified launch failure", "no CUDA-capable device", "busy or unavailable",
     "uncorrectable ECC", "hardware stack error", "has fallen off the bus", "is lost",
     "driver shutting down",
 )
-"""In CUDA's words, a device that no longer answers; nothing of the kind follows from wrong code alone."""
+"""CUDA's messages for a device that no longer answers, which wrong code alone does not cause."""
 
 
 def training_settings(args: Any) -> str:
-    """Which of TRL's options ``args`` set the memory that training takes, and which way to turn them."""
+    """Say which of TRL's options ``args`` set the memory that training takes, and how to change them."""
     return (
         f"{args.per_device_train_batch_size} completions of up to {args.max_completion_length} tokens "
         "at once: raise micro_batches (gradient_accumulation_steps, with a smaller "
@@ -31,7 +40,7 @@ def training_settings(args: Any) -> str:
 
 
 def sampling_settings(batch_size: int, max_new_tokens: int) -> str:
-    """The same for sampling alone."""
+    """Say which of TRL's options set the memory that sampling takes, and how to change them."""
     return (
         f"{batch_size} completions of up to {max_new_tokens} tokens at once: lower batch_size or "
         "max_new_tokens, or take dtype bfloat16"
@@ -40,11 +49,10 @@ def sampling_settings(batch_size: int, max_new_tokens: int) -> str:
 
 @contextlib.contextmanager
 def device_errors_named(settings: str) -> Iterator[None]:
-    """Turn torch's errors for memory that ran out, and for a lost GPU, into an OSError that a user can
-    act on.
+    """Turn torch's errors for a lack of memory, and for a lost GPU, into an OSError for the user.
 
     Args:
-        settings: what was asked of the memory, and what to change.
+        settings: the settings that decide how much memory is taken, and how to change them.
     """
     try:
         yield
@@ -65,11 +73,11 @@ def device_errors_named(settings: str) -> Iterator[None]:
 
 
 def check_gradient(model: Any, *, folder: Path, step: int, rows: list[dict[str, Any]]) -> None:
-    """Refuse a step whose gradient is no number, before it spoils the weights.
+    """Refuse a step whose gradient is not finite, before it spoils the weights.
 
     Args:
-        folder: gets ``diverged.pt`` with the step's rows, if it is refused.
-        step: optimizer steps taken so far.
+        folder: where ``diverged.pt`` with the step's rows is written, if the step is refused.
+        step: number of optimizer steps taken so far.
         rows: the micro-batches' columns.
 
     Raises:
@@ -86,3 +94,55 @@ def check_gradient(model: Any, *, folder: Path, step: int, rows: list[dict[str, 
         f"and the step's rows are in {path}; lower learning_rate, set max_grad_norm, or look at the "
         "rule's coefficients"
     )
+
+
+def rounding(model: Any, mixed_precision: str) -> float:
+    """By how much log-probs of two passes over the same tokens may differ, nats, root mean square.
+
+    ``ROUNDINGS`` of the coarsest format that the model multiplies in, and ``ACCUMULATION``: 0.25 for
+    bfloat16, 0.03 for float16 and for float32 on a GPU (TF32), 0.001 for float32 and float64 on a CPU
+    (norms compute in float32 even there). A prompt that is not read, a wrong mask or position, or
+    dropout change log-probs by more.
+
+    Args:
+        model: its parameters' formats count, that of quantized ones as bfloat16.
+        mixed_precision: accelerate's: "no", "fp16", "bf16" or "fp8".
+    """
+    roundoff = {"no": 0.0, "fp16": 2.0**-11, "bf16": 2.0**-8, "fp8": 2.0**-4}[mixed_precision]
+    for weight in model.parameters():
+        if not weight.is_floating_point():
+            own = 2.0**-8
+        elif weight.dtype == torch.float32 and weight.is_cuda:
+            own = 2.0**-11
+        else:
+            own = torch.finfo(weight.dtype).eps / 2
+        roundoff = max(roundoff, own)
+    return ROUNDINGS * roundoff + ACCUMULATION
+
+
+def check_ratio(batch: TokenBatch, largest: float, *, step: int) -> None:
+    """Refuse rows whose log-probs are not those they were scored with, though the policy is the same.
+
+    Args:
+        batch: torch columns, of the first optimizer step since ``old_log_prob`` was taken.
+        largest: difference in nats, root mean square over tokens, that may be rounding (`rounding`).
+        step: optimizer steps taken so far.
+
+    Raises:
+        ValueError: a larger difference: ratios pi / pi_old would not be 1, and the gradient wrong.
+    """
+    log_prob: Any = batch.log_prob
+    difference = (log_prob.detach() - batch.old_log_prob)[batch.mask]
+    if not len(difference):
+        return
+    found = float(difference.square().mean().sqrt())
+    if found > largest:
+        raise ValueError(
+            f"step {step + 1} starts from the policy that scored its tokens, so every ratio pi / pi_old "
+            f"must be 1, but their log-probabilities differ by {found:.3g} nats (root mean square of "
+            f"{len(difference)} tokens; the largest by {float(difference.abs().max()):.3g}), where "
+            f"rounding explains {largest:.2g}: the model computes something else in training than in "
+            "scoring, and the gradient would be wrong. Set gradient_checkpointing=False, switch off "
+            "dropout and whatever else acts in training only (noise of a router, a cache), or score "
+            "and train at one precision"
+        )

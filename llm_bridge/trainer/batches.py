@@ -101,13 +101,19 @@ def map_columns(function: Callable[..., torch.Tensor], *batches: TokenBatch) -> 
 
 
 def gathered(accelerator: Any, batch: TokenBatch) -> TokenBatch:
-    """The rows of all ranks, in their order, padded to the widest."""
+    """The rows of all ranks, in their order, padded on the right with zeros to the widest.
+
+    Every column has the same dtype and shape on all ranks when it is gathered, whatever the lengths of
+    their completions. (accelerate's ``pad_across_processes`` makes integers of booleans, and only where
+    it pads: ranks would gather different types.)
+    """
     if accelerator.num_processes == 1:
         return batch
+    width = batch.mask.shape[1]
+    widths = accelerator.gather(torch.tensor(width, device=batch.mask.device))
+    missing = int(widths.max()) - width
     return map_columns(
-        lambda column: accelerator.gather(
-            accelerator.pad_across_processes(column.contiguous(), dim=1)
-        ),
+        lambda column: accelerator.gather(torch.nn.functional.pad(column, (0, missing)).contiguous()),
         batch,
     )
 

@@ -7,16 +7,20 @@ from typing import Any
 import numpy as np
 import torch
 
+from entropy_theory import advantages
 from llm_bridge.trainer.batches import join
 
 
 def without_signal(rows: dict[str, Any], group_size: int) -> torch.Tensor:
-    """Groups whose usable rows all have one reward, or of which none is usable: boolean [groups]."""
+    """Groups whose usable rows all have one reward, or of which none is usable: boolean [groups].
+
+    Equal is what the rules take for equal: `advantages.equal_rewards`.
+    """
     reward = rows["reward"].reshape(-1, group_size)
     usable = rows["mask"].any(dim=1).reshape(-1, group_size)
     largest = reward.masked_fill(~usable, -torch.inf).amax(dim=1)
     smallest = reward.masked_fill(~usable, torch.inf).amin(dim=1)
-    return largest <= smallest
+    return advantages.equal_rewards(smallest, largest)
 
 
 def other_prompts(

@@ -19,6 +19,8 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 - options of TRL that would change the objective or the sampling distribution are refused;
 - plain samples are drawn by `group_sampling`, which reads a prompt once for its group; everything
   else (vLLM, continuous batching, sharded weights, a target's nucleus) is sampled by TRL;
+- before the first step on a generation the policy is the one that scored it: a ratio other than 1
+  beyond rounding means that the two passes computed different things, and ends the run;
 - logits are never held, and a prompt is read once for all its samples (`forward`), unless an audit
   asks for the logits, or the model does not allow it, which is told once.
 """
@@ -49,6 +51,7 @@ from entropy_theory.token_batch import TokenBatch, mean_over_sequences
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.policy_forward import COLUMNS, Forward
 from llm_bridge.running import checkpoints, faults
+from llm_bridge.running.sharding import is_sharded
 from llm_bridge.running.step_log import step_metrics
 from llm_bridge.sampling import logits_processors
 from llm_bridge.sampling.group_sampling import sample_groups
@@ -174,6 +177,7 @@ class EntropyTrainer(GRPOTrainer):
         )
         self._rewards: torch.Tensor | None = None
         self._scored: dict[str, torch.Tensor] | None = None
+        self._scored_at_step: int | None = None
         self._empty_logs = copy.deepcopy(self._logs)
         self._started, self._learning_rate = time.perf_counter(), args.learning_rate
         self.forward = Forward(
@@ -287,12 +291,11 @@ class EntropyTrainer(GRPOTrainer):
         self, prompt_ids: Any, images: Any, multimodal_fields: Any, *rest: Any, **options: Any
     ) -> Any:
         """TRL's sampling, faster where weights are whole and samples plain."""
-        kind = self.accelerator.distributed_type.value
         own = (
             self.model.training
             and not (self.use_vllm or self.use_transformers_continuous_batching)
             and not (images or multimodal_fields)
-            and kind in ("NO", "MULTI_CPU", "MULTI_GPU")
+            and not is_sharded(self.accelerator, self.model)
             and samples_plainly(self)
         )
         found, longest = None, self.max_completion_length
@@ -471,6 +474,7 @@ class EntropyTrainer(GRPOTrainer):
         self._scored = None
         rows["old_log_prob"] = found.pop("log_prob")
         rows.update(found)
+        self._scored_at_step = self.state.global_step
 
     def _reference_log_prob(self, rows: dict[str, Any]) -> torch.Tensor:
         if self.reference_model is not None:
@@ -515,6 +519,10 @@ class EntropyTrainer(GRPOTrainer):
             inputs, statistics.log_prob, statistics.entropy, statistics.clamped_entropy,
             step=self.state.global_step, seed=self.args.seed,
         )
+        if self.state.global_step == self._scored_at_step and "old_log_prob" in inputs:
+            faults.check_ratio(
+                batch, faults.rounding(model, self.accelerator.mixed_precision), step=batch.step
+            )
         usable = bool(inputs["usable_tokens"])
         if usable and not batch.prepared:
             if self.coefficient_controller is not None:

@@ -1,4 +1,4 @@
-"""The main job: every stage as a subprocess of the public commands, side by side where memory allows.
+"""Runs the main job: stages are subprocesses of public commands, side by side where memory allows.
 
 A stage that finished with the same command and the same code is not run again; an interrupted one
 is started again and resumes by itself, or starts afresh where the code has changed since. A failing
@@ -15,16 +15,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
 from entropy_theory.support.results import provenance, read_json, write_json
 from paper_figures.reproduce.progress import Progress
 from paper_figures.reproduce.stage import Profile, Stage
+from paper_figures.reproduce.stage_run import StageRun
 from paper_figures.reproduce.stages import stages
-
-Status = Literal["waiting", "running", "done", "kept", "failed", "skipped"]
 
 # Two stages of one thread each use two cores better than one stage of two threads: a GRPO step of the
 # small transformer takes 0.4 s on one thread and 0.29 s on two.
@@ -34,53 +32,21 @@ POLL_SECONDS = 0.2
 TERMINATION_SECONDS = 20.0
 
 
-@dataclass(kw_only=True, slots=True)
-class Run:
-    """What has become of a stage."""
-
-    stage: Stage
-    log: Path
-    status: Status = "waiting"
-    reason: str = ""
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    peak_megabytes: float = 0.0
-    started: float = 0.0
-    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
-
-    @property
-    def settled(self) -> bool:
-        return self.status in ("done", "kept", "failed", "skipped")
-
-    def record(self) -> dict[str, Any]:
-        """JSON-like summary."""
-        return {
-            "name": self.stage.name,
-            "command": "python " + " ".join(self.stage.arguments),
-            "status": self.status,
-            "reason": self.reason,
-            "seconds": round(self.seconds, 2),
-            "cpu_seconds": round(self.cpu_seconds, 2),
-            "peak_megabytes": round(self.peak_megabytes, 1),
-            "log": str(self.log),
-        }
-
-
 def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
-    """Run every stage of a profile; 0 if none failed, else 1.
+    """Run every stage of a profile; return 0 if none failed, else 1.
 
     Writes ``reproduce.json`` (seconds and peak memory of each stage) after each of them.
 
     Args:
         profile: "smoke", "default" or "full".
         build: folder for all results.
-        lanes: stages at a time.
+        lanes: how many stages run at a time.
 
     Raises:
         OSError: ``build`` cannot be written to.
     """
     runs = [
-        Run(stage=stage, log=build / "logs" / f"{stage.name.replace(' ', '-')}.log")
+        StageRun(stage=stage, log=build / "logs" / f"{stage.name.replace(' ', '-')}.log")
         for stage in stages(profile, build)
     ]
     began = time.monotonic()
@@ -104,7 +70,7 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
 
 @contextlib.contextmanager
 def _termination_interrupts() -> Iterator[None]:
-    """A polite kill is an interrupt: the stages are stopped, what is finished is kept."""
+    """Treat SIGTERM as an interrupt: the stages are stopped, and what is finished is kept."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -112,7 +78,7 @@ def _termination_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _settle(runs: list[Run]) -> None:
+def _settle(runs: list[StageRun]) -> None:
     """Skip every waiting stage that needs a stage which failed or was skipped."""
     by_name = {run.stage.name: run for run in runs}
     for run in runs:
@@ -123,8 +89,8 @@ def _settle(runs: list[Run]) -> None:
                     run.reason = f"needs '{name}': {by_name[name].reason}"
 
 
-def _start(runs: list[Run], build: Path, lanes: int, previous: dict[str, Any]) -> None:
-    """Start what may start: the longest chain first, so that no long stage is left for the end."""
+def _start(runs: list[StageRun], build: Path, lanes: int, previous: dict[str, Any]) -> None:
+    """Start the stages that may start, longest chain first, so that no long one is left for the end."""
     for run in sorted(runs, key=lambda r: -_chain_seconds(r, runs)):
         active = [r for r in runs if r.status == "running"]
         if run.status != "waiting" or not _ready(run, runs):
@@ -140,13 +106,13 @@ def _start(runs: list[Run], build: Path, lanes: int, previous: dict[str, Any]) -
             _launch(run, build)
 
 
-def _chain_seconds(run: Run, runs: list[Run]) -> float:
-    """Expected seconds of a stage and of the longest chain of stages that need it."""
+def _chain_seconds(run: StageRun, runs: list[StageRun]) -> float:
+    """The expected seconds of a stage and of the longest chain of stages that need it."""
     followers = [r for r in runs if run.stage.name in r.stage.needs]
     return run.stage.seconds + max((_chain_seconds(r, runs) for r in followers), default=0.0)
 
 
-def _ready(run: Run, runs: list[Run]) -> bool:
+def _ready(run: StageRun, runs: list[StageRun]) -> bool:
     """Whether all that must come first has been tried ("*": every stage listed earlier)."""
     by_name = {r.stage.name: r for r in runs}
     if "*" in run.stage.after:
@@ -181,7 +147,7 @@ def _previous(build: Path) -> dict[str, Any]:
         return {}
 
 
-def _launch(run: Run, build: Path) -> None:
+def _launch(run: StageRun, build: Path) -> None:
     stage = run.stage
     stamp = _read_stamp(stage, build)
     _end_orphan(stamp, stage)
@@ -210,7 +176,7 @@ def _launch(run: Run, build: Path) -> None:
 
 
 def _end_orphan(stamp: dict[str, Any], stage: Stage) -> None:
-    """End what a job that was killed outright left running, or two would write the same files."""
+    """End the process that a killed main job left running, or two would write the same files."""
     pid = stamp.get("pid")
     try:
         running = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
@@ -222,7 +188,7 @@ def _end_orphan(stamp: dict[str, Any], stage: Stage) -> None:
 
 
 def _remove_outputs(stage: Stage) -> None:
-    """Drop what other code or another command left, or it would be resumed or shown as ours."""
+    """Remove outputs of other code or another command, or they would be resumed or shown as ours."""
     for path in stage.outputs:
         if path.parent.parent.name == "runs":  # a training run owns its whole folder
             shutil.rmtree(path.parent, ignore_errors=True)
@@ -230,8 +196,8 @@ def _remove_outputs(stage: Stage) -> None:
             path.unlink(missing_ok=True)
 
 
-def _collect(run: Run, build: Path) -> bool:
-    """Record a stage that has just ended; whether it has."""
+def _collect(run: StageRun, build: Path) -> bool:
+    """Record a stage if it has just ended; return whether it has."""
     if run.status != "running" or run.process is None:
         return False
     pid, status, usage = os.wait4(run.process.pid, os.WNOHANG)
@@ -260,8 +226,8 @@ def _last_line(log: Path) -> str:
     return lines[-1].strip()[-300:] if lines else "it printed nothing"
 
 
-def _stop(running: list[Run]) -> None:
-    """End what still runs (after an interrupt): first asked, then made to."""
+def _stop(running: list[StageRun]) -> None:
+    """End the stages that still run after an interrupt: first by SIGTERM, then by SIGKILL."""
     for run in running:
         _signal(run, signal.SIGINT)
     deadline = time.monotonic() + TERMINATION_SECONDS
@@ -275,15 +241,15 @@ def _stop(running: list[Run]) -> None:
         run.status, run.reason = "waiting", "interrupted"
 
 
-def _signal(run: Run, number: signal.Signals) -> None:
+def _signal(run: StageRun, number: signal.Signals) -> None:
     assert run.process is not None
     # Its own session: workers that it started are in its process group.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(run.process.pid, number)
 
 
-def peak_side_by_side(runs: list[Run]) -> float:
-    """Upper bound of the memory ever in use at once, megabytes: peaks of stages that overlapped."""
+def peak_side_by_side(runs: list[StageRun]) -> float:
+    """An upper bound of the memory ever in use at once, megabytes: peaks of stages that overlapped."""
     measured = [run for run in runs if run.status in ("done", "failed") and run.started]
     return max(
         (
@@ -298,7 +264,7 @@ def peak_side_by_side(runs: list[Run]) -> float:
     )
 
 
-def _write_summary(profile: Profile, build: Path, runs: list[Run], seconds: float) -> None:
+def _write_summary(profile: Profile, build: Path, runs: list[StageRun], seconds: float) -> None:
     write_json(
         build / "reproduce.json",
         {
@@ -312,7 +278,7 @@ def _write_summary(profile: Profile, build: Path, runs: list[Run], seconds: floa
 
 
 def print_outcome(runs_file: Path, build: Path, stream: TextIO) -> None:
-    """What a user should know at the end: failures, skips, where the report is."""
+    """Print what a user should know at the end: failures, skips, where the report is."""
     summary = read_json(runs_file)
     for stage in summary["stages"]:
         if stage["status"] in ("failed", "skipped"):

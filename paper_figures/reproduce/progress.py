@@ -6,15 +6,13 @@ import sys
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from paper_figures.reproduce.pipeline import Run
+from paper_figures.reproduce.stage_run import StageRun
 
 HEARTBEAT_SECONDS = 30.0
 SIGNS = {
@@ -24,9 +22,9 @@ SIGNS = {
 
 
 class Progress:
-    """Shows which stage of how many runs, for how long, and how long it should take."""
+    """Shows which stage of how many is running, for how long, and how long it should take."""
 
-    def __init__(self, runs: Sequence[Run], lanes: int) -> None:
+    def __init__(self, runs: Sequence[StageRun], lanes: int) -> None:
         self.runs, self.lanes = runs, lanes
         self.began = self.said = time.monotonic()
         self.shown: dict[str, str] = {}
@@ -65,7 +63,7 @@ class Progress:
         ]
         return max(sum(left) / self.lanes, max(left, default=0.0))
 
-    def _elapsed(self, run: Run) -> float:
+    def _elapsed(self, run: StageRun) -> float:
         return time.monotonic() - run.started if run.status == "running" else run.seconds
 
     def _table(self) -> Table:
@@ -82,7 +80,7 @@ class Progress:
             )
         return table
 
-    def _state(self, run: Run) -> str:
+    def _state(self, run: StageRun) -> str:
         if run.status == "running":
             time_spent = f"{_clock(self._elapsed(run))} of about {_clock(run.stage.seconds)}"
             return f"{time_spent}  {_latest_line(run)}"
@@ -115,7 +113,7 @@ def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def _latest_line(run: Run) -> str:
+def _latest_line(run: StageRun) -> str:
     """The last line a running stage has printed, shortened; progress bars end with a return."""
     try:
         with run.log.open("rb") as log:

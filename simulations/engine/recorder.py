@@ -10,8 +10,26 @@ from simulations.engine.block import Block, StepMeasures
 from simulations.engine.trajectory import BY_RECORD, FORECASTS, Forecasts, Trajectory
 
 
-class Recorder:
-    """Trains a block, and collects what `Trajectory` holds of it."""
+def train(block: Block, final: np.ndarray, report: Callable[[int], None]) -> Trajectory:
+    """Take all steps of a block, and return what was recorded of it.
+
+    Args:
+        block: the runs, at their start.
+        final: [runs, states, actions], where their last logits are to be; the trajectory holds it.
+        report: told now and then how many steps were taken since it was told last, times runs.
+
+    Raises:
+        ValueError: logits that stop being finite, with the step.
+    """
+    recorder = _Recorder(block)
+    recorder.train(report)
+    if not np.shares_memory(block.logits, final):
+        final[...] = block.logits
+    return recorder.trajectory(final)
+
+
+class _Recorder:
+    """Collects what `Trajectory` holds of a block."""
 
     def __init__(self, block: Block) -> None:
         self.block, self.record = block, block.task.record
@@ -24,7 +42,7 @@ class Recorder:
         self.tail_switches = np.zeros(block.n_runs, dtype=int)
 
     def train(self, report: Callable[[int], None]) -> None:
-        """Take all steps; ``report`` is told now and then how many were taken since it was told last."""
+        """Take all steps, recording on the way."""
         block, dynamics = self.block, self.block.dynamics
         steps, every = dynamics.steps, dynamics.record_every
         tail = min(dynamics.tail or max(steps // 6, 1), steps)
@@ -46,7 +64,7 @@ class Recorder:
                     self.forecasts[name].append(values)
             if taken is not None:
                 self._tail(taken)
-            report(block.step - step)
+            report((block.step - step) * block.n_runs)
         self._policy()
 
     def _policy(self) -> None:
@@ -78,7 +96,7 @@ class Recorder:
             self.tail_switches += (np.diff(temperatures, axis=0) != 0).sum(axis=0)
 
     def trajectory(self, final_logits: np.ndarray) -> Trajectory:
-        """All of it; ``final_logits`` as the block has them, in memory of the caller's."""
+        """All that was collected."""
         deviation = self.tail_entropy / self.tail_steps
         variance = np.maximum(self.tail_square / self.tail_steps - deviation**2, 0.0)
         columns = {name: np.asarray(values) for name, values in self.columns.items()}

@@ -19,7 +19,7 @@ import numpy as np
 from entropy_theory.token_tree import TokenTree
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.engines import engine_for
-from simulations.engine.recorder import Recorder
+from simulations.engine.recorder import train
 from simulations.engine.task import Task
 from simulations.engine.trajectory import Record, Trajectory, concatenate
 
@@ -63,12 +63,7 @@ def simulate(
     final = np.empty(task.logits.shape)
 
     def trajectory(part: slice) -> Trajectory:
-        block = engine.block(part, final[part])
-        recorder = Recorder(block)
-        recorder.train(lambda steps: report(steps * block.n_runs))
-        if not np.shares_memory(block.logits, final):
-            final[part] = block.logits
-        return recorder.trajectory(final[part])
+        return train(engine.block(part, final[part]), final[part], report)
 
     parts = list(blocks(task.n_runs, max(task.logits[0].size, task.row_tokens), engine.in_parallel))
     if not engine.in_parallel or len(parts) == 1 or threads() == 1:

@@ -16,7 +16,7 @@ from entropy_theory.token_batch import (
 )
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules.rule import per_run
-from entropy_theory.verification.rule_contract import random_batch, to_torch
+from entropy_theory.verification.rule_contract import converted, random_batch, to_torch
 from tests.entropy_theory.test_update_rules import VARIANTS
 
 EVERY_RULE = pytest.mark.parametrize(("name", "options"), VARIANTS)
@@ -165,6 +165,55 @@ def test_equal_rewards_move_nothing_by_their_advantage(name, options, value):
     assert ((scores != 0) == (batch.is_ordinary & expected)).all()
     if "groups_without_signal" in rule.metrics(batch):
         assert rule.metrics(batch)["groups_without_signal"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, -100.0])
+@pytest.mark.parametrize(("name", "options"), [v for v in VARIANTS if v not in PER_TOKEN])
+def test_rewards_that_rounding_tells_apart_are_equal(name, options, scale, dtype):
+    """As of reward functions added in float32: divided by a deviation of one ulp, last digits would be
+    a full step in a random direction. float32 rounding does not go away in a float64 batch."""
+    rule = update_rules.get(name, **options)
+    batch = random_batch(19, group_size=7, second_batch=rule.controller() is not None)
+    if "overlong_buffer" in options:
+        rule = dataclasses.replace(rule, max_length=99)
+    value = np.float32(0.7 * scale)
+    rows = np.arange(len(batch.reward))[:, None] % 2
+    reward = np.where(rows, value, np.nextafter(value, np.float32(np.inf)))
+    reward = np.where(batch.tempered, batch.reward, reward)
+    batch = to_torch(batch.replace(reward=reward, log_prob=batch.old_log_prob,
+                                   reference_log_prob=batch.old_log_prob))
+    batch = converted(batch, lambda c: c.to(dtype) if c.is_floating_point() else c)
+    scores = torch.where(batch.tempered, 0.0, rule.scores(batch))
+    assert (scores == 0).all()
+    if "groups_without_signal" in rule.metrics(batch):
+        assert rule.metrics(batch)["groups_without_signal"] == pytest.approx(1)
+    ordinary = batch.is_ordinary
+    assert advantages.equal_reward_groups(batch, ordinary) == pytest.approx(1)
+    assert (advantages.without_signal(batch, ordinary) == ordinary).all()
+
+
+@pytest.mark.parametrize("estimator", [e for e in advantages.ESTIMATORS if e != "reward"])
+@pytest.mark.parametrize("rewards", [(0.1, 0.2), (1.0, 1.00001), (1e-9, 2e-9), (0.0, 1e-12), (-1.0, 1.0)])
+def test_rewards_that_differ_are_a_signal_however_small(estimator, rewards):
+    """An absolute tolerance would silence small rewards."""
+    batch = random_batch(19, group_size=6, second_batch=False)
+    rows = np.arange(len(batch.reward))[:, None] % 2
+    reward = np.where(rows, *rewards) * np.ones(batch.mask.shape)
+    batch = batch.replace(reward=reward)
+    found = advantages.ESTIMATORS[estimator](batch, batch.mask)
+    assert (np.sign(found) == np.sign(reward - np.mean(rewards)))[batch.mask].all()
+    assert advantages.equal_reward_groups(batch, batch.mask) == 0
+
+
+def test_equal_rewards_are_defined_at_every_edge():
+    """No reward at all, zeros, and infinities, which a rule is to see and refuse."""
+    inf = np.inf
+    smallest = np.array([inf, 0.0, -1.0, 1.0, -inf])
+    largest = np.array([-inf, 0.0, -1.0, inf, 2.0])
+    for convert in (np.asarray, torch.asarray):
+        found = advantages.equal_rewards(convert(smallest), convert(largest))
+        assert found.tolist() == [True, True, True, False, False]
 
 
 @pytest.mark.parametrize(("name", "options"), OF_AEPO)

@@ -72,6 +72,15 @@ def test_groups_of_one_reward_or_without_usable_rows_have_no_signal():
     assert source.tolist() == [0, 1, 10, 11, 4, 5]
 
 
+def test_rewards_that_rounding_tells_apart_are_no_signal():
+    """What the rules take for equal is resampled; kept, such a group would be a dead one."""
+    one = torch.tensor(1.0)
+    above = torch.nextafter(one, one + 1)
+    rows = {"reward": torch.stack([one, above, one, above + 1e-5]),
+            "mask": torch.ones(4, 1, dtype=torch.bool)}
+    assert dynamic_sampling.without_signal(rows, 2).tolist() == [True, False]
+
+
 def test_ranks_draw_different_parts_of_one_choice():
     prompts = list(range(100))
     both = [dynamic_sampling.other_prompts(prompts, 5, 2, key=(1, 2, 3), rank=rank, ranks=2)

@@ -1,6 +1,7 @@
 """Guards llm_bridge/forward/shared_prompts.py and forward.py: a prompt read once gives the same step."""
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,6 +10,8 @@ import transformers
 from entropy_theory import update_rules
 from llm_bridge.forward import shared_prompts
 from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.running import faults
+from llm_bridge.running.sharding import is_sharded
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 ROUNDING = 1e-6
@@ -128,3 +131,93 @@ def test_models_that_cannot_are_told():
     )
     windowed = transformers.MistralForCausalLM(small)
     assert "layers" in shared_prompts.obstacle(windowed)
+
+
+SCORED_FIRST = {
+    "two iterations": OFF_POLICY,
+    "two steps a generation": {
+        "steps": 2, "learning_rate": 0.01, "per_device_train_batch_size": 12,
+        "gradient_accumulation_steps": 1, "steps_per_generation": 2},
+    "accumulated": {"micro_batches": 4},
+}
+"""Runs that score their rows before they train on them; TRL does so with checkpointing off."""
+
+
+@pytest.mark.parametrize("case", SCORED_FIRST)
+def test_checkpointing_changes_no_gradient(tmp_path, monkeypatch, case):
+    """Scoring may read prompts once, training under checkpointing may not: a choice made while TRL had
+    checkpointing off, and kept, trained on completions without their prompts."""
+    rule = update_rules.get("grpo")
+    expected, records, _ = trained(tmp_path, monkeypatch, rule, shared=False, **SCORED_FIRST[case])
+    found, own_records, _ = trained(
+        tmp_path, monkeypatch, rule, shared=True, gradient_checkpointing=True, **SCORED_FIRST[case]
+    )
+    assert_same(found, expected)
+    for one, other in zip(own_records, records, strict=True):
+        assert one["clipped_fraction"] == other["clipped_fraction"]
+
+
+def without_checks(patch):
+    """The defect of old: prompts are shared under checkpointing, where no past is kept."""
+    patch.setattr(shared_prompts, "obstacle", lambda _: None)
+    patch.setattr(shared_prompts, "check_past", lambda *_: None)
+    patch.setattr(Forward, "_is_same_with_shared_prompts", lambda *_: True)
+
+
+@pytest.mark.parametrize("case", ["two iterations", "two steps a generation"])
+def test_a_policy_that_trains_on_other_log_probs_than_it_scored_is_refused(
+    tmp_path, monkeypatch, case
+):
+    """Silently, the first step's ratios would be anything but 1."""
+    without_checks(monkeypatch)
+    made = llama_trainer(tmp_path, update_rules.get("grpo"), prompts=PROMPTS_OF_OTHER_LENGTHS,
+                         gradient_checkpointing=True, **SCORED_FIRST[case])
+    before = weights(made)
+    with pytest.raises(ValueError, match=r"every ratio .* must be 1.*gradient_checkpointing=False"):
+        made.train()
+    for name, weight in weights(made).items():
+        assert torch.equal(weight, before[name])
+
+
+def test_a_past_that_is_not_kept_is_refused(tmp_path, monkeypatch):
+    """In the call itself, whatever was decided about the model."""
+    monkeypatch.setattr(shared_prompts, "obstacle", lambda _: None)
+    monkeypatch.setattr(Forward, "_is_same_with_shared_prompts", lambda *_: True)
+    made = llama_trainer(tmp_path, update_rules.get("grpo"), gradient_checkpointing=True)
+    with pytest.raises(shared_prompts.NoPastError, match=r"2 positions, .* kept those of \[0, 0\]"):
+        made.train()
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_rounding_in_16_bits_is_no_other_policy(tmp_path, checkpointing):
+    """The pass that scores and the one that trains see other shapes: their bfloat16 sums round
+    otherwise, and the run must go on."""
+    made = llama_trainer(
+        tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True, micro_batches=4,
+        gradient_checkpointing=checkpointing, learning_rate=0.01,
+    )
+    assert moves(made)
+
+
+def test_rounding_is_that_of_the_coarsest_format():
+    double, half = torch.nn.Linear(2, 2).double(), torch.nn.Linear(2, 2).bfloat16()
+    both = torch.nn.ModuleList([double, half])
+    quantized = torch.nn.ParameterList([torch.nn.Parameter(
+        torch.zeros(2, dtype=torch.uint8), requires_grad=False)])
+    found = [faults.rounding(model, "no") for model in (double, half, both, quantized)]
+    assert found == pytest.approx([1e-3, 0.251, 0.251, 0.251], rel=1e-9)
+    assert faults.rounding(double, "bf16") == pytest.approx(0.251)
+    assert faults.rounding(double, "fp16") == pytest.approx(64 / 2048 + 1e-3)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [
+    ("NO", False), ("MULTI_CPU", False), ("MULTI_GPU", False), ("FSDP", True), ("DEEPSPEED", True),
+    ("MEGATRON_LM", True),
+])
+def test_sharded_weights_are_told_by_how_ranks_work_together(kind, expected):
+    """FSDP2 and DeepSpeed leave nothing around the module that could be unwrapped."""
+    accelerator = SimpleNamespace(distributed_type=SimpleNamespace(value=kind))
+    model = torch.nn.Linear(2, 2)
+    assert is_sharded(accelerator, model) == expected
+    model.weight.ds_id = 0  # DeepSpeed's mark on a weight that it has cut
+    assert is_sharded(accelerator, model)

@@ -1,0 +1,143 @@
+"""Run by test_ragged_ranks: steps whose completions are longer on one of two ranks than on the other."""
+
+import os
+import sys
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import transformers
+from accelerate import Accelerator
+from torch.distributed.fsdp import fully_shard
+
+from entropy_theory import update_rules
+from entropy_theory.token_batch import TokenBatch
+from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.trainer import batches
+from tests.llm_bridge import collectives
+from tests.llm_bridge.llama_steps import llama, llama_trainer
+from tests.llm_bridge.two_processes import judged_by_nobody, judged_on_one_rank
+
+LONGEST = (3, 6)
+"""Tokens of the longest completion on either rank; they change places at every batch."""
+PROMPTS = ("1", "12+3=", "412+27=", "5", "3+8=", "77")
+ON_EACH_RANK = {"per_device_train_batch_size": 12, "gradient_accumulation_steps": 1}
+TWICE = {"steps": 2, "num_iterations": 2, "learning_rate": 0.01}
+CASES = {
+    "micro-batches": (
+        "aent", {"warm_up_steps": 0, "coefficient": 0.1, "removed_fraction": 0.4},
+        {"per_device_train_batch_size": 3, "gradient_accumulation_steps": 4}),
+    "two generations": ("grpo", {}, {"steps": 2, "learning_rate": 0.01}),
+    "off-policy": ("kl-cov", {"ratio": 0.2}, TWICE),
+    "prepared again": ("clip-cov", {"ratio": 0.2, "lower": 0.05, "cov_log_prob": "current"}, TWICE),
+    "second batch": ("aepo", {"alpha": 2.0}, {}),
+    "reference": ("reference-kl", {"coefficient": 0.3}, TWICE),
+    "cut off": ("grpo", {}, {"mask_truncated_completions": True}),
+    "resampled": ("aepo", {"alpha": 2.0}, {"num_generations": 4, "resampling_rounds": 2}),
+    "judged on one rank": ("grpo", {}, {"reward": judged_on_one_rank}),
+    "judged by nobody": ("kl-cov", {"ratio": 0.2}, {"reward": judged_by_nobody, **TWICE}),
+}
+SHARDED = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 6}
+"""Two rows a pass: on one rank they may share a prompt, on the other not."""
+
+
+def dealt(rank: int, stop: int):
+    """In place of sampling: as many tokens as the rank may have at most, each time other ones."""
+    batches = iter(range(1000))
+
+    def completions(prompt_ids, *_, **__):
+        batch = next(batches)
+        generator = torch.Generator().manual_seed(2 * batch + rank)
+        longest = LONGEST[(rank + batch) % 2]
+        found = []
+        for row in range(len(prompt_ids)):
+            length = longest if row == 0 else int(torch.randint(1, longest + 1, (), generator=generator))
+            tokens = torch.randint(4, 14, (length,), generator=generator).tolist()
+            found.append([*tokens[:-1], stop] if row % 3 else tokens)
+        return found, None
+
+    return completions
+
+
+class Rows(transformers.TrainerCallback):
+    """What each optimizer step is made of on this rank, and the weights around it."""
+
+    def __init__(self, made):
+        self.made, self.steps, self.weights = made, [], []
+
+    def on_pre_optimizer_step(self, *_, **__):
+        self.steps.append([part.inputs for part in self.made.micro_batches])
+        self.on_train_end()
+
+    def on_train_end(self, *_, **__):
+        plain = self.made.accelerator.unwrap_model(self.made.model)
+        self.weights.append({
+            name: (w.full_tensor() if hasattr(w, "full_tensor") else w).detach().clone()
+            for name, w in plain.named_parameters()
+        })
+
+
+def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
+    """A run of a case: its collectives, calls of the model, rows and weights on this rank."""
+    rank = int(os.environ["RANK"])
+    rule, rule_options, options = CASES[case]
+    options = {**ON_EACH_RANK, **options, **(SHARDED if sharded else {})}
+    reward, rounds = options.pop("reward", None), options.pop("resampling_rounds", 0)
+    model, tokenizer = llama()
+    if sharded:
+        for layer in model.model.layers:
+            fully_shard(layer)
+        fully_shard(model)
+    made = llama_trainer(folder / case, update_rules.get(rule, **rule_options), model=model,
+                         prompts=PROMPTS, max_completion_length=max(LONGEST), **options)
+    if sharded:
+        # As accelerate leaves a model that is sharded already, where it knows of sharding.
+        made.accelerator.prepare_model = lambda model, **_: model
+    if reward is not None:
+        made.reward_funcs = [reward]
+    made.resampling_rounds = rounds
+    made._generate_single_turn = dealt(rank, tokenizer.eos_token_id)
+    watched, calls, original = Rows(made), [], Forward._call
+
+    def call(self, model, *arguments, **more):
+        calls.append(type(model).__name__)
+        return original(self, model, *arguments, **more)
+
+    made.add_callback(watched)
+    Forward._call = call
+    try:
+        with collectives.recorded() as found:
+            made.train()
+    finally:
+        Forward._call = original
+    return {"collectives": found, "calls": calls, "steps": watched.steps, "weights": watched.weights}
+
+
+def all_rows() -> TokenBatch:
+    """`batches.gathered` of two rows on each rank, which say where they are from."""
+    rank, accelerator = dist.get_rank(), Accelerator(cpu=True)
+    width = LONGEST[rank]
+    place = torch.arange(2 * width).reshape(2, width) + 100 * rank
+    number = place.double()
+    batch = TokenBatch(
+        log_prob=number, old_log_prob=number, reward=number.float(), weight=number, sequence=place,
+        mask=place % 2 == 0, tempered=place % 3 == 0,
+        prepared={"selected": place % 5 == 0, "scale": number},
+    )
+    return batches.gathered(accelerator, batch)
+
+
+def main(folder: Path) -> None:
+    rank = os.environ["RANK"]
+    found = {case: ragged(folder, case) for case in CASES}
+    found["sharded"] = ragged(folder, "two generations", sharded=True)
+    torch.save(found, folder / f"runs-{rank}.pt")
+    whole = all_rows()
+    torch.save({"mask": whole.mask, "tempered": whole.tempered, "sequence": whole.sequence,
+                "reward": whole.reward, **whole.prepared}, folder / f"gathered-{rank}.pt")
+    dist.barrier()
+
+
+if __name__ == "__main__":
+    os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
+    main(Path(sys.argv[1]))

@@ -1,0 +1,125 @@
+"""Guards several processes whose completions differ in length (see ragged_processes.py)."""
+
+import functools
+
+import pytest
+import torch
+
+from entropy_theory import update_rules
+from entropy_theory.token_batch import TokenBatch
+from llm_bridge.head.token_statistics import from_logits
+from llm_bridge.trainer import batches
+from llm_bridge.trainer.loss import policy_loss
+from tests.llm_bridge import forked_ranks
+from tests.llm_bridge.llama_steps import llama
+from tests.llm_bridge.ragged_processes import CASES, LONGEST
+from tests.llm_bridge.test_shared_prompts import assert_same
+
+SELECTED = {"kl-cov.selected", "clip-cov.selected"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Everything that runs on two processes, in one launch."""
+    folder = tmp_path_factory.mktemp("ragged_ranks")
+    run = forked_ranks.run("tests.llm_bridge.ragged_processes", str(folder))
+    assert run.returncode == 0, run.stderr[-3000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(folder):
+    return [torch.load(folder / f"runs-{rank}.pt", weights_only=True) for rank in (0, 1)]
+
+
+@pytest.mark.parametrize("case", [*CASES, "sharded"])
+def test_ranks_make_the_same_collectives(runs, case):
+    """Of one name, dtype and shape, in one order. A mask that is padded into integers on the rank with
+    the shorter completions, and a column that only one rank gathers, end a run or garble its numbers."""
+    first, second = (run[case]["collectives"] for run in runs)
+    assert len(first) > 10
+    assert first == second
+    for step in zip(*(run[case]["steps"] for run in runs), strict=True):
+        widths = {parts[0]["completion_ids"].shape[1] for parts in step}
+        assert case in ("second batch", "resampled") or widths == set(LONGEST)
+
+
+def test_gathered_rows_are_those_of_both_ranks(folder):
+    """Booleans of the narrow rank too, prepared ones included."""
+    for rank in (0, 1):
+        found = torch.load(folder / f"gathered-{rank}.pt", weights_only=True)
+        own = [torch.arange(2 * width).reshape(2, width) + 100 * rank
+               for rank, width in enumerate(LONGEST)]
+        place = torch.cat([torch.nn.functional.pad(own[0], (0, 3)), own[1]])
+        present = torch.ones(4, 6, dtype=torch.bool)
+        present[:2, 3:] = False
+        expected = {
+            "mask": present & (place % 2 == 0), "tempered": present & (place % 3 == 0),
+            "selected": present & (place % 5 == 0), "sequence": place, "reward": place.float(),
+            "scale": place.double(),
+        }
+        for name, column in expected.items():
+            torch.testing.assert_close(found[name], column, rtol=0, atol=0, msg=name)
+
+
+def one_process_step(runs, case) -> dict[str, torch.Tensor]:
+    """What the first step changes each weight by: all rows in one batch, plain logits."""
+    rule = update_rules.get(CASES[case][0], **CASES[case][1])
+    parts = [part for run in runs for part in run[case]["steps"][0]]
+    whole = functools.reduce(functools.partial(batches.join, pad_token=0), parts)
+    model, _ = llama()
+    ids = torch.cat([whole["prompt_ids"], whole["completion_ids"]], dim=1)
+    present = torch.cat([whole["prompt_mask"], whole["completion_mask"]], dim=1)
+    logits = model(
+        input_ids=ids, attention_mask=present, position_ids=(present.cumsum(-1) - 1).clamp(min=0)
+    ).logits[:, whole["prompt_ids"].shape[1] - 1 : -1]
+    removed = getattr(rule, "removed_fraction", None)
+    found = from_logits(logits, whole["completion_ids"], removed_fraction=removed)
+    batch: TokenBatch = batches.token_batch(
+        {name: column for name, column in whole.items() if not name.startswith(batches.PREPARED)},
+        found.log_prob, found.entropy, found.clamped_entropy, step=0, seed=42,
+    )
+    # The weights of a step are those of its tokens, whichever rank they are on.
+    for name in (batch.is_ordinary, batch.is_tempered):
+        if bool(name.any()):
+            torch.testing.assert_close(
+                batch.weight[name], torch.full_like(batch.weight[name], 1 / int(name.sum())))
+    policy_loss(batch, rule).backward()
+    rate = CASES[case][2].get("learning_rate", 1.0)
+    return {name: -rate * w.grad for name, w in model.named_parameters() if w.grad is not None}
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "judged by nobody"])
+def test_the_step_of_two_ranks_is_that_of_one_process(runs, case):
+    """Padding that counts, a rank's own statistics, or weights that are those of a rank's own rows."""
+    expected = one_process_step(runs, case)
+    for run in runs:
+        before, after = run[case]["weights"][:2]
+        assert_same({name: after[name] - before[name] for name in before}, expected)
+
+
+def test_sharded_weights_are_called_equally_often_and_make_the_same_step(runs):
+    """Each call gathers shards from all ranks. Where prompts were read once on the rank whose two rows
+    share one, and twice on the other, the ranks gathered different layers."""
+    first, second = (run["sharded"] for run in runs)
+    assert first["calls"] == second["calls"]
+    assert set(first["calls"]) == {"FSDPLlamaForCausalLM"}
+    several = [len(set(map(tuple, part["prompt_ids"].tolist()))) > 1
+               for part in first["steps"][0] + second["steps"][0]]
+    assert any(several)
+    assert not all(several)
+    expected = one_process_step([{"two generations": run["sharded"]} for run in runs], "two generations")
+    for run in (first, second):
+        before, after = run["weights"][:2]
+        assert_same({name: after[name] - before[name] for name in before}, expected)
+
+
+def test_the_cases_are_what_they_say(runs):
+    """Selections, dead groups and rows of the second batch are there to be got wrong."""
+    columns = {name for run in runs for part in run["off-policy"]["steps"][0] for name in part}
+    assert columns & {batches.PREPARED + name for name in SELECTED}
+    assert any(part["tempered"].any() for run in runs for part in run["second batch"]["steps"][0])
+    judged = [bool(run["judged on one rank"]["steps"][0][0]["mask"].any()) for run in runs]
+    assert judged == [True, False]
+    cut = [part for run in runs for part in run["cut off"]["steps"][0]]
+    assert any((~part["mask"].any(dim=1)).any() for part in cut)

@@ -1,0 +1,41 @@
+"""The rooms stay readable from the ground up: no circles of imports, and no more floors than there are.
+
+What is counted, and how, is in `tests.map`; ``python -m tests.map`` prints it.
+"""
+
+import pytest
+
+from tests import map as rooms
+
+FLOORS = {"entropy_theory": 15, "simulations": 14, "llm_bridge": 15, "paper_figures": 11}
+"""The most that each room has had since its modules were put into folders: lower it where it falls."""
+FOLDER_FLOORS = {"entropy_theory": 9, "simulations": 5, "llm_bridge": 9, "paper_figures": 8}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {name: rooms.room(name) for name in rooms.ROOMS}
+
+
+@pytest.mark.parametrize("name", rooms.ROOMS)
+def test_no_modules_import_each_other(found, name):
+    """An import for type hints alone counts: a reader has to follow it."""
+    assert found[name].circles == ()
+
+
+@pytest.mark.parametrize("name", rooms.ROOMS)
+def test_floors_do_not_grow(found, name):
+    assert found[name].floors <= FLOORS[name]
+    assert found[name].folder_floors <= FOLDER_FLOORS[name]
+
+
+def test_the_simulators_folders_import_one_way(found):
+    assert found["simulations"].folder_circles == ()
+
+
+def test_a_circle_is_found_and_counts_a_floor_for_each_of_its_modules():
+    """A circle taken as one floor would make the most tangled room the flattest."""
+    graph = {name: frozenset(imported) for name, imported in {
+        "a": "b", "b": "c", "c": "bd", "d": "", "e": "d"}.items()}
+    assert list(rooms.circles(graph)) == [("b", "c")]
+    assert rooms.floors(graph) == 4
