@@ -188,7 +188,7 @@ def _shifted(state: Any, bits: int) -> Any:
 def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
     """Let the controllers of the shadow choose, by `Runs` itself; what they chose and hold.
 
-    Before the first step of a call they may have chosen already (`Runs.evaluate`): that is taken as it is.
+    For the first step of a call they may have chosen already (`Runs.evaluate`): that is taken.
     """
     graph = trace.graph
     first = graph.input("first", (), BOOLEAN, Interval(0, 1, False))

@@ -219,8 +219,20 @@ class _Code:
         self, logits: np.ndarray, memory: np.ndarray, targets: np.ndarray, steps: int, taken: int,
         measured: bool, observed: bool,
     ) -> tuple[int, np.ndarray]:
-        """Take steps in place; ``observed``: controllers have chosen for the first one. After how many a guard stopped some run (``steps``: none), and what was
-        measured, [numbers, steps, runs]."""
+        """Take steps in place.
+
+        Args:
+            logits, memory: packed; changed.
+            targets: [steps or 1, runs], nats.
+            steps: how many.
+            taken: how many were taken before.
+            measured: whether to say what was before each.
+            observed: whether the controllers have chosen for the first one.
+
+        Returns:
+            After how many steps a guard stopped some run (``steps``: none did), and what was measured,
+            [numbers, steps, runs].
+        """
         program, n_groups = self.program, len(logits)
         width = n_groups * program.lanes
         filled = np.empty((len(targets), width))
