@@ -87,7 +87,8 @@ class TracedRuns(Runs):
         """Why NumPy takes the steps that are left; None: it does not."""
 
     def chunk(self) -> int:
-        return max(1, min(2**22 // self.logits.size, 2**16 // self.n_runs, 400))
+        size: int = self.logits.size
+        return max(1, min(2**22 // size, 2**16 // self.n_runs, 400))
 
     def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
         taken: list[StepMeasures] = []
