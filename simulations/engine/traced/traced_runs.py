@@ -87,8 +87,8 @@ class TracedRuns(Runs):
         """Why NumPy takes the steps that are left; None: it does not."""
 
     def chunk(self) -> int:
-        size: int = self.logits.size
-        return max(1, min(2**22 // size, 2**16 // self.n_runs, 400))
+        steps: int = min(2**22 // self.logits.size, 2**16 // self.n_runs, 400)
+        return max(1, steps)
 
     def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
         taken: list[StepMeasures] = []
