@@ -35,7 +35,9 @@ from simulations.problems.shared_parameters import coupled_features
 from simulations.problems.token_trees import TokenProblem
 from tests.adversarial_rules import HONEST, Fading
 
-STEPS, RATE, SEED, RUNS = 60, 0.3, 4, 2
+STEPS, RATE, SEED = 60, 0.3, 4
+RUNS, RUN = 2, 1
+"""Engines train two runs; the second one is followed row by row."""
 SAMPLES = Samples(group_size=6, tempered=4)
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 
@@ -121,28 +123,24 @@ def refusal(case: Case) -> str:
 
 @cache
 def plain(case: Case) -> np.ndarray:
-    """The logits after all steps: one run, one step, one row after the other, as the rule's text says."""
-    task = case.task
-    ends = []
-    for run in range(RUNS):
-        rule = case.dynamics.rule
-        loops = (rule.controller(), rule.coefficient_controller())
-        logits, reference = task.logits[run].copy(), task.logits[run]
-        reward = np.broadcast_to(task.reward, (RUNS, *task.reward.shape[1:]))[run].astype(float)
-        batch: Any = None
-        for step in range(STEPS):
-            if step % case.steps_per_batch == 0:
-                drawn_in = step // case.steps_per_batch + 1
-                batch = _batch(case, rule, loops, logits, reward, reference, task.tree, run, drawn_in)
-                batch = rule.prepare(batch.replace(step=step))
-            elif rule.prepares_every_step:
-                batch = rule.prepare(_now(batch, logits, step).replace(prepared={}))
-            change = logit_step(logits, _now(batch, logits, step), rule)
-            if task.features is not None:
-                change = (task.features @ (task.features.T @ change.ravel())).reshape(change.shape)
-            logits = logits + RATE * change
-        ends.append(logits)
-    return np.stack(ends)
+    """The logits of run number `RUN` after all steps: one step, one row after the other."""
+    task, rule = case.task, case.dynamics.rule
+    loops = (rule.controller(), rule.coefficient_controller())
+    logits = reference = task.logits[RUN]
+    reward = np.broadcast_to(task.reward, (RUNS, *task.reward.shape[1:]))[RUN].astype(float)
+    batch: Any = None
+    for step in range(STEPS):
+        if step % case.steps_per_batch == 0:
+            number = step // case.steps_per_batch + 1
+            batch = _batch(case, rule, loops, logits, reward, reference, task.tree, number)
+            batch = rule.prepare(batch.replace(step=step))
+        elif rule.prepares_every_step:
+            batch = rule.prepare(_now(batch, logits, step).replace(prepared={}))
+        change = logit_step(logits, _now(batch, logits, step), rule)
+        if task.features is not None:
+            change = (task.features @ (task.features.T @ change.ravel())).reshape(change.shape)
+        logits = logits + RATE * change
+    return logits
 
 
 def _now(batch: TokenBatch, logits: np.ndarray, step: int) -> TokenBatch:
@@ -151,7 +149,7 @@ def _now(batch: TokenBatch, logits: np.ndarray, step: int) -> TokenBatch:
 
 def _batch(
     case: Case, rule: UpdateRule, loops: tuple[Any, Any], logits: np.ndarray, reward: np.ndarray,
-    reference: np.ndarray, tree: TokenTree | None, run: int, number: int,
+    reference: np.ndarray, tree: TokenTree | None, number: int,
 ) -> TokenBatch:
     """A batch of one run as rows: all answers, or those drawn as the ``number``-th batch."""
     columns: dict[str, Any] = {"removed_fraction": rule.removed_fraction}
@@ -174,13 +172,13 @@ def _batch(
             continue
         rows = listed(degree)
         if case.sampled:
-            index = _drawn(logits / (degree or 1), tree, run, number, kind, size)
+            index = _drawn(logits / (degree or 1), tree, number, kind, size)
             rows = rows.take_sequences(index)
             rows = rows.replace(weight=np.full(rows.mask.shape, 1 / rows.mask.sum()))
         parts.append(rows)
     batch = concatenate(parts).replace(listed=not case.sampled, seed=SEED)
     n_rows = batch.mask.shape[-2]
-    ids = run * n_rows + np.arange(n_rows)[:, None]
+    ids = RUN * n_rows + np.arange(n_rows)[:, None]
     batch = batch.replace(sequence=np.broadcast_to(ids, batch.mask.shape))
     if coefficient is None:
         return batch
@@ -188,7 +186,7 @@ def _batch(
 
 
 def _drawn(
-    logits: np.ndarray, tree: TokenTree | None, run: int, number: int, kind: int, size: int
+    logits: np.ndarray, tree: TokenTree | None, number: int, kind: int, size: int
 ) -> np.ndarray:
     """The rows of the listing that are drawn, prompt by prompt."""
     n_states, n_actions = logits.shape
@@ -196,7 +194,7 @@ def _drawn(
     horizon = 1 if tree is None else tree.horizon
     per_prompt = 1 if tree is None else tree.n_states
     response_of_edge = np.empty(0) if tree is None else tree.response_of_edge()
-    u = [uniforms(lanes(kind, np.array([run]), n_states // per_prompt, size, position),
+    u = [uniforms(lanes(kind, np.array([RUN]), n_states // per_prompt, size, position),
                   batch_key(SEED, number))[0] for position in range(horizon)]
     index = []
     for prompt in range(n_states // per_prompt):

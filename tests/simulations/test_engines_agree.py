@@ -16,7 +16,7 @@ from simulations.engine import Dynamics, Samples, engines, simulate
 from simulations.problems import Bandit
 from tests.adversarial_rules import Stateful, TailSensitive, Undeclared
 from tests.simulations import engine_matrix
-from tests.simulations.engine_matrix import CASES, ENGINES
+from tests.simulations.engine_matrix import CASES, ENGINES, RUN
 
 pytest.importorskip("numba")
 ROUNDING = 1e-10
@@ -31,8 +31,9 @@ def name(case):
 
 
 def marked(case):
-    """Several steps a batch are tested on bandits every day, and elsewhere with the long tests."""
-    many = case.steps_per_batch > 1 and case.kind != "bandit"
+    """Every day: one step a batch, and several on sampled bandits. The others take as long again."""
+    many = (case.steps_per_batch > 1 and (case.kind != "bandit" or not case.sampled)) or (
+        case.kind == "shared parameters" and not case.sampled)
     return pytest.param(case, id=name(case), marks=[pytest.mark.deep] * many)
 
 
@@ -53,8 +54,9 @@ def test_every_registered_rule_is_here():
 def test_numpy_takes_the_plain_steps(case):
     """Rows that are summed, carried up a tree or kept for several steps: the same run."""
     expected = engine_matrix.plain(case)
-    np.testing.assert_allclose(run(case, engine="numpy").final_logits, expected, rtol=0, atol=ROUNDING)
-    assert np.abs(expected - case.task.logits).max() > 0.01, "a run that stands still shows nothing"
+    found = run(case, engine="numpy").final_logits[RUN]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING)
+    assert np.abs(expected - case.task.logits[RUN]).max() > 0.01, "a run that stands still shows nothing"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -64,8 +66,8 @@ def test_a_compiled_engine_takes_the_plain_steps_or_says_why_not(case, engine):
     if isinstance(found, str):
         assert found, "a refusal has a reason"
         return
-    expected = engine_matrix.plain(case)
-    np.testing.assert_allclose(engine_matrix.trained(case, found), expected, rtol=0, atol=ROUNDING)
+    logits = engine_matrix.trained(case, found)[RUN]
+    np.testing.assert_allclose(logits, engine_matrix.plain(case), rtol=0, atol=ROUNDING)
 
 
 def test_auto_asks_the_engines_of_the_matrix_and_insisting_tells_their_reasons():
