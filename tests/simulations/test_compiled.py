@@ -27,7 +27,6 @@ numba = pytest.importorskip("numba")
 kernels = pytest.importorskip("simulations.engine.compiled.kernels")
 
 
-
 @pytest.fixture(scope="module", autouse=True)
 def tables_alone():
     """Without the engine that traces rules, which would take what the tables refuse."""
@@ -56,12 +55,6 @@ SAMPLED = {
     "AEPO": get("aepo", target=0.6),
     "entropy bonus": get("entropy-bonus", coefficient=0.15),
 }
-@pytest.fixture(autouse=True)
-def tables_alone(monkeypatch):
-    """What is refused here is for the engine that traces rules (test_traced)."""
-    monkeypatch.setattr(engines, "COMPILED", (compilation.of,))
-
-
 COLUMNS = ("final_logits", "entropy", "reward", "temperature", "entropy_within_correct",
            "covariance", "covariance_pg", "distinct_answers", "pass_at_k", "response_length",
            "entropy_by_state", "reward_by_state", "covariance_by_state", "coefficient",
