@@ -66,7 +66,8 @@ REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1))
 
 def _sharpened(case: Instance) -> Instance:
     """The same policy where its first likeliest action alone is right and has gained."""
-    top = [float(a == int(np.argmax(case["logits"]))) for a in range(len(case["logits"]))]
+    logits = np.asarray(case["logits"])
+    top = [float(a == int(np.argmax(logits))) for a in range(len(logits))]
     return {**case, "drift": top, "reward": top}
 
 
