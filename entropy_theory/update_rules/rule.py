@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import array_like, namespace
 from entropy_theory.reads import EVERYTHING, POOLABLE
 from entropy_theory.token_batch import TokenBatch
@@ -244,7 +244,7 @@ class UpdateRule:
         _check_values(batch, self.requires)
         return self._prepare(batch).with_prepared(**{f"{self.name}.prepared": batch.mask})
 
-    def scores(self, batch: TokenBatch) -> Array:
+    def scores(self, batch: TokenBatch) -> TokenColumn:
         """d objective / d log_prob divided by ``weight``, ratio included: [..., sequences, positions].
 
         Elementwise on a prepared batch, so any cut into micro-batches gives the same step; 0 where
@@ -254,7 +254,7 @@ class UpdateRule:
         xp = namespace(batch.log_prob)
         return xp.where(batch.mask, self._scores(batch), xp.zeros_like(batch.log_prob))
 
-    def state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+    def state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         """Coefficients of the gradients of state functions, each [..., sequences, positions].
 
         Keys: "entropy", "clamped_entropy", "reference_kl". Elementwise, like `scores`.
@@ -273,7 +273,7 @@ class UpdateRule:
         """A new closed loop that chooses the next step's ``coefficient``; None: it is a constant."""
         return None
 
-    def advantages(self, batch: TokenBatch) -> Array:
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
         """What the rule takes for each token's advantage, before ratio and length normalization.
 
         Raises:
@@ -296,10 +296,10 @@ class UpdateRule:
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         return batch
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         return namespace(batch.log_prob).zeros_like(batch.log_prob)
 
-    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+    def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         return {}
 
     def _prepared(self, batch: TokenBatch) -> TokenBatch:

@@ -12,6 +12,7 @@ import torch
 
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
+from llm_bridge.array_types import Loss, TokenTensor
 from llm_bridge.trainer.batches import map_columns
 
 
@@ -19,11 +20,11 @@ from llm_bridge.trainer.batches import map_columns
 class Objective:
     """What a rule raises on a batch, linearized at the policy being trained."""
 
-    scores: torch.Tensor
+    scores: TokenTensor
     """[sequences, positions], constants of the gradient."""
-    state_terms: dict[str, torch.Tensor]
+    state_terms: dict[str, TokenTensor]
     """Coefficients of state functions, [sequences, positions] each, constants of the gradient."""
-    by_token: torch.Tensor
+    by_token: TokenTensor
     """score x log pi + sum_k term_k x k of every token, before weights, nats: [sequences, positions];
     0 outside the mask."""
 
@@ -63,8 +64,8 @@ def objective(batch: TokenBatch, rule: UpdateRule) -> Objective:
 
 
 def weighted_loss(
-    found: Objective, batch: TokenBatch, correction: torch.Tensor | None = None
-) -> torch.Tensor:
+    found: Objective, batch: TokenBatch, correction: TokenTensor | None = None
+) -> Loss:
     """Minus the sum over tokens of weight x objective: a scalar, nats.
 
     Sums, not means: ``weight`` alone normalizes, so the losses of micro-batches cut from one prepared
@@ -81,8 +82,8 @@ def weighted_loss(
 
 
 def policy_loss(
-    batch: TokenBatch, rule: UpdateRule, *, correction: torch.Tensor | None = None
-) -> torch.Tensor:
+    batch: TokenBatch, rule: UpdateRule, *, correction: TokenTensor | None = None
+) -> Loss:
     """Minus the rule's objective, linearized: its gradient is minus the rule's step.
 
     Arguments, value and errors are those of `objective` and `weighted_loss`.
