@@ -43,7 +43,7 @@ from llm_bridge.trainer.batches import prefix_states
 from llm_bridge.trainer.loss import clamped_fraction, detached
 
 PREFIX = "entropy-theory/"
-"""Of the rules' names in verl's registry, and of their columns in verl's batches."""
+"""The prefix of the rules' names in verl's registry, and of their columns in verl's batches."""
 WORKER = "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker"
 
 # verl's own settings of clips and covariances, with their defaults.

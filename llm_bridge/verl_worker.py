@@ -29,7 +29,7 @@ class RuleTrainingWorker(TrainingWorker):
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def set_loss_fn(self, loss_fn: Any) -> None:
-        """As verl's; a loss that would look up one of our rules becomes `rule_loss`.
+        """Set the loss as verl does; one that would look up one of our rules becomes `rule_loss`.
 
         Raises ValueError as `verl_plugin.check_actor`.
         """
@@ -45,7 +45,7 @@ class RuleTrainingWorker(TrainingWorker):
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_mini_batch(self, data: Any) -> Any:
-        """As verl's."""
+        """Train on a mini-batch as verl does."""
         size = tensordict_utils.get(data, key="mini_batch_size", default=None)
         count = tensordict_utils.get(data, key="num_mini_batch", default=None)
         if count is None and size is not None:
@@ -55,7 +55,7 @@ class RuleTrainingWorker(TrainingWorker):
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_batch(self, data: Any) -> Any:
-        """As verl's, on the mini-batch with the rule's columns."""
+        """Train on a batch as verl does, with the rule's columns added to it."""
         if getattr(self.loss_fn, "func", None) is rule_loss:
             add_columns(
                 data, self.loss_fn.keywords["config"],

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 Array = Any
-"""numpy array: float64, or objects that are Arb balls."""
+"""A numpy array of float64, or of objects that are Arb balls."""
 
 
 class UndecidedComparisonError(Exception):
@@ -133,7 +133,7 @@ def binary_entropy(p: Array) -> Array:
 
 
 def centered(probabilities: Array, values: Array) -> Array:
-    """values - E[values], summed over pairs: exact zeros at ties and no cancellation of signs."""
+    """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs."""
     differences = values[..., :, None] - values[..., None, :]
     return np.sum(probabilities[..., None, :] * differences, axis=-1)
 

@@ -12,9 +12,9 @@ from llm_bridge.trainer.batches import join
 
 
 def without_signal(rows: dict[str, Any], group_size: int) -> torch.Tensor:
-    """Groups whose usable rows all have one reward, or of which none is usable: boolean [groups].
+    """Mask of the groups whose usable rows all have one reward, or which have no usable row: [groups].
 
-    Equal is what the rules take for equal: `advantages.equal_rewards`.
+    Rewards are equal as the rules count them equal: `advantages.equal_rewards`.
     """
     reward = rows["reward"].reshape(-1, group_size)
     usable = rows["mask"].any(dim=1).reshape(-1, group_size)
@@ -26,7 +26,7 @@ def without_signal(rows: dict[str, Any], group_size: int) -> torch.Tensor:
 def other_prompts(
     dataset: Any, groups: int, group_size: int, *, key: tuple[int, ...], rank: int, ranks: int
 ) -> list[dict[str, Any]]:
-    """This rank's examples, each ``group_size`` times: those of all ranks are drawn together by key."""
+    """Draw this rank's examples, each ``group_size`` times; the key draws those of all ranks at once."""
     count = groups * ranks
     drawn = np.random.default_rng(key).choice(len(dataset), count, replace=count > len(dataset))
     own = drawn[rank * groups : (rank + 1) * groups]
@@ -34,7 +34,10 @@ def other_prompts(
 
 
 def sources(dead: torch.Tensor, live: torch.Tensor, group_size: int) -> torch.Tensor:
-    """Rows to take, [groups x group_size]: own ones, and from ``len(dead)`` groups on the new ones'."""
+    """Number the rows to train on, [groups x group_size]: own ones, and new ones in place of dead groups.
+
+    The rows of new groups are numbered from ``len(dead)`` groups on.
+    """
     group = torch.arange(len(dead), device=dead.device)
     places, found = group[dead], group[live]
     count = min(len(places), len(found))
@@ -46,7 +49,7 @@ def sources(dead: torch.Tensor, live: torch.Tensor, group_size: int) -> torch.Te
 def taken(
     rows: dict[str, Any], new: dict[str, Any], source: torch.Tensor, *, pad_token: int
 ) -> dict[str, Any]:
-    """The rows of either at ``source``, under the group and sequence numbers of the places they take."""
+    """Take the rows at ``source``, with the group and sequence numbers of the rows that they replace."""
     both = join(rows, new, pad_token=pad_token)
     found = {name: column[source] if column.ndim else column for name, column in both.items()}
     return {**found, "group": rows["group"], "sequence": rows["sequence"]}

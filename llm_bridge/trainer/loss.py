@@ -1,4 +1,4 @@
-"""From an update rule to a loss: the one bridge between the theory's rules and autograd.
+"""Turns an update rule into a loss: the one bridge between the theory's rules and autograd.
 
 A rule moves the policy by sum_i weight_i (score_i grad log pi(a_i | s_i) + sum_k term_ik grad k_i).
 The loss below has minus that as its gradient. Nothing else in this package computes a policy loss.
@@ -16,7 +16,7 @@ from llm_bridge.trainer.batches import map_columns
 def policy_loss(
     batch: TokenBatch, rule: UpdateRule, *, correction: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Minus the rule's objective, linearized: its gradient is minus the rule's step.
+    """Return minus the rule's objective, linearized, whose gradient is minus the rule's step.
 
     Sums, not means: ``weight`` alone normalizes, so the losses of micro-batches cut from one
     prepared batch add up to the loss of the whole.
@@ -55,7 +55,7 @@ def policy_loss(
 
 
 def detached(batch: TokenBatch) -> TokenBatch:
-    """``batch`` with every column out of its gradient graph."""
+    """Return ``batch`` with every column out of its gradient graph."""
     return map_columns(torch.Tensor.detach, batch)
 
 
@@ -68,5 +68,5 @@ def _weighted_sum(
 
 
 def clamped_fraction(rule: UpdateRule) -> float | None:
-    """Share of the vocabulary that the rule's clamped entropy leaves out; None: it has none."""
+    """The share of the vocabulary that the rule's clamped entropy leaves out; None if it has none."""
     return rule.removed_fraction if "clamped_entropy" in rule.moved_state_functions else None

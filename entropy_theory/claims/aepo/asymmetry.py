@@ -60,7 +60,7 @@ def _surplus(i: Any) -> Any:
 
 
 def _distances(i: Any) -> tuple[Any, Any]:
-    """alpha = 1 - 1/T_high and beta = 1/T_low - 1."""
+    """The distances alpha = 1 - 1/T_high and beta = 1/T_low - 1."""
     return 1 - 1 / i.temperature_high, 1 / i.temperature_low - 1
 
 

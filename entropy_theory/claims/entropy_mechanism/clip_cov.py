@@ -66,7 +66,7 @@ def _gain(i: Any) -> Any:
 
 
 def _natural_gain(i: Any) -> Any:
-    """The same for natural gradient: logits of selected actions do not move."""
+    """The gain under the natural gradient: logits of selected actions do not move."""
     return first_order(i.logits, -only(in_band(i), advantage(i)))
 
 

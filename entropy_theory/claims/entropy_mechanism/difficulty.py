@@ -90,7 +90,7 @@ def _covariance(logits: Any) -> Any:
 
 
 def _easier(i: Any) -> Any:
-    """The same prompt with the right logit raised by ``shift``."""
+    """The prompt with its right logit raised by ``shift``."""
     return i.logits + np.where(_reward(i.logits), ar.per_action(i.shift), 0 * i.logits)
 
 

@@ -42,7 +42,7 @@ from entropy_theory.verification.instances import GRADED_REWARD
 
 
 def _settling(case: dict[str, Any]) -> dict[str, Any]:
-    """The same policy with one rewarded action and time enough to settle on it."""
+    """The instance with one rewarded action and time enough to settle on it."""
     return {**case, "reward": [1.0] + [0.0] * (len(case["reward"]) - 1), "time": 12.0}
 
 

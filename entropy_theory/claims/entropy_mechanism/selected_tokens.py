@@ -108,7 +108,7 @@ TOKENS = Instances(
 
 
 def _deviation(values: Any) -> Any:
-    """values minus their mean over the batch."""
+    """Values minus their mean over the batch."""
     count = ar.constant(values.shape[-1], like=values)
     return values - ar.per_action(ar.total(values) / count)
 

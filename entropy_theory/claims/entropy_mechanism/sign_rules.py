@@ -42,7 +42,7 @@ Array = Any
 
 
 def _in_order(case: dict[str, Any]) -> dict[str, Any]:
-    """The same policy and rewards, the rewards in the order of the policy."""
+    """The instance with its rewards put into the order of the policy."""
     order = np.argsort(case.get("weights", case["logits"]))
     reward = np.empty(len(order))
     reward[order] = np.sort(case["reward"])

@@ -82,7 +82,7 @@ def _path(i: Any) -> list[Any]:
 
 
 def _room(i: Any) -> Any:
-    """ceiling of the start minus the entropy, at the start and after each step."""
+    """The ceiling of the start minus the entropy, at the start and after each step."""
     bound = ceiling(i.logits, i.correct)
     return np.stack([bound - ar.entropy(z) for z in _path(i)], axis=-1)
 

@@ -67,7 +67,7 @@ def _moments() -> tuple[Any, Any, Any, Any, Any]:
 
 
 def _normalized(m: Any, expression: Any) -> Any:
-    """With E_pi[w] = 1."""
+    """Return the expression with E_pi[w] set to 1."""
     return expression.subs({m.expect(m["w"]): 1})
 
 

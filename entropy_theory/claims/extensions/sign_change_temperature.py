@@ -51,7 +51,7 @@ def _rate(i: Any) -> Any:
 
 
 def _if_positive(premise: Any, conclusion: Any) -> Any:
-    """At least zero exactly where "premise > 0 implies conclusion >= 0" holds (premise 0 aside)."""
+    """A margin that is at least zero exactly where "premise > 0 implies conclusion >= 0" holds."""
     return ar.maximum(-premise, conclusion)
 
 

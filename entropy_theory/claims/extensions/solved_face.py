@@ -65,7 +65,7 @@ def speed(gap: Array, temperature: Array) -> Array:
 
 
 def range_fall(logits: Array, step: Array) -> Array:
-    """How much the range of the logits falls under a step that keeps their order."""
+    """The fall of the range of the logits under a step that keeps their order."""
     if ar.is_exact(logits):
         moved = logits + step
         return (ar.largest(logits) - ar.smallest(logits)) - (ar.largest(moved) - ar.smallest(moved))

@@ -84,7 +84,7 @@ def _room(i: Any, shared: bool = True) -> Any:
 
 
 def _lead(i: Any, of: Any = ar.smallest) -> Any:
-    """How much the least likely right logit gains on the wrong ones in a step, at least."""
+    """A lower bound of what the least likely right logit gains on the wrong ones in a step."""
     step = aepo_step(i.logits, i.correct, i.temperature, i.grpo_weight)
     moved = i.logits + ar.per_action(i.learning_rate) * step
     before = of(i.logits, i.correct) - ar.largest(i.logits, ~i.correct)

@@ -28,7 +28,7 @@ _MARK = 32
 
 
 def function(program: Program) -> Callable[..., None]:
-    """What takes the steps of a program: eight addresses and seven integers, as `traced.program` says."""
+    """Return the function that takes the steps of a program, with the arguments of `traced.program`."""
     with _LOCK:
         if program.digest not in _LOADED:
             _LOADED[program.digest] = _load(program)
@@ -36,7 +36,7 @@ def function(program: Program) -> Callable[..., None]:
 
 
 def cache_folder() -> Path:
-    """Where machine code is kept: of this user, as its cache folders are."""
+    """The folder of machine code, in this user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "policy-entropy" / "steps"
 
