@@ -8,7 +8,6 @@ long and a short run.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -59,8 +58,22 @@ RULES: dict[str, UpdateRule] = {
 }
 
 
-def every_rule(repeats: int) -> list[dict[str, Any]]:
-    """Measure and print one line a rule and kind; what was measured, in milliseconds a step."""
+def every_rule(repeats: int, clock: Callable[[], float]) -> list[dict[str, Any]]:
+    """Measure and print one line a rule and kind; what was measured, in milliseconds a step.
+
+    Args:
+        repeats: of each time.
+        clock: seconds.
+    """
+    def milliseconds(take: Callable[[int], None], long: int, short: int) -> float:
+        """Of a step, without what is done once."""
+        times = []
+        for steps in (short, long):
+            began = clock()
+            take(steps)
+            times.append(clock() - began)
+        return (times[1] - times[0]) / (long - short) * 1e3
+
     print(f"\n{RUNS} runs of {ACTIONS} actions, ms a step, median of {repeats} (fastest-slowest)")
     print(f"{'rule':24} {'kind':8} {'compiled':>24} {'/ compiled GRPO':>16} {'NumPy':>8}")
     rows = []
@@ -72,9 +85,9 @@ def every_rule(repeats: int) -> list[dict[str, Any]]:
             compiled = _stepper(rule, samples, "compiled")
             own, others = [], []
             for _ in range(repeats):
-                others.append(_milliseconds(baseline, LONG, SHORT))
-                own.append(_milliseconds(compiled, LONG, SHORT))
-            numpy = _milliseconds(_stepper(rule, samples, "numpy"), NUMPY_LONG, NUMPY_SHORT)
+                others.append(milliseconds(baseline, LONG, SHORT))
+                own.append(milliseconds(compiled, LONG, SHORT))
+            numpy = milliseconds(_stepper(rule, samples, "numpy"), NUMPY_LONG, NUMPY_SHORT)
             ratio = float(np.median(np.array(own) / np.array(others)))
             row = {"rule": name, "kind": kind, "compiled": own, "grpo": others, "ratio": ratio,
                    "numpy": numpy}
@@ -96,13 +109,3 @@ def _stepper(rule: UpdateRule, samples: Samples | None, engine: str) -> Callable
 
     take(20)  # (compiles)
     return take
-
-
-def _milliseconds(take: Callable[[int], None], long: int, short: int) -> float:
-    """Of a step, without what is done once."""
-    times = []
-    for steps in (short, long):
-        began = time.perf_counter()
-        take(steps)
-        times.append(time.perf_counter() - began)
-    return (times[1] - times[0]) / (long - short) * 1e3

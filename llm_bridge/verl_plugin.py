@@ -40,10 +40,12 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule, rule_options
 from llm_bridge.head.token_statistics import from_logits
 from llm_bridge.trainer.batches import prefix_states
-from llm_bridge.trainer.loss import clamped_fraction, detached
+from llm_bridge.trainer.loss import clamped_fraction, detached, objective
 
 PREFIX = "entropy-theory/"
 """The prefix of the rules' names in verl's registry, and of their columns in verl's batches."""
+STEP = "optimizer_step"
+"""Of the number of the optimizer step about to be taken, in a mini-batch."""
 WORKER = "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker"
 
 # verl's own settings of clips and covariances, with their defaults.
@@ -207,8 +209,13 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
                 f"'{PREFIX}{name}' needs entropies or reference log-probabilities, which verl does "
                 f"not show to a policy loss: set {WORKER}"
             )
+        if "step" in rule.reads:
+            raise ValueError(
+                f"'{PREFIX}{name}' depends on the optimizer step, which verl does not tell a policy "
+                f"loss: set {WORKER}, which counts them"
+            )
         batch = token_batch(
-            old_log_prob, log_prob, advantages, response_mask, seed=config.get("data_loader_seed", 0)
+            old_log_prob, log_prob, advantages, response_mask, seed=config.data_loader_seed
         )
         if needs_whole_batch(rule):
             _check_whole(batch, rule, config.global_batch_info)
@@ -274,7 +281,9 @@ def rule_loss(
     batch = token_batch(
         padded["old_log_probs"], log_prob, padded["advantages"], padded["response_mask"],
         entropy=entropy, clamped_entropy=clamped,
-        reference_log_prob=padded.get("ref_log_prob", None), seed=config.data_loader_seed,
+        reference_log_prob=padded.get("ref_log_prob", None),
+        step=_known_step(rule, data[STEP] if STEP in present else None),
+        seed=config.data_loader_seed,
     )
     width = batch.mask.shape[1]
     batch = batch.with_prepared(**{
@@ -347,21 +356,36 @@ def check_actor(config: Any, rule: UpdateRule) -> None:
         )
 
 
-def add_columns(data: Any, config: Any, *, group: Any = None, on_policy: bool = False) -> None:
+def _known_step(rule: UpdateRule, step: int | None) -> int:
+    """The step; 0 in its place where it is not known and the rule does not read it."""
+    if step is None and "step" in rule.reads:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' depends on the optimizer step, and nobody has counted them: set "
+            f"{WORKER}, and continue from checkpoints that were written with it"
+        )
+    return 0 if step is None else step
+
+
+def add_columns(
+    data: Any, config: Any, *, step: int | None, group: Any = None, on_policy: bool = False
+) -> None:
     """Let the rule see the mini-batch of all ranks, before it is cut, and add what it found.
 
     Args:
         data: this rank's part of a mini-batch; gets columns [sequences, positions] that are cut
             with it.
         config: the actor's configuration.
+        step: optimizer steps that the run has taken before this one; None: that is not known.
         group: data-parallel process group; None: one rank.
         on_policy: the mini-batch is all that its samples are used for.
 
     Raises:
-        ValueError: as `check_actor`, and samples scored at another temperature than 1.
+        ValueError: as `check_actor`, samples scored at another temperature than 1, and an unknown step
+            where the rule reads it.
     """
     rule = rule_of(config.policy_loss)
     check_actor(config, rule)
+    known_step = _known_step(rule, step)
     temperature = torch.as_tensor(data["temperature"])
     if bool((temperature != 1).any()):
         raise ValueError(
@@ -380,9 +404,11 @@ def add_columns(data: Any, config: Any, *, group: Any = None, on_policy: bool = 
     tokens = sum(int(columns[2].bool().sum()) for columns in world)
     for warning in rule.warnings(on_policy=on_policy, tokens=tokens):
         _warn_once(warning)
-    if clamped_fraction(rule) is not None:
-        from verl.utils import tensordict_utils
+    from verl.utils import tensordict_utils
 
+    if step is not None:
+        tensordict_utils.assign_non_tensor(data, **{STEP: step})
+    if clamped_fraction(rule) is not None:
         tensordict_utils.assign_non_tensor(data, distillation_use_topk=True)
     if not needs_whole_batch(rule):
         return
@@ -393,7 +419,7 @@ def add_columns(data: Any, config: Any, *, group: Any = None, on_policy: bool = 
     )
     batch = token_batch(
         old_log_prob.double(), old_log_prob.double(), advantages.double(), mask,
-        seed=config.data_loader_seed,
+        step=known_step, seed=config.data_loader_seed,
     )
     start = sum(len(columns[0]) for columns in world[:rank])
     rows, positions = own[0].shape
@@ -413,12 +439,13 @@ def token_batch(
     old_log_prob: torch.Tensor, log_prob: torch.Tensor, advantages: torch.Tensor,
     response_mask: torch.Tensor, *, entropy: torch.Tensor | None = None,
     clamped_entropy: torch.Tensor | None = None,
-    reference_log_prob: torch.Tensor | None = None, seed: int = 0,
+    reference_log_prob: torch.Tensor | None = None, step: int = 0, seed: int,
 ) -> TokenBatch:
     """verl's columns [sequences, positions] as update rules read them.
 
     A sequence's id comes from its old log-probabilities: the same in any order, on any rank, in any
-    cut. Rewards are not shown by verl; no rule that runs here reads them.
+    cut. Rewards are not shown by verl; no rule that runs here reads them. The run's seed is
+    ``actor.data_loader_seed``, the only one that verl shows to a worker.
     """
     mask = response_mask.bool()
     bits = old_log_prob.detach().double().contiguous().view(torch.int64)
@@ -435,6 +462,7 @@ def token_batch(
         clamped_entropy=clamped_entropy,
         reference_log_prob=reference_log_prob,
         sequence=prefix_states(bits, mask)[:, -1:].expand(mask.shape),
+        step=step,
         seed=seed,
     )
 
@@ -469,33 +497,26 @@ def _loss_and_metrics(
     """
     from verl.trainer.ppo.core_algos import agg_loss
 
-    constants = detached(batch)
-    # Dynamic micro-batches and rejected samples can leave nothing to learn from: a loss of 0 then.
-    empty = not bool(batch.mask.any())
+    seen, empty = detached(batch), not bool(batch.mask.any())
     if empty:
-        constants = constants.replace(mask=torch.ones_like(batch.mask))
+        # Dynamic micro-batches and rejected samples can leave nothing to learn from: a loss of 0 then.
+        seen = seen.replace(mask=torch.ones_like(batch.mask))
     if not batch.prepared:
-        constants = constants.with_prepared(**rule.prepare(constants).prepared)
-    scores = rule.scores(constants)
-    objective = scores + _times(scores, batch.log_prob, constants.log_prob, batch.mask)
-    for name, term in rule.state_terms(constants).items():
-        objective = objective + torch.where(batch.mask, term * getattr(batch, name), 0.0)
-    change = torch.where(batch.mask, constants.old_log_prob - constants.log_prob, 0.0)
-    shown = {"ppo_kl": change.sum() / batch.mask.sum().clamp(min=1), **rule.metrics(constants)}
+        prepared = rule.prepare(seen).prepared
+        batch, seen = batch.with_prepared(**prepared), seen.with_prepared(**prepared)
+    found = objective(batch, rule)
+    counts = batch.mask & (found.scores != 0)
+    # The value of score x log pi is made that of the score, which is what verl's own losses show.
+    shift = found.scores * (1 - torch.where(counts, batch.log_prob.detach(), 1.0))
+    by_token = found.by_token + shift
+    change = torch.where(batch.mask, seen.old_log_prob - seen.log_prob, 0.0)
+    shown = {"ppo_kl": change.sum() / batch.mask.sum().clamp(min=1), **rule.metrics(seen)}
     shown.pop("groups_without_signal", None)  # of rewards, which verl does not show
     metrics = {f"actor/{name}": 0.0 if empty else float(value) for name, value in shown.items()}
     if correction is not None:
-        objective = objective * correction.detach()
-    loss = agg_loss(loss_mat=-objective, loss_mask=batch.mask, loss_agg_mode=loss_agg_mode, **info)
+        by_token = by_token * correction.detach()
+    loss = agg_loss(loss_mat=-by_token, loss_mask=batch.mask, loss_agg_mode=loss_agg_mode, **info)
     return loss, metrics
-
-
-def _times(
-    scores: torch.Tensor, log_prob: torch.Tensor, constant: torch.Tensor, mask: torch.Tensor
-) -> torch.Tensor:
-    """0, with gradient score x grad log_prob."""
-    counts = mask & (scores != 0)
-    return scores * (torch.where(counts, log_prob, 0.0) - torch.where(counts, constant, 0.0))
 
 
 # ------------------------------------------------------------------------------------ registration

@@ -8,6 +8,7 @@ only where ``policy_loss.loss_mode`` is one of `verl_plugin`'s.
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 from verl.single_controller.base.decorator import (
@@ -19,13 +20,19 @@ from verl.utils import tensordict_utils
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.utils.losses import ppo_loss
 
+from entropy_theory.support import results
 from llm_bridge.verl_plugin import PREFIX, add_columns, check_actor, rule_loss, rule_of
 
 
 class RuleTrainingWorker(TrainingWorker):
-    """verl's TrainingWorker with `rule_loss` for its ``ppo_loss``, and the rule's columns before it."""
+    """verl's TrainingWorker with `rule_loss` for its ``ppo_loss``, and the rule's columns before it.
+
+    It counts optimizer steps, which verl does not, and keeps the count in verl's checkpoints.
+    """
 
     _on_policy = False
+    _steps_taken: int | None = 0
+    """By this run, the ones before its checkpoint included; None: the checkpoint does not say."""
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def set_loss_fn(self, loss_fn: Any) -> None:
@@ -58,10 +65,30 @@ class RuleTrainingWorker(TrainingWorker):
         """Train on a batch as verl does, with the rule's columns added to it."""
         if getattr(self.loss_fn, "func", None) is rule_loss:
             add_columns(
-                data, self.loss_fn.keywords["config"],
+                data, self.loss_fn.keywords["config"], step=self._steps_taken,
                 group=self.engine.get_data_parallel_group(), on_policy=self._on_policy,
             )
-        return TrainingWorker.train_batch(self, data)
+        found = TrainingWorker.train_batch(self, data)
+        if self._steps_taken is not None:
+            self._steps_taken += 1
+        return found
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def save_checkpoint(self, local_path: str, *arguments: Any, **options: Any) -> Any:
+        """As verl's, with the number of optimizer steps beside this rank's shards."""
+        found = TrainingWorker.save_checkpoint(self, local_path, *arguments, **options)
+        results.write_json(self._count_file(local_path), {"optimizer_steps": self._steps_taken})
+        return found
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def load_checkpoint(self, local_path: str, *arguments: Any, **options: Any) -> Any:
+        """As verl's, and the number of optimizer steps; without it, rules that read it are refused."""
+        path = self._count_file(local_path)
+        self._steps_taken = results.read_json(path)["optimizer_steps"] if path.exists() else None
+        return TrainingWorker.load_checkpoint(self, local_path, *arguments, **options)
+
+    def _count_file(self, folder: str) -> Path:
+        return Path(folder) / f"optimizer_steps_rank_{self.rank}.json"
 
 
 ActorRolloutRefWorker.actor_worker_cls = RuleTrainingWorker

@@ -3,7 +3,7 @@
 An *instance* is a dict of exact data: integer ``weights`` (policy weights/sum, logits = log weights)
 or float ``logits``, a ``correct`` mask, scalars such as ``temperature``. A *batch* is a dict of arrays
 with one leading axis; all its instances have the same number of actions. Margins receive a batch as
-a namespace (``i.logits``, ``i.correct``, ``i.temperature``), in float64 or in balls.
+`Cases` (``i.logits``, ``i.correct``, ``i.temperature``), in float64 or in balls.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
 
 from entropy_theory import strategies
 from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 
 Instance = dict[str, Any]
 Batch = dict[str, np.ndarray]
@@ -31,6 +31,31 @@ MOST_VECTORS = 250
 """How many combinations of a vector's grid values are enumerated for one policy, at most."""
 MOST_TREES = 3000
 """How many combinations of integer weights are enumerated on one tree, at most."""
+
+
+class Cases:
+    """A batch of instances as a margin sees it: an attribute for each of the instances' fields.
+
+    Each is an array with one leading axis, in float64 or in balls; masks are boolean.
+
+    Attributes:
+        logits: [B, actions], or [B, states, tokens] on token trees.
+        correct: [B, actions], or [B, responses], where the instances have a correct set.
+    """
+
+    logits: Reals
+    correct: Mask
+
+    def __init__(self, **fields: Reals) -> None:
+        self.__dict__.update(fields)
+
+    def __getattr__(self, name: str) -> Reals:
+        """Only asked for a field that is not there; the declaration also types those that are."""
+        raise AttributeError(f"these instances have no field '{name}', only {sorted(vars(self))}")
+
+
+Margin: TypeAlias = Callable[[Cases], Reals]
+"""One number for each instance, or several, of which the smallest counts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -294,7 +319,7 @@ def sample_correct(generator: np.random.Generator, size: int, n: int) -> np.ndar
     return order < generator.integers(1, n + 1, (size, 1))
 
 
-def as_floats(batch: Batch) -> SimpleNamespace:
+def as_floats(batch: Batch) -> Cases:
     """Return the batch as the namespace of float64 arrays that a margin receives."""
     fields = {
         name: value if value.dtype == bool else np.asarray(value, dtype=np.float64)
@@ -302,15 +327,15 @@ def as_floats(batch: Batch) -> SimpleNamespace:
     }
     if "weights" in fields:
         fields["logits"] = np.log(fields["weights"])
-    return SimpleNamespace(**fields)
+    return Cases(**fields)
 
 
-def as_balls(instance: Instance) -> SimpleNamespace:
+def as_balls(instance: Instance) -> Cases:
     """One instance as a batch of one in ball arithmetic, at the current precision."""
     fields = {name: _balls(value)[None, ...] for name, value in instance.items()}
     if "weights" in fields:
         fields["logits"] = np.log(fields["weights"])
-    return SimpleNamespace(**fields)
+    return Cases(**fields)
 
 
 def as_batch(instance: Instance) -> Batch:
@@ -425,14 +450,14 @@ def _unit_steps(n: int) -> list[tuple[int, ...]]:
     return [s for s in itertools.product((-1, 0, 1), repeat=n) if any(s)]
 
 
-def _balls(value: Any) -> np.ndarray:
+def _balls(value: Any) -> Reals:
     from flint import arb
 
     array = np.asarray(value, dtype=object)
     if array.size and all(isinstance(v, (bool, np.bool_)) for v in array.flat):
         return array.astype(bool)
 
-    def ball(number: Any) -> Any:
+    def ball(number: Any) -> Ball:
         if isinstance(number, Fraction):
             return arb(number.numerator) / arb(number.denominator)
         return arb(number)

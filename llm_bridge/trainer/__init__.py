@@ -1,11 +1,23 @@
 """The update rules inside TRL's GRPOTrainer, on top of accelerate, FSDP, DeepSpeed and vLLM."""
 
-from llm_bridge.trainer.entropy_trainer import (
-    EntropyTrainer,
-    InertRuleWarning,
-    MicroBatch,
-    contributions,
-    grpo_config,
-)
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_bridge.trainer.entropy_trainer import (
+        EntropyTrainer,
+        InertRuleWarning,
+        MicroBatch,
+        contributions,
+        grpo_config,
+    )
 
 __all__ = ["EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "grpo_config"]
+
+
+def __getattr__(name: str) -> Any:
+    # The loss is verl's as well, and where verl is installed TRL is not.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from llm_bridge.trainer import entropy_trainer
+
+    return getattr(entropy_trainer, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,16 @@ import torch
 
 from entropy_theory import advantages
 from llm_bridge.trainer.batches import join
+from llm_bridge.trainer.columns import token_weights
 
 
-def without_signal(rows: dict[str, Any], group_size: int) -> torch.Tensor:
-    """Mask of the groups whose usable rows all have one reward, or which have no usable row: [groups].
+def without_signal(columns: dict[str, Any], group_size: int) -> torch.Tensor:
+    """Groups whose usable rows all have one reward, or of which none is usable: boolean [groups].
 
     Rewards are equal as the rules count them equal: `advantages.equal_rewards`.
     """
-    reward = rows["reward"].reshape(-1, group_size)
-    usable = rows["mask"].any(dim=1).reshape(-1, group_size)
+    reward = columns["reward"].reshape(-1, group_size)
+    usable = columns["mask"].any(dim=1).reshape(-1, group_size)
     largest = reward.masked_fill(~usable, -torch.inf).amax(dim=1)
     smallest = reward.masked_fill(~usable, torch.inf).amin(dim=1)
     return advantages.equal_rewards(smallest, largest)
@@ -47,9 +49,43 @@ def sources(dead: torch.Tensor, live: torch.Tensor, group_size: int) -> torch.Te
 
 
 def taken(
-    rows: dict[str, Any], new: dict[str, Any], source: torch.Tensor, *, pad_token: int
+    columns: dict[str, Any], new: dict[str, Any], source: torch.Tensor, *, pad_token: int
 ) -> dict[str, Any]:
     """Take the rows at ``source``, with the group and sequence numbers of the rows that they replace."""
-    both = join(rows, new, pad_token=pad_token)
+    both = join(columns, new, pad_token=pad_token)
     found = {name: column[source] if column.ndim else column for name, column in both.items()}
-    return {**found, "group": rows["group"], "sequence": rows["sequence"]}
+    return {**found, "group": columns["group"], "sequence": columns["sequence"]}
+
+
+def resampled(
+    trainer: Any, columns: dict[str, Any], inputs: list[dict[str, Any]],
+    draw: Callable[[list[dict[str, Any]]], dict[str, Any]],
+) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
+    """DAPO's dynamic sampling, whole groups of each rank among themselves.
+
+    Args:
+        trainer: whose ``resampling_rounds`` is the largest number of draws.
+        columns: of the first draw.
+        inputs: its examples.
+        draw: samples and judges completions of as many examples.
+
+    Returns:
+        The columns and examples to train on, and how many prompts of all ranks were replaced.
+    """
+    size, accelerator = trainer.num_generations, trainer.accelerator
+    replaced = 0
+    for attempt in range(trainer.resampling_rounds):
+        dead = without_signal(columns, size)
+        if not bool(accelerator.gather(dead.sum()).sum()):
+            break
+        others = other_prompts(
+            trainer.train_dataset, len(dead), size,
+            key=(trainer.args.seed, trainer.state.global_step, attempt),
+            rank=accelerator.process_index, ranks=accelerator.num_processes)
+        new = draw(others)
+        live = ~without_signal(new, size)
+        source = sources(dead, live, size)
+        columns = taken(columns, new, source, pad_token=trainer._tokenizer.pad_token_id)
+        inputs = [[*inputs, *others][index] for index in source.tolist()]
+        replaced += int(accelerator.gather((source >= len(others)).sum()).sum()) // size
+    return {**columns, **token_weights(columns["mask"], accelerator)}, inputs, replaced

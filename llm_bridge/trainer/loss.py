@@ -6,6 +6,8 @@ The loss below has minus that as its gradient. Nothing else in this package comp
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
 from entropy_theory.token_batch import TokenBatch
@@ -13,33 +15,39 @@ from entropy_theory.update_rules import UpdateRule
 from llm_bridge.trainer.batches import map_columns
 
 
-def policy_loss(
-    batch: TokenBatch, rule: UpdateRule, *, correction: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Return minus the rule's objective, linearized, whose gradient is minus the rule's step.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Objective:
+    """What a rule raises on a batch, linearized at the policy being trained."""
 
-    Sums, not means: ``weight`` alone normalizes, so the losses of micro-batches cut from one
-    prepared batch add up to the loss of the whole.
+    scores: torch.Tensor
+    """[sequences, positions], constants of the gradient."""
+    state_terms: dict[str, torch.Tensor]
+    """Coefficients of state functions, [sequences, positions] each, constants of the gradient."""
+    by_token: torch.Tensor
+    """score x log pi + sum_k term_k x k of every token, before weights, nats: [sequences, positions];
+    0 outside the mask."""
+
+
+def objective(batch: TokenBatch, rule: UpdateRule) -> Objective:
+    """The rule's objective, token by token.
 
     Args:
         batch: torch columns [sequences, positions]; ``log_prob`` and the columns that state terms
             name carry gradients, everything else is a constant. Prepared, unless it is whole.
         rule: gives each token's score and state terms.
-        correction: [sequences, positions], a further constant factor on every token (how a
-            sampler that is not quite the policy is corrected for); None is 1.
-
-    Returns:
-        Scalar, nats.
 
     Raises:
         ValueError: as `UpdateRule.prepare`; a state term whose column the batch lacks, or whose
             column carries no gradient although ``log_prob`` does.
     """
     constants = detached(batch)
-    weight = constants.weight if correction is None else constants.weight * correction.detach()
-    objective = _weighted_sum(weight * rule.scores(constants), batch.log_prob, batch.mask)
-    for name, term in rule.state_terms(constants).items():
-        column = getattr(batch, name, None)
+    scores, state_terms = rule.scores(constants), rule.state_terms(constants)
+    # An action that is never taken has log-probability -inf and weight 0.
+    counts = batch.mask & (constants.weight != 0)
+    by_token = _product(scores, batch.log_prob, counts)
+    state_functions = {"entropy": batch.entropy, "clamped_entropy": batch.clamped_entropy}
+    for name, term in state_terms.items():
+        column = state_functions.get(name)
         if column is None:
             raise ValueError(
                 f"update rule '{rule.name}' moves '{name}', which this TokenBatch has no "
@@ -50,8 +58,36 @@ def policy_loss(
                 f"update rule '{rule.name}' moves '{name}', but that column carries no gradient, so "
                 "its coefficient would do nothing: compute it from the logits with gradients on"
             )
-        objective = objective + _weighted_sum(weight * term, column, batch.mask)
-    return -objective
+        by_token = by_token + _product(term, column, counts)
+    return Objective(scores=scores, state_terms=state_terms, by_token=by_token)
+
+
+def weighted_loss(
+    found: Objective, batch: TokenBatch, correction: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Minus the sum over tokens of weight x objective: a scalar, nats.
+
+    Sums, not means: ``weight`` alone normalizes, so the losses of micro-batches cut from one prepared
+    batch add up to the loss of the whole.
+
+    Args:
+        found: of `objective`.
+        batch: the same, for its weights.
+        correction: [sequences, positions], a further constant factor on every token (how a
+            sampler that is not quite the policy is corrected for); None is 1.
+    """
+    weight = batch.weight if correction is None else batch.weight * correction.detach()
+    return -torch.where(batch.mask, weight * found.by_token, 0.0).sum()
+
+
+def policy_loss(
+    batch: TokenBatch, rule: UpdateRule, *, correction: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return minus the rule's objective, linearized, whose gradient is minus the rule's step.
+
+    Arguments, value and errors are those of `objective` and `weighted_loss`.
+    """
+    return weighted_loss(objective(batch, rule), batch, correction)
 
 
 def detached(batch: TokenBatch) -> TokenBatch:
@@ -59,14 +95,12 @@ def detached(batch: TokenBatch) -> TokenBatch:
     return map_columns(torch.Tensor.detach, batch)
 
 
-def _weighted_sum(
-    coefficients: torch.Tensor, values: torch.Tensor, mask: torch.Tensor
-) -> torch.Tensor:
-    # An action that is never taken has log-probability -inf and coefficient 0.
-    counts = mask & (coefficients != 0)
-    return torch.where(counts, coefficients * torch.where(counts, values, 0.0), 0.0).sum()
-
-
 def clamped_fraction(rule: UpdateRule) -> float | None:
     """The share of the vocabulary that the rule's clamped entropy leaves out; None if it has none."""
     return rule.removed_fraction if "clamped_entropy" in rule.moved_state_functions else None
+
+
+def _product(coefficient: torch.Tensor, values: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """coefficient x values where both count, with no gradient elsewhere even from infinite values."""
+    counts = counts & (coefficient != 0)
+    return torch.where(counts, coefficient * torch.where(counts, values, 0.0), 0.0)

@@ -6,6 +6,7 @@ rules that samples do not allow.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,10 @@ PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
     "penalty_alpha": (None,), "exponential_decay_length_penalty": (None,),
 }
 """The generation settings, and the values at which they leave pi^T as it is."""
+
+
+class InertRuleWarning(UserWarning):
+    """A rule that would do nothing under these options, with the remedy."""
 
 
 def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
@@ -94,6 +99,27 @@ def check_rule(rule: UpdateRule) -> None:
     """
     if rule.refuses_samples:
         raise ValueError(f"a language model's answers are samples: {rule.refuses_samples}")
+
+
+def check_tempered_fraction(fraction: float) -> None:
+    """Raise ValueError unless the share of the prompts that is answered again is in (0, 1]."""
+    if not 0 < fraction <= 1:
+        raise ValueError(f"tempered_fraction must be in (0, 1], got {fraction}")
+
+
+def warn_of_inertness(trainer: Any) -> None:
+    """Warn, once for all ranks, of options under which the rule does nothing (InertRuleWarning)."""
+    args, longest = trainer.args, trainer.args.max_completion_length
+    rows = args.per_device_train_batch_size * args.steps_per_generation
+    found = trainer.rule.warnings(
+        on_policy=trainer.steps_per_batch * args.num_iterations == 1,
+        # At most: a rule that is inert with so many tokens is inert.
+        tokens=rows * trainer.accelerator.num_processes * longest if longest else None,
+        actions=getattr(trainer.model.config.get_text_config(), "vocab_size", None),
+    )
+    if trainer.accelerator.is_main_process:
+        for message in found:
+            warnings.warn(message, InertRuleWarning, stacklevel=4)
 
 
 def check_plain_sampling(trainer: Any) -> None:

@@ -21,6 +21,7 @@ from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as main
 from llm_bridge.commands import train as training
 from llm_bridge.running import checkpoints, step_log
+from llm_bridge.trainer import controllers
 from llm_bridge.trainer import entropy_trainer as trainer_module
 from tests.llm_bridge.language_models import tiny_llama
 from tests.user_files import HALF
@@ -87,7 +88,7 @@ def test_a_resumed_run_gives_the_numbers_of_an_uninterrupted_one(config, whole, 
     interrupt(config, monkeypatch, 5)
     assert len(numbers(config.output)) == 5
     state = results.read_json(
-        config.output / "checkpoints" / "checkpoint-4" / trainer_module.CONTROLLER_STATE)
+        config.output / "checkpoints" / "checkpoint-4" / controllers.CONTROLLER_STATE)
     record = numbers(config.output)[3]
     assert state["temperature"] == record["temperature"]
     assert state["entropy"] == pytest.approx(record["entropy"], abs=1e-6)
@@ -136,9 +137,9 @@ def test_a_coefficient_is_resumed_where_it_was(config, tmp_path, monkeypatch):
     again = dataclasses.replace(config, output=tmp_path / "again")
     interrupt(again, monkeypatch, 5)
     folder = tmp_path / "again" / "checkpoints" / "checkpoint-4"
-    state = results.read_json(folder / trainer_module.COEFFICIENT_STATE)
+    state = results.read_json(folder / controllers.COEFFICIENT_STATE)
     assert state["coefficient"] == numbers(tmp_path / "again")[3]["coefficient"]
-    assert (folder / trainer_module.CONTROLLER_STATE).exists()
+    assert (folder / controllers.CONTROLLER_STATE).exists()
     training.train(again)
     assert numbers(tmp_path / "again") == numbers(tmp_path / "run")
     found = [record["coefficient"] for record in numbers(tmp_path / "run")]

@@ -10,7 +10,7 @@ from entropy_theory import update_rules
 from entropy_theory.support import results
 from llm_bridge.running import checkpoints, faults
 from llm_bridge.sampling import sampling
-from llm_bridge.trainer.entropy_trainer import CONTROLLER_STATE
+from llm_bridge.trainer.controllers import CONTROLLER_STATE
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 

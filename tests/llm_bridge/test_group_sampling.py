@@ -10,7 +10,7 @@ import transformers
 
 from entropy_theory import update_rules
 from llm_bridge.sampling import group_sampling
-from llm_bridge.trainer import entropy_trainer
+from llm_bridge.trainer import draws
 from tests.llm_bridge.language_models import tabular
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 
@@ -86,7 +86,7 @@ def test_training_draws_as_generate_does(tmp_path, monkeypatch):
     )
     found = []
     for plain in (True, False):
-        monkeypatch.setattr(entropy_trainer, "samples_plainly", lambda _, plain=plain: plain)
+        monkeypatch.setattr(draws, "samples_plainly", lambda _, plain=plain: plain)
         made = llama_trainer(tmp_path, update_rules.get("grpo"))
         parts = []
         original_loss = made._compute_loss

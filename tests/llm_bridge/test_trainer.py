@@ -219,6 +219,10 @@ def test_record_of_a_step(tmp_path):
     [
         # On-policy in one micro-batch: one forward pass a step, that of the loss.
         ("grpo", 3, {}, 3),
+        # In four micro-batches, prepared beforehand: GRPO reads nothing of the policy, and is prepared
+        # without a pass; entropy-advantage reads the entropies of all rows, which takes one more.
+        ("grpo", 3, {"micro_batches": 4}, 3 * 4),
+        ("entropy-advantage", 3, {"micro_batches": 4}, 3 * (4 + 4)),
         # TRL scores the policy that sampled, once, for both steps.
         ("grpo", 2, {"num_iterations": 2}, 1 + 2),
         ("aepo", 2, {"num_iterations": 2}, 2 + 2),

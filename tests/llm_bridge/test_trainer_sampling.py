@@ -13,7 +13,7 @@ from entropy_theory import policy, update_rules
 from entropy_theory.targets import Nucleus, TargetPolicy
 from llm_bridge.data import models
 from llm_bridge.sampling import logits_processors
-from llm_bridge.trainer import entropy_trainer
+from llm_bridge.trainer import draws, entropy_trainer
 from llm_bridge.trainer import options as trainer_options
 from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer, tiny_llama
 from tests.llm_bridge.recorded_steps import recorded
@@ -112,7 +112,7 @@ def test_a_targets_logits_processor_bends_the_second_batch_alone(tmp_path, kind)
 def test_a_logits_processor_that_fails_is_taken_off(tmp_path):
     rule = update_rules.get("aepo", towards=Without())
     made = tabular_trainer(tmp_path, rule)
-    with pytest.raises(RuntimeError, match="no sample"), made._sampling_at(1.0):
+    with pytest.raises(RuntimeError, match="no sample"), draws.sampling_at(made, 1.0):
         assert logits_processors.in_use(made.model)
         raise RuntimeError("no sample")
     assert not logits_processors.in_use(made.model)
@@ -222,7 +222,7 @@ def test_no_correction_for_the_sampler_reaches_the_second_batch(tmp_path):
     """vLLM's importance correction would weigh samples of pi^T by pi / pi^T, and so undo AEPO."""
     made = tabular_trainer(tmp_path, update_rules.get("aepo"))
     made.vllm_importance_sampling_correction = True
-    with made._sampling_at(1.2):
+    with draws.sampling_at(made, 1.2):
         assert not made.vllm_importance_sampling_correction
         assert made.generation_config.temperature == 1.2
     assert made.vllm_importance_sampling_correction

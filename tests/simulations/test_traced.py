@@ -308,7 +308,7 @@ def evaluated(function, values):
     if written.by_run:
         code = traced_runs.dataclasses.replace(code, by_run=np.concatenate(written.by_run, axis=1))
     out = code.packed(values)
-    code(out, code.packed(np.zeros((len(values), 1))), np.zeros((1, len(values))), 1, 0, False)
+    code(out, code.packed(np.zeros((len(values), 1))), np.zeros((1, len(values))), 1, 0, False, False)
     return code.unpacked(out)
 
 

@@ -54,7 +54,7 @@ def test_the_step_is_the_rule_s(size):
     """Gradients of all logits, against the loss of TRL training on the same tokens."""
     batch, config, logits = random_batch(5), aent(), table().requires_grad_()
     data = engine_data(batch)
-    verl_plugin.add_columns(data, config)
+    verl_plugin.add_columns(data, config, step=0)
     tensordict_utils.assign_non_tensor(data, micro_batch_size_per_gpu=size)
     for loss in losses(config, data, logits):
         loss.backward()
@@ -77,7 +77,7 @@ def test_the_step_is_the_rule_s(size):
 
 def test_an_engine_that_shows_no_logits_is_named():
     config, data = aent(), engine_data(random_batch(5))
-    verl_plugin.add_columns(data, config)
+    verl_plugin.add_columns(data, config, step=0)
     with pytest.raises(ValueError, match=r"showed no logits: set .*use_fused_kernels=false"):
         list(losses(config, data, table(), fused=True))
 

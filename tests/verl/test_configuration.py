@@ -110,7 +110,7 @@ def test_the_hook_names_what_it_does_not_see(name, options):
 ])
 def test_the_worker_refuses_what_would_change_the_rule(config, message):
     with pytest.raises(ValueError, match=message):
-        verl_plugin.add_columns(engine_data(random_batch()), config)
+        verl_plugin.add_columns(engine_data(random_batch()), config, step=0)
 
 
 def test_another_sampling_temperature_is_refused():
@@ -120,4 +120,4 @@ def test_another_sampling_temperature_is_refused():
 
     tensordict_utils.assign_non_tensor(data, temperature=0.7)
     with pytest.raises(ValueError, match=r"temperature \(0.7\).*rollout.temperature=1"):
-        verl_plugin.add_columns(data, ours("kl-cov"))
+        verl_plugin.add_columns(data, ours("kl-cov"), step=0)

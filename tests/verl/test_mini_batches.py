@@ -62,7 +62,7 @@ def accumulate(batch: Batch, config: ActorConfig, loss, *, size: int = ROWS, tok
         data, micro_batch_size_per_gpu=size, use_dynamic_bsz=bool(tokens),
         max_token_len_per_gpu=tokens)
     if add:
-        verl_plugin.add_columns(data, config)
+        verl_plugin.add_columns(data, config, step=0)
     parts, _ = prepare_micro_batches(data)
     totals: dict[str, float] = {}
     for part in parts:
@@ -147,7 +147,7 @@ def rank_s_columns(rank: int, folder: str, results) -> None:
     own = slice(0, 8) if rank == 0 else slice(8, ROWS)
     data = engine_data(random_batch(5).rows(own))
     for name in ("clip-cov", "kl-cov"):
-        verl_plugin.add_columns(data, configured(name), group=torch.distributed.group.WORLD)
+        verl_plugin.add_columns(data, configured(name), step=0, group=torch.distributed.group.WORLD)
         key = f"{verl_plugin.PREFIX}{name}.selected"
         results.put((rank, name, data[key].tolist()))
     torch.distributed.destroy_process_group()
@@ -157,7 +157,7 @@ def test_two_ranks_select_what_one_would(tmp_path):
     """Two processes over gloo, with unequal shares of the rows."""
     data = engine_data(random_batch(5))
     for name in ("clip-cov", "kl-cov"):
-        verl_plugin.add_columns(data, configured(name))
+        verl_plugin.add_columns(data, configured(name), step=0)
     context = multiprocessing.get_context("fork")  # verl takes long to import
     results = context.SimpleQueue()
     ranks = [context.Process(target=rank_s_columns, args=(rank, str(tmp_path), results))

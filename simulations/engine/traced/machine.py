@@ -23,12 +23,12 @@ from simulations.engine.traced.program import NAME, Program
 _LOCK = threading.Lock()
 _LOADED: dict[str, tuple[Any, Callable[..., None]]] = {}
 _POINTER, _WORD = ctypes.c_void_p, ctypes.c_int64
-_SIGNATURE = ctypes.CFUNCTYPE(None, *[_POINTER] * 8, *[_WORD] * 7)
+_SIGNATURE = ctypes.CFUNCTYPE(None, *[_POINTER] * 8, *[_WORD] * 8)
 _MARK = 32
 
 
 def function(program: Program) -> Callable[..., None]:
-    """Return the function that takes the steps of a program, with the arguments of `traced.program`."""
+    """What takes the steps of a program: eight addresses and eight integers, as `traced.program` says."""
     with _LOCK:
         if program.digest not in _LOADED:
             _LOADED[program.digest] = _load(program)

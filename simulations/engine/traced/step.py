@@ -42,8 +42,8 @@ MOST_STEPS = 2**40
 class Step:
     """A step of one run as a graph, and its results.
 
-    Inputs are "logits", "memory.0" and so on, "step" (how many were taken before), "first" (whether it is
-    the first of a call) and "target".
+    Inputs are "logits", "memory.0" and so on, "step" (how many were taken before), "first" (whether the
+    controllers have chosen for it already) and "target".
     """
 
     graph: Graph
@@ -105,7 +105,6 @@ def _traced(runs: Runs, rule: UpdateRule) -> Step:
     bool(xp.all(abs(unchecked) < LARGEST_LOGIT))
     shadow = _shadow(runs, trace, logits)
     memory = _control(runs, shadow, trace)
-    policy = shift_logits(logits)
     shadow.draws = {}
     if runs.samples is not None:
         kinds = [ORDINARY] * runs.has_ordinary + [TEMPERED] * (shadow.temperature is not None)
@@ -117,7 +116,7 @@ def _traced(runs: Runs, rule: UpdateRule) -> Step:
         raise NotTraceable("its logits do not depend on themselves")
     if runs.dynamics.precision == "float32":
         moved = trace.graph.elementwise("single", moved)
-    probabilities = policy.exponentials / xp.exp(policy.log_normalizer)
+    probabilities = xp.exp(shadow.log_probabilities())
     reward = (probabilities * runs.reward).sum(axis=-1).mean(axis=-1)
     measured = [shadow.mean_entropy(), reward]
     if shadow.temperature is not None:
@@ -189,7 +188,7 @@ def _shifted(state: Any, bits: int) -> Any:
 def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
     """Let the controllers of the shadow choose, by `Runs` itself; return what they chose and hold.
 
-    Before the first step of a call they have chosen already (`Runs.evaluate`), and that choice is kept.
+    Before the first step of a call they may have chosen already (`Runs.evaluate`): that is kept.
     """
     graph = trace.graph
     first = graph.input("first", (), BOOLEAN, Interval(0, 1, False))
@@ -212,7 +211,7 @@ def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
         setattr(shadow, loop.name, controller)
     n_guards = len(graph.guards)
     shadow._control()
-    # In the first step of a call nothing is observed, and no condition of observing counts.
+    # Where they have chosen already nothing is observed, and no condition of observing counts.
     later = graph.elementwise("logical_not", first)
     graph.guards[n_guards:] = [
         (graph.elementwise("logical_or", view, first) if expected

@@ -106,8 +106,6 @@ class TracedRuns(Runs):
         if self.left is not None:
             return 0, None
         found = loops(self)
-        if found:
-            self.evaluate()
         if self._code is None and not self._trace():
             return 0, None
         before = self.logits.copy(order="K")
@@ -147,7 +145,8 @@ class TracedRuns(Runs):
         logits = code.packed(self.logits.reshape(self.n_runs, -1))
         memory = code.packed(self._memory())
         targets = self._targets(steps)
-        stop, out = code(logits, memory, targets, steps, self.step, measured)
+        stop, out = code(
+            logits, memory, targets, steps, self.step, measured, self._evaluated == self.step)
         if stop < steps:
             return stop, None
         self.logits[...] = code.unpacked(logits).reshape(self.logits.shape)
@@ -218,13 +217,11 @@ class _Code:
 
     def __call__(
         self, logits: np.ndarray, memory: np.ndarray, targets: np.ndarray, steps: int, taken: int,
-        measured: bool,
+        measured: bool, observed: bool,
     ) -> tuple[int, np.ndarray]:
-        """Take steps in place.
-
-        Returns after how many a guard stopped some run (``steps`` if none did), and the measures,
-        [numbers, steps, runs].
-        """
+        """Take steps in place and return after how many a guard stopped some run (``steps``: none did),
+        and what was measured, [numbers, steps, runs]; ``observed``: controllers have chosen for the first
+        step."""
         program, n_groups = self.program, len(logits)
         width = n_groups * program.lanes
         filled = np.empty((len(targets), width))
@@ -234,7 +231,7 @@ class _Code:
         work = np.empty(program.work * program.lanes)
         arrays = (logits, memory, program.shared, self.packed(self.by_run), filled, out, stops, work)
         self.call(*(array.ctypes.data for array in arrays), 0, n_groups, steps, taken, len(targets),
-                  n_groups, int(measured))
+                  n_groups, int(measured), int(observed))
         return int(stops.min()), out[..., : self.n_runs]
 
 

@@ -1,0 +1,112 @@
+"""What TRL samples from, for how many rows, and what of that reaches its log."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from trl.models import unwrap_model_for_generation
+
+from llm_bridge.running.sharding import is_sharded
+from llm_bridge.sampling import logits_processors
+from llm_bridge.sampling.group_sampling import sample_groups
+from llm_bridge.trainer.options import samples_plainly, second_batch_options
+
+
+def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: Any) -> Any | None:
+    """Samples that read each prompt once for its group; None where TRL has to draw them.
+
+    That is so unless weights are whole and samples plain: text, from the model itself, at a temperature
+    and no more (`samples_plainly`).
+    """
+    longest = trainer.max_completion_length
+    if (
+        not trainer.model.training
+        or longest is None
+        or trainer.use_vllm
+        or trainer.use_transformers_continuous_batching
+        or images
+        or multimodal_fields
+        or is_sharded(trainer.accelerator, trainer.model)
+        or not samples_plainly(trainer)
+    ):
+        return None
+    with unwrap_model_for_generation(
+        trainer.model_wrapped, trainer.accelerator,
+        gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
+    ) as model:
+        return sample_groups(
+            model, prompt_ids, stop_ids=trainer.eos_token_ids, max_new_tokens=longest,
+            temperature=trainer.generation_config.temperature,
+        )
+
+
+def count_tempered_rows(fraction: float, *, rows: int, splits: int, group_size: int) -> int:
+    """Rows of a rank that are sampled a second time: whole prompts, evenly split.
+
+    Args:
+        fraction: of the prompts, in (0, 1].
+        rows: of a rank's share of a generation.
+        splits: into how many parts a generation is cut.
+        group_size: completions of a prompt.
+
+    Raises:
+        ValueError: a fraction below 1 where a rank's rows cut a prompt's.
+    """
+    if fraction == 1:
+        return rows
+    if rows % group_size:
+        raise ValueError(
+            f"tempered_fraction {fraction} needs whole prompts on every rank: make "
+            f"per_device_train_batch_size x steps_per_generation ({rows}) a multiple of "
+            f"num_generations ({group_size})"
+        )
+    wanted = math.ceil(fraction * rows / group_size)
+    counts = (n * group_size for n in range(wanted, rows // group_size + 1))
+    return next(count for count in counts if count % splits == 0)
+
+
+class TrainingLog:
+    """TRL's log of what it samples, which further samples of a step must not get into.
+
+    Args:
+        trainer: whose log it is, still empty.
+    """
+
+    def __init__(self, trainer: Any):
+        self._trainer, self._empty = trainer, copy.deepcopy(trainer._logs)
+
+    @contextlib.contextmanager
+    def spared(self) -> Iterator[dict[str, list[float]]]:
+        """What TRL measures and logs meanwhile is the value, and no part of its log."""
+        trainer = self._trainer
+        mode_metrics, logs = trainer._metrics["train"], trainer._logs
+        trainer._metrics["train"], trainer._logs = defaultdict(list), copy.deepcopy(self._empty)
+        try:
+            yield trainer._metrics["train"]
+        finally:
+            trainer._metrics["train"], trainer._logs = mode_metrics, logs
+
+
+@contextlib.contextmanager
+def sampling_at(trainer: Any, temperature: float) -> Iterator[None]:
+    """Sample the rule's target; scoring stays at temperature 1, and no correction is computed."""
+    sampler = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
+    options = {**second_batch_options(trainer.rule), "temperature": temperature}
+    processors = options.pop("logits_processor", ())
+    before = {name: getattr(sampler, name) for name in options}
+    corrects = trainer.vllm_importance_sampling_correction
+    trainer.vllm_importance_sampling_correction = False
+    try:
+        for name, value in options.items():
+            setattr(sampler, name, value)
+        with logits_processors.applied(trainer.generating_model, processors):
+            yield
+    finally:
+        for name, value in before.items():
+            setattr(sampler, name, value)
+        trainer.vllm_importance_sampling_correction = corrects

@@ -1,0 +1,171 @@
+"""A generation: the completions that TRL draws, as columns on which a rule is prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from entropy_theory.token_batch import TokenBatch
+from llm_bridge.trainer import controllers, draws, dynamic_sampling, preparation
+from llm_bridge.trainer.batches import join
+from llm_bridge.trainer.columns import Place, with_rule_columns
+from llm_bridge.trainer.loss import detached
+from llm_bridge.trainer.scoring import OF_THE_POLICY, unscored
+
+Columns = dict[str, Any]
+Examples = list[dict[str, Any]]
+Generate = Callable[[Examples], Columns]
+
+
+class Generation:
+    """Draws, scores and prepares what a trainer learns from.
+
+    Args:
+        trainer: an EntropyTrainer whose rule, options and scoring are in place.
+        tempered_fraction: share of the prompts that the second batch answers again.
+    """
+
+    def __init__(self, trainer: Any, *, tempered_fraction: float):
+        self._trainer, args = trainer, trainer.args
+        self._place = Place(
+            rank=trainer.accelerator.process_index, ranks=trainer.accelerator.num_processes,
+            rows=args.per_device_train_batch_size * args.steps_per_generation,
+            group_size=trainer.num_generations,
+        )
+        self._tempered_rows = 0 if trainer.controller is None else draws.count_tempered_rows(
+            tempered_fraction, rows=self._place.rows, splits=args.steps_per_generation,
+            group_size=trainer.num_generations,
+        )
+        self._log = draws.TrainingLog(trainer)
+        self._corrects = trainer.use_vllm and trainer.vllm_importance_sampling_correction
+        on_policy = trainer.steps_per_batch * args.num_iterations == 1
+        # One forward pass then gives the old log-probabilities, prepares the rule and is trained on.
+        self._single_forward = on_policy and args.steps_per_generation == self._place.ranks == 1
+        # Otherwise a pass before it scores the rows, unless nothing would look at what it says.
+        self._needs_scores = (
+            not on_policy
+            or trainer.controller is not None
+            or trainer.coefficient_controller is not None
+            or not trainer.rule.reads.isdisjoint(OF_THE_POLICY)
+        )
+
+    def columns(self, inputs: Examples, generate: Generate) -> Columns:
+        """The columns of a generation, its second batch and what the rule prepared among them.
+
+        A rule is not prepared where no completion can be used, or where `prepared` does it in the loss.
+
+        Args:
+            inputs: TRL's examples, one a completion.
+            generate: TRL's sampling, scoring and judging of as many.
+        """
+        trainer = self._trainer
+        columns = self._with_rule_columns(self._drawn(inputs, generate))
+        if trainer.resampling_rounds:
+            columns, inputs, replaced = dynamic_sampling.resampled(
+                trainer, columns, inputs, lambda others: self._drawn_apart(others, generate))
+            trainer._metrics["train"]["resampled_prompts"].append(replaced)
+        if not bool(columns["usable_tokens"]):
+            return columns
+        if trainer.controller is None and self._single_forward:
+            return columns
+        if not (self._needs_scores or trainer.scoring.has_kept):
+            self._prepare(columns, self._world(columns, unscored(columns["mask"], trainer.model)))
+            return columns
+        self._score(columns)
+        ordinary = self._world(columns)
+        if trainer.controller is not None:
+            temperature = controllers.observe(trainer.controller, ordinary)
+            second = self._second_batch(inputs[: self._tempered_rows], temperature, generate)
+            columns = join(columns, second, pad_token=trainer._tokenizer.pad_token_id)
+        if not self._single_forward:
+            if trainer.coefficient_controller is not None:
+                coefficient = controllers.observe(trainer.coefficient_controller, ordinary)
+                columns["coefficient"] = torch.full_like(columns["sampling_temperature"], coefficient)
+            self._prepare(columns, self._world(columns))
+        return columns
+
+    def prepare_again(self, micro_batches: list[Columns]) -> None:
+        """Prepare the rule on the rows of the whole generation, under the policy as it is now."""
+        columns = preparation.whole(micro_batches)
+        policy = self._trainer.scoring.statistics(self._trainer.model, columns)
+        self._prepare(columns, self._world(columns, policy))
+        preparation.deal_out(columns, micro_batches)
+
+    def prepared(self, batch: TokenBatch) -> TokenBatch:
+        """The rows of a whole optimizer step, prepared from the forward pass that they are trained on."""
+        trainer, constants = self._trainer, detached(batch)
+        if trainer.coefficient_controller is not None:
+            coefficient = controllers.observe(trainer.coefficient_controller, constants)
+            column = torch.full_like(batch.weight, coefficient)
+            batch, constants = (b.replace(coefficient=column) for b in (batch, constants))
+        return batch.with_prepared(**trainer.rule.prepare(constants).prepared)
+
+    # --------------------------------------------------------------------------------- its draws
+
+    def _drawn(self, inputs: Examples, generate: Generate) -> Columns:
+        """TRL's columns; what it scored of them is kept for `_score`."""
+        self._trainer.scoring.forget()
+        return generate(inputs)
+
+    def _drawn_apart(self, inputs: Examples, generate: Generate) -> Columns:
+        """Completions of other examples, of which TRL's log says nothing."""
+        with self._log.spared():
+            columns = self._with_rule_columns(self._drawn(inputs, generate))
+        self._trainer.scoring.forget()  # of these rows alone
+        return columns
+
+    def _second_batch(self, inputs: Examples, temperature: float, generate: Generate) -> Columns:
+        """Tempered completions, with lines of their own in the log."""
+        trainer = self._trainer
+        with self._log.spared() as measured, draws.sampling_at(trainer, temperature):
+            columns = self._drawn(inputs, generate)
+        trainer._metrics["train"]["tempered/reward"].extend(measured["reward"])
+        columns.pop("importance_sampling_ratio", None)
+        columns = self._with_rule_columns(columns, temperature, tempered=True)
+        if not self._single_forward:
+            self._score(columns)
+        return columns
+
+    def _with_rule_columns(
+        self, columns: Columns, temperature: float = 1.0, *, tempered: bool = False
+    ) -> Columns:
+        trainer, place, count = self._trainer, self._place, len(columns["completion_ids"])
+        found = with_rule_columns(
+            columns, trainer.rewards[place.rank * count :][:count],
+            reward_weights=trainer.reward_weights, temperature=temperature, tempered=tempered,
+            place=place, accelerator=trainer.accelerator,
+        )
+        if self._corrects:
+            ones = torch.ones_like(found["reward"])[:, None]
+            ratio = columns.get("importance_sampling_ratio", ones)
+            found["correction"] = ratio.expand(found["mask"].shape)
+        if trainer.needs_reference:
+            found["reference_log_prob"] = self._reference_log_prob(found)
+        return found
+
+    # ------------------------------------------------------------------------ scores, preparation
+
+    def _score(self, columns: Columns) -> None:
+        trainer = self._trainer
+        trainer.scoring.score(trainer.model, columns, step=trainer.state.global_step)
+
+    def _reference_log_prob(self, columns: Columns) -> torch.Tensor:
+        trainer = self._trainer
+        if trainer.reference_model is not None:
+            return trainer.scoring.statistics(trainer.reference_model, columns)["log_prob"]
+        with trainer.accelerator.unwrap_model(trainer.model).disable_adapter():
+            return trainer.scoring.statistics(trainer.model, columns)["log_prob"]
+
+    def _world(
+        self, columns: Columns, policy: dict[str, torch.Tensor] | None = None
+    ) -> TokenBatch:
+        trainer = self._trainer
+        return preparation.world_batch(
+            columns, policy, accelerator=trainer.accelerator, step=trainer.state.global_step,
+            seed=trainer.args.seed,
+        )
+
+    def _prepare(self, columns: Columns, world: TokenBatch) -> None:
+        preparation.prepare(self._trainer.rule, columns, world, rank=self._place.rank)

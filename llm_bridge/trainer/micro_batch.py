@@ -1,0 +1,70 @@
+"""One forward pass of an optimizer step: its loss, and what records and audits read of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from entropy_theory import forecast
+from entropy_theory.forecast import StateStatistics
+from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules import UpdateRule
+from llm_bridge.head.token_statistics import TokenStatistics
+from llm_bridge.trainer import loss
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MicroBatch:
+    """What one forward pass of the current optimizer step saw; nothing here carries a gradient."""
+
+    inputs: dict[str, Any]
+    """The rows as TRL's batch dictionary has them."""
+    batch: TokenBatch
+    statistics: StateStatistics
+    scores: torch.Tensor
+    state_terms: dict[str, torch.Tensor]
+    logits: torch.Tensor | None
+    """[sequences, positions, vocabulary], kept where an audit asks for them."""
+
+
+def loss_of(
+    batch: TokenBatch, rule: UpdateRule, inputs: dict[str, Any], statistics: TokenStatistics,
+    logits: torch.Tensor | None,
+) -> tuple[torch.Tensor, MicroBatch]:
+    """The loss of a micro-batch, and what is kept of it.
+
+    Args:
+        batch: prepared, of the rows in ``inputs``; not prepared where no row of the generation can be
+            used, which makes the loss's gradient zero.
+        rule: the update rule.
+        inputs: the columns of the rows, ``correction`` among them where there is one.
+        statistics: of the forward pass.
+        logits: of the forward pass, where they are to be kept.
+    """
+    if bool(inputs["usable_tokens"]):
+        found = loss.objective(batch, rule)
+        scores, state_terms = found.scores, found.state_terms
+        value = loss.weighted_loss(found, batch, inputs.get("correction"))
+    else:
+        # Gradient 0, not none at all: other ranks average theirs with it.
+        nothing = torch.ones_like(statistics.log_prob, dtype=torch.bool)
+        value = statistics.log_prob.masked_fill(nothing, 0.0).sum()
+        scores, state_terms = torch.zeros_like(statistics.log_prob), {}
+    return value, MicroBatch(
+        inputs=inputs, batch=loss.detached(batch), statistics=statistics.state,
+        scores=scores.detach(), state_terms=state_terms,
+        logits=None if logits is None else logits.detach(),
+    )
+
+
+def contributions(part: MicroBatch) -> torch.Tensor | None:
+    """Forecast (i), token by token, nats per unit learning rate; None for a term without one."""
+    if not set(part.state_terms) <= {"entropy", "clamped_entropy"}:
+        return None
+    found = forecast.token_contributions(
+        part.batch, part.scores, part.state_terms, part.statistics
+    )
+    correction = part.inputs.get("correction")
+    return found if correction is None else found * correction

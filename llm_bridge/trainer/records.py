@@ -1,0 +1,90 @@
+"""What is written down of every optimizer step, and what is checked before it is taken."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+from entropy_theory.update_rules import UpdateRule
+from llm_bridge.running import faults
+from llm_bridge.running.step_log import step_metrics
+from llm_bridge.trainer.batches import gathered, map_columns
+from llm_bridge.trainer.micro_batch import MicroBatch, contributions
+
+
+class StepRecords(TrainerCallback):
+    """Puts every optimizer step of a trainer into its log.
+
+    Args:
+        trainer: whose ``micro_batches`` are taken away once a step is on record.
+        on_step: called on the main process with each step's record.
+    """
+
+    def __init__(self, trainer: Any, on_step: Callable[[dict[str, Any]], None] | None):
+        self._trainer, self._on_step = trainer, on_step
+        self._started, self._learning_rate = time.perf_counter(), trainer.args.learning_rate
+
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
+        """The first of its micro-batches is about to be drawn."""
+        self._started = time.perf_counter()
+
+    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+        """Refuse the step about to be taken if its gradient is no number."""
+        trainer = self._trainer
+        self._learning_rate = trainer._get_learning_rate()
+        faults.check_gradient(
+            trainer.model, folder=Path(trainer.args.output_dir), step=trainer.state.global_step,
+            rows=[part.inputs for part in trainer.micro_batches],
+        )
+
+    def on_step_end(self, *_: Any, **__: Any) -> None:
+        """Put the step that was just taken on record."""
+        trainer = self._trainer
+        parts, trainer.micro_batches = trainer.micro_batches, []
+        record = {
+            "step": trainer.state.global_step,
+            **measured(parts, trainer.rule, self._learning_rate, trainer.accelerator),
+            "temperature": temperature(parts),
+            "coefficient": coefficient(trainer.rule, trainer.coefficient_controller),
+            "learning_rate": self._learning_rate,
+            "seconds": time.perf_counter() - self._started,
+        }
+        for name, value in record.items():
+            if value is not None and name not in ("step", "learning_rate"):
+                trainer._metrics["train"][name].append(value)
+        if self._on_step is not None and trainer.accelerator.is_main_process:
+            self._on_step(record)
+
+
+def measured(
+    parts: Sequence[MicroBatch], rule: UpdateRule, learning_rate: float, accelerator: Any
+) -> dict[str, float | None]:
+    """`step_metrics` of an optimizer step, from the rows of all its micro-batches and all ranks."""
+    batch = map_columns(lambda *columns: torch.cat(columns), *(part.batch for part in parts))
+    answer = torch.cat([part.inputs["answer"] for part in parts])
+    extra = {"answer": answer[:, None].expand(batch.mask.shape)}
+    forecasts = [found for part in parts if (found := contributions(part)) is not None]
+    if forecasts:
+        extra["forecast"] = torch.cat(forecasts)
+    batch = gathered(accelerator, batch.with_prepared(**extra))
+    # Averages of a few hundred float32 numbers should not show rounding.
+    batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
+    return step_metrics(batch, rule, learning_rate)
+
+
+def temperature(parts: Sequence[MicroBatch]) -> float | None:
+    """That the second batch was sampled at; None where the step has none of its rows."""
+    found = torch.cat(
+        [part.inputs["sampling_temperature"][part.inputs["tempered"]] for part in parts])
+    return float(found[0]) if len(found) else None
+
+
+def coefficient(rule: UpdateRule, controller: Any | None) -> float | None:
+    """What a log calls the rule's coefficient: the adapted one, else its option; None: it has none."""
+    found = rule.strength if controller is None else controller.coefficient
+    return None if found is None else float(found)
