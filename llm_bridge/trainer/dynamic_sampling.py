@@ -14,7 +14,7 @@ from llm_bridge.trainer.columns import token_weights
 
 
 def without_signal(columns: dict[str, Any], group_size: int) -> torch.Tensor:
-    """Groups whose usable rows all have one reward, or of which none is usable: boolean [groups].
+    """Mask of the groups whose usable rows all have one reward, or which have no usable row: [groups].
 
     Rewards are equal as the rules count them equal: `advantages.equal_rewards`.
     """
@@ -61,13 +61,13 @@ def resampled(
     trainer: Any, columns: dict[str, Any], inputs: list[dict[str, Any]],
     draw: Callable[[list[dict[str, Any]]], dict[str, Any]],
 ) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """DAPO's dynamic sampling, whole groups of each rank among themselves.
+    """Replace groups without signal by whole groups of other prompts, on each rank by itself (DAPO).
 
     Args:
-        trainer: whose ``resampling_rounds`` is the largest number of draws.
-        columns: of the first draw.
-        inputs: its examples.
-        draw: samples and judges completions of as many examples.
+        trainer: the trainer, whose ``resampling_rounds`` is the largest number of draws.
+        columns: the columns of the first draw.
+        inputs: the examples of the first draw.
+        draw: function that samples and judges completions of as many examples.
 
     Returns:
         The columns and examples to train on, and how many prompts of all ranks were replaced.

@@ -31,7 +31,7 @@ PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
 
 
 class InertRuleWarning(UserWarning):
-    """A rule that would do nothing under these options, with the remedy."""
+    """Warns of a rule that would do nothing under these options, with the remedy."""
 
 
 def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:

@@ -623,12 +623,12 @@ def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
 
 
 def _arguments(view: View) -> list[View]:
-    """Of an elementwise operation, seen as its result is."""
+    """Return the arguments of an elementwise operation, indexed as its result is."""
     return [x.at(x.index.ravel()[view.index]) for x in view.node.arguments]
 
 
 def _exponential(graph: Graph, view: View) -> View | None:
-    """Of log-probabilities: from the exponentials and the normalizer, which are there already."""
+    """Return exp of log-probabilities from exponentials and normalizer, if the graph has these."""
     operation = view.node.operation
     if operation == "log1p":
         (x,) = _arguments(view)
