@@ -8,7 +8,6 @@ long and a short run.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -22,7 +21,7 @@ from entropy_theory.update_rules.modifier import Modifier
 from simulations.engine import Dynamics, Samples, simulate
 
 RUNS, ACTIONS, RIGHT = 1000, 10, 2
-LONG, SHORT = 3000, 500
+LONG, SHORT = 4500, 500
 NUMPY_LONG, NUMPY_SHORT = 60, 10
 
 
@@ -54,13 +53,28 @@ RULES: dict[str, UpdateRule] = {
     "kl-cov": get("kl-cov", ratio=0.2),
     "aepo": get("aepo"),
     "aepo, proportional": get("aepo", control="proportional"),
-    "aent": get("aent"),
+    # Its coefficient moves from the start: what it does when the warm-up ends, it does once.
+    "aent": get("aent", warm_up_steps=0),
     "a user's rule": Users(),
 }
 
 
-def every_rule(repeats: int) -> list[dict[str, Any]]:
-    """Measure and print one line a rule and kind; what was measured, in milliseconds a step."""
+def every_rule(repeats: int, clock: Callable[[], float]) -> list[dict[str, Any]]:
+    """Measure and print one line a rule and kind; what was measured, in milliseconds a step.
+
+    Args:
+        repeats: of each time.
+        clock: seconds.
+    """
+    def milliseconds(take: Callable[[int], None], long: int, short: int) -> float:
+        """Of a step, without what is done once."""
+        times = []
+        for steps in (short, long):
+            began = clock()
+            take(steps)
+            times.append(clock() - began)
+        return (times[1] - times[0]) / (long - short) * 1e3
+
     print(f"\n{RUNS} runs of {ACTIONS} actions, ms a step, median of {repeats} (fastest-slowest)")
     print(f"{'rule':24} {'kind':8} {'compiled':>24} {'/ compiled GRPO':>16} {'NumPy':>8}")
     rows = []
@@ -72,9 +86,9 @@ def every_rule(repeats: int) -> list[dict[str, Any]]:
             compiled = _stepper(rule, samples, "compiled")
             own, others = [], []
             for _ in range(repeats):
-                others.append(_milliseconds(baseline, LONG, SHORT))
-                own.append(_milliseconds(compiled, LONG, SHORT))
-            numpy = _milliseconds(_stepper(rule, samples, "numpy"), NUMPY_LONG, NUMPY_SHORT)
+                others.append(milliseconds(baseline, LONG, SHORT))
+                own.append(milliseconds(compiled, LONG, SHORT))
+            numpy = milliseconds(_stepper(rule, samples, "numpy"), NUMPY_LONG, NUMPY_SHORT)
             ratio = float(np.median(np.array(own) / np.array(others)))
             row = {"rule": name, "kind": kind, "compiled": own, "grpo": others, "ratio": ratio,
                    "numpy": numpy}
@@ -94,15 +108,5 @@ def _stepper(rule: UpdateRule, samples: Samples | None, engine: str) -> Callable
         simulate(start, correct, Dynamics(
             rule=rule, steps=steps, record_every=steps, tail=1, engine=engine, samples=samples))
 
-    take(20)  # (compiles)
+    take(SHORT if engine == "compiled" else 2)  # (compiles, what it needs after a rule's warm-up too)
     return take
-
-
-def _milliseconds(take: Callable[[int], None], long: int, short: int) -> float:
-    """Of a step, without what is done once."""
-    times = []
-    for steps in (short, long):
-        began = time.perf_counter()
-        take(steps)
-        times.append(time.perf_counter() - began)
-    return (times[1] - times[0]) / (long - short) * 1e3

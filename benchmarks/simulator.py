@@ -564,13 +564,13 @@ def main(
     if memory_of_size is not None:
         print(memory_of(memory_of_size))
         return
+    if cpu_time:
+        _kept["cpu"] = True
     if only_every_rule:
-        rows = every_rule(repeats)
+        rows = every_rule(repeats, clock)
         if json_file is not None:
             json_file.write_text(json.dumps({"every_rule": rows, "provenance": provenance()}, indent=1))
         return
-    if cpu_time:
-        _kept["cpu"] = True
     if quick:
         repeats, dtypes = min(repeats, 3), ("float64",)
         contenders = tuple(name for name in contenders if name != "torch")
@@ -602,7 +602,7 @@ def main(
     keep(entropy_extra=entropy_cost(repeats, large))
     keep(linearity=linearity(min(repeats, 5)))
     keep(long_run=long_run(50_000 if quick else 1_000_000, min(repeats, 3)))
-    keep(every_rule=every_rule(repeats))
+    keep(every_rule=every_rule(repeats, clock))
     print(f"\nns a logit and step, median of {repeats} (fastest-slowest)")
     print(f"{'rule':5} {'dtype':8} {'size':>9} " + " ".join(f"{c:>20}" for c in CONTENDERS)
           + "  ours against the best, and the floor")

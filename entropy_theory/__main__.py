@@ -9,9 +9,6 @@ from typing import Any
 import tyro
 
 from entropy_theory.claims import all_claims, claims_in_file
-from entropy_theory.performance_law.forecast import forecast
-from entropy_theory.performance_law.report import as_json, as_text
-from entropy_theory.performance_law.training_log import read
 from entropy_theory.support.results import (
     check_writable,
     plain,
@@ -25,7 +22,7 @@ from entropy_theory.update_rules import UpdateRule
 from entropy_theory.verification import ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK
 from entropy_theory.verification.claim import Claim
-from entropy_theory.verification.runner import Job, run
+from entropy_theory.verification.runner import ClaimJob, run
 from entropy_theory.verification.verdict import HOLDS, derive
 
 
@@ -158,17 +155,22 @@ def fit(
     Args:
         logs: CSV, JSON lines (metrics.jsonl, W&B history), TensorBoard events or a folder of them, a CSV
             export of W&B charts; several logs of one run are joined by step.
-        entropy: column of the mean token entropy in nats; found by its name where it is not given.
-        performance: column of the reward or the accuracy; found by its name too.
-        step: column of the step; found by its name too.
+        entropy: column of the mean token entropy in nats; by default the column is found by its name.
+        performance: column of the reward or the accuracy; by default found by its name.
+        step: column of the step; by default found by its name.
         run: which run, where a log holds several.
         first: share of the points, from the start, that the fit may see; the rest is forecast. The paper
             uses 0.15.
         at: entropies to forecast the performance for, beside 0 (the ceiling).
         within: pair numbers logged at different steps, if at most so many steps apart.
-        level: of the intervals.
+        level: confidence level of the intervals, between 0 and 1.
         json: write the result to this file.
     """
+    # Here alone: the law takes half as long to import as all claims.
+    from entropy_theory.performance_law.forecast import forecast
+    from entropy_theory.performance_law.report import as_json, as_text
+    from entropy_theory.performance_law.training_log import read
+
     if json is not None:
         check_writable(json)
     found = read(logs, entropy=entropy, performance=performance, step=step, run=run, within=within)
@@ -181,7 +183,7 @@ def fit(
 
 
 def _check_rule(label: str, rule: UpdateRule, quick: bool) -> dict[str, Any]:
-    """Check a rule and print what was found; the same as a record."""
+    """Check a rule, print what was found, and return it as a record."""
     findings = rule_contract.check_rule(rule, repeats=3 if quick else 8)
     try:
         effect: Any = rule_contract.entropy_effect(rule)
@@ -221,9 +223,9 @@ def _jobs(
     path: str | None,
     quick: bool,
     accepted: Mapping[str, dict[str, Any]],
-) -> dict[str, Job]:
+) -> dict[str, ClaimJob]:
     return {
-        claim_id: Job(
+        claim_id: ClaimJob(
             claim_id=claim_id,
             path=path,
             profile=QUICK if quick else FULL,

@@ -1,4 +1,4 @@
-"""Closed loops: what turns a measured entropy into the next step's temperature or coefficient.
+"""Closed-loop controllers, which turn a measured entropy into the next temperature or coefficient.
 
 A controller reads a mean over the ordinary rows of all ranks, measured on the policy that is about to
 be updated: the true mean token entropy at temperature 1 (`token_batch.mean_entropy`), or the clamped
@@ -18,7 +18,7 @@ from entropy_theory.policy import Array, array_like, check_temperature, namespac
 
 @dataclass(kw_only=True, slots=True)
 class Controller(ABC):
-    """What all controllers share: a state that a checkpoint stores and restores."""
+    """Base of all controllers: their state can be stored in a checkpoint and restored from it."""
 
     state: ClassVar[tuple[str, ...]]
     """Names of the fields that change."""
@@ -160,7 +160,7 @@ class AdaptiveCoefficient(Controller):
 
 @dataclass(kw_only=True, slots=True)
 class TargetEntropyCoefficient(Controller):
-    """Up by a step while H <= target, down while it is above, and applied only below (Skywork-OR1).
+    """A coefficient that rises by a step while H <= target and falls while H is above (Skywork-OR1).
 
     Above the target the coefficient that acts is 0, whatever value it has reached; TRL does the same.
     """

@@ -18,8 +18,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from entropy_theory.policy import (
+from entropy_theory.array_types import (
     Array,
+    CorrectSet,
+    Logits,
+    PerAction,
+    PerState,
+    Temperature,
+    Values,
+)
+from entropy_theory.policy import (
     as_float_array,
     entropy,
     log_softmax,
@@ -28,10 +36,10 @@ from entropy_theory.policy import (
 )
 
 PAIRWISE_LIMIT = 2048
-"""States with more actions than this center by their mean: pairs would cost actions^2."""
+"""With more actions than this, values are centered by their mean: pairs would cost actions^2."""
 
 
-def exact(logits: Array, step: Array) -> Array:
+def exact(logits: Logits, step: Values) -> PerState:
     """H(softmax(logits + step)) - H(softmax(logits)), whatever the size of the step.
 
     Small steps keep their relative accuracy: where the logits move by less than 1 the change is
@@ -63,7 +71,7 @@ def exact(logits: Array, step: Array) -> Array:
     return xp.where(small, from_parts, entropy(logits + step) - entropy(logits))
 
 
-def first_order(logits: Array, step: Array) -> Array:
+def first_order(logits: Logits, step: Values) -> PerState:
     """-Cov_pi(log pi, step): the entropy change to first order (Cui et al., Lemma 1; AEPO, Eq. 6).
 
     Args, returns, raises: as `exact`. The error is at most `remainder_bound`.
@@ -72,7 +80,7 @@ def first_order(logits: Array, step: Array) -> Array:
     return _first_order(namespace(logits, step), logits, step)
 
 
-def second_order(logits: Array, step: Array) -> Array:
+def second_order(logits: Logits, step: Values) -> PerState:
     """The entropy change through second order: `first_order` - (1/2) E_pi[(1 + log pi + H) u^2].
 
     u = step - E_pi[step]. The error is of third order in the step.
@@ -88,7 +96,7 @@ def second_order(logits: Array, step: Array) -> Array:
     return _first_order(xp, logits, step) + quadratic / 2
 
 
-def remainder_bound(n_actions: int, step: Array) -> Array:
+def remainder_bound(n_actions: int, step: Values) -> PerState:
     """Upper bound on abs(exact - first_order): (5/16 + (1/10) log n) ||step||_2^2, for every policy.
 
     Machine-checked for every n by claim ``extension.remainder-constant``. No constant free of n
@@ -111,8 +119,8 @@ def remainder_bound(n_actions: int, step: Array) -> Array:
 
 
 def tempered_reinforce_step(
-    logits: Array, correct: Array, temperature: Array, learning_rate: float = 1.0
-) -> Array:
+    logits: Logits, correct: CorrectSet, temperature: Temperature, learning_rate: float = 1.0
+) -> PerAction:
     """Expected logit step of REINFORCE on samples of pi^T with reward 1 on the correct set.
 
     eta (1_{A*} pi^T - pi^T(A*) pi): samples at temperature T, gradient of log pi at temperature 1
@@ -137,7 +145,9 @@ def tempered_reinforce_step(
     return learning_rate * (hits - xp.sum(hits, axis=-1, keepdims=True) * softmax(logits))
 
 
-def tempered_reinforce_rate(logits: Array, correct: Array, temperature: Array) -> Array:
+def tempered_reinforce_rate(
+    logits: Logits, correct: CorrectSet, temperature: Temperature
+) -> PerState:
     """F(T) = -sum_{A*} pi^T_a (c_a - C): entropy per unit learning rate (AEPO, Theorem 4.3).
 
     Args, raises: as `tempered_reinforce_step`.
@@ -152,7 +162,9 @@ def tempered_reinforce_rate(logits: Array, correct: Array, temperature: Array) -
     return -xp.sum(xp.where(correct, terms, xp.zeros_like(terms)), axis=-1)
 
 
-def tempered_reinforce_rate_slope(logits: Array, correct: Array, temperature: Array) -> Array:
+def tempered_reinforce_rate_slope(
+    logits: Logits, correct: CorrectSet, temperature: Temperature
+) -> PerState:
     """dF/dT = T^-2 sum_{A*} pi^T_a (z_a - E_{pi^T} z)(c_a - C) (AEPO, proof of Theorem 4.3).
 
     Args, raises: as `tempered_reinforce_step`; zero at T = inf.
@@ -170,7 +182,7 @@ def tempered_reinforce_rate_slope(logits: Array, correct: Array, temperature: Ar
     return total / xp.asarray(temperature, dtype=logits.dtype) ** 2
 
 
-def sign_change_temperature(logits: Array, correct: Array) -> Array:
+def sign_change_temperature(logits: Logits, correct: CorrectSet) -> PerState:
     """T0, where F changes sign: F(T) < 0 for T < T0 and F(T) > 0 for T > T0.
 
     F changes sign at most once (claim ``extension.global-tempering``). Found by bisection on

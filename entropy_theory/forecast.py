@@ -1,4 +1,4 @@
-"""The entropy change that a rule's coefficients announce, token by token.
+"""Forecasts, token by token, of the entropy change that a rule's coefficients cause.
 
 Three forecasts of one optimizer step, so that errors have addresses:
 
@@ -32,7 +32,7 @@ from entropy_theory.token_batch import TokenBatch
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StateStatistics:
-    """Per-token summaries of pi(. | s_t), each [..., sequences, positions]; all the forecast needs."""
+    """The summaries of pi(. | s_t) that the forecast needs, each [..., sequences, positions]."""
 
     log_prob: Array
     """log pi(a_t | s_t), nats."""
@@ -51,12 +51,13 @@ class StateStatistics:
 def state_statistics(
     log_probabilities: Array, action: Array, *, removed_fraction: float = 0.0
 ) -> StateStatistics:
-    """Statistics from full log-probabilities (small vocabularies; a fused head avoids the table).
+    """Compute the statistics from all log-probabilities (a fused head needs no such table).
 
     Args:
         log_probabilities: [..., sequences, positions, actions], normalized, nats; -inf allowed.
         action: integer [..., sequences, positions].
-        removed_fraction: of the clamped entropy, where a rule has that term.
+        removed_fraction: share of the actions that the clamped entropy leaves out, where a rule has
+            that term; 0 where none has.
     """
     xp = namespace(log_probabilities)
     probabilities = xp.exp(log_probabilities)
@@ -94,7 +95,7 @@ def token_contributions(
         scores: the rule's scores.
         state_terms: the rule's state terms, "entropy" and "clamped_entropy" (which needs the
             statistics' ``clamped_alignment``).
-        statistics: of the policy before the step.
+        statistics: those of the policy before the step.
 
     Returns:
         [..., sequences, positions], nats per unit learning rate; 0 outside the mask.

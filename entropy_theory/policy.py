@@ -18,16 +18,24 @@ import array_api_compat
 import array_api_compat.numpy
 import numpy as np
 
-Array = Any
-"""A numpy array or a torch tensor."""
+from entropy_theory.array_types import (
+    ActionMask,
+    Array,
+    Logits,
+    PerAction,
+    PerState,
+    PerStateColumn,
+    Temperature,
+    Values,
+)
 
 
 class ShiftedLogits(NamedTuple):
     """Tempered logits shifted so that their maximum is 0, with what normalizes them."""
 
-    shifted: Array  # [..., actions], <= 0, -inf where the action is never taken
-    exponentials: Array  # [..., actions], exp(shifted)
-    log_normalizer: Array  # [..., 1], log of the exponentials' sum, >= 0
+    shifted: PerAction  # <= 0, -inf where the action is never taken
+    exponentials: PerAction  # exp(shifted)
+    log_normalizer: PerStateColumn  # log of the exponentials' sum, >= 0
 
 
 def namespace(*arrays: Array) -> Any:
@@ -70,7 +78,7 @@ def to_numpy(array: Array) -> np.ndarray:
     return np.asarray(array)
 
 
-def check_temperature(temperature: Array) -> None:
+def check_temperature(temperature: Temperature) -> None:
     """Raise ValueError unless every temperature is above 0 (inf is allowed)."""
     if isinstance(temperature, (int, float)):
         valid = temperature > 0
@@ -84,8 +92,8 @@ def check_temperature(temperature: Array) -> None:
         )
 
 
-def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
-    """The common first step of everything below.
+def shift_logits(logits: Logits, temperature: Temperature = 1.0) -> ShiftedLogits:
+    """Temper the logits and shift them by their maximum, the first step of everything below.
 
     Args:
         logits: [..., actions]; finite or -inf, at least one finite in each state.
@@ -110,9 +118,12 @@ def shift_logits(logits: Array, temperature: Array = 1.0) -> ShiftedLogits:
     return _shift(logits, top_index, top, temperature)
 
 
-def shift_logits_unseen(logits: Array, temperature: float = 1.0) -> ShiftedLogits:
-    """`shift_logits` without its look at the values, for which a GPU would have to be waited for (and
-    which a CUDA graph cannot hold): the normalizer of a state that it refuses is NaN."""
+def shift_logits_unseen(logits: PerAction, temperature: Temperature = 1.0) -> ShiftedLogits:
+    """Shift logits as `shift_logits` does, without checking their values.
+
+    A check would wait for the GPU and cannot be part of a CUDA graph. The normalizer of a state that
+    `shift_logits` refuses is NaN.
+    """
     top_index, top = _top(logits)
     policy = _shift(logits, top_index, top, temperature)
     xp = namespace(logits)
@@ -153,7 +164,7 @@ def _shift(logits: Array, top_index: Array, top: Array, temperature: Array) -> S
     return ShiftedLogits(shifted, exponentials, xp.log1p(rest))
 
 
-def log_softmax(logits: Array, temperature: Array = 1.0) -> Array:
+def log_softmax(logits: Logits, temperature: Temperature = 1.0) -> PerAction:
     """Log-probabilities of the tempered policy softmax(logits / temperature).
 
     Args:
@@ -170,12 +181,12 @@ def log_softmax(logits: Array, temperature: Array = 1.0) -> Array:
     return policy.shifted - policy.log_normalizer
 
 
-def softmax(logits: Array, temperature: Array = 1.0) -> Array:
+def softmax(logits: Logits, temperature: Temperature = 1.0) -> PerAction:
     """Probabilities of the tempered policy; arguments, shapes and errors as `log_softmax`."""
     return namespace(as_float_array(logits)).exp(log_softmax(logits, temperature))
 
 
-def entropy(logits: Array, temperature: Array = 1.0) -> Array:
+def entropy(logits: Logits, temperature: Temperature = 1.0) -> PerState:
     """Entropy of the tempered policy, in nats.
 
     Args:
@@ -191,8 +202,8 @@ def entropy(logits: Array, temperature: Array = 1.0) -> Array:
     return entropy_of(shift_logits(logits, temperature))
 
 
-def entropy_of(policy: ShiftedLogits) -> Array:
-    """`entropy` of logits that are shifted already: [...], nats."""
+def entropy_of(policy: ShiftedLogits) -> PerState:
+    """Entropy of logits that are shifted already: [...], nats, as `entropy`."""
     xp = namespace(policy.shifted)
     # 0 * -inf is NaN: mask before multiplying, so that gradients are clean too.
     depth = xp.where(policy.exponentials > 0, -policy.shifted, xp.zeros_like(policy.shifted))
@@ -200,7 +211,7 @@ def entropy_of(policy: ShiftedLogits) -> Array:
     return policy.log_normalizer[..., 0] + mean_depth
 
 
-def kept_actions(logits: Array, removed_fraction: float) -> Array:
+def kept_actions(logits: Logits, removed_fraction: float) -> ActionMask:
     """Mask of the actions that AEnt's clamped entropy keeps (AEnt, section 4.1).
 
     The floor(removed_fraction * actions + 1e-9) smallest logits are removed; among equal logits the
@@ -229,7 +240,7 @@ def kept_actions(logits: Array, removed_fraction: float) -> Array:
     return rank < n_kept
 
 
-def clamped_entropy(logits: Array, removed_fraction: float) -> Array:
+def clamped_entropy(logits: Logits, removed_fraction: float) -> PerState:
     """Entropy of the policy renormalized to its largest logits (AEnt, section 4.1), in nats.
 
     Args:
@@ -245,7 +256,7 @@ def clamped_entropy(logits: Array, removed_fraction: float) -> Array:
     return entropy(clamped_logits(logits, removed_fraction))
 
 
-def clamped_logits(logits: Array, removed_fraction: float) -> Array:
+def clamped_logits(logits: Logits, removed_fraction: float) -> PerAction:
     """The logits with those that `kept_actions` removes at -inf; arguments and errors as there."""
     logits = as_float_array(logits)
     xp = namespace(logits)
@@ -253,10 +264,10 @@ def clamped_logits(logits: Array, removed_fraction: float) -> Array:
     return xp.where(kept, logits, xp.full_like(logits, -math.inf))
 
 
-def entropy_gradient(logits: Array) -> Array:
+def entropy_gradient(logits: Logits) -> PerAction:
     """dH/dz_a = -pi_a (log pi_a + H): [..., actions], nats; sums to 0, exact zeros at -inf logits.
 
-    Of the clamped entropy, kept actions held fixed: give `clamped_logits`.
+    Given `clamped_logits`, it is the gradient of the clamped entropy with the kept actions held fixed.
     """
     log_probabilities = log_softmax(logits)
     xp = namespace(log_probabilities)
@@ -265,7 +276,7 @@ def entropy_gradient(logits: Array) -> Array:
     return -probabilities * (finite + entropy(logits)[..., None])
 
 
-def covariance(probabilities: Array, x: Array, y: Array) -> Array:
+def covariance(probabilities: Values, x: Values, y: Values) -> PerState:
     """Covariance of x and y over actions drawn with ``probabilities``.
 
     Actions of probability 0 do not count, whatever x and y are there (log-probabilities are -inf).

@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> Any:
-    """A test for a claim that a module holds, wherever it is; the package's own are not collected."""
+    """Make a test of each claim in a module; the package's own claims are not collected."""
     claim_module = sys.modules.get("entropy_theory.verification.claim")
     if claim_module is None or not isinstance(obj, claim_module.Claim):
         return None
@@ -48,11 +48,11 @@ class ClaimItem(pytest.Item):
         """Check the claim; anything but a verdict that it holds is a failure."""
         from entropy_theory.verification.check import FULL, QUICK
         from entropy_theory.verification.report import summarize
-        from entropy_theory.verification.runner import Job, run
+        from entropy_theory.verification.runner import ClaimJob, run
         from entropy_theory.verification.verdict import HOLDS, derive
 
         profile = FULL if self.config.getoption("--claim-effort") == "full" else QUICK
-        job = Job(claim_id=self.claim.id, path=str(self.path), profile=profile)
+        job = ClaimJob(claim_id=self.claim.id, path=str(self.path), profile=profile)
         evidence = run({self.claim.id: job}, processes=1)[self.claim.id]
         verdict = derive(self.claim, evidence)
         summary = summarize(self.claim, evidence, verdict)
@@ -61,18 +61,18 @@ class ClaimItem(pytest.Item):
         self.add_report_section("call", "verdict", summary)
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        """The verdict and the counterexample instead of a traceback."""
+        """Show the verdict and the counterexample instead of a traceback."""
         if isinstance(excinfo.value, ClaimFailedError | ValueError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Where the test is, as pytest lists it."""
+        """Return the file and the name under which pytest lists the test."""
         return self.path, None, f"claim {self.claim.id}"
 
 
 class ClaimFailedError(AssertionError):
-    """The evidence does not say that the claim holds."""
+    """Raised where the evidence does not say that the claim holds."""
 
 
 def _claims_of_the_package() -> Iterator[Any]:

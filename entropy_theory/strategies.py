@@ -45,7 +45,7 @@ def tied_logits(n_actions: int, levels: int = 2) -> SearchStrategy[list[float]]:
 def saturated_logits(n_actions: int, gap: float = 20.0) -> SearchStrategy[list[float]]:
     """Logits whose largest leads the second by ``gap`` to 3 ``gap``: an all but deterministic policy.
 
-    Where formulas for entropy lose their digits and signs of differences drown in rounding.
+    There formulas for entropy lose their digits, and the signs of differences drown in rounding.
     """
     rest = st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=n_actions - 1,
                     max_size=n_actions - 1)

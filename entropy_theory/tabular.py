@@ -36,7 +36,7 @@ def listing(
     reference_logits: Array | None = None,
     removed_fraction: float = 0.0,
 ) -> TokenBatch:
-    """Every action of every state as a row, weighted by its probability: exact expectations.
+    """List every action of every state as a row weighted by its probability: exact expectations.
 
     Args:
         logits: [..., states, actions].
@@ -44,7 +44,8 @@ def listing(
         temperature: None for ordinary rows. Given (scalar or [...], one value a run), the rows are
             those of a second batch sampled at that temperature.
         reference_logits: [..., states, actions] of a reference policy, for ``reference_log_prob``.
-        removed_fraction: of the ``clamped_entropy`` (`UpdateRule.removed_fraction`); 0: no column.
+        removed_fraction: share of the actions that ``clamped_entropy`` leaves out
+            (`UpdateRule.removed_fraction`); with 0 the batch has no such column.
 
     Returns:
         A TokenBatch of [..., states * actions, 1], states uniformly weighted, each state its own
@@ -123,7 +124,7 @@ def response_batch(
     reference_logits: Array | None = None,
     removed_fraction: float = 0.0,
 ) -> TokenBatch:
-    """Every response of a token tree as a row, weighted by its probability: exact expectations.
+    """List every response of a token tree as a row weighted by its probability: exact expectations.
 
     Args:
         logits: [..., prompts * states, tokens], prompt-major.
@@ -217,7 +218,7 @@ def logit_step(
         logits: [..., states, actions].
         batch: [..., sequences, positions], with ``state`` and ``action``.
         rule: the update rule.
-        probabilities: softmax of the logits, where the caller has it.
+        probabilities: softmax of the logits, where the caller has computed it already.
 
     Returns:
         [..., states, actions].
@@ -246,7 +247,7 @@ def coefficient_step(
     removed_fraction: float = 0.0,
     probabilities: Array | None = None,
 ) -> Array:
-    """As `logit_step`, from coefficients already multiplied by ``weight``."""
+    """The step of `logit_step`, from coefficients that are multiplied by ``weight`` already."""
     xp = namespace(logits)
     n_states, n_actions = logits.shape[-2:]
     for name, size in (("state", n_states), ("action", n_actions)):

@@ -115,3 +115,9 @@ class Nucleus(Target):
 
     def generation_options(self) -> Mapping[str, Any]:
         return {"top_p": self.top_p}
+
+
+TARGETS: dict[str, type[Target]] = {
+    "plain": Target, "shorter-responses": ShorterResponses, "nucleus": Nucleus,
+}
+"""The targets that have a name, for options of rules."""

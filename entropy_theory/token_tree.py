@@ -32,8 +32,10 @@ Array = Any
 
 
 class Paths(NamedTuple):
-    """Every response written out, [responses, horizon] each; beyond a response's end mask is False and
-    state and token are 0."""
+    """Every response written out as arrays [responses, horizon].
+
+    Beyond a response's end ``mask`` is False, and ``state`` and ``token`` are 0.
+    """
 
     state: np.ndarray
     token: np.ndarray
@@ -86,17 +88,17 @@ class TokenTree:
 
     @property
     def branching(self) -> int:
-        """b, the tokens that something follows: all, or all but the end token."""
+        """The number b of tokens that another token may follow: all, or all but the end token."""
         return self.n_tokens - self.end_token
 
     @property
     def n_states(self) -> int:
-        """States at which a token is chosen: 1 + b + ... + b^(h - 1)."""
+        """The number of states at which a token is chosen: 1 + b + ... + b^(h - 1)."""
         return _states(self.branching, self.horizon)
 
     @property
     def n_responses(self) -> int:
-        """Responses: A^h in a complete tree; else one ends at each inner state, A at each last one."""
+        """The number of responses: A^h in a complete tree; else 1 per inner state, A per last one."""
         last = self.branching ** (self.horizon - 1)
         return (self.n_states - last) * self.end_token + last * self.n_tokens
 
@@ -108,7 +110,7 @@ class TokenTree:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens of each response: integer [responses]."""
+        """The number of tokens of each response: integer [responses]."""
         return self._of_last_edges(
             np.broadcast_to(self._depths()[:, None] + 1, (self.n_states, self.n_tokens)))
 

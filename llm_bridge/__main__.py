@@ -105,7 +105,7 @@ def _train(kind: Any, arguments: list[str], name: str) -> dict[str, Any] | None:
         options, arguments = _from_recipe(arguments) if name == "train" else ({}, arguments)
         config = tyro.cli(kind, args=arguments, prog=f"python -m llm_bridge {name}", **options)
     transformers.utils.logging.set_verbosity_error()
-    with ranks.one_voice(), warnings.catch_warnings():
+    with ranks.report_once(), warnings.catch_warnings():
         warnings.showwarning = _in_one_line(warnings.showwarning, InertRuleWarning)
         found = training.train(config)
         is_main = ranks.is_main()

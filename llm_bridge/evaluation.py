@@ -22,7 +22,7 @@ from llm_bridge.running.sample_store import Line, SampleStore
 from llm_bridge.sampling import sampling
 
 BATCHES_A_CHUNK = 4
-"""Batches between two writes of the samples: what a kill may cost."""
+"""The number of batches between two writes of the samples, which a kill may cost."""
 PACKAGES = ("torch", "transformers", "trl", "reasoning-gym", "math-verify", "numpy")
 
 
@@ -71,12 +71,12 @@ def pass_at_k(n: Any, c: Any, k: Any) -> Any:
 def bootstrap_interval(
     values: np.ndarray, *, seed: int = 0, resamples: int = 2000, level: float = 0.95
 ) -> tuple[float, float]:
-    """Percentile interval of the mean when prompts, the independent unit, are drawn anew.
+    """Bootstrap the percentile interval of a mean by drawing prompts, the independent unit, anew.
 
     Args:
         values: [prompts], one number for each.
-        seed: of the resampling.
-        resamples: how many.
+        seed: seed of the resampling.
+        resamples: number of resamples.
         level: coverage, in (0, 1).
     """
     generator = np.random.default_rng(seed)
@@ -110,10 +110,10 @@ def evaluate(
     Args:
         top_p, top_k: as of `sampling.sample`.
         ks: the k of pass@k; default the powers of two up to ``num_samples``.
-        progress: show a progress bar on standard error.
+        progress: whether to show a progress bar on standard error.
         keep: a JSONL file of judged completions (`sample_store`); a killed evaluation goes on from
             it, to the same numbers.
-        model_identity: JSON-like, what tells this model from others in that file.
+        model_identity: JSON-like data that distinguish this model from others in that file.
         sampler: as of `sampling.sample`.
 
     Returns:
@@ -178,7 +178,7 @@ def evaluate(
 
 
 def _chunks(prompts: int, num_samples: int, most: int) -> list[list[tuple[int, int]]]:
-    """(prompt, sample) places drawn at once: whole prompts, or as many samples of one as fit."""
+    """Yield the (prompt, sample) places drawn at once: whole prompts, or as many of one as fit."""
     if num_samples > most:
         return [
             [(prompt, sample) for sample in range(start, min(start + most, num_samples))]
@@ -193,7 +193,7 @@ def _chunks(prompts: int, num_samples: int, most: int) -> list[list[tuple[int, i
 
 
 def chunk_seed(seed: int, chunk: int) -> int:
-    """A seed for one chunk: far from those of other chunks and of other seeds."""
+    """Return a seed for one chunk, far from those of other chunks and of other seeds."""
     digest = hashlib.sha256(f"{seed}/{chunk}".encode()).digest()
     return int.from_bytes(digest[:6])
 
@@ -265,14 +265,14 @@ class EvaluateConfig:
     batch_size: int = 32
     """Sequences generated at once."""
     sampler: str = "auto"
-    """How: auto, generate, static, continuous, trl, vllm; with top-p or top-k, generate."""
+    """How to sample: auto, generate, static, continuous, trl, vllm; with top-p or top-k, generate."""
     output: Path | None = None
     """JSON file to write, the completions beside it as .samples.jsonl, from which a killed command goes
     on; a summary is printed in any case."""
 
 
 def evaluate_command(config: EvaluateConfig) -> dict[str, Any]:
-    """Evaluate as ``config`` says; returns what `evaluate` does, with the model and provenance."""
+    """Evaluate as ``config`` says; return the result of `evaluate` with the model and provenance."""
     config, protocol = _resolved(config)
     if config.output is not None:
         results.check_writable(config.output)
@@ -307,7 +307,7 @@ def evaluate_command(config: EvaluateConfig) -> dict[str, Any]:
 
 
 def _resolved(config: EvaluateConfig) -> tuple[EvaluateConfig, benchmarks.Protocol | None]:
-    """The config with what the protocol, or else the default, says; and the protocol."""
+    """Return the config, filled up by the protocol or else by defaults, and the protocol."""
     protocol = None
     defaults: dict[str, Any] = {"num_samples": 8, "temperature": 1.0, "top_p": 1.0, "top_k": 0}
     if config.protocol is not None:
@@ -337,7 +337,7 @@ def _task(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> tasks
 
 
 def _weights(name: str) -> dict[str, list[int]]:
-    """Size and time of the weight files of a local model: one trained anew is another."""
+    """Return size and time of a local model's weight files: one trained anew counts as another."""
     folder = models.locate(name)
     if not os.path.isdir(folder):
         return {}
@@ -346,7 +346,7 @@ def _weights(name: str) -> dict[str, list[int]]:
 
 
 def summary(found: dict[str, Any]) -> str:
-    """One line of what `evaluate` found, for people."""
+    """Return what `evaluate` found as one line for people."""
     parts = [
         f"{name} {found[name]:.3f} [{low:.3f}, {high:.3f}]"
         for name, (low, high) in found["intervals"].items()
@@ -360,7 +360,7 @@ def summary(found: dict[str, Any]) -> str:
     )
 
 
-def _ended(drawn: sampling.Samples, tokenizer: Any, task: tasks.Task) -> list[bool]:
+def _ended(drawn: sampling.SampledCompletions, tokenizer: Any, task: tasks.Task) -> list[bool]:
     last = drawn.lengths()[:, None] - 1
     stop_ids = torch.tensor(models.stop_token_ids(tokenizer, task.stop))
     found: list[bool] = torch.isin(drawn.token_ids.gather(-1, last), stop_ids)[:, 0].tolist()

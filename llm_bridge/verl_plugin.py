@@ -30,14 +30,14 @@ import functools
 import importlib.util
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules import UpdateRule, rule_options
 from llm_bridge.head.token_statistics import from_logits
 from llm_bridge.trainer.batches import prefix_states
 from llm_bridge.trainer.loss import clamped_fraction, detached
@@ -97,13 +97,16 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
         ValueError: a rule that verl cannot run, an option that verl decides, or as
             `update_rules.get`.
     """
-    rule = _build(name, options)
+    table = {"name": name, **options}
+    rule = rule_options.from_table(table)
+    for path, part in rule.components():
+        _check_given(part, _table_at(table, path))
     tempering = [part.name for _, part in rule.components() if part.controller() is not None]
     if tempering:
         raise ValueError(
             f"update rule '{tempering[-1]}' does not run under verl: it needs a second batch, sampled at "
             "another temperature, and verl's trainers sample one: train with "
-            "llm_bridge.trainer.EntropyTrainer")
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     if rule.refuses_samples:
         raise ValueError(f"update rule '{name}' does not run under verl: {rule.refuses_samples}")
     if rule.coefficient_controller() is not None:
@@ -123,32 +126,30 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
         lambda part, option, value: "token-mean" if option == "normalization" else value)
 
 
-def _build(name: str, options: Mapping[str, Any]) -> UpdateRule:
-    options = dict(options)
-    if isinstance(options.get("base"), str):
-        options["base"] = {"name": options["base"]}
-    if isinstance(options.get("base"), Mapping):
-        base = dict(options["base"])
-        if "name" not in base:
-            raise ValueError(f"base of '{name}' must say its name, got {base}")
-        options["base"] = _build(base.pop("name"), base)
-    rule = update_rules.get(name, **options)
+def _table_at(table: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
+    """The options that were given for a part of a rule."""
+    for step in path:
+        table = table.get(step) if isinstance(table, Mapping) else None
+    return table if isinstance(table, Mapping) else {}
+
+
+def _check_given(rule: UpdateRule, options: Mapping[str, Any]) -> None:
+    """Raise ValueError for options that verl decides, or overrules."""
     if "normalization" in options:
         raise ValueError(
-            f"option normalization of '{name}' is verl's under verl: set "
+            f"option normalization of '{rule.name}' is verl's under verl: set "
             "actor_rollout_ref.actor.loss_agg_mode"
         )
     overruled = [option for option in options if option in rule.advantage_options]
     if overruled:
         raise ValueError(
-            f"option {overruled[0]} of '{name}' is about advantages, which verl computes: set "
+            f"option {overruled[0]} of '{rule.name}' is about advantages, which verl computes: set "
             "algorithm.adv_estimator and the options beside it"
         )
     if rule.changes_rewards:
         raise ValueError(
             "placement 'reward' of 'reference-kl' is verl's under verl: set algorithm.use_kl_in_reward"
         )
-    return rule
 
 
 def needs_whole_batch(rule: UpdateRule) -> bool:

@@ -44,7 +44,7 @@ def build(
     Args:
         names: figures and tables to make; all of them by default.
         results: folder with the results to draw from.
-        formats: of the drawings.
+        formats: file formats of the drawings.
     """
     chosen = {name: lookup(FIGURES, name, "figure") for name in names or FIGURES}
     output = results / "figures"
@@ -100,7 +100,7 @@ def reproduce(
     Args:
         profile: smoke (everything at its smallest), default, or full.
         results: folder for all results.
-        lanes: stages that run side by side.
+        lanes: how many stages run side by side.
     """
     if lanes < 1:
         raise ValueError(f"lanes must be at least 1, got {lanes}")
@@ -110,7 +110,7 @@ def reproduce(
 
 
 def gpu(*, budget_minutes: float = 25.0, dry_run: bool = False, rehearse: bool = False) -> int:
-    """Make what wants a GPU, into paper_figures/measured/; resumable.
+    """Run the jobs that need a GPU, with results in paper_figures/measured/; resumable.
 
     Exit status 1 if a job failed, 3 if some are left for the next call.
 

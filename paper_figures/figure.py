@@ -1,4 +1,4 @@
-"""What a figure or table of this package is, and how it is written to disk."""
+"""Defines what a figure or table of this package is, and how it is written to disk."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from paper_figures.drawing.table import Table
 Verdict = Literal[
     "reproduces", "reproduces in part", "does not reproduce", "awaits runs", "for reference", "our own"
 ]
-"""Whether the paper's finding comes out; "awaits runs": nothing of ours to compare yet; "for reference":
-there is no finding, as in a table of settings; "our own": no paper has it."""
+"""Whether the paper's finding comes out. "awaits runs" means that we have nothing to compare yet, "for
+reference" that there is no finding, as in a table of settings, "our own" that no paper has the figure."""
 Evidence = Literal[
     "theory", "tabular, exact", "tabular, sampled", "small transformer", "pretrained model",
     "measured on a GPU", "the paper's numbers",
@@ -37,13 +37,13 @@ MissingInputError = inputs.MissingInputError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What the plotted numbers say, computed from them."""
+    """What the plotted numbers say, in words and numbers that are computed from them."""
 
     verdict: Verdict
     headline: str
     """One sentence for the summary."""
     text: str
-    """Caption: what was found, with its numbers."""
+    """The caption: what was found, with its numbers."""
     numbers: dict[str, float] = field(default_factory=dict)
     """The numbers behind it, for tests and the report; NaN or infinite where there is none."""
 
@@ -54,43 +54,46 @@ class PaperFigure:
 
     name: str
     source: str
-    """Paper and number, or "This project"."""
+    """The paper and the number of the figure, or "This project"."""
     title: str
     paper: str
     """What the paper's figure or table shows."""
     ours: str
     """What we run."""
     data: Callable[[Path], pandas.DataFrame]
-    """Results folder -> tidy table of everything shown, read through `paper_figures.data.inputs`;
-    ``attrs["inputs"]`` may name further provenance. Raises MissingInputError."""
+    """A function of the results folder that returns a tidy table of everything shown.
+
+    It reads through `paper_figures.data.inputs`; ``attrs["inputs"]`` may name further provenance. It
+    raises MissingInputError where a result is missing."""
     finding: Callable[[pandas.DataFrame], Finding]
     draw: Callable[[pandas.DataFrame], Figure] | None = None
     tables: Callable[[pandas.DataFrame], Sequence[Table]] | None = None
-    """At least one of ``draw`` and ``tables``."""
+    """A function of the data that returns tables; a figure has ``draw``, ``tables`` or both."""
     evidence: tuple[Evidence, ...] = ("tabular, exact",)
     recipes: tuple[str, ...] = ()
-    """Of `llm_bridge.recipes`: what would rerun it at full size, or on one GPU."""
+    """The recipes of `llm_bridge.recipes` that would rerun the figure at full size, or on one GPU."""
 
 
 def build(
     figure: PaperFigure, results: Path, output: Path, formats: Sequence[Format] = FORMATS
 ) -> dict[str, Any]:
-    """Write NAME.json (finding, provenance, tables), NAME.csv (all numbers shown), the drawing in
-    ``formats`` and the tables as NAME.md and NAME.tex; nothing where all that is up to date.
+    """Write a figure's files: finding, numbers, drawing and tables.
 
-    The same data give the same bytes: no dates, no random ids.
+    They are NAME.json (finding, provenance, tables), NAME.csv (all numbers shown), the drawing in
+    ``formats``, and the tables as NAME.md and NAME.tex. Nothing is written where all is up to date. The
+    same data give the same bytes: there are no dates and no random ids.
 
     Args:
         figure: what to build.
         results: folder with ``simulations/``, ``runs/`` and ``evaluations/``.
         output: folder for the files.
-        formats: of the drawing.
+        formats: file formats of the drawing.
 
     Returns:
         The content of NAME.json.
 
     Raises:
-        MissingInputError: something the figure needs was not computed yet.
+        MissingInputError: a result that the figure needs was not computed yet.
     """
     path = output / f"{figure.name}.json"
     code = _code_digest(Path(str(sys.modules[figure.data.__module__].__file__)).parent)
@@ -166,9 +169,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 @functools.cache
 def _code_digest(folder: Path) -> str:
-    """Digest of all that decides what figures of a folder show: they, this room, theory, simulations.
+    """Return a digest of all code that figures of a folder depend on: theirs, this room's, and others'.
 
-    Datasets have digests of their own, but figures take constants and helpers from simulations.
+    Simulations count although datasets carry digests of their own, since figures import from them.
     """
     digest = hashlib.sha256()
     theory, simulations = ROOM.parent / "entropy_theory", ROOM.parent / "simulations"

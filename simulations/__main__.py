@@ -10,28 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
-from entropy_theory.support.user_errors import lookup, run_command
-from simulations.computing.cluster import dask_cluster
-from simulations.computing.store import is_done, path_of, result
-from simulations.computing.workers import Backend, in_this_process, local_processes
-from simulations.experiments import EXPERIMENTS
-from simulations.sweeps import sweep as sweeps
-from simulations.sweeps.file import EXAMPLE, SweepFile, read_sweep
-from simulations.sweeps.plan import Plan, plan
+from entropy_theory.support.user_errors import check_choice, lookup, run_command
+
+# The rest is imported where a command needs it: xarray and all experiments take seconds.
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
+
+    from simulations.computing.workers import Backend
+    from simulations.sweeps.file import SweepFile
+    from simulations.sweeps.plan import Plan
 
 USAGE = """\
 usage: python -m simulations COMMAND [OPTIONS]
@@ -58,7 +49,7 @@ examples:
   python -m simulations run all --profile smoke --output build/smoke
   python -m simulations run rules_at_equal_reward --profile full --workers 8
 """
-SWEEP = f"""\
+SWEEP = """\
 Compute a grid of runs of your own, described in a TOML file, as one Dataset with a CSV summary.
 
 Runs that were computed are kept, run by run: a killed command goes on where it was, and another value
@@ -72,14 +63,14 @@ examples:
   python -m simulations sweep targets.toml --cluster tcp://localhost:8786
 
 targets.toml:
-{textwrap.indent(EXAMPLE, "  ")}
+{example}
 [[rule]] several times, each with a label, makes an axis of rules; [[problem]] one of problems. A rule of
 your own is name = "my_rules.py:Thrifty".
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class RunCommand:
     """Compute experiments; what is there already is not computed again."""
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional]
@@ -95,7 +86,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sweep:
+class SweepCommand:
     """Compute a grid of runs of your own, described in a TOML file."""
 
     file: Annotated[Path, tyro.conf.Positional]
@@ -118,16 +109,25 @@ def main(arguments: list[str] | None = None) -> int:
         return 0 if arguments else 2
     name, *rest = arguments
     prog = f"python -m simulations {name}"
-    lookup(dict.fromkeys(("list", "run", "sweep")), name, "command")
+    check_choice(name, ("list", "run", "sweep"), "command")
     if name == "run":
-        return _run(tyro.cli(Run, args=rest, prog=prog, description=RUN))
+        return _run(tyro.cli(RunCommand, args=rest, prog=prog, description=RUN))
     if name == "sweep":
-        return _sweep(tyro.cli(Sweep, args=rest, prog=prog, description=SWEEP))
+        return _sweep(tyro.cli(SweepCommand, args=rest, prog=prog, description=sweep_help()))
     return tyro.cli(_list, args=rest, prog=prog)
+
+
+def sweep_help() -> str:
+    """What `sweep --help` says above the options, with a whole sweep as an example."""
+    from simulations.sweeps.file import EXAMPLE
+
+    return SWEEP.format(example=textwrap.indent(EXAMPLE, "  "))
 
 
 def _list() -> int:
     """Print every experiment with its source, one a line."""
+    from simulations.experiments import EXPERIMENTS
+
     width = max(map(len, EXPERIMENTS))
     for name, experiment in EXPERIMENTS.items():
         print(f"{name:<{width}}  {experiment.source}: {experiment.title}")
@@ -137,6 +137,15 @@ def _list() -> int:
 @contextmanager
 def _bars(count: ProgressColumn) -> Iterator[Progress]:
     """Progress bars on stderr, so that stdout holds what was found alone."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     with Progress(
         TextColumn("{task.description}"), BarColumn(), count, TaskProgressColumn(),
         TimeRemainingColumn(), console=Console(file=sys.stderr),
@@ -144,7 +153,13 @@ def _bars(count: ProgressColumn) -> Iterator[Progress]:
         yield bars
 
 
-def _run(command: Run) -> int:
+def _run(command: RunCommand) -> int:
+    from rich.progress import MofNCompleteColumn
+
+    from simulations.computing.store import is_done, path_of, result
+    from simulations.computing.workers import in_this_process, local_processes
+    from simulations.experiments import EXPERIMENTS
+
     names = list(EXPERIMENTS) if "all" in command.names else list(dict.fromkeys(command.names))
     if not names:
         raise ValueError(f"name an experiment, or all: {', '.join(EXPERIMENTS)}")
@@ -169,7 +184,12 @@ def _run(command: Run) -> int:
     return 0
 
 
-def _sweep(command: Sweep) -> int:
+def _sweep(command: SweepCommand) -> int:
+    from rich.progress import TextColumn
+
+    from simulations.sweeps import sweep as sweeps
+    from simulations.sweeps.file import read_sweep
+
     sweep = read_sweep(command.file)
     if command.dry_run:
         return _dry_run(sweep, command)
@@ -205,7 +225,10 @@ def _sweep(command: Sweep) -> int:
     return 1 if lost else 0
 
 
-def _backend(command: Sweep) -> Backend:
+def _backend(command: SweepCommand) -> Backend:
+    from simulations.computing.cluster import dask_cluster
+    from simulations.computing.workers import local_processes
+
     if command.cluster is not None:
         if command.workers is not None:
             raise ValueError("--workers are local processes: leave it out with --cluster")
@@ -220,7 +243,10 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _dry_run(sweep: SweepFile, command: Sweep) -> int:
+def _dry_run(sweep: SweepFile, command: SweepCommand) -> int:
+    from simulations.sweeps import sweep as sweeps
+    from simulations.sweeps.plan import plan
+
     todo = plan(sweep, sweeps.cells_of(sweep, command.output))
     for axis in sweep.axes:
         print(f"{axis.path}: {', '.join(map(str, axis.labels))}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,26 @@ import pytest
 # Before torch and NumPy are imported, here and in what tests start: threads of several test processes
 # that wait for one another take five times the time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Nothing that is imported becomes garbage, and torch with all around it is a million objects: looked
+# through while they are imported, and again by each training run, which collects garbage on its own
+# account, that took a third of the time of all tests.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is collected, among what tests make themselves."""
+    gc.freeze()
+    gc.enable()
+
+from tests import shape_checks  # noqa: E402  it imports NumPy
+
+shape_checks.install()
+
+
+@pytest.fixture
+def unchecked_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls go through as they do for users, to the function's own words on a wrong shape."""
+    monkeypatch.setattr(shape_checks.config, "jaxtyping_disable", True)
 
 
 @pytest.fixture(scope="session")

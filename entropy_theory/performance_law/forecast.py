@@ -1,13 +1,13 @@
-r"""What the law R = -a e^H + b announces for a training run, and why not to believe it.
+r"""Forecasts of a training run's performance by the law R = -a e^H + b, and reasons to doubt them.
 
     report = forecast(entropy, performance, at=(0.2,))
     report.ceiling, report.doubts
 
-Steps of one run are no independent points: where residuals of successive steps are correlated by r, N of
-them tell as much as N (1 - r) / (1 + r), and every interval here is one of so many: wider by the root of
-(1 + r) / (1 - r), and by Student's t for them. A forecast without a *doubt* is one of a line that fits,
-over a range that is wide enough, with no rival that fits as well and says something else. It is no
-promise: the law is empirical.
+The steps of one run are not independent points. Where the residuals of successive steps have correlation
+r, N steps count as N (1 - r) / (1 + r) independent ones, and every interval here is widened accordingly:
+by the square root of (1 + r) / (1 - r), and by Student's t for the smaller number of points. A forecast
+without a *doubt* comes from a line that fits over a wide enough range, with no rival that fits as well
+and says something else. It is no promise: the law is empirical.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from entropy_theory.performance_law.law import PerformanceLaw, Rival
 
 LEAST_POINTS = 10
 LEAST_MOVE = 0.2
-"""Share of its largest value that e^H - 1 must have moved through."""
+"""How far e^H - 1 must have moved for a fit to be trusted, as a share of its largest value."""
 FARTHEST = 1.0
-"""How far beyond the range of e^H that was seen a forecast is let go, in widths of that range."""
+"""How far a forecast may go beyond the observed range of e^H, in widths of that range."""
 CORRELATED = 0.3
-"""Lag-1 correlation of the residuals from which they are called so (if it is not chance)."""
+"""Lag-1 correlation from which residuals are called correlated, unless it may be chance."""
 TURN = 0.5
-"""Share of its range by which entropy must have turned back to count as turning."""
+"""How far entropy must go back to count as having turned, as a share of its range."""
 SIGNIFICANT = 3.0
-"""Standard errors at which a bend of the curve, or a bias of the forecast, is taken for one."""
+"""Standard errors from which a bend of the curve, or a bias of the forecast, counts as real."""
 TIED = 2.0
-"""AICc by which a rival must lead to count as better; within it, forms cannot be told apart."""
+"""Lead in AICc from which a rival counts as better; with less, the forms cannot be told apart."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """Performance that the law announces at an entropy (nats), with the interval of the line."""
+    """The performance that the law forecasts at an entropy (nats), with the interval of the line."""
 
     entropy: float
     performance: float
@@ -50,21 +50,21 @@ class Forecast:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """A fit, what it announces, and the doubts.
+    """A fit of the law, its forecasts, and the reasons to doubt them.
 
     Attributes:
-        law: fitted to the first ``n_used`` points.
-        a_interval: of the law's a, at ``level``, as all intervals here.
-        b_interval: of its b.
+        law: the law fitted to the first ``n_used`` points.
+        a_interval: confidence interval of the law's a, at ``level``, as all intervals here.
+        b_interval: confidence interval of its b.
         ceiling: the forecast at zero entropy.
-        forecasts: at the entropies asked for.
+        forecasts: the forecasts at the entropies asked for.
         rivals: all forms fitted to the same points, best first; none if not asked for.
-        n_used: points fitted, the first ones.
-        n_later: points after them, on which the fit is tried.
-        later_rmse: root mean square of what the law misses them by; None without any.
-        later_bias: mean of (measured - forecast) on them; None without any.
+        n_used: number of points fitted, which are the first ones.
+        n_later: number of points after them, on which the fit is tested.
+        later_rmse: root mean square error of the law on the later points; None without any.
+        later_bias: mean of (measured - forecast) on the later points; None without any.
         doubts: why not to trust the fit, one sentence each; empty if nothing speaks against it.
-        level: of the intervals.
+        level: confidence level of the intervals.
     """
 
     law: PerformanceLaw
@@ -97,9 +97,9 @@ def forecast(
         performance: [N].
         at: entropies to forecast for, beside 0.
         first: share of the points, from the start, that the fit may see; above 0, at most 1.
-        level: of the intervals, between 0 and 1.
-        with_rivals: fit the other forms too, some tenths of a second; without them none can raise a
-            doubt.
+        level: confidence level of the intervals, between 0 and 1.
+        with_rivals: whether to fit the other forms too, which takes some tenths of a second; without
+            them none can raise a doubt.
 
     Raises:
         ValueError: a share or level out of range, fewer than 3 points in the share, or what
@@ -141,13 +141,16 @@ def forecast(
 
 
 def effective_points(law: PerformanceLaw) -> float:
-    """N (1 - r) / (1 + r), r the residuals' lag-1 correlation, from 0 to 0.99: what N points tell."""
+    """The number of independent points that N correlated ones are worth: N (1 - r) / (1 + r).
+
+    r is the residuals' lag-1 correlation, held between 0 and 0.99.
+    """
     r = 0.0 if math.isnan(law.autocorrelation) else min(max(law.autocorrelation, 0.0), 0.99)
     return law.n_points * (1 - r) / (1 + r)
 
 
 def _reach(law: PerformanceLaw, level: float) -> float:
-    """How many standard errors (of independent residuals) an interval reaches to either side."""
+    """The half width of an interval, in standard errors for independent residuals."""
     points = effective_points(law)
     widened = math.sqrt(law.n_points / points)
     return float(special.stdtrit(max(points - 2, 1), (1 + level) / 2)) * widened
@@ -271,7 +274,10 @@ def _of_later_points(
 
 
 def _turn(entropy: np.ndarray) -> str | None:
-    """How entropy went back by more than `TURN` of its range, in words; medians of 5 against noise."""
+    """A sentence on how entropy turned back by more than `TURN` of its range, or None if it did not.
+
+    Medians of 5 points are compared, so that noise does not count.
+    """
     if len(entropy) < LEAST_POINTS:
         return None
     windows = np.lib.stride_tricks.sliding_window_view(entropy, 5)
@@ -287,7 +293,7 @@ def _turn(entropy: np.ndarray) -> str | None:
 
 
 def _bend(x: np.ndarray, performance: np.ndarray, law: PerformanceLaw) -> float | None:
-    """Where in the inner nine tenths of ``x`` a significant parabola turns; None if there is no such."""
+    """Where a significant parabola turns within the inner nine tenths of ``x``; None without one."""
     n = len(x)
     if n < LEAST_POINTS:
         return None

@@ -27,7 +27,10 @@ import numpy as np
 from scipy import special
 
 LARGEST_ENTROPY = 300.0
-"""Nats; beyond, squares of e^H overflow. No policy gets there, a sum over tokens does."""
+"""The largest entropy accepted, nats: beyond it squares of e^H overflow.
+
+No policy's mean token entropy is so large, but a sum over tokens may be.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +65,7 @@ class PerformanceLaw:
 
     @property
     def ceiling(self) -> float:
-        """b - a, what the law says at zero entropy (an extrapolation, unless entropy was near 0)."""
+        """The performance b - a at zero entropy (an extrapolation, unless entropy was near 0)."""
         return float(self._at_centre + self.a * self._centre)
 
     def predict(self, entropy: Any) -> np.ndarray:
@@ -72,12 +75,14 @@ class PerformanceLaw:
     def interval(
         self, entropy: Any, level: float = 0.95, *, of_mean: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Where a further observation lies with probability ``level`` (Student's t, N - 2).
+        """The interval in which a further observation lies with probability ``level``.
+
+        It is that of Student's t with N - 2 degrees of freedom.
 
         Args:
             entropy: nats, any shape.
             level: between 0 and 1.
-            of_mean: the interval of the line itself, without the scatter about it.
+            of_mean: whether to give the interval of the line itself, without the scatter about it.
 
         Returns:
             (low, high), each of the shape of ``entropy``.
@@ -143,7 +148,7 @@ class Rival:
 
     Attributes:
         name: "exponential" (the law), "linear", "power" or "one right answer".
-        formula: with the fitted numbers.
+        formula: the formula with the fitted numbers in it.
         parameters: the fitted numbers, by name.
         ceiling: performance at zero entropy.
         rmse: square root of the mean squared residual.
@@ -160,7 +165,7 @@ class Rival:
 
 
 def rivals(entropy: Any, performance: Any) -> list[Rival]:
-    """The law and what could be taken for it, best first.
+    """Fit the law and the forms that could be mistaken for it, and return them best first.
 
     ``exponential`` R = b - a e^H; ``linear`` R = c - a H; ``power`` R = c - a H^k; ``one right answer``
     the exact curve H = h(R) + (1 - R) log(n - 1) with n fitted (any real number from e^max(H) on;
@@ -254,7 +259,9 @@ def one_right_answer_entropy(performance: Any, n_actions: Any) -> np.ndarray:
 
 
 def one_right_answer_performance(entropy: Any, n_actions: float) -> np.ndarray:
-    """The R in [1/n, 1] with `one_right_answer_entropy` H; H from 0 to log n, any shape.
+    """Return the R in [1/n, 1] at which `one_right_answer_entropy` is H.
+
+    H lies between 0 and log n and has any shape.
 
     Below 1/n there is a second R with the same H: a policy that has settled on wrong answers.
     """

@@ -13,32 +13,33 @@ from typing import Any
 import numpy as np
 
 EVENT_FILE = "tfevents"
-"""What the names of TensorBoard's event files hold."""
+"""The word that the names of TensorBoard's event files contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line, a record or an event, with what it names."""
+    """The named values of one line, record or event of a log."""
 
     place: str
-    """Where it stands, for messages: "log.csv, line 7"."""
+    """Where the row stands, for messages: "log.csv, line 7"."""
     values: dict[str, Any]
     step: Any = None
 
 
 @dataclass(slots=True)
 class Log:
-    """What a file or a folder holds."""
+    """The rows of a file or a folder, by run."""
 
     runs: dict[str, list[Row]]
-    """Rows by the name of the run; "" where the log names none."""
+    """The rows of each run, by its name, which is "" where the log names none."""
     notes: list[str]
 
 
 def read_rows(path: Path) -> Log:
-    """The rows of a file, or of a folder of event files or with a metrics.jsonl, told by content.
+    """Read the rows of a file, or of a folder that holds event files or a metrics.jsonl.
 
-    Raises ValueError for what cannot be read, with the line and what to do.
+    The format is recognized by the content. Raises ValueError for what cannot be read, with the line
+    and what to do.
     """
     if path.is_dir():
         if any(path.rglob(f"*{EVENT_FILE}*")) and not (path / "metrics.jsonl").exists():
@@ -155,7 +156,7 @@ def _header(path: Path, cells: list[str]) -> list[str]:
 
 
 def _by_run(header: list[str], rows: list[Row]) -> Log:
-    """W&B's "run - metric" columns taken apart; any other table as it is."""
+    """Split W&B's "run - metric" columns by run; any other table stays as it is."""
     bounds = [name for name in header if re.search(r"__(MIN|MAX)$", name)]
     kept = [name for name in header if name not in bounds]
     ours = [name for name in kept if " - " in name]

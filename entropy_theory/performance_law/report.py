@@ -7,11 +7,11 @@ import math
 from typing import Any
 
 from entropy_theory.performance_law.forecast import Forecast, Report
-from entropy_theory.performance_law.training_log import TrainingRun
+from entropy_theory.performance_law.training_log import LoggedRun
 
 
-def as_text(run: TrainingRun, report: Report) -> str:
-    """What the command prints: points, fit, forecasts, rivals, doubts."""
+def as_text(run: LoggedRun, report: Report) -> str:
+    """Return what the command prints: points, fit, forecasts, rivals and doubts."""
     law, level = report.law, f"{report.level:.0%}"
     used = run.step[: report.n_used]
     lines = [
@@ -45,8 +45,8 @@ def as_text(run: TrainingRun, report: Report) -> str:
     return "\n".join(lines)
 
 
-def as_json(run: TrainingRun, report: Report) -> dict[str, Any]:
-    """The same for machines: plain numbers, None for what is not finite."""
+def as_json(run: LoggedRun, report: Report) -> dict[str, Any]:
+    """Return the report as JSON-like data: plain numbers, None for what is not finite."""
     law = report.law
     return {
         "entropy_column": run.entropy_name,

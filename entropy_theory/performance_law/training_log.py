@@ -1,9 +1,9 @@
-"""A user's training log as paired entropies and performances: CSV, JSON lines, TensorBoard, W&B.
+"""Reads a user's training log (CSV, JSON lines, TensorBoard, W&B) as pairs of entropy and performance.
 
     run = read([Path("metrics.jsonl")])
     run.entropy, run.performance, run.notes
 
-What is read, told by content and not by name:
+These formats are read, recognized by content and not by name:
 
 - CSV (comma, semicolon or tab) whose first line names the columns, W&B's export of a chart among them
   ("run - metric", with its __MIN and __MAX columns, which are left out);
@@ -12,8 +12,8 @@ What is read, told by content and not by name:
 - TensorBoard event files, or a folder of them (needs the package ``tensorboard``); a folder without, but
   with a metrics.jsonl, is that file.
 
-Several logs are joined by step. Nothing is smoothed, interpolated or filled in: a step counts where it
-has both numbers, and what is left out is counted in ``notes``.
+Several logs are joined by step. Nothing is smoothed, interpolated or filled in: only steps that have both
+numbers count, and ``notes`` says how many were left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from entropy_theory.performance_law.log_formats import Log, Row, read_rows
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice, lookup
 
 STEPS = ("step", "_step", "global_step", "train/global_step", "training/global_step", "iteration",
          "epoch")
@@ -48,15 +48,15 @@ PERFORMANCE = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrainingRun:
-    """Points of one run, in the order of training.
+class LoggedRun:
+    """The entropies and performances of one run, in the order of training.
 
     Attributes:
         step: [N], increasing.
         entropy: [N].
         performance: [N].
-        entropy_name: column that was read.
-        performance_name: column that was read.
+        entropy_name: the column that was read as entropy.
+        performance_name: the column that was read as performance.
         notes: what was left out or chosen, one sentence each.
     """
 
@@ -76,15 +76,16 @@ def read(
     step: str | None = None,
     run: str | None = None,
     within: float = 0.0,
-) -> TrainingRun:
+) -> LoggedRun:
     """Read the logs of one run, find its columns, and pair them by step.
 
     Args:
         paths: files or folders, joined by step.
-        entropy: name of the entropy column; None: found by its name.
-        performance: name of the reward or accuracy column; None: found by its name.
-        step: name of the step column; None: found by its name, rows are counted where there is none.
-        run: which run, where a log holds several.
+        entropy: name of the entropy column; with None it is recognized by its name.
+        performance: name of the reward or accuracy column; with None it is recognized by its name.
+        step: name of the step column; with None it is recognized by its name, and rows are counted where
+            there is none.
+        run: which run to read, where a log holds several.
         within: a performance without an entropy at its step takes the nearest one at most so many steps
             away (and the other way round, where performance is logged more often).
 
@@ -98,8 +99,7 @@ def read(
     if not within >= 0:
         raise ValueError(f"within must be at least 0 steps, got {within}")
     log = _read_all(paths, step)
-    told = (entropy, performance)
-    rows = _of_run(log, run, told)
+    rows = _of_run(log, run, (entropy, performance))
     names = _names(rows)
     where = ", ".join(str(path) for path in paths)
     entropy_name = _column(names, entropy, "entropy", ENTROPY, where)
@@ -117,7 +117,7 @@ def read(
             "least 0 nats: choose the column of the mean token entropy with --entropy (some trainers log "
             "a loss, which is minus the entropy)"
         )
-    return TrainingRun(
+    return LoggedRun(
         step=pairs[:, 0], entropy=pairs[:, 1], performance=pairs[:, 2], entropy_name=entropy_name,
         performance_name=performance_name, notes=tuple(dict.fromkeys(notes)),
     )
@@ -143,14 +143,14 @@ def _read_all(paths: Sequence[Path], step: str | None) -> Log:
 # ------------------------------------------------------------------ runs and columns
 
 
-def _of_run(log: Log, run: str | None, told: tuple[str | None, str | None]) -> list[Row]:
+def _of_run(log: Log, run: str | None, asked: tuple[str | None, str | None]) -> list[Row]:
     """The rows of the run asked for, or of the only one that has both columns."""
     named = {name: rows for name, rows in log.runs.items() if name}
     shared = log.runs.get("", [])
     if run is not None:
         return lookup(named, run, "run") + shared
     if len(named) > 1:
-        fit = [name for name, rows in named.items() if _has_both(_names(rows + shared), told)]
+        fit = [name for name, rows in named.items() if _has_both(_names(rows + shared), asked)]
         if len(fit) != 1:
             raise ValueError(
                 f"the log holds {len(named)} runs: choose one with --run ({_some(fit or list(named))})"
@@ -164,29 +164,31 @@ def _names(rows: list[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.values))
 
 
-def _has_both(names: list[str], told: tuple[str | None, str | None]) -> bool:
+def _has_both(names: list[str], asked: tuple[str | None, str | None]) -> bool:
     return all(
         name in names if name is not None else any(_is_of(n, patterns) for n in names)
-        for name, patterns in zip(told, (ENTROPY, PERFORMANCE), strict=True)
+        for name, patterns in zip(asked, (ENTROPY, PERFORMANCE), strict=True)
     )
 
 
-def _step_column(names: list[str], told: str | None) -> str | None:
-    if told is not None:
-        lookup(dict.fromkeys(names), told, "column")
-        return told
+def _step_column(names: list[str], asked: str | None) -> str | None:
+    if asked is not None:
+        check_choice(asked, names, "column")
+        return asked
     by_name = {name.lower(): name for name in names}
     return next((by_name[name] for name in STEPS if name in by_name), None)
 
 
 def _column(
-    names: list[str], told: str | None, kind: str, patterns: Sequence[str], where: str, near: str = "",
+    names: list[str], asked: str | None, kind: str, patterns: Sequence[str], where: str, near: str = "",
 ) -> str:
-    """The column told, or the best by its name: pattern, then depth, then the folder of ``near``."""
-    if told is not None:
-        if told not in names:
-            lookup(dict.fromkeys(names), told, "column")
-        return told
+    """Return the column asked for, or the one whose name fits best.
+
+    Names are ranked by the pattern that they match, then by depth, then by sharing the folder ``near``.
+    """
+    if asked is not None:
+        check_choice(asked, names, "column")
+        return asked
     ranked = sorted((_rank(name, patterns, near), name) for name in names if _is_of(name, patterns))
     best = [name for rank, name in ranked if rank == ranked[0][0]]
     if len(best) == 1:
@@ -225,7 +227,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _series(rows: list[Row], name: str, notes: list[str]) -> dict[float, float]:
-    """Value by step, finite ones only; of several at one step the last."""
+    """The finite values of a column by step; the last one counts where a step has several."""
     found: dict[float, float] = {}
     lost = stepless = again = 0
     for row in rows:
@@ -265,7 +267,10 @@ def _paired(
     entropy: dict[float, float], performance: dict[float, float], within: float,
     names: tuple[str, str], notes: list[str],
 ) -> np.ndarray:
-    """[N, 3]: step, entropy and performance, by step; the step is that of what is logged less often."""
+    """Pair the two columns: [N, 3] of step, entropy and performance, in order of the step.
+
+    The step is that of the column which is logged less often.
+    """
     rare, often = (
         (performance, entropy) if len(performance) <= len(entropy) else (entropy, performance)
     )

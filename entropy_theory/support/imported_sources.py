@@ -1,4 +1,4 @@
-"""The source files that a module is made of: its own, and those of what it imports from some packages.
+"""Finds the source files that a module depends on: its own, and those of what it imports.
 
 Imports are read from the source, so those inside functions count, and those by a computed name do not.
 A package's ``__init__`` counts where something is imported from it, not where it is merely passed.
@@ -17,7 +17,7 @@ from pathlib import Path
 def imported_sources(
     module: str, file: Path, roots: Mapping[str, Path], *, without: Collection[str] = ()
 ) -> dict[str, Path]:
-    """Module names and files that ``module`` depends on, itself included.
+    """Return the names and files of the modules that ``module`` depends on, itself included.
 
     Args:
         module: its name, from which relative imports start.
@@ -48,7 +48,7 @@ def _imported(module: str, file: Path, roots: Mapping[str, Path]) -> Iterator[tu
 
 @functools.cache
 def _import_names(source: bytes, package: str) -> tuple[tuple[str, ...], ...]:
-    """Of each imported name the modules that it may stand for, the first that exists being it."""
+    """For each imported name, the modules that it may stand for; it stands for the first that exists."""
     found: list[tuple[str, ...]] = []
     try:
         tree = ast.parse(source)

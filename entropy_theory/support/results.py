@@ -26,7 +26,7 @@ def provenance(
     device: str = "cpu",
     packages: Sequence[str] = ("numpy",),
 ) -> dict[str, Any]:
-    """Where a result comes from: commit, versions, device, seed, config, time (UTC).
+    """Return where a result comes from: commit, versions, device, seed, config and time (UTC).
 
     Args:
         config: a dataclass or JSON-like value that determines the result.
@@ -136,14 +136,14 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def kept_records(path: str | os.PathLike[str] | None, origin: dict[str, Any]) -> list[dict[str, Any]]:
-    """What an interrupted measurement has in ``path``, for its continuation.
+    """Return the records that an interrupted measurement left in ``path``, for its continuation.
 
     Args:
-        path: a JSON file with "provenance" and "records"; None: nothing is kept.
+        path: a JSON file with "provenance" and "records"; with None there are no records.
         origin: the provenance of the continuation.
 
     Returns:
-        The records, if device, versions, seed and config are the same; else none.
+        The records, if device, versions, seed and config are the same; else an empty list.
     """
     if path is None:
         return []

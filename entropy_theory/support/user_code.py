@@ -31,20 +31,20 @@ from typing import Any
 from entropy_theory.support.imported_sources import imported_sources
 
 PREFIX = "_user_file_"
-"""Of the modules' names: then the digest of the contents, "_" and the place, in hexadecimal digits."""
+"""How the names of users' modules begin; the digest of the contents, "_" and the place follow in hex."""
 DIGITS = 16
-"""Hexadecimal, of a digest."""
+"""Length of a digest, in hexadecimal digits."""
 OURS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures")
 
 
 def load(path: str, kind: str, noun: str, fits: Callable[[Any], bool]) -> Any:
-    """What an import path names.
+    """Load what an import path names.
 
     Args:
         path: ``file.py:name`` or ``module:name``.
-        kind: what it is asked for as, such as "reward function".
-        noun: the same, short.
-        fits: whether a value of the module is one.
+        kind: what the user is asked for, such as "reward function".
+        noun: a short word for ``kind``.
+        fits: tells whether a value of the module is of this kind.
 
     Raises:
         ValueError: no such file or module, an error while importing it, no such name in it, or a name of
@@ -66,7 +66,7 @@ def load(path: str, kind: str, noun: str, fits: Callable[[Any], bool]) -> Any:
 
 
 def module_of_file(path: str | Path) -> ModuleType:
-    """The module that a Python file is, executed once for its contents.
+    """Load a Python file as a module; a file is executed once for each version of its contents.
 
     Raises:
         ValueError: no such file, or an error while importing it.
@@ -84,9 +84,9 @@ def module_of_file(path: str | Path) -> ModuleType:
 
 
 def name_of(kind: Any) -> str:
-    """A class or function by name: ``module.name``, or ``file.py:name@digest`` where a user wrote it.
+    """Name a class or function: ``module.name``, or ``file.py:name@digest`` where a user wrote it.
 
-    See `digest`.
+    The digest is that of `digest`.
     """
     if kind.__module__.partition(".")[0] in OURS:
         return f"{kind.__module__}.{kind.__qualname__}"
@@ -94,20 +94,20 @@ def name_of(kind: Any) -> str:
 
 
 def digests(*values: Any) -> dict[str, str]:
-    """Of everything in these values that a user wrote, by ``file.py:name``: the digest as in `name_of`.
+    """Return the digests of everything in these values that a user wrote, by ``file.py:name``.
 
-    Looks at functions, and at dataclasses with all that their fields hold.
+    The values are searched for functions, and for dataclasses with all that their fields hold.
     """
     return {_label(kind): digest(kind) for value in values for kind in _written_by_users(value)}
 
 
 @functools.cache
 def digest(kind: Any) -> str:
-    """Digest of the files that a class or function is made of (not of ours).
+    """Return a digest of the user's files that a class or function depends on.
 
-    Those are the file it is in and those of its bases, each with what it imports of a user's: from its
-    package, or from beside a file; as they are at the first call, since what changes under a running
-    process is not what runs.
+    These are its own file and those of its bases, each with the user's files that it imports, from its
+    package or from beside it. Each file is read at the first call only: a file that is edited while the
+    process runs is not the code that runs.
     """
     contents = []
     for part in inspect.getmro(kind) if isinstance(kind, type) else (kind,):
@@ -128,7 +128,7 @@ def digest(kind: Any) -> str:
 
 
 def _surroundings(module: str, file: Path) -> dict[str, Path]:
-    """Names that a module may import from its user, and where they lie."""
+    """The names of a user's own modules that a module may import, and where they lie."""
     package, _, inner = module.partition(".")
     if inner or file.name == "__init__.py":
         return {package: Path(sys.modules[package].__path__[0])}
@@ -187,7 +187,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Loader(importlib.abc.Loader):
-    """Executes a file; no compiled file is kept beside it, which might be of other contents."""
+    """Executes a file without keeping compiled code beside it, which might be of other contents."""
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__file__ is not None

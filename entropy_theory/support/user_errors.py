@@ -5,25 +5,38 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 Value = TypeVar("Value")
 
 
 def lookup(mapping: Mapping[str, Value], name: str, kind: str) -> Value:
-    """``mapping[name]``, or a ValueError that names the nearest known names.
+    """Return ``mapping[name]``, or raise a ValueError that names the nearest known names.
 
     Args:
         mapping: known names and what they stand for.
         name: what the user asked for.
         kind: what it is a name of, in the singular ("update rule", "claim").
     """
-    if name in mapping:
-        return mapping[name]
-    near = difflib.get_close_matches(name, mapping, n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(mapping))}"
-    raise ValueError(f"unknown {kind} '{name}': {hint}")
+    check_choice(name, mapping, kind)
+    return mapping[name]
+
+
+def check_choice(value: str, choices: Iterable[str], what: str) -> None:
+    """Raise a ValueError that names the nearest choices, unless ``value`` is one of them.
+
+    Args:
+        value: what the user asked for.
+        choices: all that may be asked for.
+        what: what the choices are, in the singular ("normalization", "column").
+    """
+    choices = list(choices)
+    if value in choices:
+        return
+    near = difflib.get_close_matches(value, choices, n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(choices))}"
+    raise ValueError(f"unknown {what} '{value}': {hint}")
 
 
 def run_command(main: Callable[[], int | None]) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from entropy_theory.controllers import TargetEntropyCoefficient
 from entropy_theory.policy import Array, namespace, to_numpy
 from entropy_theory.reads import NOTHING
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, length_factor
 from entropy_theory.update_rules.modifier import Modifier
@@ -47,7 +47,7 @@ class EntropyBonus(Modifier):
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
-        lookup(dict.fromkeys(NORMALIZATIONS), self.normalization, "normalization")
+        check_choice(self.normalization, NORMALIZATIONS, "normalization")
         if not np.all(np.isfinite(to_numpy(self.coefficient))):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
         self._own_controller()

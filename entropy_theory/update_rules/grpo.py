@@ -11,7 +11,7 @@ from typing import ClassVar
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
 from entropy_theory.reads import RATIO
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules.clipped_ratio import (
     NORMALIZATIONS,
@@ -58,8 +58,8 @@ class Grpo(UpdateRule):
 
     def __post_init__(self) -> None:
         check_clip(self.clip_low, self.clip_high)
-        lookup(dict.fromkeys(NORMALIZATIONS), self.normalization, "normalization")
-        lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
+        check_choice(self.normalization, NORMALIZATIONS, "normalization")
+        check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
         if self.std_ddof not in (0, 1):
             raise ValueError(f"std_ddof must be 0 or 1, got {self.std_ddof}")
         if self.dual_clip is not None and not self.dual_clip > 1:

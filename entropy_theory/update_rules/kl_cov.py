@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from entropy_theory.policy import Array, namespace
 from entropy_theory.reads import RATIO
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.clip_cov import COV_COLUMN, fraction, quota_warnings
@@ -61,7 +61,7 @@ class KlCov(Modifier):
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
         check_share("ratio", self.ratio)
-        lookup(dict.fromkeys(PENALTIES), self.penalty, "penalty")
+        check_choice(self.penalty, PENALTIES, "penalty")
         lookup(COV_COLUMN, self.cov_log_prob, "cov_log_prob")
         if not math.isfinite(self.coefficient):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")

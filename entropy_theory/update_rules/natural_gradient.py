@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import UpdateRule
 
@@ -34,7 +34,7 @@ class NaturalGradient(UpdateRule):
     """"reward" (any baseline drops out) or another of `advantages.ESTIMATORS`."""
 
     def __post_init__(self) -> None:
-        lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
+        check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
 
     @property
     def own_reads(self) -> frozenset[str]:

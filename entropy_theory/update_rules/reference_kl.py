@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from entropy_theory.policy import Array, namespace, to_numpy
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor
 from entropy_theory.update_rules.modifier import Modifier
@@ -48,8 +48,8 @@ class ReferenceKl(Modifier):
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
-        lookup(dict.fromkeys(ESTIMATORS), self.estimator, "estimator")
-        lookup(dict.fromkeys(PLACEMENTS), self.placement, "placement")
+        check_choice(self.estimator, ESTIMATORS, "estimator")
+        check_choice(self.placement, PLACEMENTS, "placement")
         if not np.all(np.isfinite(to_numpy(self.coefficient))):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
         if self.placement == "loss" and self.estimator == "k1":

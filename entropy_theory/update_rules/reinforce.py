@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from entropy_theory import advantages
 from entropy_theory.policy import Array, namespace
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS, length_factor
 from entropy_theory.update_rules.rule import UpdateRule
@@ -31,8 +31,8 @@ class Reinforce(UpdateRule):
     """"sequence-mean", "token-mean" or "dr-grpo"."""
 
     def __post_init__(self) -> None:
-        lookup(advantages.ESTIMATORS, self.estimator, "advantage estimator")
-        lookup(dict.fromkeys(NORMALIZATIONS), self.normalization, "normalization")
+        check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")
+        check_choice(self.normalization, NORMALIZATIONS, "normalization")
 
     @property
     def length_normalization(self) -> tuple[str, int | None]:

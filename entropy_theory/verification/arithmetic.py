@@ -21,7 +21,7 @@ Array = Any
 
 
 class UndecidedComparisonError(Exception):
-    """Two balls overlap: more precision may tell which is larger."""
+    """Raised where two balls overlap, so that only more precision may tell which is larger."""
 
 
 def is_exact(values: Array) -> bool:
@@ -42,7 +42,7 @@ def minimum(x: Array, y: Array) -> Array:
 
 
 def largest(x: Array, mask: Array | None = None) -> Array:
-    """Maximum over actions (those in ``mask``); one must be in it."""
+    """Maximum over actions, or over those in ``mask``, which must hold at least one."""
     if not is_exact(x):
         return np.max(x if mask is None else np.where(mask, x, -np.inf), axis=-1)
     rows = x.reshape(-1, x.shape[-1])
@@ -58,7 +58,7 @@ def largest(x: Array, mask: Array | None = None) -> Array:
 
 
 def smallest(x: Array, mask: Array | None = None) -> Array:
-    """Minimum over actions (those in ``mask``)."""
+    """Minimum over actions, or over those in ``mask``."""
     return -largest(-x, mask)
 
 
@@ -79,7 +79,7 @@ def less(x: Array, y: Array) -> Array:
 
 
 def total(values: Array, mask: Array | None = None) -> Array:
-    """Sum over actions (those in ``mask``)."""
+    """Sum over actions, or over those in ``mask``."""
     return np.sum(values if mask is None else np.where(mask, values, 0 * values), axis=-1)
 
 

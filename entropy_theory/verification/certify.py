@@ -1,4 +1,4 @@
-"""Signs proved in ball arithmetic (Arb through python-flint).
+"""Proves signs in ball arithmetic (Arb through python-flint).
 
 A ball encloses the exact value, so "the ball lies below zero" is a proof. Comparisons have three
 values; an undecided one is repeated at doubled precision, up to a ceiling.
@@ -32,7 +32,7 @@ class Certificate:
         status: "violated", "holds", "outside" (a hypothesis fails) or "undecided".
         interval: decimal enclosure of the margin.
         bits: precision at which it was decided.
-        met: the hypotheses are proved to hold.
+        met: whether the hypotheses are proved to hold.
     """
 
     status: Status
@@ -94,7 +94,7 @@ def enclosure(ball: Any) -> str:
 def check_instance(
     statement: Statement, instance: Instance, *, ceiling: int = CEILING
 ) -> Certificate:
-    """Whether the statement is violated at an instance of exact data, as proved by balls.
+    """Decide in ball arithmetic whether the statement is violated at an instance of exact data.
 
     An identity holds where the ball contains zero at the ceiling's precision or below 1e-30.
 
@@ -116,10 +116,11 @@ def check_instance(
 
 
 def check_candidate(statement: Statement, instance: Instance) -> Certificate:
-    """`check_instance` for what floats found suspicious, most of it noise that few bits clear.
+    """Check an instance that looked like a violation in floats, as `check_instance` does.
 
-    A strict statement whose margin still cannot be told from zero is looked at with all the
-    precision there is: what stays undecided then, its hypotheses met, may be an exact equality.
+    Most such instances are rounding noise, so few bits are tried first. A strict statement whose margin
+    still cannot be told from zero is checked at the highest precision; what stays undecided then, with
+    its hypotheses met, may be an exact equality.
     """
     certificate = check_instance(statement, instance, ceiling=512)
     if may_be_equality(statement, certificate):
@@ -166,7 +167,7 @@ def _conclusion(relation: Relation, margin: Any) -> bool | None:
 
 
 def _decide(relation: Relation, ball: Any) -> bool | None:
-    """Whether ball RELATION 0, None if the ball leaves it open."""
+    """Whether the relation holds between the ball and 0; None if the ball leaves it open."""
     if relation == ">":
         return True if ball > 0 else False if ball <= 0 else None
     return True if ball >= 0 else False if ball < 0 else None
@@ -188,7 +189,7 @@ def holds(value: Any, relation: Relation) -> bool | None:
 def positive(
     name: str, statement: str, function: Callable[[], Any], *, uses: Sequence[str] = ()
 ) -> Step:
-    """A proof step: the number that ``function`` encloses is above zero."""
+    """Make the proof step that the number which ``function`` encloses is above zero."""
 
     def check(seconds: float) -> tuple[Outcome, str]:
         found, interval, bits = decided_sign(function)
@@ -209,7 +210,7 @@ def positive_on_box(
     bits: int = 128,
     most_boxes: int = 20_000,
 ) -> Step:
-    """A proof step: ``function`` of balls is above zero on a whole box, by branch and bound.
+    """Make the proof step that ``function`` of balls is above zero on a box, by branch and bound.
 
     A box whose image is not decided is halved along its longest side. An equality locus cannot be
     proved this way (boxes pile up on it): the step then ends undecided at ``most_boxes``.

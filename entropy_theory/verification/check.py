@@ -1,4 +1,4 @@
-"""The checks of a claim, in order, and what each may cost.
+"""The checks of a claim, in order, and how much work and time each may take.
 
 A check is one unit of work with a time limit: a proof step, a search, a mutant. It returns evidence
 and never raises: an exception inside becomes evidence with the outcome "error".
@@ -85,7 +85,7 @@ class Check:
         target: what it is about.
         name: the step or mutant, if it is one.
         limit: seconds after which its process is killed.
-        run: does it.
+        run: does the work and returns the evidence.
     """
 
     method: Method
@@ -96,10 +96,10 @@ class Check:
 
 
 def judge(claim: Claim, profile: Profile = QUICK) -> Verdict:
-    """The verdict on a claim, all of its checks run here and now.
+    """Run all checks of a claim in this process and return the verdict.
 
-    What a notebook or a test wants. The commands run the same checks in processes of their own, where one
-    that hangs is killed at its time limit; here it is not.
+    This is for notebooks and tests. The commands run the same checks in processes of their own, where a
+    check that hangs is killed at its time limit; here it is not.
     """
     return derive(claim, [found for check in checks(claim, profile) for found in run_check(check)])
 
@@ -112,8 +112,8 @@ def checks(
     Args:
         claim: what is checked.
         profile: how much work to do.
-        accepted_counterexample: the one in the accepted ledger, re-checked by code that did not
-            find it.
+        accepted_counterexample: the counterexample in the accepted ledger, which is re-checked by code
+            that did not find it.
     """
     seed = zlib.crc32(claim.id.encode())
     plan = _statement_checks(claim.statement, claim.instances, claim.witnesses, profile,
@@ -150,7 +150,7 @@ def mutants(claim: Claim) -> Sequence[Mutant]:
 
 
 def run_check(check: Check) -> list[Evidence]:
-    """The evidence of a check, an exception included."""
+    """Run a check and return its evidence; an exception becomes evidence too."""
     started = time.monotonic()
     try:
         return check.run()

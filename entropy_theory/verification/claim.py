@@ -1,4 +1,4 @@
-"""What a claim is.
+"""Defines what a claim is.
 
 A claim states something about every instance of a set: under its hypotheses the *margin* is above
 zero (or at least zero, or exactly zero for an identity). It brings the steps of a proof if there is
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from entropy_theory.verification.instances import Instance, Instances
 
 Relation = Literal[">", ">=", "=="]
@@ -41,7 +41,7 @@ class Evidence:
         cases: instances looked at (0 where the method has none).
         seconds: wall-clock time.
         target: what was checked.
-        name: the proof step or the mutant, where there is one.
+        name: the proof step or the mutant, where the evidence is about one.
         counterexample: exact data of a certified violation, with its ``margin_interval``.
     """
 
@@ -93,7 +93,7 @@ class Step:
     cross_check: bool = False
 
     def __post_init__(self) -> None:
-        lookup(dict.fromkeys(METHODS), self.method, "verification method")
+        check_choice(self.method, METHODS, "verification method")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,7 +129,7 @@ class Statement:
     proof: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
-        lookup(dict.fromkeys(get_args(Relation)), self.relation, "relation")
+        check_choice(self.relation, get_args(Relation), "relation")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +140,7 @@ class Convergence:
         remainder: (instance as balls, step size as ball) -> ball(s); the neglected part.
         order: the order claimed.
         bound: (instance as balls, step size as ball) -> ball(s); |remainder| <= bound, if claimed.
-        parameter: its name.
+        parameter: name of the small parameter.
     """
 
     remainder: Callable[[SimpleNamespace, Any], Any]
@@ -157,7 +157,7 @@ class Mutant:
         name: what was changed.
         statement: the wrong statement (its proof steps, if any, are wrong too).
         convergence: a wrong remainder, where the claim is about one.
-        instances: where the mutant lives, if not where the claim does.
+        instances: the set that the mutant is about, if it is not the claim's.
     """
 
     name: str
@@ -182,7 +182,7 @@ class Claim:
         printed_proof: the source's own proof, step by step; empty if it prints none.
         convergence: the order of a remainder; its presence makes the claim a first-order one.
         mutants: wrong variants, at least one.
-        witnesses: instances known to be telling; always checked, first.
+        witnesses: instances known to be telling, which are always checked, and first.
         experiments: what long runs and fits show (`experiment.experiment`).
     """
 
@@ -208,12 +208,12 @@ class Claim:
 
 
 def variant(statement: Statement, **changes: Any) -> Statement:
-    """A mutant's statement: the given one with some parts changed and no proof of its own."""
+    """Return a mutant's statement: the given one with some parts changed and without a proof."""
     return dataclasses.replace(statement, **{"proof": (), **changes})
 
 
 def without(statement: Statement, *latex: str) -> Statement:
-    """The statement with the named hypotheses dropped; an unknown name is an error."""
+    """Return the statement with the named hypotheses dropped; an unknown name is an error."""
     known = {condition.latex for condition in statement.conditions}
     for name in latex:
         if name not in known:
@@ -223,7 +223,7 @@ def without(statement: Statement, *latex: str) -> Statement:
 
 
 def _check_order(claim_id: str, proof: tuple[Step, ...]) -> None:
-    """Each step may rest only on earlier ones, and nothing is proved that the last does not need."""
+    """Check that steps rest on earlier ones only, and that the last step needs all that is proved."""
     seen: set[str] = set()
     for step in proof:
         if step.name in seen:

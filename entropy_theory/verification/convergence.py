@@ -23,7 +23,7 @@ ORDER_TOLERANCE = 0.01
 """At h = 2^-24 the next term of the expansion moves the order by about 2^-24 times a ratio of
 coefficients; 0.01 leaves room for ratios up to 1e5."""
 SIZES = (2.0**-EXPONENT, 0.5, 1.0, 4.0, 32.0)
-"""At which a claimed bound is tested, small and large."""
+"""The step sizes, small and large, at which a claimed bound is tested."""
 
 
 def check_convergence(

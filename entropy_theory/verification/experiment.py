@@ -1,6 +1,6 @@
-"""Experiments: what long exact runs and fits show, written as an assertion that can fail.
+"""Experiments: what long exact runs and fits show, written as assertions that can fail.
 
-They carry what no proof does: that entropy has in fact collapsed after 5,000 exact steps, how well a
+They show what no proof does: that entropy has in fact collapsed after 5,000 exact steps, or how well a
 law fits. A statement without a violation needs its experiments to pass; a statement that is false as
 written, has no repair, and whose experiments pass is an empirical law (`verdict.derive`).
 """
@@ -13,7 +13,7 @@ from entropy_theory.verification.claim import Outcome, Step
 
 
 def experiment(name: str, statement: str, check: Callable[[], tuple[bool, str]]) -> Step:
-    """An experiment; ``check`` returns whether it shows the statement, and the numbers measured."""
+    """Make a step of an experiment; ``check`` returns whether it shows the statement, and its numbers."""
 
     def run(seconds: float) -> tuple[Outcome, str]:
         shown, detail = check()

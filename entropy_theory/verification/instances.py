@@ -1,4 +1,4 @@
-"""Where a claim lives: its instances, drawn three ways (by strategy, by sampler, exhaustively).
+"""The instances that a claim is about, drawn three ways: by strategy, by sampler, exhaustively.
 
 An *instance* is a dict of exact data: integer ``weights`` (policy weights/sum, logits = log weights)
 or float ``logits``, a ``correct`` mask, scalars such as ``temperature``. A *batch* is a dict of arrays
@@ -26,11 +26,11 @@ Instance = dict[str, Any]
 Batch = dict[str, np.ndarray]
 
 MOST_ROWS = 20_000
-"""Instances of one enumerated batch."""
+"""The largest number of instances in one enumerated batch."""
 MOST_VECTORS = 250
-"""Combinations of a vector's grid values that are enumerated for one policy."""
+"""How many combinations of a vector's grid values are enumerated for one policy, at most."""
 MOST_TREES = 3000
-"""Combinations of integer weights that are enumerated on one tree."""
+"""How many combinations of integer weights are enumerated on one tree, at most."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,7 @@ class Instances:
         movable: float fields that local ascent may change.
         ranges: (low, high) of the fields that are positive numbers; they move in log space.
         families: what the sampler draws from, in words.
-        finite: ``enumerate`` lists all of it, so that nothing is sampled.
+        finite: whether ``enumerate`` lists the whole set, so that nothing is sampled.
     """
 
     strategy: Any
@@ -260,7 +260,7 @@ def listed_instances(rows: Sequence[Instance], families: str) -> Instances:
     """A finite set of exact instances, such as the rows of a printed table, in the given order.
 
     Raises:
-        ValueError: there is none.
+        ValueError: an empty list of rows.
     """
     if not rows:
         raise ValueError("a list of instances must not be empty")
@@ -295,7 +295,7 @@ def sample_correct(generator: np.random.Generator, size: int, n: int) -> np.ndar
 
 
 def as_floats(batch: Batch) -> SimpleNamespace:
-    """The batch as a margin sees it in float64."""
+    """Return the batch as the namespace of float64 arrays that a margin receives."""
     fields = {
         name: value if value.dtype == bool else np.asarray(value, dtype=np.float64)
         for name, value in batch.items()

@@ -21,7 +21,7 @@ PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint"
 
 
 def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[str, Any]:
-    """One claim as the ledger shows it."""
+    """Return the ledger's record of one claim."""
     statement = claim.statement.latex
     if claim.repair is not None:
         statement += f" Repaired: {claim.repair.latex}"
@@ -50,7 +50,7 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
 
 
 def label(evidence: Evidence) -> str:
-    """What a piece of evidence is about, as a prefix: ``step 'Chebyshev': ``."""
+    """Name what a piece of evidence is about, as a prefix: ``step 'Chebyshev': ``."""
     if evidence.target == "mutant":
         return f"mutant '{evidence.name}': "
     about = "" if evidence.target == "statement" else evidence.target
@@ -69,12 +69,12 @@ def write(
 
 
 def accepted_path() -> Path:
-    """Where the accepted ledger is."""
+    """Return the path of the accepted ledger."""
     return Path(str(files("entropy_theory") / "claims" / "ledger.json"))
 
 
 def read_accepted(path: Path | None = None) -> dict[str, dict[str, Any]]:
-    """The accepted verdicts by id; empty if there is no accepted ledger yet."""
+    """Read the accepted verdicts, by id; there are none if there is no accepted ledger yet."""
     path = path or accepted_path()
     if not path.exists():
         return {}
@@ -101,7 +101,7 @@ def differences(
     *,
     known_ids: Sequence[str],
 ) -> list[str]:
-    """How a run differs from the accepted ledger, one line each; empty if it agrees."""
+    """List how a run differs from the accepted ledger, one line each; empty if it agrees."""
     lines = []
     for record in entries:
         before = accepted.get(record["id"])

@@ -1,4 +1,4 @@
-"""Hypothesis on a statement: thousands of instances, the violation shrunk to a small readable one."""
+"""Tests a statement with Hypothesis on thousands of instances and shrinks a violation it finds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_property(
     target: Target = "statement",
     shrink: bool = True,
 ) -> list[Evidence]:
-    """Evidence of ``examples`` Hypothesis examples; deterministic, no example database.
+    """Test the statement on so many Hypothesis examples, without a database of examples.
 
     A float violation is put to ball arithmetic before it counts, so what is shrunk stays certified.
     Without ``shrink`` the first violation is reported as drawn (enough to reject a mutant).

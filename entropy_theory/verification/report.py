@@ -1,4 +1,4 @@
-"""What the commands print: the table, one claim in full, progress."""
+"""Prints what the commands show: the table of claims, one claim in full, and progress."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def print_table(
     verdicts: Mapping[str, Verdict],
     evidence: Mapping[str, Sequence[Evidence]],
 ) -> None:
-    """One row per claim, then counterexamples, then problems."""
+    """Print one row for each claim, then the counterexamples, then the problems."""
     console = Console()
     table = Table(title="Ledger", title_justify="left", header_style="bold")
     for name in ("claim", "verdict", "printed"):
@@ -60,7 +60,7 @@ def print_table(
 
 
 def print_differences(lines: Sequence[str]) -> None:
-    """How the run differs from the accepted ledger."""
+    """Print how the run differs from the accepted ledger."""
     console = Console()
     if not lines:
         console.print("All verdicts agree with the accepted ledger.")
@@ -70,14 +70,14 @@ def print_differences(lines: Sequence[str]) -> None:
 
 
 def print_list(claims: Mapping[str, Claim]) -> None:
-    """One claim a line: id, source, title."""
+    """Print one claim a line: id, source, title."""
     width = max(map(len, claims))
     for claim in claims.values():
         print(f"{claim.id:<{width}}  {claim.source}  {claim.title}")
 
 
 def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> None:
-    """Statement, hypotheses, proof steps with their checkers, evidence, mutants, counterexample."""
+    """Print a claim: statement, hypotheses, proof steps with checkers, evidence, counterexample."""
     console = Console()
 
     def line(text: str, indent: int = 2) -> None:
@@ -129,13 +129,15 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
 def print_rule(
     label: str, findings: Sequence[Finding], effect: EntropyEffect | str, columns: Sequence[str]
 ) -> None:
-    """A line a clause, under a broken one the smallest batch; then what the rule does to entropy.
+    """Print a line for each clause that a rule must keep, then what the rule does to entropy.
+
+    Under a broken clause stands the smallest batch that breaks it.
 
     Args:
         label: the rule's name in its file.
-        findings: as `check_rule`.
-        effect: as `entropy_effect`, or why it is not defined.
-        columns: optional ones that the rule reads, to be shown of a batch.
+        findings: what `check_rule` returned.
+        effect: what `entropy_effect` returned, or why it is not defined.
+        columns: optional columns that the rule reads, which are shown of each batch.
     """
     console = Console()
 
@@ -161,9 +163,9 @@ def print_rule(
 
 @contextmanager
 def progress(claims: Mapping[str, Claim]) -> Iterator[Callable[[str, Evidence], None]]:
-    """A progress bar, or a line per finished claim where there is no terminal to draw one on.
+    """Show a progress bar, or print a line for each finished claim where there is no terminal.
 
-    Yields what to call with each piece of evidence.
+    Yields a function to be called with each piece of evidence.
     """
     left = {claim_id: len(checks(claim, QUICK)) for claim_id, claim in claims.items()}
     console = Console(stderr=True)
@@ -188,7 +190,7 @@ def progress(claims: Mapping[str, Claim]) -> Iterator[Callable[[str, Evidence], 
 
 
 def summarize(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> str:
-    """Verdict, counterexample and problems of one claim, a few lines."""
+    """Return the verdict, counterexample and problems of one claim in a few lines."""
     lines = [f"{claim.id}: {verdict.statement} ({_summary(evidence)})"]
     if verdict.counterexample is not None:
         lines.append(f"fails at {describe(verdict.counterexample)}, margin "

@@ -1,7 +1,7 @@
-"""Many claims at once: one process per claim, a time limit per check.
+"""Checks many claims at once, with one process for each claim and a time limit for each check.
 
-A worker process runs a claim's checks in order and reports each as it starts and ends. One that
-exceeds its limit is killed with its process, recorded as a time-out, and a fresh worker goes on with
+A worker process runs a claim's checks in order and reports each as it starts and ends. A check that
+exceeds its limit is killed with its process and recorded as a time-out, and a fresh worker goes on with
 the next check; so nothing that hangs, in z3 or in a user's margin, can stop a run or pass for a pass.
 """
 
@@ -35,14 +35,14 @@ class _Worker:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class ClaimJob:
     """One claim to check, by reference, so that it can be sent to another process.
 
     Attributes:
         claim_id: which claim.
-        path: the user's file it is in; None for the package's own.
+        path: the user's file that the claim is in; None for the package's own claims.
         profile: how much work to do.
-        accepted_counterexample: the ledger's, to be re-checked.
+        accepted_counterexample: the ledger's counterexample, which is re-checked.
     """
 
     claim_id: str
@@ -52,7 +52,7 @@ class Job:
 
 
 def run(
-    jobs: Mapping[str, Job],
+    jobs: Mapping[str, ClaimJob],
     *,
     processes: int | None = None,
     on_evidence: OnEvidence = lambda claim_id, evidence: None,
@@ -124,7 +124,11 @@ def _listen(
 def _retire(
     worker: _Worker, results: dict[str, list[Evidence]], on_evidence: OnEvidence
 ) -> int | None:
-    """None while the worker is at work; else -1 if its claim is finished or the check to resume at."""
+    """Collect a worker that has ended or exceeded its limit.
+
+    Returns None while the worker is at work, -1 if its claim is finished, and otherwise the number of
+    the check at which to resume.
+    """
     now = time.monotonic()
     overdue = now > worker.deadline
     if not overdue and not worker.closed:
@@ -150,7 +154,7 @@ def _retire(
     return running["next"] if "limit" in running else -1
 
 
-def _start(context: Any, job: Job, first: int) -> _Worker:
+def _start(context: Any, job: ClaimJob, first: int) -> _Worker:
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(job, first, theirs), daemon=True)
     process.start()
@@ -165,8 +169,8 @@ def _kill(worker: _Worker) -> None:
     worker.connection.close()
 
 
-def _work(job: Job, first: int, connection: Connection) -> None:
-    """What a worker process does."""
+def _work(job: ClaimJob, first: int, connection: Connection) -> None:
+    """Run a claim's checks in a worker process, from check number ``first`` on."""
     from entropy_theory.claims import all_claims, claims_in_file
     from entropy_theory.verification.check import checks, run_check
 
@@ -186,7 +190,10 @@ def _sendable(evidence: Evidence) -> Evidence:
 
 
 def _context() -> Any:
-    """Fresh processes from a clean server where there is one: forking a threaded parent can hang."""
+    """The way to start processes: from a clean server where there is one.
+
+    Forking a parent that has threads can hang.
+    """
     # Linear algebra must not start threads of its own in each of the parallel workers.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -46,7 +46,7 @@ class Effort:
         largest_total: integer weights are enumerated up to this sum.
         random_cases: size of the random search.
         ascents: local ascents, from the worst random points.
-        seconds: of processor time, at which the search stops early and reports what it did. By the
+        seconds: processor time after which the search stops early and reports what it did. By the
             wall clock a crowded machine would search less, and could lose a verdict.
     """
 
@@ -66,13 +66,13 @@ def search(
     target: Target = "statement",
     first_only: bool = False,
 ) -> list[Evidence]:
-    """Evidence of the search, followed by that of the certificates where a violation was found.
+    """Search for a violation; return the evidence, then that of the certificates if one was found.
 
     Args:
         statement: what is attacked.
-        instances: where it lives.
+        instances: the set that the statement is about.
         effort: how hard to look.
-        seed: of the random search.
+        seed: seed of the random search.
         witnesses: instances to try first.
         target: what the evidence is about.
         first_only: stop at the first proved violation (enough to reject a mutant).
@@ -138,7 +138,7 @@ def search(
 
 
 def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-    """(margins [B], which instances meet the hypotheses [B]) in float64.
+    """Return (margins [B], which instances meet the hypotheses [B]) in float64.
 
     For an identity the margin is minus the largest absolute residual.
 
@@ -176,7 +176,7 @@ def _refuse_nan(values: np.ndarray, where: np.ndarray, batch: Batch, what: str) 
 
 
 def record(instance: Instance, certificate: certify.Certificate) -> dict[str, Any]:
-    """A counterexample as the ledger stores it."""
+    """Return a counterexample as the ledger stores it."""
     data = to_json(instance)
     if "weights" in data:
         data.pop("logits", None)
@@ -184,7 +184,7 @@ def record(instance: Instance, certificate: certify.Certificate) -> dict[str, An
 
 
 def describe(data: dict[str, Any]) -> str:
-    """A counterexample on one line; actions are numbered from 1."""
+    """Describe a counterexample on one line; actions are numbered from 1."""
     parts = []
     for name, value in data.items():
         if name == "margin_interval":

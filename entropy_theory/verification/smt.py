@@ -1,4 +1,4 @@
-"""Polynomial inequalities by z3: a lemma holds if its negation has no model.
+"""Proves polynomial inequalities by z3: a lemma holds if its negation has no model.
 
 A lemma is an ordinary function of numbers, used twice: on z3 reals to search for a model of
 "premises and not conclusion", and on fractions to re-check a model that z3 reports. A time-out is
@@ -63,9 +63,9 @@ def prove(
     conclusion: Callable[[SimpleNamespace], Formula],
     seconds: float,
 ) -> tuple[Outcome, str]:
-    """Does the conclusion follow from the premises for all real values of the variables?
+    """Decide whether the conclusion follows from the premises for all real values of the variables.
 
-    Also checks that the premises can be met at all: from a contradiction everything follows.
+    It is also checked that the premises can be met at all: from a contradiction everything follows.
 
     Returns:
         ("pass", ...), ("fail", a rational model re-checked in exact arithmetic), "timeout", or
@@ -97,8 +97,8 @@ class Lemma(Step):
 
     Attributes:
         variables: names of its real variables.
-        premises: of the variables.
-        conclusion: of the variables.
+        premises: the premises, as formulas in the variables.
+        conclusion: the conclusion, as a formula in the variables.
     """
 
     variables: tuple[str, ...]
@@ -106,9 +106,9 @@ class Lemma(Step):
     conclusion: Callable[[SimpleNamespace], Formula]
 
     def instance(self, **values: Any) -> Formula:
-        """What the lemma says about these values: its premises imply its conclusion.
+        """Return what the lemma says about these values: that its premises imply its conclusion.
 
-        Used among the premises of a later lemma, so that what is proved is what is used.
+        It stands among the premises of a later lemma, so that what is proved is what is used.
 
         Raises:
             ValueError: a variable has no value, or a value no variable.
@@ -131,7 +131,7 @@ def lemma(
     uses: Sequence[str] = (),
     axioms: Sequence[str] = (),
 ) -> Lemma:
-    """A proof step decided by `prove`; ``variables`` are names separated by spaces."""
+    """Make a proof step that `prove` decides; ``variables`` are names separated by spaces."""
     return Lemma(
         name=name,
         statement=statement,
@@ -150,7 +150,7 @@ def lemmas(
     statement: str,
     cases: Sequence[tuple[Sequence[str], Callable[..., Any], Callable[..., Any]]],
 ) -> Step:
-    """One cross-check made of several lemmas (variables, premises, conclusion), all to be proved."""
+    """Make one cross-check of several lemmas (variables, premises, conclusion), all to be proved."""
 
     def check(seconds: float) -> tuple[Outcome, str]:
         for k, (variables, premises, conclusion) in enumerate(cases):

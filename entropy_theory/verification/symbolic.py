@@ -172,7 +172,7 @@ def identity(
     uses: Sequence[str] = (),
     axioms: Sequence[str] = (),
 ) -> Step:
-    """A proof step: the residual (left minus right side) is the zero polynomial, for every n."""
+    """Make the proof step that a residual (left minus right side) is the zero polynomial, for every n."""
 
     def check(seconds: float) -> tuple[Outcome, str]:
         import sympy
@@ -199,7 +199,7 @@ def explicit(
     *,
     actions: Sequence[int] = range(2, 7),
 ) -> Step:
-    """A second check of an identity: written out for each of a few numbers of actions."""
+    """Make a second check of an identity, written out for each of a few numbers of actions."""
 
     def check(seconds: float) -> tuple[Outcome, str]:
         for n in actions:
@@ -215,7 +215,7 @@ def explicit(
 
 
 def softmax_rule() -> Step:
-    """The rule that moment algebra rests on, from sums of exponentials S[f] = sum_a exp(z_a) f_a."""
+    """Make the step that proves the rule of moment algebra, from S[f] = sum_a exp(z_a) f_a."""
 
     def residual() -> Expression:
         import sympy
@@ -238,7 +238,7 @@ def softmax_rule() -> Step:
 
 
 def entropy_slope_residual() -> Expression:
-    """Along dz/dt = x: dH/dt + Cov(log pi, x), zero for every n."""
+    """Return dH/dt + Cov(log pi, x) along dz/dt = x, which is zero for every n."""
     m = Moments("L x")
     log_p, x = m["L"], m["x"]
     return m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)}) + m.covariance(log_p, x)

@@ -107,7 +107,7 @@ def _is_problem(e: Evidence) -> bool:
 
 
 def _counterexample(evidence: Sequence[Evidence], target: Target) -> dict | None:
-    """The search's is preferred (the simplest), then Hypothesis's."""
+    """The counterexample of the search, which is the simplest; else that of Hypothesis, if any."""
     for method in ("search", "property", "certify"):
         for e in evidence:
             if e.method == method and e.target == target and e.counterexample is not None:
@@ -116,7 +116,7 @@ def _counterexample(evidence: Sequence[Evidence], target: Target) -> dict | None
 
 
 def _survives(evidence: Sequence[Evidence], target: Target) -> bool:
-    """Both falsifiers ran and neither found a violation."""
+    """Whether both falsifiers ran and neither found a violation."""
     for method in ("search", "property"):
         outcomes = {e.outcome for e in evidence if e.method == method and e.target == target}
         if outcomes != {"pass"}:
@@ -125,7 +125,7 @@ def _survives(evidence: Sequence[Evidence], target: Target) -> bool:
 
 
 def _is_proved(proof: Sequence[Step], evidence: Sequence[Evidence], target: Target) -> bool:
-    """There is a proof and each of its steps passed; a cross-check may time out but not fail."""
+    """Whether there is a proof and each of its steps passed; a cross-check may time out but not fail."""
     if not proof:
         return False
     outcomes = {e.name: e.outcome for e in evidence if e.target == target and e.name}

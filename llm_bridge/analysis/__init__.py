@@ -1,1 +1,1 @@
-"""What became of entropy in a training run: audits of forecasts, tables of tokens, runs side by side."""
+"""Analyzes entropy in training runs: audits of forecasts, tables of tokens, comparison of runs."""

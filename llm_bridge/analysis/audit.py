@@ -1,4 +1,4 @@
-"""Do the theory's assumptions hold on this model? Three forecasts beside the measured change.
+"""Audits whether the theory's assumptions hold on a model: three forecasts beside the measured change.
 
 For an audited optimizer step, the whole distribution at the step's ordinary states is evaluated
 before and after the step. At each state, with dz the measured change of the log-probabilities (a
@@ -34,16 +34,16 @@ from llm_bridge.trainer.batches import map_columns
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer, MicroBatch, contributions
 
 TABLE_ELEMENTS = 2**24
-"""Largest table of log-probabilities [tokens, vocabulary], 128 MiB in float64."""
+"""The largest table of log-probabilities [tokens, vocabulary], 128 MiB in float64."""
 CHUNK_ELEMENTS = 2**21
 KEPT_TOKENS = 400
-"""Tokens of a step whose forecasts are written down, for scatter plots."""
+"""How many tokens of a step have their forecasts written down, for scatter plots."""
 FORECASTS = ("coefficients", "coefficients_exact", "first_order", "exact", "measured")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class AuditedStep:
-    """One optimizer step: entropy changes in nats, means over sequences of means over tokens."""
+    """One optimizer step's entropy changes in nats, means over sequences of means over tokens."""
 
     step: int
     learning_rate: float
@@ -52,29 +52,29 @@ class AuditedStep:
     states: int
     """How many distinct states they were drawn at."""
     entropy: float
-    """Before the step, nats."""
+    """Entropy before the step, nats."""
     coefficients: float
     """Forecast (i), per unit learning rate."""
     coefficients_exact: float
-    """Exact change under the tabular assumption, for SGD at the step's learning rate."""
+    """The exact change under the tabular assumption, for SGD at the step's learning rate."""
     first_order: float
     exact: float
     measured: float
     by_token: dict[str, list[float]]
-    """The same five for up to KEPT_TOKENS single tokens."""
+    """The same five numbers for up to KEPT_TOKENS single tokens."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Details:
-    """What an audit keeps beside its forecasts, and where."""
+    """The details that an audit keeps beside its forecasts, and where it keeps them."""
 
     folder: Path
     kernel_states: int = 6
-    """At how many of the step's states logit gradients are compared; 0: none."""
+    """At how many of the step's states logit gradients are compared; 0 compares none."""
     kernel_actions: int = 4
-    """Of how many actions at each: those sampled, then the most probable."""
+    """How many actions are compared at each state: those sampled, then the most probable."""
     ladder_states: int = 24
-    """At how many states it is followed what becomes of the forecast; used with a kernel."""
+    """At how many states the forecast is followed from rung to rung; used with a kernel."""
 
     def __post_init__(self) -> None:
         if self.kernel_states < 0:
@@ -87,10 +87,10 @@ class Auditor(TrainerCallback):
     """Audits every ``every``-th optimizer step of a trainer, the first included.
 
     Args:
-        trainer: on one process; distributed runs are refused (ValueError).
+        trainer: a trainer on one process; distributed runs are refused (ValueError).
         every: distance between audited steps.
         on_audit: called with all audited steps so far after each.
-        details: where tokens and kernels of the audited steps are kept; None: nowhere.
+        details: where tokens and kernels of the audited steps are kept; with None they are not.
     """
 
     def __init__(
@@ -109,20 +109,20 @@ class Auditor(TrainerCallback):
         self._trainer, self._every, self._on_audit = trainer, every, on_audit
         self._details = details
         trainer.keeps_logits = self._is_due
-        self._table: _Table | None = None
+        self._snapshot: _StepSnapshot | None = None
         self.steps = list(earlier or [])
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Keep the distributions that the step starts from; there are none in a step without rows."""
         if self._is_due() and any(bool(p.batch.mask.any()) for p in self._trainer.micro_batches):
-            self._table = _Table(self._trainer, self._details)
+            self._snapshot = _StepSnapshot(self._trainer, self._details)
 
     def on_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Evaluate the distributions again, and compare."""
-        if self._table is None:
+        if self._snapshot is None:
             return
-        self.steps.append(self._table.compare())
-        self._table = None
+        self.steps.append(self._snapshot.compare())
+        self._snapshot = None
         if self._on_audit is not None:
             self._on_audit(self.steps)
 
@@ -130,8 +130,8 @@ class Auditor(TrainerCallback):
         return self._trainer.state.global_step % self._every == 0
 
 
-class _Table:
-    """Log-probabilities at the audited states of the current step, before it is taken."""
+class _StepSnapshot:
+    """The log-probabilities at the audited states of the current step, before it is taken."""
 
     def __init__(self, trainer: EntropyTrainer, details: Details | None = None):
         self._trainer, self._details = trainer, details
@@ -166,7 +166,7 @@ class _Table:
                 self._kernel = self._measure_kernel(details)
 
     def compare(self) -> AuditedStep:
-        """The audited step, once the optimizer has taken it."""
+        """Return the audited step, once the optimizer has taken it."""
         change = self._after() - self._before
         by_token = {
             "coefficients": self._by_coefficients(),
@@ -215,7 +215,7 @@ class _Table:
         return _rowwise(entropy_change.exact, logits, self._learning_rate * step)[back]
 
     def _tabular_step(self, ids: np.ndarray, logits: np.ndarray) -> np.ndarray:
-        """What the step's coefficients put on each logit of the states ``ids`` (sorted)."""
+        """Return what the step's coefficients add to each logit of the states ``ids`` (sorted)."""
         tokens = self._tokens
         here = np.isin(tokens.state, ids)
         state = np.searchsorted(ids, tokens.state[here])[:, None]
@@ -232,7 +232,7 @@ class _Table:
         )
 
     def _measure_kernel(self, details: Details) -> _KernelMeasurement:
-        """The kernel, and the rungs that need no more than the state before the step."""
+        """Measure the kernel, and the rungs that need no more than the state before the step."""
         model = self._trainer.accelerator.unwrap_model(self._trainer.model)
         # Where there is next to no entropy, nothing but the taken action is of any consequence.
         moving = self._uncertain_half(details.kernel_states)
@@ -258,11 +258,11 @@ class _Table:
         )
 
     def _distinct(self) -> np.ndarray:
-        """One token of each state, in the tokens' order."""
+        """Choose one token of each state, in the tokens' order."""
         return np.sort(np.unique(self._state, return_index=True)[1])
 
     def _uncertain_half(self, count: int) -> np.ndarray:
-        """The half of the states with the larger entropy (at least ``count``), as `_distinct`."""
+        """Choose the half of the states with the larger entropy (at least ``count``), as `_distinct`."""
         first = self._distinct()
         entropy = _rowwise(policy.entropy, self._before)[first]
         kept = np.argsort(-entropy, kind="stable")[: max(count, len(first) // 2)]
@@ -271,7 +271,7 @@ class _Table:
     def _spread_states(
         self, tokens: np.ndarray, count: int
     ) -> tuple[np.ndarray, np.ndarray, list[list[int]]]:
-        """Ids (sorted), log-probabilities and prefixes of ``count`` of the tokens, evenly spread."""
+        """Return ids (sorted), log-probabilities and prefixes of ``count`` tokens, evenly spread."""
         places = np.linspace(0, len(tokens) - 1, min(len(tokens), count))
         chosen = tokens[np.unique(places.astype(int))]
         chosen = chosen[np.argsort(self._state[chosen])]
@@ -304,7 +304,7 @@ class _Table:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class _KernelMeasurement:
-    """What is known of the kernel before the step."""
+    """The kernel as far as it is known before the step."""
 
     jacobian: LogitJacobian
     kernel: Kernel
@@ -313,7 +313,7 @@ class _KernelMeasurement:
 
 
 def _choose_actions(sampled: np.ndarray, logits: np.ndarray, count: int) -> np.ndarray:
-    """``count`` distinct actions: those sampled first, then the most probable."""
+    """Choose ``count`` distinct actions: those sampled first, then the most probable."""
     ordered = np.concatenate([sampled, np.argsort(-logits, kind="stable")[: 2 * count]])
     _, first = np.unique(ordered, return_index=True)
     return ordered[np.sort(first)][:count]
@@ -360,7 +360,7 @@ def _step_tokens(parts: list[MicroBatch]) -> _StepTokens:
 
 
 def _choose_rows(batch: TokenBatch, max_tokens: int) -> torch.Tensor:
-    """Ordinary sequences, in their order, that have at most ``max_tokens`` tokens together."""
+    """Choose ordinary sequences, in order, that have at most ``max_tokens`` tokens together."""
     length = batch.is_ordinary.sum(-1)
     rows = torch.nonzero(length > 0)[:, 0]
     within = length[rows].cumsum(0) <= max_tokens
@@ -373,19 +373,19 @@ def _choose_rows(batch: TokenBatch, max_tokens: int) -> torch.Tensor:
 
 
 def _log_probabilities(logits: list[torch.Tensor]) -> np.ndarray:
-    """[tokens, vocabulary], float64."""
+    """Compute log-probabilities [tokens, vocabulary] in float64."""
     return _rowwise(policy.log_softmax, policy.to_numpy(torch.cat(logits).double()))
 
 
 def _rowwise(function: Callable[..., np.ndarray], *tables: np.ndarray) -> np.ndarray:
-    """``function`` of [tokens, vocabulary] tables, a few rows at a time: its temporaries add up."""
+    """Apply ``function`` to [tokens, vocabulary] tables a few rows at a time, to save memory."""
     size = max(1, CHUNK_ELEMENTS // tables[0].shape[1])
     starts = range(0, len(tables[0]), size)
     return np.concatenate([function(*(t[start : start + size] for t in tables)) for start in starts])
 
 
 def summary(steps: list[AuditedStep]) -> dict[str, Any]:
-    """How well the forecasts met the measured changes: of the steps, and of single tokens."""
+    """Summarize how well the forecasts met the measured changes of steps and of single tokens."""
     names = ("coefficients", "first_order", "exact", "measured")
     of_steps = forecast.compare(*([getattr(step, name) for step in steps] for name in names))
     of_tokens = forecast.compare(
@@ -405,7 +405,7 @@ def write(path: Path, steps: list[AuditedStep], provenance: dict[str, Any]) -> N
 
 
 def read(path: Path) -> list[AuditedStep]:
-    """The audited steps of an audit.json; none if there is no such file."""
+    """Read the audited steps of an audit.json; there are none if there is no such file."""
     if not path.exists():
         return []
     return [AuditedStep(**step) for step in results.read_json(path)["steps"]]

@@ -1,4 +1,4 @@
-"""What an audit found, for people: audit.html (plots, tables) and entropy_map.html (token by token).
+"""Writes what an audit found for people: audit.html (plots, tables) and entropy_map.html (tokens).
 
 Both are made from the files of a run alone (audit.json and audit/), and can be made again.
 """
@@ -20,9 +20,9 @@ from llm_bridge.analysis.tangent_kernel import RUNGS
 from llm_bridge.analysis.tokens import AuditedTokens, Decode
 
 MAP_ROWS = 12
-"""Answers shown in the token map."""
+"""How many answers the token map shows."""
 MAP_TOKENS = 400
-"""Tokens shown of each prompt's end and of each answer's start."""
+"""How many tokens are shown of each prompt's end and of each answer's start."""
 LEVELS = 5
 
 
@@ -31,13 +31,13 @@ def complete(run: Path, decode: Decode) -> dict[str, Any]:
 
     Args:
         run: folder of a finished audit.
-        decode: text of a token id.
+        decode: function from a token id to its text.
 
     Returns:
-        What audit.json says now.
+        The new content of audit.json.
 
     Raises:
-        ValueError: the folder has no audit, or one without its tokens.
+        ValueError: a folder without an audit, or with one that has no tokens.
     """
     found: dict[str, Any] = results.read_json(run / "audit.json")
     steps = [step["step"] for step in found["steps"]]
@@ -68,7 +68,7 @@ def _files(run: Path, kind: str, steps: Sequence[int]) -> list[Path]:
 
 
 def audit_page(found: dict[str, Any], kernels: Sequence[KernelRecord], decode: Decode) -> str:
-    """The page of plots: a whole HTML document."""
+    """Return the page of plots, a whole HTML document."""
     return pages.page(
         f"Audit of {_name(found)}",
         pages.paragraph(_question(found), "soft")
@@ -283,7 +283,7 @@ MAP_STYLE = """
 
 
 def map_page(found: dict[str, Any], tokens: AuditedTokens, decode: Decode) -> str:
-    """Where the entropy of one step went, token by token: a whole HTML document."""
+    """Return a page that shows, token by token, where the entropy of one step went."""
     share = audited_tokens.relative_forecast(tokens)
     largest = float(np.abs(share[tokens.mask]).max(initial=0.0))
     down, up = share[share < 0].sum(), share[share > 0].sum()
@@ -308,7 +308,7 @@ def map_page(found: dict[str, Any], tokens: AuditedTokens, decode: Decode) -> st
 
 
 def _chosen_rows(tokens: AuditedTokens, share: np.ndarray) -> list[int]:
-    """Rows that move most: at most two of a prompt, prompts in turn."""
+    """Choose the rows that move entropy most: at most two of a prompt, prompts in turn."""
     moved = np.abs(np.where(tokens.mask, share, 0.0)).sum(-1)
     of_prompt: dict[int, int] = {}
     chosen = []

@@ -1,4 +1,4 @@
-"""Training runs side by side: a table, two CSV files and a page of plots.
+"""Compares training runs in a table, two CSV files and a page of plots.
 
 Runs are folders of the train command; what `evaluate --output RUN/evaluation.json` wrote into one is
 read too. Runs of different models or tasks are refused, with what differs: their entropies and rewards
@@ -25,9 +25,9 @@ from llm_bridge.diagnostics import performance_ceiling
 from llm_bridge.running.step_log import StepLog
 
 SAME = ("model", "task", "data", "reward", "chat_template", "max_new_tokens")
-"""Options in which runs must agree."""
+"""The options in which runs must agree."""
 UNTOLD = ("output", "log_to", "save_every", "save_model", "audit_every", "device", "dtype")
-"""Options that tell runs apart without changing what they show."""
+"""Options in which runs may differ without computing anything else, so that they are not shown."""
 CURVES = {
     "entropy": ("Entropy", "nats per token"),
     "reward": ("Reward", "mean of the step"),
@@ -42,7 +42,7 @@ CURVES = {
 WINDOW = 0.05
 """Curves on the page are means over this share of a run's steps."""
 LONG_WINDOW = 0.2
-"""Reward against entropy: the noise of two columns, and no order of steps to the eye."""
+"""The same share for reward against entropy, where both are noisy and the order of steps is hidden."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,7 @@ class CompareConfig:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class ComparedRun:
     """One training run."""
 
     label: str
@@ -69,16 +69,16 @@ class Run:
     steps: list[dict[str, Any]]
     evaluation: dict[str, Any] | None
     audit: dict[str, Any] | None
-    """The summary in its audit.json."""
+    """The summary in the run's audit.json."""
     provenance: dict[str, Any] | None
 
     def column(self, name: str) -> list[float | None]:
-        """A metric at each step; None where a step has none."""
+        """Return a metric at each step; None where a step has none."""
         return [step.get(name) for step in self.steps]
 
 
-def read(folder: Path, label: str | None = None) -> Run:
-    """A run from its folder. Raises ValueError where there is none, or none with a step."""
+def read(folder: Path, label: str | None = None) -> ComparedRun:
+    """Read a run from its folder. Raises ValueError where there is none, or none with a step."""
     if not (folder / "run.json").exists():
         raise ValueError(
             f"{folder} is no training run (it has no run.json): name a folder that train wrote"
@@ -92,7 +92,7 @@ def read(folder: Path, label: str | None = None) -> Run:
         return results.read_json(folder / name) if (folder / name).exists() else None
 
     audit = optional("audit.json")
-    return Run(
+    return ComparedRun(
         label=label or folder.name, folder=folder, options=found["options"], status=found["status"],
         constant_answer_reward=found.get("constant_answer_reward"), steps=steps,
         evaluation=optional("evaluation.json"), audit=None if audit is None else audit["summary"],
@@ -100,8 +100,8 @@ def read(folder: Path, label: str | None = None) -> Run:
     )
 
 
-def read_all(folders: Sequence[Path]) -> list[Run]:
-    """All runs, their labels told apart. Raises ValueError for a run named twice, or none."""
+def read_all(folders: Sequence[Path]) -> list[ComparedRun]:
+    """Read all runs and give them distinct labels. Raises ValueError for a run named twice, or none."""
     if not folders:
         raise ValueError("no run to compare: name the folders of training runs")
     whole = [folder.resolve() for folder in folders]
@@ -115,8 +115,8 @@ def read_all(folders: Sequence[Path]) -> list[Run]:
     ]
 
 
-def differences(runs: Sequence[Run], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
-    """Options in which runs differ: name to one value a run. ``names``: among these alone."""
+def differences(runs: Sequence[ComparedRun], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
+    """Return the options in which runs differ, among ``names`` if given: one value a run, by name."""
     every = sorted({name for run in runs for name in run.options}) if names is None else names
     found = {}
     for name in every:
@@ -126,7 +126,7 @@ def differences(runs: Sequence[Run], names: Sequence[str] | None = None) -> dict
     return found
 
 
-def check_comparable(runs: Sequence[Run]) -> None:
+def check_comparable(runs: Sequence[ComparedRun]) -> None:
     """Raise ValueError, saying what differs, for runs of different models or tasks."""
     found = differences(runs, SAME)
     if found:
@@ -141,8 +141,8 @@ def check_comparable(runs: Sequence[Run]) -> None:
         )
 
 
-def summary(run: Run) -> dict[str, Any]:
-    """One line of the table: what a run began and ended with; None where it has no such thing.
+def summary(run: ComparedRun) -> dict[str, Any]:
+    """Return one line of the table: what a run began and ended with, None where it has no such metric.
 
     First and last are means over a tenth of the steps. ``forecast_correlation`` is that of each step's
     forecast with the change of the logged entropy to the next step, in which other prompts count too;
@@ -176,8 +176,8 @@ def summary(run: Run) -> dict[str, Any]:
     }
 
 
-def forecast_correlation(run: Run) -> float | None:
-    """Correlation of the forecast with the change to the next step; None where it cannot be had."""
+def forecast_correlation(run: ComparedRun) -> float | None:
+    """The correlation of the forecast with the change to the next step; None where it is undefined."""
     forecast, entropy = run.column("forecast_entropy_change"), run.column("entropy")
     pairs = [
         (f, after - before)
@@ -193,7 +193,7 @@ def forecast_correlation(run: Run) -> float | None:
 
 
 def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
-    """Compare as ``config`` says; prints the table, writes page and CSV files, returns the table."""
+    """Compare as ``config`` says: print the table, write page and CSV files, return the table."""
     runs = read_all(config.runs)
     if not config.allow_different:
         check_comparable(runs)
@@ -210,8 +210,8 @@ def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
     return table
 
 
-def page(runs: Sequence[Run], table: Sequence[dict[str, Any]]) -> str:
-    """The page: a whole HTML document."""
+def page(runs: Sequence[ComparedRun], table: Sequence[dict[str, Any]]) -> str:
+    """Return the page, a whole HTML document."""
     first = runs[0].options
     what = differences(runs, SAME)
     warning = (
@@ -268,10 +268,12 @@ def page(runs: Sequence[Run], table: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def smoothed(run: Run, name: str, window: float = WINDOW) -> tuple[list[float], list[float | None]]:
-    """(steps, centered means of a metric over this share of the run, three steps at least).
+def smoothed(
+    run: ComparedRun, name: str, window: float = WINDOW
+) -> tuple[list[float], list[float | None]]:
+    """Return (steps, centered means of a metric over this share of the run, three steps at least).
 
-    None where there is no value.
+    A mean is None where there is no value.
     """
     values = np.array([np.nan if v is None else v for v in run.column(name)], dtype=float)
     reach = max(1, int(len(values) * window / 2))
@@ -283,7 +285,7 @@ def smoothed(run: Run, name: str, window: float = WINDOW) -> tuple[list[float], 
     return [float(step["step"]) for step in run.steps], found
 
 
-def _pass_at_k(runs: Sequence[Run]) -> str:
+def _pass_at_k(runs: Sequence[ComparedRun]) -> str:
     evaluated = [run for run in runs if run.evaluation]
     if not evaluated:
         return ""
@@ -305,7 +307,7 @@ def _pass_at_k(runs: Sequence[Run]) -> str:
     )
 
 
-def _ceiling(run: Run) -> Any:
+def _ceiling(run: ComparedRun) -> Any:
     pairs = [(h, r) for h, r in zip(run.column("entropy"), run.column("reward"), strict=True)
              if h is not None and r is not None]
     return performance_ceiling([h for h, _ in pairs], [r for _, r in pairs])
@@ -331,7 +333,7 @@ def _told(value: Any) -> str:
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> str:
-    """Columns in the order in which they first appear; nothing where a row has none."""
+    """Write CSV with columns in the order in which they first appear, empty where a row has no value."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -341,7 +343,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _print(table: Sequence[dict[str, Any]]) -> None:
-    """The table on standard output: a line a metric, a column a run, for runs have long names."""
+    """Print the table with a line for each metric and a column for each run, as runs have long names."""
     shown = rich.table.Table(box=None, pad_edge=False)
     shown.add_column("")
     for row in table:

@@ -1,4 +1,4 @@
-"""The logit kernel of an audited step as a file, and what a run's kernels say together."""
+"""Keeps the logit kernel of an audited step in a file, and summarizes the kernels of a run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from llm_bridge.analysis.tangent_kernel import RUNGS, Kernel, Ladder, climb, sha
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class KernelRecord:
-    """Kernel and ladder of one optimizer step."""
+    """The kernel and the ladder of one optimizer step."""
 
     step: int
     kernel: Kernel
     ladder: Ladder
     prefixes: list[list[int]]
-    """Token ids of each state."""
+    """The token ids of each state."""
 
 
 def write(path: Path, record: KernelRecord) -> None:
-    """Keep a record, whole or not at all."""
+    """Write a record, whole or not at all."""
     ladder: dict[str, Any] = {f"rung {name}": column for name, column in record.ladder.rungs.items()}
     with results.atomic_path(path) as temporary:
         np.savez_compressed(
@@ -37,7 +37,7 @@ def write(path: Path, record: KernelRecord) -> None:
 
 
 def read(path: Path) -> KernelRecord:
-    """A record that was kept."""
+    """Read a record."""
     with np.load(path) as stored:
         return KernelRecord(
             step=int(stored["step"]),
@@ -51,7 +51,7 @@ def read(path: Path) -> KernelRecord:
 
 
 def summary(records: Sequence[KernelRecord]) -> dict[str, Any]:
-    """JSON-like: how diagonal and how constant each step's kernel is, and the rungs over all steps."""
+    """Summarize, JSON-like, how diagonal and constant each step's kernel is, and the rungs."""
     shapes = [shape(record.kernel) for record in records]
     return {
         "states": len(records[0].prefixes),

@@ -57,7 +57,7 @@ th { font-weight: 600; color: var(--soft); }
 
 
 def page(title: str, body: str, *, style: str = "") -> str:
-    """A whole HTML document."""
+    """Make a whole HTML document."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -68,17 +68,17 @@ def page(title: str, body: str, *, style: str = "") -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """A heading and what follows it."""
+    """Make a section: a heading and what follows it."""
     return f"<section><h2>{html.escape(title)}</h2>\n" + "\n".join(parts) + "</section>\n"
 
 
 def paragraph(text: str, kind: str = "") -> str:
-    """Plain text as a paragraph."""
+    """Make a paragraph of plain text."""
     return f'<p class="{kind}">{html.escape(text)}</p>'
 
 
 def panels(figures: Iterable[tuple[str, str, str]]) -> str:
-    """(title, plot, caption) side by side where there is room."""
+    """Place panels (title, plot, caption) side by side where there is room."""
     found = "".join(
         f"<figure><h3>{html.escape(title)}</h3>{plot}"
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
@@ -88,7 +88,7 @@ def panels(figures: Iterable[tuple[str, str, str]]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Numbers (given as numbers) to the right, `Markup` as it is, all else escaped."""
+    """Make a table: numbers stand to the right, `Markup` is kept as it is, all other text is escaped."""
     rows = [list(row) for row in rows]
     numeric = [
         any(_is_number(row[i]) for row in rows) and not any(isinstance(row[i], str) for row in rows)
@@ -110,13 +110,13 @@ class Markup(str):
 
 
 def token(text: str) -> str:
-    """A token as people can see it: spaces, line breaks and the empty text made visible."""
+    """Show a token with spaces, line breaks and the empty text made visible."""
     shown = text.replace(" ", "␣").replace("\n", "↵").replace("\t", "⇥")
     return shown or "∅"
 
 
 def provenance(found: dict[str, Any]) -> str:
-    """Commit, versions, device, seed and time as a paragraph."""
+    """Make a paragraph of commit, versions, device, seed and time."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     return paragraph(
         f"commit {found['commit'] or 'unknown'}; {found['device']}; seed {found['seed']}; "

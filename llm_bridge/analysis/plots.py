@@ -1,7 +1,7 @@
-"""Plots as SVG text for pages: no script, no network, colors from the page's light or dark theme.
+"""Draws plots as SVG text for pages: no script, no network, colors from the page's light or dark theme.
 
 Series differ in dash and mark as well as in color, so that a grey print can be read. A panel is 360
-units wide: on a phone its letters stay letters.
+units wide, so that its letters can be read on a phone.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 42
 DASHES = ("", "7 3", "2 3", "8 3 2 3", "12 3", "4 2 1 2 1 2", "1 4")
 MOST_POINTS = 1500
-"""Points drawn of one series; more are thinned out evenly."""
+"""The largest number of points drawn of one series; more are thinned out evenly."""
 
 Series = tuple[str, Sequence[float | None], Sequence[float | None]]
-"""Name, x, y; None leaves a gap."""
+"""A series: its name, x and y, where None leaves a gap."""
 
 
 def lines(series: Sequence[Series], *, x_label: str, y_label: str, described: str) -> str:
-    """One line a series, its dash and color by its place among them (see `legend`)."""
+    """Draw a line for each series, with dash and color by its place among them (see `legend`)."""
     clean = [(name, *_finite(x, y)) for name, x, y in series]
     axes = _Axes([x for _, x, _ in clean], [y for _, _, y in clean])
     body = []
@@ -42,7 +42,7 @@ def scatter(
     x: Sequence[float], y: Sequence[float], *, x_label: str, y_label: str, described: str,
     diagonal: bool = False,
 ) -> str:
-    """Points, and with ``diagonal`` the line y = x."""
+    """Draw points, and with ``diagonal`` the line y = x."""
     xs, ys = _finite(x, y)
     axes = _Axes([xs], [ys])
     body = ""
@@ -63,7 +63,7 @@ def bars(
     labels: Sequence[str], values: Sequence[float], *, y_label: str, x_label: str = "",
     errors: Sequence[float | None] | None = None, described: str,
 ) -> str:
-    """A bar a label, from zero; with standard errors as whiskers."""
+    """Draw a bar from zero for each label, with standard errors as whiskers."""
     spread = [0.0 if e is None else e for e in errors or [0.0] * len(values)]
     ends = [0.0]
     ends += [v + sign * e for v, e in zip(values, spread, strict=True) for sign in (-1, 1)]
@@ -82,10 +82,10 @@ def bars(
 
 
 def matrix(values: np.ndarray, *, block: int, described: str) -> str:
-    """A square matrix of numbers in [-1, 1]: darker is larger, a minus marks those below 0.
+    """Draw a square matrix of numbers in [-1, 1]: darker is larger, a minus marks those below 0.
 
     Args:
-        block: rules are drawn after every so many rows and columns.
+        block: number of rows and columns after which a line is drawn.
     """
     n = len(values)
     size = (WIDTH - 20) / n
@@ -107,7 +107,7 @@ def matrix(values: np.ndarray, *, block: int, described: str) -> str:
 
 
 def legend(names: Sequence[str]) -> str:
-    """Dashes and colors of a plot's series, in their order."""
+    """Draw the dashes and colors of a plot's series, in their order."""
     items = "".join(
         f'<li><svg width="34" height="10" aria-hidden="true"><line x1="1" x2="33" y1="5" y2="5" '
         f'class="line c{i % 7}" stroke-dasharray="{DASHES[i % 7]}"/></svg> {html.escape(name)}</li>'
@@ -117,7 +117,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """About ``count`` round numbers from ``low`` to ``high``."""
+    """Return about ``count`` round numbers from ``low`` to ``high``."""
     raw = (high - low) / count
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
@@ -126,7 +126,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 class _Axes:
-    """Data to picture coordinates, and the frame around."""
+    """The map from data to picture coordinates, and the frame around the plot."""
 
     def __init__(
         self, xs: Sequence[np.ndarray], ys: Sequence[np.ndarray], pad_x: bool = True
@@ -188,7 +188,7 @@ def _range(values: np.ndarray, pad: float) -> tuple[float, float]:
 
 
 def _texts(values: Sequence[float]) -> tuple[list[str], str]:
-    """As few digits as keep them apart, and the power of ten that very small or large ones are in."""
+    """Write numbers with as few digits as distinguish them, and the power of ten that they share."""
     largest = max((abs(v) for v in values), default=0.0)
     power = 0
     if largest and not 1e-2 <= largest < 1e5:

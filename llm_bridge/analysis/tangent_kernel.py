@@ -1,4 +1,4 @@
-"""Assumption B.4 measured: inner products of logit gradients (the empirical neural tangent kernel).
+"""Measures Assumption B.4: inner products of logit gradients (the empirical neural tangent kernel).
 
 The tabular theorems take every logit z_{s,a} for a parameter of its own: <grad z_{s,a}, grad z_{s',b}>
 is 1 where (s, a) = (s', b) and 0 elsewhere (AEPO, Assumption B.4). On a network the kernel
@@ -35,7 +35,7 @@ from entropy_theory import entropy_change, policy
 RUNGS = ("identity", "own state", "all states", "optimizer", "first order")
 
 Direction = dict[str, torch.Tensor]
-"""A number for every trained parameter."""
+"""A direction in parameter space: a number for every trained parameter."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,17 +43,17 @@ class Kernel:
     """Inner products of logit gradients at chosen states and actions, before a step."""
 
     values: np.ndarray
-    """[states, actions, states, actions]."""
+    """The inner products, [states, actions, states, actions]."""
     actions: np.ndarray
-    """[states, actions], token ids."""
+    """The token ids of the actions, [states, actions]."""
 
     def matrix(self) -> np.ndarray:
-        """[states x actions, states x actions]."""
+        """Return the kernel as a matrix [states x actions, states x actions]."""
         size = self.actions.size
         return self.values.reshape(size, size)
 
     def diagonal(self) -> np.ndarray:
-        """[states x actions]: squared norms of the logits' gradients."""
+        """Return the squared norms of the logits' gradients, [states x actions]."""
         return np.diag(self.matrix())
 
 
@@ -71,21 +71,21 @@ class KernelShape:
     across_states: float
     """Root mean square of the entries of two states, over the mean diagonal."""
     diagonal_share: float
-    """Of the sum of all squared entries, what lies on the diagonal; 1 under B.4."""
+    """Share of the sum of all squared entries that lies on the diagonal; 1 under B.4."""
     within_share: float
-    """What lies off it, within states."""
+    """Share of that sum that lies off the diagonal, within states."""
     across_share: float
-    """What lies between states."""
+    """Share of that sum that lies between states."""
     contrast_within: float
-    """Of the kernel of differences (each state's logits less their mean over its actions), which alone
-    can move entropy: root mean square of what, within states, is not k' times the identity's; over
-    k'."""
+    """How far the kernel of differences is from k' times the identity's within states: root mean square
+    over k'. Differences are each state's logits less their mean over its actions; only they can move
+    entropy."""
     contrast_across: float
-    """Of the same kernel, root mean square of the entries of two states over k'."""
+    """Root mean square of the entries of two states in the kernel of differences, over k'."""
 
 
 def shape(kernel: Kernel) -> KernelShape:
-    """Measures of diagonality and constancy. Raises ValueError for a kernel that is all zero."""
+    """Measure how diagonal and constant a kernel is. Raises ValueError for one that is all zero."""
     states, actions = kernel.actions.shape
     matrix, diagonal = kernel.matrix(), kernel.diagonal()
     place = np.arange(states * actions)
@@ -120,7 +120,7 @@ def shape(kernel: Kernel) -> KernelShape:
 
 
 class LogitJacobian:
-    """J = dz/dtheta of a model's next-token logits at given prefixes, as products from either side.
+    """The Jacobian J = dz/dtheta of next-token logits at given prefixes, multiplied from either side.
 
     Args:
         model: a causal language model; its trained parameters are theta, with the values they have
@@ -135,17 +135,17 @@ class LogitJacobian:
         self._takes_positions = "position_ids" in inspect.signature(model.forward).parameters
 
     def logits(self) -> torch.Tensor:
-        """[states, vocabulary], as they were when this object was made."""
+        """Return the logits [states, vocabulary] as they were when this object was made."""
         with torch.no_grad():
             return self._logits(self._parameters, self._prefixes)
 
     def now(self) -> torch.Tensor:
-        """[states, vocabulary], under the parameters as they are now."""
+        """Return the logits [states, vocabulary] under the parameters as they are now."""
         with torch.no_grad():
             return self._logits({}, self._prefixes)
 
     def transposed(self, state: int, cotangent: torch.Tensor) -> Direction:
-        """J^T c for a c [vocabulary] on the logits of one state."""
+        """Return J^T c for a vector c [vocabulary] on the logits of one state."""
         leaves = {name: p.clone().requires_grad_() for name, p in self._parameters.items()}
         with torch.enable_grad():
             logits = self._logits(leaves, [self._prefixes[state]])[0]
@@ -158,7 +158,7 @@ class LogitJacobian:
         }
 
     def times(self, direction: Direction, state: int | None = None) -> torch.Tensor:
-        """J d: [states, vocabulary], or [vocabulary] of one state."""
+        """Return J d: [states, vocabulary], or [vocabulary] of one state."""
         chosen = self._prefixes if state is None else [self._prefixes[state]]
         with torch.no_grad(), warnings.catch_warnings():
             # torch compiles its forward-mode formulas, when first used, in a way that it deprecates.
@@ -171,7 +171,7 @@ class LogitJacobian:
         return tangent if state is None else tangent[0]
 
     def since(self) -> Direction:
-        """The parameters as they are now, less what they were when this object was made."""
+        """Return the parameters as they are now, less what they were when this object was made."""
         now = dict(self._model.named_parameters())
         return {name: now[name].detach() - before for name, before in self._parameters.items()}
 
@@ -195,7 +195,7 @@ class LogitJacobian:
 
 
 def measure(jacobian: LogitJacobian, actions: np.ndarray) -> Kernel:
-    """The kernel at every state of a Jacobian and the given actions [states, actions] (token ids)."""
+    """Measure the kernel at every state of a Jacobian and the given actions [states, actions]."""
     states, count = actions.shape
     index = torch.tensor(actions)
     one = torch.zeros(jacobian.logits().shape[1])
@@ -213,22 +213,22 @@ def measure(jacobian: LogitJacobian, actions: np.ndarray) -> Kernel:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Ladder:
-    """The entropy change of each state, nats, as each rung foretells it, and as measured: [states]."""
+    """The entropy change of each state, nats, as each rung forecasts it, and as measured: [states]."""
 
     rungs: dict[str, np.ndarray]
     measured: np.ndarray
 
 
 class LadderBuilder:
-    """The rungs of one optimizer step: made before it, completed after.
+    """Builds the ladder of one optimizer step: it is made before the step and finished after it.
 
     Args:
-        jacobian: at the chosen states.
-        coefficients: [states, vocabulary], what the rule puts on each logit (the tabular step at
+        jacobian: the Jacobian at the chosen states.
+        coefficients: [states, vocabulary], what the rule adds to each logit (the tabular step at
             learning rate 1).
-        learning_rate: of the step.
+        learning_rate: learning rate of the step.
         diagonal: mean diagonal of the kernel, k.
-        gradient: of the loss, as the optimizer gets it.
+        gradient: gradient of the loss, as the optimizer gets it.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class LadderBuilder:
         }
 
     def finish(self, after: np.ndarray) -> Ladder:
-        """The ladder, from the logits [states, vocabulary] after the step."""
+        """Return the ladder, from the logits [states, vocabulary] after the step."""
         change = policy.log_softmax(after) - policy.log_softmax(self._before)
         steps = {
             **self._steps,
@@ -268,15 +268,15 @@ class Rung:
 
     correlation: float
     slope: float
-    """Least squares through the origin, measured against foretold; 1 where the scale is right too."""
+    """Slope of measured against forecast, least squares through the origin; 1 if the scale is right."""
     error: float
-    """Root mean square of (foretold - measured), nats."""
+    """Root mean square of (forecast - measured), nats."""
     unexplained: float
-    """Root mean square of (slope x foretold - measured), over that of the measured: 0 to 1."""
+    """Root mean square of (slope x forecast - measured), over that of the measured: 0 to 1."""
 
 
 def climb(ladders: list[Ladder]) -> dict[str, Rung]:
-    """Each rung over all states of all ladders."""
+    """Evaluate each rung over all states of all ladders."""
     measured = np.concatenate([ladder.measured for ladder in ladders])
     return {
         name: _rung(np.concatenate([ladder.rungs[name] for ladder in ladders]), measured)

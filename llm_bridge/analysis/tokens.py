@@ -28,16 +28,19 @@ from entropy_theory.update_rules import selection
 from llm_bridge.diagnostics import SHARES, largest_count
 
 EIGHTHS = 8
-"""Prompts are grouped by accuracy to the nearest eighth: Cui et al. have G = 8 samples a prompt."""
+"""Prompts are grouped by accuracy in steps of one over this: Cui et al. have G = 8 samples a prompt."""
 LISTED = 12
-"""Kinds of tokens named in each row of a table."""
+"""How many kinds of tokens each row of a table names, at most."""
 
 Decode = Callable[[int], str]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class AuditedTokens:
-    """The ordinary rows of one optimizer step, before it. [rows, positions] unless said otherwise."""
+    """The ordinary rows of one optimizer step, as before the step.
+
+    Arrays are [rows, positions] unless said otherwise.
+    """
 
     step: int
     learning_rate: float
@@ -48,28 +51,28 @@ class AuditedTokens:
     token_ids: np.ndarray
     mask: np.ndarray
     log_prob: np.ndarray
-    """Nats."""
+    """log pi of the token, nats."""
     entropy: np.ndarray
-    """Of the token's state, nats."""
+    """Entropy of the policy at the token's state, nats."""
     covariance: np.ndarray
     """(log pi - mean)(A - mean), means over the step's tokens (Cui et al., Eq. 10), nats."""
     forecast: np.ndarray
-    """What the token does to the mean entropy, by forecast (i): nats per unit learning rate."""
+    """Change of the mean entropy that the token causes by forecast (i), nats per unit learning rate."""
     measured: np.ndarray
     """Measured entropy change at the token's state, nats; NaN where it was not audited."""
     reward: np.ndarray
-    """[rows]."""
+    """The response's reward, [rows]."""
     advantage: np.ndarray
-    """[rows], normalized in each prompt's group."""
+    """The response's advantage, normalized in each prompt's group, [rows]."""
     group: np.ndarray
-    """[rows], equal for the samples of a prompt."""
+    """A number for each row, equal for the samples of a prompt, [rows]."""
 
 
 def record(
     rows: dict[str, torch.Tensor], batch: TokenBatch, contribution: torch.Tensor, *,
     step: int, learning_rate: float,
 ) -> AuditedTokens:
-    """The record of a step whose measured changes are still to come (NaN).
+    """Make the record of a step whose measured changes are still to come (NaN).
 
     Args:
         rows: prompt_ids, prompt_mask, completion_ids of all rows.
@@ -104,9 +107,10 @@ def record(
 
 
 def _shares(batch: TokenBatch, contribution: torch.Tensor) -> np.ndarray:
-    """Contributions to the mean entropy: each by how much its state counts in the mean.
+    """Return contributions to the mean entropy: each times the weight of its state in the mean.
 
-    Tokens of tempered rows move it too: their part goes to the ordinary tokens of their state evenly.
+    Tokens of tempered rows move it too; their part is spread evenly over the ordinary tokens of their
+    state.
     """
     ordinary = policy.to_numpy(batch.is_ordinary)
     length = ordinary.sum(-1, keepdims=True)
@@ -125,14 +129,14 @@ def _shares(batch: TokenBatch, contribution: torch.Tensor) -> np.ndarray:
 
 
 def write(path: Path, tokens: AuditedTokens) -> None:
-    """Keep a record, whole or not at all."""
+    """Write a record, whole or not at all."""
     with results.atomic_path(path) as temporary:
         columns = {f.name: getattr(tokens, f.name) for f in dataclasses.fields(tokens)}
         np.savez_compressed(temporary, **columns)
 
 
 def read(path: Path) -> AuditedTokens:
-    """A record that was kept."""
+    """Read a record."""
     with np.load(path) as stored:
         columns: dict[str, Any] = {name: stored[name] for name in stored.files}
     for name, kind in (("step", int), ("learning_rate", float)):
@@ -161,7 +165,7 @@ class Difficulty:
 
 
 def by_difficulty(steps: Sequence[AuditedTokens]) -> list[Difficulty]:
-    """Covariance and forecast of prompts by accuracy, to the nearest eighth; hardest first.
+    """Compute covariance and forecast of prompts by accuracy, to the nearest eighth, hardest first.
 
     Where all samples of a prompt are right, or all wrong, advantages and covariances are 0.
     """
@@ -198,7 +202,7 @@ def _covariance(x: np.ndarray, y: np.ndarray) -> float:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Kind:
-    """All tokens with one text among those that a row speaks of."""
+    """All tokens with one text, among those of one row of the table."""
 
     text: str
     count: int
@@ -212,7 +216,7 @@ class CovarianceRow:
     share: str
     tokens: int
     mean: float
-    """Of the covariances, nats."""
+    """Mean of the covariances, nats."""
     negative_advantage: float
     """Share of these tokens that stand in answers of negative advantage."""
     mean_log_prob: float
@@ -222,7 +226,7 @@ class CovarianceRow:
 
 
 def covariance_table(steps: Sequence[AuditedTokens], decode: Decode) -> list[CovarianceRow]:
-    """Cui et al., Table 1, over all tokens of all steps: the means, and which tokens they are."""
+    """Compute Table 1 of Cui et al. over all tokens of all steps: the means, and which tokens."""
     covariance, ids, log_prob = (
         np.concatenate([getattr(s, name)[s.mask] for s in steps])
         for name in ("covariance", "token_ids", "log_prob")
@@ -245,7 +249,7 @@ def covariance_table(steps: Sequence[AuditedTokens], decode: Decode) -> list[Cov
 
 
 def _kinds(ids: np.ndarray, values: np.ndarray, decode: Decode) -> list[Kind]:
-    """By text, the most frequent first."""
+    """Group tokens by text, the most frequent first."""
     unique, index, count = np.unique(ids, return_inverse=True, return_counts=True)
     mean = np.bincount(index, values) / count
     order = np.lexsort((-mean, -count))
@@ -256,16 +260,16 @@ def _kinds(ids: np.ndarray, values: np.ndarray, decode: Decode) -> list[Kind]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class TokenShare:
-    """What all tokens with one text do to the mean entropy."""
+    """The contribution of all tokens with one text to the change of the mean entropy."""
 
     text: str
     count: int
     share: float
-    """Of the sum of all tokens' absolute contributions; below 0 where they lower entropy."""
+    """Contribution over the sum of all tokens' absolute ones; below 0 where it lowers entropy."""
 
 
 def entropy_by_token(steps: Sequence[AuditedTokens], decode: Decode) -> list[TokenShare]:
-    """Contributions added up by token, those that lower entropy most first."""
+    """Add up contributions by token; those that lower entropy most come first."""
     ids = np.concatenate([s.token_ids[s.mask] for s in steps])
     # Steps of unequal learning rate or size count alike.
     values = np.concatenate([relative_forecast(s)[s.mask] for s in steps])
@@ -278,6 +282,6 @@ def entropy_by_token(steps: Sequence[AuditedTokens], decode: Decode) -> list[Tok
 
 
 def relative_forecast(tokens: AuditedTokens) -> np.ndarray:
-    """[rows, positions]: each token's contribution over the sum of all absolute contributions."""
+    """Return each token's contribution over the sum of all absolute ones, [rows, positions]."""
     size = np.abs(tokens.forecast[tokens.mask]).sum()
     return tokens.forecast / size if size > 0 else np.zeros_like(tokens.forecast)

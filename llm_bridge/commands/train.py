@@ -40,7 +40,8 @@ from trl import GRPOConfig
 from entropy_theory import update_rules
 from entropy_theory.support import results, user_code
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.targets import Nucleus, ShorterResponses, Target
+from entropy_theory.typed_values import NO_MATCH, from_text
+from entropy_theory.update_rules import rule_options
 from llm_bridge.analysis import audit
 from llm_bridge.data import models, rewards, tasks
 from llm_bridge.running import checkpoints, ranks
@@ -54,7 +55,6 @@ LEARNING_RATES = {
     ("smollm2-135m-instruct", None): 5e-6,
 }
 DEFAULT_LEARNING_RATE = 1e-6
-TARGETS = {"plain": Target, "shorter-responses": ShorterResponses, "nucleus": Nucleus}
 PACKAGES = ("torch", "transformers", "trl", "accelerate", "numpy", "reasoning-gym", "math-verify")
 
 
@@ -148,7 +148,7 @@ def train(config: TrainConfig) -> dict[str, Any]:
     """
     ranks.join(cpu=config.device == "cpu")
     config = _resolved(config)
-    rule = update_rules.get(config.rule, **parse_options(config.rule, config.rule_options))
+    rule = rule_options.from_texts(config.rule, config.rule_options)
     assert config.output is not None
     output = config.output
     reward = rewards.load_own(config.reward) if config.reward and ":" in config.reward else None
@@ -272,68 +272,6 @@ def build_trainer(
     return trainer
 
 
-def parse_options(rule: str, options: tuple[str, ...]) -> dict[str, Any]:
-    """``name=value`` texts as a rule's options; ``base.name=value`` as those of the rule it modifies.
-
-    Raises ValueError for an unknown rule or option, a text without "=", or a value of another kind
-    than the option's.
-    """
-    return _parse(update_rules.rule_class(rule), f"update rule '{rule}'", options)
-
-
-def _parse(kind: Any, owner: str, options: tuple[str, ...]) -> dict[str, Any]:
-    known = {field.name: field for field in dataclasses.fields(kind)}
-    parsed: dict[str, Any] = {}
-    inner: dict[str, list[str]] = {}
-    for text in options:
-        path, equals, value = text.partition("=")
-        if not equals:
-            raise ValueError(f"rule option '{text}' is not of the form name=value, as in alpha=3")
-        name, dot, rest = path.partition(".")
-        field = lookup(known, name, f"option of {owner}:")
-        has_options = field.default_factory is not dataclasses.MISSING
-        if dot and not has_options:
-            raise ValueError(f"option {name} of {owner} has no options of its own: '{text}'")
-        if dot:
-            inner.setdefault(name, []).append(f"{rest}={value}")
-        elif has_options:
-            parsed[name] = _part(name, value)
-        else:
-            parsed[name] = _value(field, value)
-    for name, texts in inner.items():
-        default: Any = known[name].default_factory
-        part = parsed.get(name, default())
-        changes = _parse(type(part), f"{name} of {owner}", tuple(texts))
-        parsed[name] = dataclasses.replace(part, **changes)
-    return parsed
-
-
-def _part(name: str, value: str) -> Any:
-    """A rule or target by its name."""
-    if name == "towards":
-        return lookup(TARGETS, value, "target")()
-    return update_rules.get(value)
-
-
-def _value(field: Any, value: str) -> Any:
-    """The text as the kind of value that the option's default is."""
-    if isinstance(field.default, str):
-        return value
-    if isinstance(field.default, bool):
-        # Any text would count as true.
-        if value.lower() not in ("true", "false"):
-            raise ValueError(f"rule option {field.name} must be true or false, got '{value}'")
-        return value.lower() == "true"
-    if field.default is None and value.lower() == "none":
-        return None
-    with contextlib.suppress(ValueError):
-        return int(value)
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"rule option {field.name} must be a number, got '{value}'") from None
-
-
 def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
     """``name=value`` texts as options of TRL's GRPOConfig, each of the kind that it has there.
 
@@ -347,24 +285,10 @@ def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
         if not equals:
             raise ValueError(f"TRL option '{text}' is not of the form name=value, as in warmup_steps=10")
         lookup(fields, name, "option of TRL's GRPOConfig")
-        parsed[name] = _of_kind(name, kinds[name], value)
+        parsed[name] = from_text(kinds[name], value)
+        if parsed[name] is NO_MATCH:
+            raise ValueError(f"TRL option {name} must be {kinds[name]}, got '{value}'")
     return parsed
-
-
-def _of_kind(name: str, kind: Any, value: str) -> Any:
-    """The text as one of the simple kinds that an option may have."""
-    kinds = typing.get_args(kind) or (kind,)
-    if type(None) in kinds and value.lower() == "none":
-        return None
-    if bool in kinds and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    for number in (int, float):
-        if number in kinds:
-            with contextlib.suppress(ValueError):
-                return number(value)
-    if str in kinds:
-        return value
-    raise ValueError(f"TRL option {name} must be {kind}, got '{value}'")
 
 
 def closing_averages(records: list[dict[str, Any]]) -> dict[str, float]:

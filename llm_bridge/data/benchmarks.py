@@ -1,4 +1,4 @@
-"""The papers' benchmarks by name, and the protocols they were evaluated by: data, each with its source.
+"""The papers' benchmarks by name, and the protocols of their evaluation, each with its source.
 
 A benchmark is read from a folder, as NAME.jsonl or NAME.parquet, or else from the hub. Its rows have a
 question (prompt, problem or question) and an answer (answer, final_answer or solution); answers are
@@ -25,12 +25,12 @@ ANSWERS = ("answer", "final_answer", "solution")
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Benchmark:
-    """Where a benchmark lies on the hub."""
+    """The place of a benchmark on the hub."""
 
     hub: str
     split: str
     size: int
-    """How many problems it has."""
+    """The number of its problems."""
     config: str | None = None
 
 
@@ -48,18 +48,18 @@ BENCHMARKS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Protocol:
-    """How a paper samples for its numbers."""
+    """How a paper samples for its printed numbers."""
 
     temperature: float
     samples: int
     top_p: float
     top_k: int
-    """0: off; 1: greedy."""
+    """Draw from the so many most probable tokens; 0 means from all, 1 is greedy."""
     max_new_tokens: int
     prompt: str
-    """With {question} in it."""
+    """The prompt, with {question} in it."""
     source: str
-    """Where this is written, and what of it is presumed."""
+    """Where this is written, and which parts of it are presumed."""
 
 
 STEP_BY_STEP = "{question}\nPlease reason step by step, and put your final answer within \\boxed{{}}."
@@ -111,11 +111,11 @@ PROTOCOLS: dict[str, dict[str, Protocol]] = {
     },
     "aent": dict.fromkeys(BENCHMARKS, _AENT),
 }
-"""Paper to benchmark to protocol."""
+"""The protocols, by paper and benchmark."""
 
 
 def protocol(paper: str, benchmark: str) -> Protocol:
-    """The protocol of a paper for a benchmark. Raises ValueError for unknown names."""
+    """Return the protocol of a paper for a benchmark. Raises ValueError for unknown names."""
     return lookup(lookup(PROTOCOLS, paper, "protocol"), benchmark, "benchmark of that protocol")
 
 
@@ -123,18 +123,18 @@ def load(
     name: str, *, folder: Path | None = None, prompt: str = STEP_BY_STEP, size: int | None = None,
     seed: int = 0, max_new_tokens: int = 2048,
 ) -> tasks.Task:
-    """A benchmark as a task.
+    """Load a benchmark as a task.
 
     Args:
         name: one of `BENCHMARKS`.
-        folder: with NAME.jsonl or NAME.parquet; by default that of $LLM_BRIDGE_BENCHMARKS, and the
-            hub where neither is given.
-        prompt: with {question} in it.
-        size: a random choice of that many problems; all by default.
-        seed: of that choice.
+        folder: a folder with NAME.jsonl or NAME.parquet; by default that of $LLM_BRIDGE_BENCHMARKS,
+            and the hub where neither is given.
+        prompt: the prompt, with {question} in it.
+        size: number of problems, chosen at random; all by default.
+        seed: seed of that choice.
 
     Raises:
-        ValueError: an unknown name; no such file, or the hub cannot be read, with what to do; a row
+        ValueError: an unknown name; a missing file or a hub that cannot be read, with what to do; a row
             without question or answer.
     """
     benchmark = lookup(BENCHMARKS, name, "benchmark")
@@ -208,10 +208,10 @@ def _item(row: Any, where: str) -> tuple[str, str]:
 
 
 def final_answer(answer: Any) -> str:
-    """The answer that math-verify can read, from what benchmarks store.
+    """Return the answer in a form that math-verify can read, from what benchmarks store.
 
-    The last \\boxed{...} of a solution, what follows GSM8K's "####", the entries of a list; LaTeX is
-    put between dollars.
+    It is the last \\boxed{...} of a solution, what follows GSM8K's "####", or the entries of a list;
+    LaTeX is put between dollars.
     """
     if hasattr(answer, "tolist"):
         answer = answer.tolist()
@@ -227,7 +227,7 @@ def final_answer(answer: Any) -> str:
 
 
 def _boxed(text: str) -> str:
-    """What the last \\boxed{...} holds, braces inside it included."""
+    """Return what the last \\boxed{...} holds, braces inside it included."""
     inside = text.rpartition("\\boxed")[2].lstrip()
     if not inside.startswith("{"):
         return inside.split()[0] if inside else text

@@ -43,7 +43,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 def load(
     name_or_path: str, *, dtype: str = "float32", device: str = "cpu"
 ) -> tuple[Any, Any]:
-    """A causal language model and its tokenizer, generation set to sample from pi^T exactly.
+    """Load a causal language model and its tokenizer, set to sample from pi^T exactly.
 
     Args:
         name_or_path: a bundled name, a folder in Hugging Face format, or a hub id "owner/name".
@@ -55,8 +55,8 @@ def load(
         end-of-sequence token where there was none) and padding on the left.
 
     Raises:
-        ValueError: an unknown dtype; a device that is not there; no such model, or one that cannot
-            be loaded (with the nearest bundled names and what to do).
+        ValueError: an unknown dtype, a missing device, or a model that is unknown or cannot be loaded;
+            the message gives the nearest bundled names and what to do.
     """
     torch_dtype = lookup(DTYPES, dtype, "dtype")
     _check_device(device)
@@ -83,10 +83,10 @@ def load(
 
 
 def locate(name_or_path: str) -> str:
-    """The folder (or hub id) that a name stands for; bundled models are prepared when needed.
+    """Return the folder (or hub id) that a name stands for; bundled models are prepared when needed.
 
     Raises:
-        ValueError: neither a bundled name, nor a folder with a model, nor a hub id.
+        ValueError: a name that is neither a bundled one, nor a folder with a model, nor a hub id.
     """
     if name_or_path in BUNDLED:
         return str(BUNDLED[name_or_path]())
@@ -120,7 +120,7 @@ def sample_plainly(model: Any, tokenizer: Any, stop: str | None = None) -> None:
 
 
 def plain_generation(tokenizer: Any, stop_ids: list[int]) -> transformers.GenerationConfig:
-    """Generation that draws each token from softmax(logits / temperature), temperature 1."""
+    """Return settings of generation that draw from softmax(logits / temperature), at temperature 1."""
     return transformers.GenerationConfig(
         do_sample=True,
         temperature=1.0,
@@ -135,10 +135,11 @@ def plain_generation(tokenizer: Any, stop_ids: list[int]) -> transformers.Genera
 
 
 def stop_token_ids(tokenizer: Any, stop: str | None = None) -> list[int]:
-    """Tokens that end a completion: end of sequence, and every token whose text contains ``stop``.
+    """Return the tokens that end a completion: end of sequence, and all whose text contains ``stop``.
 
     Raises:
-        ValueError: the tokenizer has no end-of-sequence token, or no token contains ``stop``.
+        ValueError: a tokenizer without end-of-sequence token, or one of whose tokens none contains
+            ``stop``.
     """
     if tokenizer.eos_token_id is None:
         raise ValueError(
@@ -159,7 +160,7 @@ def stop_token_ids(tokenizer: Any, stop: str | None = None) -> list[int]:
 
 
 def cache_folder() -> Path:
-    """Where converted models are kept: ``$LLM_BRIDGE_CACHE``, or a folder in the user's cache."""
+    """The folder of converted models: ``$LLM_BRIDGE_CACHE``, or a folder in the user's cache."""
     own = os.environ.get("LLM_BRIDGE_CACHE")
     if own:
         return Path(own)
@@ -170,7 +171,7 @@ def install_folder(target: Path, fill: Callable[[Path], None]) -> None:
     """Create folder ``target`` with what ``fill`` writes, whole or not at all.
 
     ``fill`` writes into a temporary folder beside it, which is then renamed. Two processes may do
-    so at once: the first rename wins, the other's copy is dropped. Nothing else ever waits.
+    so at once: the first rename wins, and the other's copy is dropped, without any waiting.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     _drop_abandoned(target.parent)

@@ -1,4 +1,4 @@
-"""Reward functions: how a completion is judged. The signature is that of TRL's reward functions.
+"""Reward functions, which judge completions, with the signature of TRL's reward functions.
 
 Built in, by name:
 
@@ -24,30 +24,30 @@ from entropy_theory.support.user_code import load
 from entropy_theory.support.user_errors import lookup
 
 RewardFunction: TypeAlias = Callable[..., list[float]]
-"""``reward(prompts=..., completions=..., answer=..., **columns)``: one number a completion."""
+"""A function ``reward(prompts=..., completions=..., answer=..., **columns)``: one number a completion."""
 
 
 def exact(
     prompts: Sequence[str], completions: Sequence[str], *, answer: Sequence[str], **columns: Any
 ) -> list[float]:
-    """1 where the completion's first line is the answer, surrounding spaces aside."""
+    """Return 1 where the completion's first line is the answer, surrounding spaces aside, else 0."""
     return _each(completions, answer, lambda text, right: _first_line(text) == right.strip())
 
 
 def numeric(
     prompts: Sequence[str], completions: Sequence[str], *, answer: Sequence[str], **columns: Any
 ) -> list[float]:
-    """1 where the completion's first line is a number equal to the answer."""
+    """Return 1 where the completion's first line is a number equal to the answer, else 0."""
     return _each(completions, answer, _same_number)
 
 
 def math_equal(
     prompts: Sequence[str], completions: Sequence[str], *, answer: Sequence[str], **columns: Any
 ) -> list[float]:
-    """1 where the completion is the answer literally, or the same as mathematics.
+    """Return 1 where the completion is the answer literally or equals it as mathematics, else 0.
 
     math-verify decides on the second: it takes the last boxed or final expression of the whole
-    completion, and gives up on one (``9^{9^{9^9}}``) after some seconds. Its time limits rest on
+    completion, and gives up on one such as ``9^{9^{9^9}}`` after some seconds. Its time limits rest on
     signals, so that outside the main thread there are none.
     """
     import math_verify
@@ -65,7 +65,7 @@ def math_equal(
 
 
 def split(prompts: Sequence[str], completions: Sequence[str], **columns: Any) -> list[float]:
-    """1 where the completion is two two-digit terms that add up to the prompt's number."""
+    """Return 1 where the completion is two two-digit terms whose sum is the prompt's number, else 0."""
     return _each(completions, prompts, _is_split_of)
 
 
@@ -78,7 +78,7 @@ BUILT_IN: dict[str, RewardFunction] = {
 
 
 def get(name: str) -> RewardFunction:
-    """A reward function by name or import path (`entropy_theory.support.user_code`), its results checked.
+    """Return a reward function by name or import path (`user_code`), with its results checked.
 
     Raises:
         ValueError: an unknown name, or as `user_code.load`.
@@ -89,7 +89,7 @@ def get(name: str) -> RewardFunction:
 
 
 def load_own(name: str) -> Callable[..., Any]:
-    """The user's function that an import path names, as it is.
+    """Load the user's function that an import path names, without checks of its results.
 
     Raises ValueError as `user_code.load`.
     """
@@ -97,10 +97,10 @@ def load_own(name: str) -> Callable[..., Any]:
 
 
 def checked(function: Callable[..., Any], name: str) -> RewardFunction:
-    """``function`` with its failures told in full: which prompt, which completion, what went wrong.
+    """Wrap ``function`` so that its failures name the prompt, the completion and what went wrong.
 
     Raises (when called):
-        ValueError: the function raised, returned the wrong number of rewards, or one that is not a
+        ValueError: an exception of the function, a wrong number of rewards, or a reward that is not a
             finite number.
     """
 
@@ -180,7 +180,7 @@ def _first_failing_row(
     completions: Sequence[str],
     columns: dict[str, Any],
 ) -> int:
-    """The first row on which ``function`` fails alone; 0 if it only fails on the whole batch."""
+    """Find the first row on which ``function`` fails alone; 0 if it only fails on the whole batch."""
     for row in range(len(completions)):
         own = {
             key: [value[row]] if _is_column(value, len(completions)) else value

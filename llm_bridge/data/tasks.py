@@ -39,16 +39,16 @@ SHOTS = 4
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """What a model is trained or evaluated on.
+    """The prompts that a model is trained or evaluated on, with answers and a reward.
 
     Attributes:
-        name: the name or path it was asked for by.
-        prompts: text the model continues.
+        name: the name or path under which the task was asked for.
+        prompts: the texts that the model continues.
         answers: for each prompt a right answer (one of them, where there are many).
-        reward: judges completions; sees prompts and the column ``answer``.
-        max_new_tokens: completions end here at the latest.
-        stop: a completion also ends after the first token whose text contains this; None: only at
-            the model's end-of-sequence token.
+        reward: the function that judges completions; it sees prompts and the column ``answer``.
+        max_new_tokens: the largest number of tokens of a completion.
+        stop: a completion also ends after the first token whose text contains this; with None it ends
+            only at the model's end-of-sequence token.
     """
 
     name: str
@@ -67,11 +67,11 @@ class Task:
             )
 
     def judge(self, prompts: list[str], completions: list[str], answers: list[str]) -> list[float]:
-        """One reward for each completion."""
+        """Return one reward for each completion."""
         return self.reward(prompts=prompts, completions=completions, answer=answers)
 
     def dataset(self) -> datasets.Dataset:
-        """The columns ``prompt`` and ``answer`` as TRL's trainers take them."""
+        """Return the columns ``prompt`` and ``answer`` as TRL's trainers take them."""
         import datasets
 
         return datasets.Dataset.from_dict(
@@ -79,9 +79,9 @@ class Task:
         )
 
     def constant_answer(self) -> tuple[str, float]:
-        """The most common answer, and the mean reward of always giving it.
+        """Return the most common answer, and the mean reward of always giving it.
 
-        A reward that does not rise above this line may show nothing but the mode of the answers.
+        A reward that does not rise above this may only mean that the model gives the most common answer.
         """
         answer = collections.Counter(self.answers).most_common(1)[0][0]
         judged = self.judge(list(self.prompts), [answer] * len(self.prompts), list(self.answers))
@@ -97,7 +97,7 @@ def load(
     reward: str | None = None,
     max_new_tokens: int | None = None,
 ) -> Task:
-    """A task by name, or from a JSONL file. Equal arguments give equal tasks.
+    """Load a task by name, or from a JSONL file. Equal arguments give equal tasks.
 
     Args:
         name: see the module's docstring.
@@ -105,7 +105,7 @@ def load(
         size: number of prompts. Default 256; a JSONL file's default is all of its lines in order,
             and with a size a random choice of that many. Where a task has fewer distinct prompts,
             they come round again.
-        seed: which prompts, and in what order.
+        seed: seed of the choice of prompts and of their order.
         reward: replaces the task's own reward function; a built-in name or an import path.
         max_new_tokens: replaces the task's own length limit.
 
@@ -132,12 +132,12 @@ def load(
 
 
 def with_chat_template(task: Task, tokenizer: Any) -> Task:
-    """The same task, each prompt rendered as a user's turn in the tokenizer's chat template.
+    """Return the task with each prompt rendered as a user's turn in the tokenizer's chat template.
 
     The reward function still sees the plain prompts.
 
     Raises:
-        ValueError: the tokenizer has no chat template.
+        ValueError: a tokenizer without chat template.
     """
     if not tokenizer.chat_template:
         raise ValueError(
@@ -171,12 +171,12 @@ def is_held_out(prompt: str) -> bool:
 
 
 def sum_items() -> list[tuple[str, str]]:
-    """All 10,000 (prompt, answer) pairs of the task ``sum``."""
+    """Return all 10,000 (prompt, answer) pairs of the task ``sum``."""
     return [(f"{a:02d}+{b:02d}=", f"{a + b:03d}") for a in range(100) for b in range(100)]
 
 
 def split_items() -> list[tuple[str, str]]:
-    """All 180 (prompt, answer) pairs of the task ``split``; the answer is the first of many.
+    """Return all 180 (prompt, answer) pairs of the task ``split``; the answer is the first of many.
 
     Totals run from 10 to 189, so that every prompt has at least ten right answers.
     """
@@ -184,7 +184,7 @@ def split_items() -> list[tuple[str, str]]:
 
 
 def split_answers(total: int) -> list[str]:
-    """Every right answer to the ``split`` prompt of this total."""
+    """Return every right answer to the ``split`` prompt of this total."""
     return [f"{a:02d}+{total - a:02d}" for a in range(100) if 0 <= total - a < 100]
 
 
@@ -240,11 +240,12 @@ def _reasoning_gym(
     seed: int,
     bare: bool = False,
 ) -> Task:
-    """Items of a reasoning-gym data set behind four worked examples that are items of no split.
+    """Make a task of a reasoning-gym data set, with four worked examples before each item.
 
-    A bare question is the item's expression alone. SmolLM2-135M then solves four sums in ten; asked
-    "Q: 4 - 1 =" one in ten, no more than a constant answer would. The reward is 1 where the data
-    set's own scorer gives full marks to the completion's first line.
+    The examples are items of no split. A question is the item's bare expression: SmolLM2-135M then
+    solves four sums in ten, but if asked "Q: 4 - 1 =" only one in ten, no more than a constant answer
+    would. The reward is 1 where the data set's own scorer gives full marks to the completion's first
+    line.
     """
     import reasoning_gym
     from reasoning_gym.factory import DATASETS
@@ -301,8 +302,11 @@ def _reasoning_gym(
 
 
 def _far_apart(seed: int) -> int:
-    """A seed far from its neighbors': reasoning-gym makes item i from seed + i, so that the items of
-    two seeds in a row are the same ones moved by one place."""
+    """Return a seed far from those of neighboring seeds.
+
+    reasoning-gym makes item i from seed + i, so that neighboring seeds give the same items, moved by one
+    place.
+    """
     return int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4])
 
 
@@ -352,7 +356,7 @@ def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _draw(items: list[tuple[str, str]], size: int, seed: int) -> Iterator[tuple[str, str]]:
-    """``size`` items in shuffled order, coming round again in a new order when they run out."""
+    """Draw ``size`` items in shuffled order; when they run out, they repeat in a new order."""
     generator = random.Random(seed)
     remaining = size
     while remaining > 0:

@@ -1,2 +1,4 @@
-"""A policy's forward pass over sampled rows; where a model allows it, each prompt is read once and no
-logits are held."""
+"""A policy's forward pass over sampled rows.
+
+Where a model allows it, each prompt is read once and no logits are held.
+"""

@@ -2,11 +2,11 @@
 
 For the time of one call the ``forward`` of the model's output embedding is replaced: it hands its
 input and its weight to `head.column_stack`, and the model returns those columns where it would return
-logits. All happens inside the module's own call, so whatever surrounds it works as ever: gathered
+logits. All happens inside the module's own call, so whatever surrounds it works as usual: gathered
 shards (FSDP2), data parallelism, tied weights, autocast, adapters elsewhere in the model.
 
-That is right only for a model whose logits are what its head, a linear map, returns. `obstacle` tells,
-by trying: the head is made to return known numbers, and the model must give them back bit by bit.
+This is right only for a model whose logits are what its head, a linear map, returns. `obstacle` finds
+out by trying: the head is made to return known numbers, and the model must return them bit by bit.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS
 from llm_bridge.head.token_statistics import TokenStatistics, from_columns
 
 Head = Callable[[torch.nn.Linear, torch.Tensor], torch.Tensor]
-"""From the head and its input [sequences, positions, features] to what stands for the logits."""
+"""A function of the head and its input [sequences, positions, features] that replaces the logits."""
 
 
 def statistics(
     model: Any, forward: Callable[[], torch.Tensor], token_ids: torch.Tensor, mask: torch.Tensor,
     *, removed_fraction: float | None = None, first: torch.Tensor | None = None,
 ) -> TokenStatistics:
-    """Statistics of the tokens, as `token_statistics.from_logits` of what ``forward`` returns.
+    """Compute statistics of the tokens: `token_statistics.from_logits` of what ``forward`` returns.
 
     Args:
-        model: not wrapped by data parallelism; `obstacle` found none.
-        forward: calls the model, wrapped or not; its logits [sequences, positions, vocabulary].
+        model: a model, not wrapped by data parallelism, for which `obstacle` found none.
+        forward: calls the model, wrapped or not; its logits are [sequences, positions, vocabulary].
         token_ids: integer [sequences, positions].
         mask: [sequences, positions]; where it is False nothing is computed, and all columns are 0.
-        removed_fraction: of the clamped entropy; None: without it.
+        removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no clamped
+            entropy.
         first: the head's input [sequences, 1, features] at a position before those of ``forward``,
-            from a pass of its own (`hidden_states`); None: ``forward`` has all positions.
+            from a pass of its own (`hidden_states`); with None ``forward`` has all positions.
     """
 
     def columns(module: torch.nn.Linear, hidden: torch.Tensor) -> torch.Tensor:
@@ -59,8 +60,7 @@ def statistics(
 
 
 def hidden_states(model: Any, forward: Callable[[], torch.Tensor]) -> torch.Tensor:
-    """What the head is given, [sequences, positions, features], in a call of the model that `obstacle`
-    finds nothing against."""
+    """Return the head's input [sequences, positions, features]; the model must have no `obstacle`."""
     with _replaced(_heads(model), lambda _, hidden: hidden):
         return forward()
 
@@ -68,12 +68,12 @@ def hidden_states(model: Any, forward: Callable[[], torch.Tensor]) -> torch.Tens
 def obstacle(
     model: Any, forward: Callable[[], torch.Tensor], shape: tuple[int, int]
 ) -> str | None:
-    """Why `statistics` would not be those of the model's logits; None where they are.
+    """Say why `statistics` would not be those of the model's logits; None where they are.
 
-    Calls the model twice, without gradient.
+    The model is called twice, without gradient.
 
     Args:
-        forward: as there, on a short input.
+        forward: as in `statistics`, on a short input.
         shape: (sequences, positions) of its logits.
     """
     heads = _heads(model)
@@ -108,7 +108,7 @@ def obstacle(
 
 
 def _heads(model: Any) -> list[Any]:
-    """The output embedding; with a trained copy of it beside it (PEFT's modules_to_save), both."""
+    """Return the output embedding, and its trained copy if there is one (PEFT's modules_to_save)."""
     try:
         found = model.get_output_embeddings()
     except (AttributeError, NotImplementedError):

@@ -22,20 +22,21 @@ from llm_bridge.running.sharding import is_sharded
 logger = logging.getLogger(__name__)
 
 COLUMNS = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
-"""What is read of a batch of rows, each [rows, positions]; prompts are padded on the left."""
+"""The columns of a batch that are read, each [rows, positions]; prompts are padded on the left."""
 TRIED_ROWS = 8
-"""Rows on which shared prompts are compared with the plain pass."""
+"""How many rows shared prompts are compared with the plain pass on."""
 
 
 class Forward:
-    """Of any model of one trainer: the policy, or a reference."""
+    """The forward pass of a model of one trainer: the policy, or a reference."""
 
     def __init__(self, accelerator: Any, model: Any, *, removed_fraction: float | None = None):
         """
         Args:
-            accelerator: accelerate's, whose autocast applies.
+            accelerator: accelerate's accelerator, whose autocast applies.
             model: the model of transformers inside data parallelism and adapters.
-            removed_fraction: of the clamped entropy; None: without it.
+            removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no
+                clamped entropy.
         """
         self._accelerator = accelerator
         self._removed_fraction = removed_fraction
@@ -45,7 +46,7 @@ class Forward:
         self._agrees: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
     def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
-        """Logits [rows, positions, vocabulary] that the completions' tokens were drawn from."""
+        """Return the logits [rows, positions, vocabulary] from which the completions were drawn."""
         tokens = torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1)[:, :-1]
         mask = torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1)[:, :-1]
         return self._call(
@@ -53,7 +54,7 @@ class Forward:
         )
 
     def statistics(self, model: Any, rows: dict[str, Any]) -> TokenStatistics:
-        """Statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out."""
+        """Return statistics of the completions' tokens; ``rows["mask"]`` may leave some of them out."""
         if not self._has_fused_head(model, rows):
             return self.from_logits(self.logits(model, rows), rows)
         if rows["completion_ids"].shape[1] > 1:  # else nothing is read behind the prompt
@@ -63,11 +64,11 @@ class Forward:
         return self._fused_statistics(model, rows, lambda: self.logits(model, rows))
 
     def from_logits(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
-        """The same of logits that are there anyway."""
+        """Return the same statistics, computed from logits."""
         return from_logits(logits, rows["completion_ids"], removed_fraction=self._removed_fraction)
 
     def _call(self, model: Any, tokens: torch.Tensor, mask: torch.Tensor, **options: Any) -> Any:
-        """Logits; ``mask`` [rows, past and present positions]."""
+        """Return the model's logits; ``mask`` is [rows, past and present positions]."""
         if self._takes_positions:
             # As in generation: padding on the left does not shift a sequence.
             positions = (mask.cumsum(-1) - 1).clamp(min=0)
@@ -102,7 +103,7 @@ class Forward:
         )
 
     def _has_fused_head(self, model: Any, rows: dict[str, Any]) -> bool:
-        """Whether the model's head can give statistics; asked at its first forward pass."""
+        """Whether the model's head can return statistics; tried at its first forward pass."""
         plain = self._accelerator.unwrap_model(model)
         if plain not in self._fused:
             short = {name: rows[name][:1, :2] for name in COLUMNS}

@@ -17,39 +17,40 @@ from typing import Any
 
 import torch
 
+from llm_bridge.head.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds
 from llm_bridge.head.row_kernels import rows_on
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
 from llm_bridge.head.token_statistics import TokenStatistics, from_columns, mark_constants
 
 CHUNK_ELEMENTS = {"cpu": 2**22, "cuda": 2**27}
-"""Logits of a chunk: 16 MiB on a CPU, 512 MiB on a GPU, where products of fewer rows would wait for
-the weight to be read."""
+"""The number of logits of a chunk: 16 MiB on a CPU, 512 MiB on a GPU, where products of fewer rows would
+wait for the weight to be read."""
 LEAST_ROWS = 16
-"""Rows of a chunk at least, from a vocabulary of 262,144 on: fewer would wait on a CPU too."""
+"""The least number of rows of a chunk, for vocabularies above 262,144: fewer would wait on a CPU too."""
 
 
 def per_token_statistics(
-    hidden: torch.Tensor,
-    weight: torch.Tensor,
-    token_ids: torch.Tensor,
+    hidden: Hidden,
+    weight: HeadWeight,
+    token_ids: TokenIds,
     temperature: float = 1.0,
     removed_fraction: float = 0.0,
     *,
-    bias: torch.Tensor | None = None,
+    bias: HeadBias | None = None,
 ) -> TokenStatistics:
-    """Statistics of the tokens taken under softmax((hidden weight^T + bias) / temperature).
+    """Compute statistics of the tokens taken under softmax((hidden weight^T + bias) / temperature).
 
     ``log_prob``, ``entropy`` and ``clamped_entropy`` carry gradients to hidden, weight and bias; all
     is at the given temperature.
 
     Args:
         hidden: [..., positions, features], the last hidden states.
-        weight: [vocabulary, features], of the LM head.
+        weight: [vocabulary, features], the LM head's weight.
         token_ids: integer [..., positions].
         temperature: above 0.
         removed_fraction: share of the vocabulary, by count, that the clamped entropy leaves out
             (`policy.kept_actions` says which); at 0 it is the entropy.
-        bias: [vocabulary], of heads that have one.
+        bias: [vocabulary], the LM head's bias, if it has one.
 
     Returns:
         A record with a column [..., positions] for each statistic, nats.
@@ -68,18 +69,20 @@ def per_token_statistics(
 
 
 def column_stack(
-    hidden: torch.Tensor,
-    weight: torch.Tensor,
-    token_ids: torch.Tensor,
+    hidden: Hidden,
+    weight: HeadWeight,
+    token_ids: TokenIds,
     *,
     temperature: float = 1.0,
     removed_fraction: float | None = None,
-    bias: torch.Tensor | None = None,
-) -> torch.Tensor:
+    bias: HeadBias | None = None,
+) -> TokenColumns:
     """As `per_token_statistics`, as one tensor [..., positions, columns] (``COLUMNS``, and with a
     fraction ``CLAMPED_COLUMNS``); without a fraction no threshold is looked for.
 
-    Under autocast hidden and weight are rounded to its dtype; all else stays in float32."""
+    The columns are ``COLUMNS`` and, with a fraction, ``CLAMPED_COLUMNS``; without one no threshold is
+    searched. Under autocast hidden and weight are rounded to its dtype; all else stays in float32.
+    """
     _check(hidden, weight, token_ids, temperature, bias)
     shape = token_ids.shape
     kind = hidden.device.type
@@ -194,7 +197,7 @@ def _wide(tensor: torch.Tensor) -> torch.Tensor:
 def _logits(
     hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, temperature: float
 ) -> torch.Tensor:
-    """[rows, vocabulary] in float32 or float64, never rounded to the model's half precision."""
+    """Compute logits [rows, vocabulary] in float32 or float64, never rounded to half precision."""
     if hidden.dtype in (torch.float32, torch.float64):
         logits = hidden @ weight.T
     elif hidden.is_cuda:
@@ -213,7 +216,7 @@ def _logits(
 
 
 def _add_product(total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> None:
-    """total += left @ right, summed in the total's dtype."""
+    """Add left @ right to ``total``, summed in the total's dtype."""
     if total.dtype == left.dtype:
         total.addmm_(left, right)
     elif left.is_cuda:

@@ -11,7 +11,7 @@ from llm_bridge.head import row_statistics
 
 
 def rows_on(device: torch.device) -> ModuleType:
-    """The module whose `row_statistics` and `row_gradient` serve this device."""
+    """Return the module whose `row_statistics` and `row_gradient` serve this device."""
     if device.type == "cuda" and has_triton():
         from llm_bridge.head import triton_rows
 

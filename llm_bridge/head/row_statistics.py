@@ -1,10 +1,10 @@
-"""Statistics of softmax rows and their gradient: what a fused head works out chunk by chunk.
+"""Statistics of softmax rows and their gradient, which a fused head computes chunk by chunk.
 
 One row is the logits of one token. Both functions read a chunk [rows, vocabulary] that fits in memory
-and give a few numbers a row, or the chunk's gradient; the Triton versions of `kernels.row_statistics`
-do the same on a GPU in fewer passes. On a CPU a chunk is worked off in blocks, so that temporaries stay
-small. The entropy is `policy.entropy`: shifted by the maximum, log1p over all other tokens, so that it
-keeps its digits at collapse.
+and return a few numbers a row, or the chunk's gradient; `triton_rows` does the same on a GPU in fewer
+passes. On a CPU a chunk is processed in blocks, so that temporaries stay small. The entropy is
+`policy.entropy`: shifted by the maximum, log1p over all other tokens, so that it keeps its digits at
+collapse.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from entropy_theory import policy
+from llm_bridge.head.array_types import PerRow, RowColumns, RowIndex, RowLogits, RowMask
 
 COLUMNS = (
     "log_prob", "entropy", "sum_squared_prob", "sum_squared_prob_log_prob",
@@ -24,27 +25,27 @@ COLUMNS = (
 )
 """The statistics of every row, in the order in which they are computed."""
 CLAMPED_COLUMNS = ("clamped_entropy", "clamped_alignment")
-"""Those that come with a removed fraction."""
+"""The further statistics that are computed where a removed fraction is given."""
 
 
 BLOCK_ELEMENTS = 2**20
-"""Logits of a block on a CPU: 4 MiB."""
+"""The number of logits of a block on a CPU: 4 MiB."""
 EXP_IS_ZERO = {torch.float32: -104.0, torch.float64: -746.0}
-"""Where exp has underflowed to 0: deeper logits, -inf among them, are not told from it."""
+"""The logit at which exp has underflowed to 0; deeper logits, -inf among them, are treated alike."""
 
 
 class Clamp(NamedTuple):
-    """Which logits of each row the clamped entropy keeps; ties by index, the lower stays."""
+    """The logits of each row that the clamped entropy keeps; of equal ones those of lower index stay."""
 
-    least: torch.Tensor
-    """[rows]: the smallest logit kept."""
-    last: torch.Tensor
-    """[rows]: the last index kept at that value."""
+    least: PerRow
+    """The smallest logit kept, [rows]."""
+    last: RowIndex
+    """The last index kept at that value, [rows]."""
 
 
 @functools.lru_cache
 def kept_count(size: int, removed_fraction: float) -> int:
-    """How many of ``size`` logits `policy.kept_actions` keeps; asked once, for it sorts.
+    """Return how many of ``size`` logits `policy.kept_actions` keeps; cached, as that function sorts.
 
     Raises:
         ValueError: a fraction that it refuses.
@@ -53,18 +54,19 @@ def kept_count(size: int, removed_fraction: float) -> int:
 
 
 def row_statistics(
-    logits: torch.Tensor, token_ids: torch.Tensor, removed_fraction: float | None = None
-) -> tuple[torch.Tensor, Clamp | None]:
-    """The statistics of each row, without gradient.
+    logits: RowLogits, token_ids: RowIndex, removed_fraction: float | None = None
+) -> tuple[RowColumns, Clamp | None]:
+    """Compute the statistics of each row, without gradient.
 
     Args:
         logits: [rows, vocabulary], float32 or float64; -inf allowed.
         token_ids: integer [rows], the tokens taken.
-        removed_fraction: of the clamped entropy; None: without it.
+        removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no clamped
+            entropy.
 
     Returns:
-        [columns, rows] in the order of ``COLUMNS`` and, with a fraction, ``CLAMPED_COLUMNS``; and
-        what was kept.
+        [columns, rows] in the order of ``COLUMNS`` and, with a fraction, ``CLAMPED_COLUMNS``; and the
+        logits that were kept.
 
     Raises:
         ValueError: NaN or +inf logits, or a fraction that `policy.kept_actions` refuses.
@@ -79,17 +81,17 @@ def row_statistics(
 
 
 class _Soft(NamedTuple):
-    """A block's softmax, unnormalized: as `policy.shift_logits`, in fewer passes."""
+    """A block's unnormalized softmax: that of `policy.shift_logits`, in fewer passes."""
 
     top: torch.Tensor
-    """[rows, 1]: the largest logit."""
+    """The largest logit, [rows, 1]."""
     shifted: torch.Tensor
-    """[rows, vocabulary]: logits minus the largest, not below the depth where exp is 0."""
+    """Logits minus the largest, not below the depth where exp is 0: [rows, vocabulary]."""
     exponentials: torch.Tensor
     rest: torch.Tensor
-    """[rows]: the exponentials' sum without one largest logit's, which is 1."""
+    """The sum of the exponentials without that of one largest logit, which is 1: [rows]."""
     top_index: torch.Tensor
-    """[rows, 1]."""
+    """The index of a largest logit, [rows, 1]."""
 
 
 def _soft(logits: torch.Tensor) -> _Soft:
@@ -146,7 +148,7 @@ def _block_statistics(
 def _variance(
     soft: _Soft, normalizer: torch.Tensor, mean: torch.Tensor, second: torch.Tensor
 ) -> torch.Tensor:
-    """Var(log pi) of each row, from the moments of the shifted logits where these keep its digits."""
+    """Compute Var(log pi) of each row, from moments of the shifted logits where they are accurate."""
     found = second - mean**2
     # The subtraction takes at most a factor of nine in rounding from the others.
     far = mean**2 > 8 * found
@@ -157,7 +159,7 @@ def _variance(
 
 
 def _clamped(soft: _Soft, kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Probabilities of the kept logits, and their log-normalizer under the rows' own shift.
+    """Return the kept logits' probabilities and their log-normalizer under the rows' own shift.
 
     Removed logits are multiplied away and not set to -inf, where exp takes ten times as long.
     """
@@ -172,22 +174,22 @@ def _clamped(soft: _Soft, kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
 
 
 def row_gradient(
-    logits: torch.Tensor,
-    token_ids: torch.Tensor,
-    by_log_prob: torch.Tensor,
-    by_entropy: torch.Tensor,
-    by_clamped_entropy: torch.Tensor | None = None,
+    logits: RowLogits,
+    token_ids: RowIndex,
+    by_log_prob: PerRow,
+    by_entropy: PerRow,
+    by_clamped_entropy: PerRow | None = None,
     clamp: Clamp | None = None,
-) -> torch.Tensor:
+) -> RowLogits:
     """The gradient with respect to the logits, [rows, vocabulary], in their place.
 
     Args:
         logits: as in `row_statistics`; overwritten with the gradient, which is returned too.
-        token_ids: as there.
+        token_ids: as in `row_statistics`.
         by_log_prob: [rows], the derivative of the objective by each row's log_prob.
-        by_entropy: [rows], by its entropy.
-        by_clamped_entropy: [rows], by its clamped entropy; kept tokens are held fixed.
-        clamp: what `row_statistics` kept, where ``by_clamped_entropy`` is given.
+        by_entropy: [rows], its derivative by the entropy.
+        by_clamped_entropy: [rows], its derivative by the clamped entropy; kept tokens are held fixed.
+        clamp: the logits that `row_statistics` kept, where ``by_clamped_entropy`` is given.
     """
     columns = [token_ids, by_log_prob, by_entropy]
     if by_clamped_entropy is not None and clamp is not None:
@@ -224,10 +226,10 @@ def _blocks(logits: torch.Tensor, *columns: torch.Tensor) -> Iterator[tuple[torc
     return zip(logits.split(rows), *(column.split(rows) for column in columns), strict=True)
 
 
-def least_kept(logits: torch.Tensor, count: int) -> Clamp:
+def least_kept(logits: RowLogits, count: int) -> Clamp:
     """Which ``count`` logits of each row [rows, vocabulary] are the largest.
 
-    A selection, where ranking a vocabulary of 150,000 would sort it.
+    They are selected, since sorting a vocabulary of 150,000 would take longer.
     """
     place = logits.shape[-1] - count
     if logits.device.type == "cpu":
@@ -245,8 +247,8 @@ def least_kept(logits: torch.Tensor, count: int) -> Clamp:
     return Clamp(least, last)
 
 
-def is_kept(logits: torch.Tensor, clamp: Clamp) -> torch.Tensor:
-    """Boolean mask of the logits that the clamp keeps."""
+def is_kept(logits: RowLogits, clamp: Clamp) -> RowMask:
+    """Return a boolean mask of the logits that the clamp keeps."""
     kept = logits >= clamp.least[:, None]
     crowded = clamp.last < logits.shape[-1] - 1
     ties = logits[crowded] == clamp.least[crowded, None]

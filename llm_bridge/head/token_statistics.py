@@ -1,9 +1,8 @@
-"""Per-token statistics of a policy: log-probability, entropies, what forecasts need.
+"""Per-token statistics of a policy: log-probability, entropies, and what forecasts need.
 
-The record, and how it comes from logits that are there already. `head.per_token_statistics` gives the
-same from hidden states, without logits. The log-probability and the entropies carry gradients; the
-backward pass recomputes the softmax, so that beside the logits and their gradient no [tokens,
-vocabulary] table is ever alive.
+`from_logits` computes them from logits, `head.per_token_statistics` from hidden states, without logits.
+The log-probability and the entropies carry gradients. The backward pass recomputes the softmax, so that
+no [tokens, vocabulary] table is alive except the logits and their gradient.
 """
 
 from __future__ import annotations
@@ -14,38 +13,39 @@ from typing import Any
 import torch
 
 from entropy_theory.forecast import StateStatistics
+from llm_bridge.head.array_types import PerToken, TokenIds, TokenLogits
 from llm_bridge.head.row_kernels import rows_on
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
 
 CHUNK_ELEMENTS = 2**22
-"""Logits worked on at once."""
+"""The number of logits that are processed at once."""
 DIFFERENTIABLE = ("log_prob", "entropy", "clamped_entropy")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class TokenStatistics:
-    """Statistics of pi(. | s_t), each [..., positions], nats. Those named first carry gradients."""
+    """Statistics of pi(. | s_t), each [..., positions], nats; the first three carry gradients."""
 
-    log_prob: torch.Tensor
+    log_prob: PerToken
     """log pi(a_t | s_t); carries a gradient."""
-    entropy: torch.Tensor
+    entropy: PerToken
     """H(pi(. | s_t)) over the whole vocabulary; carries a gradient."""
-    clamped_entropy: torch.Tensor | None
+    clamped_entropy: PerToken | None
     """AEnt's clamped entropy, with a gradient that holds the kept tokens fixed; None unless asked."""
-    sum_squared_prob: torch.Tensor
+    sum_squared_prob: PerToken
     """sum_a pi_a^2."""
-    sum_squared_prob_log_prob: torch.Tensor
+    sum_squared_prob_log_prob: PerToken
     """sum_a pi_a^2 log pi_a."""
-    sum_squared_prob_squared_log_prob: torch.Tensor
+    sum_squared_prob_squared_log_prob: PerToken
     """sum_a pi_a^2 (log pi_a)^2."""
-    log_prob_variance: torch.Tensor
+    log_prob_variance: PerToken
     """Var_pi(log pi), the varentropy."""
-    clamped_alignment: torch.Tensor | None = None
+    clamped_alignment: PerToken | None = None
     """Inner product of the gradients of both entropies by the logits; None unless asked."""
 
     @property
     def state(self) -> StateStatistics:
-        """What the entropy forecast needs, without gradients."""
+        """Return the statistics that the entropy forecast needs, without gradients."""
         names = [field.name for field in dataclasses.fields(StateStatistics)]
         columns = {name: getattr(self, name) for name in names}
         return StateStatistics(
@@ -54,9 +54,9 @@ class TokenStatistics:
 
 
 def from_logits(
-    logits: torch.Tensor, token_ids: torch.Tensor, *, removed_fraction: float | None = None
+    logits: TokenLogits, token_ids: TokenIds, *, removed_fraction: float | None = None
 ) -> TokenStatistics:
-    """Statistics of the tokens taken, in float32 (float64 for float64 logits).
+    """Compute the statistics of the tokens taken, in float32 (float64 for float64 logits).
 
     Args:
         logits: [..., positions, vocabulary], row t giving the distribution of token t.
@@ -73,8 +73,8 @@ def from_logits(
     return from_columns([column.reshape(token_ids.shape) for column in columns])
 
 
-def from_columns(columns: list[torch.Tensor]) -> TokenStatistics:
-    """The record from its columns in the order of ``COLUMNS`` and, if there, ``CLAMPED_COLUMNS``."""
+def from_columns(columns: list[PerToken]) -> TokenStatistics:
+    """Make the record from its columns: ``COLUMNS`` and, if given, ``CLAMPED_COLUMNS``, in order."""
     found: dict[str, Any] = dict(zip(COLUMNS + CLAMPED_COLUMNS, columns, strict=False))
     found.setdefault("clamped_entropy", None)
     return TokenStatistics(**found)
@@ -88,7 +88,7 @@ def mark_constants(ctx: Any, columns: tuple[torch.Tensor, ...]) -> None:
 
 
 def working_precision(logits: torch.Tensor) -> torch.Tensor:
-    """``logits`` in float32, or as they are if they are wider."""
+    """Return ``logits`` in float32, or as they are if they are wider."""
     return logits if logits.dtype == torch.float64 else logits.float()
 
 

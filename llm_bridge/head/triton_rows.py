@@ -19,13 +19,13 @@ from llm_bridge.head import row_statistics as on_torch
 from llm_bridge.head.row_statistics import Clamp, kept_count
 
 BLOCK = 4096
-"""Logits of a row worked on at once."""
+"""The number of a row's logits that a program reads at once."""
 
 
 def row_statistics(
     logits: torch.Tensor, token_ids: torch.Tensor, removed_fraction: float | None = None
 ) -> tuple[torch.Tensor, Clamp | None]:
-    """As `llm_bridge.head.row_statistics.row_statistics`."""
+    """Do what `llm_bridge.head.row_statistics.row_statistics` does."""
     if logits.dtype != torch.float32:
         return on_torch.row_statistics(logits, token_ids, removed_fraction)
     logits = logits.contiguous()
@@ -59,7 +59,7 @@ def row_gradient(
     by_clamped_entropy: torch.Tensor | None = None,
     clamp: Clamp | None = None,
 ) -> torch.Tensor:
-    """As `llm_bridge.head.row_statistics.row_gradient`."""
+    """Do what `llm_bridge.head.row_statistics.row_gradient` does."""
     if logits.dtype != torch.float32 or not logits.is_contiguous():
         return on_torch.row_gradient(
             logits, token_ids, by_log_prob, by_entropy, by_clamped_entropy, clamp
@@ -79,7 +79,7 @@ def row_gradient(
 
 
 class _Moments:
-    """What normalizes each row, over all its logits or those that a clamp keeps; [rows] each."""
+    """The normalizers of each row, over all its logits or those that a clamp keeps: [rows] each."""
 
     def __init__(self, top: torch.Tensor, rest: torch.Tensor, weighted_depth: torch.Tensor) -> None:
         self.top = top
@@ -106,7 +106,7 @@ def _least_kept(logits: torch.Tensor, count: int) -> Clamp:
 
 
 def _or_empty(clamp: Clamp | None, logits: torch.Tensor) -> Clamp:
-    """A clamp to pass where none is looked at."""
+    """Return the clamp, or an empty one to pass to a kernel that does not read it."""
     return Clamp(logits, logits) if clamp is None else clamp
 
 
@@ -239,7 +239,7 @@ def _gradient_kernel(
 
 @triton.jit
 def _ordered(x):
-    """Integers in the order of the floats: -0 and 0 are one, negatives are turned around."""
+    """Map floats to integers in the same order: -0 and 0 become one, and negatives are reversed."""
     bits = tl.where(x == 0, 0.0, x).to(tl.int32, bitcast=True)
     return tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(tl.int64) + 2147483648
 

@@ -1,4 +1,4 @@
-"""Recipes: the papers' experiments as TOML files, at their own size and at one that fits one GPU.
+"""Recipes: the papers' experiments as TOML files, at their own size and at a size for one GPU.
 
     gpu-small/    SmolLM2-135M and the small sum models: minutes a run on one GPU
     paper/        the published sizes, with the place of every number
@@ -33,12 +33,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from entropy_theory import update_rules
-from entropy_theory.support.user_errors import lookup
-from entropy_theory.targets import Target
-from llm_bridge.commands.train import TARGETS, TrainConfig, parse_options, parse_trl_options
+from entropy_theory.support.user_errors import check_choice, lookup
+from entropy_theory.update_rules import rule_options
+from llm_bridge.commands.train import TrainConfig, parse_trl_options
 from llm_bridge.recipes.launcher import Launcher
-from llm_bridge.recipes.typed import checked, one_of
+from llm_bridge.recipes.typed import checked
 
 FOLDER = Path(__file__).parent
 TABLES = ("train", "rule", "trl", "data", "vary")
@@ -52,7 +51,7 @@ class HubData:
     """A data set of the Hugging Face hub, and how a line of it becomes a prompt and its answer."""
 
     name: str
-    """Such as owner/name."""
+    """The name on the hub, such as owner/name."""
     subset: str | None = None
     """The hub's name for a part of it ("config"); None where there is only one."""
     split: str = "train"
@@ -61,31 +60,31 @@ class HubData:
     answer: str = "answer"
     """Column of the right answer."""
     boxed: bool = False
-    """The answer is what stands in the column's last \\boxed{...}."""
+    """Whether the answer is what stands in the column's last \\boxed{...}."""
     instruction: str = ""
-    """Put after each prompt."""
+    """Text that is put after each prompt."""
     size: int | None = None
-    """Lines to keep, from the beginning; None: all."""
+    """How many lines to keep, from the beginning; None keeps all."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
-    """What a file asks for."""
+    """The runs that a recipe file describes."""
 
     name: str
-    """Folder and file, such as gpu-small/grpo."""
+    """The recipe's folder and file, such as gpu-small/grpo."""
     title: str
     source: str
     minutes: float
-    """A guess for each run."""
+    """About how long each run takes."""
     launcher: Launcher
     data: HubData | None
     runs: dict[str, TrainConfig]
-    """By name, such as split-aepo-targets-target0.25-seed0; checked, output left open."""
+    """The runs by name, such as split-aepo-targets-target0.25-seed0; checked, without output folder."""
 
 
 def names(folder: str | None = None) -> list[str]:
-    """All recipes' names (of a folder), sorted."""
+    """Return the names of all recipes, or of those in a folder, sorted."""
     found = sorted(FOLDER.glob("*/*.toml"))
     return [
         f"{path.parent.name}/{path.stem}" for path in found
@@ -95,14 +94,14 @@ def names(folder: str | None = None) -> list[str]:
 
 
 def load(name: str, *, launcher: str | None = None) -> Recipe:
-    """A recipe by its name, or from a user's own .toml file.
+    """Load a recipe by its name, or from a user's own .toml file.
 
     Args:
         launcher: a file of launchers/ in place of the recipe's own.
 
     Raises:
-        ValueError: an unknown recipe, key, rule or option, or a value of the wrong kind, with the
-            file's name and the nearest name that there is.
+        ValueError: an unknown recipe, key, rule or option, or a value of the wrong kind; the message
+            names the file and the nearest known name.
     """
     path = Path(name)
     if path.suffix != ".toml":
@@ -125,7 +124,7 @@ def load(name: str, *, launcher: str | None = None) -> Recipe:
 
 
 def run(name: str, *, launcher: str | None = None) -> tuple[TrainConfig, Recipe]:
-    """One run: a recipe that has only one, or RECIPE:RUN.
+    """Load one run, named by a recipe that has only one, or as RECIPE:RUN.
 
     Raises ValueError for an unknown recipe or run, or where RUN is missing and there are several.
     """
@@ -141,10 +140,10 @@ def run(name: str, *, launcher: str | None = None) -> tuple[TrainConfig, Recipe]
 
 
 def shrunk(config: TrainConfig, *, model: str = "small-sums") -> TrainConfig:
-    """The run as a rehearsal of seconds on a CPU: model, task, sampler and launcher are small ones.
+    """Return the run as a rehearsal of seconds on a CPU, with a small model, task, sampler and launcher.
 
-    Two steps; the rule and its options, mini-batches, iterations, number format and all other options
-    of TRL are the run's own.
+    It takes two steps. The rule and its options, mini-batches, iterations, number format and all other
+    options of TRL are the run's own.
     """
     own = tuple(
         text for text in config.trl_options if not text.startswith(("use_vllm", "vllm_"))
@@ -158,7 +157,7 @@ def shrunk(config: TrainConfig, *, model: str = "small-sums") -> TrainConfig:
 
 
 def launchers() -> list[str]:
-    """Names of the launcher files."""
+    """Return the names of the launcher files."""
     return sorted(path.stem for path in (FOLDER / "launchers").glob("*.toml"))
 
 
@@ -201,56 +200,13 @@ def _config(filled: dict[str, Any], trl: tuple[str, ...], where: str) -> TrainCo
             raise ValueError(f"{where}, [train]: {key} is not set here but by {ELSEWHERE[key]}")
     options = checked(kinds, filled["train"], f"{where}, [train]")
     try:
-        rule, texts = rule_options(filled["rule"])
-        update_rules.get(rule, **parse_options(rule, texts))
+        rule_options.from_table(filled["rule"])
         parse_trl_options(trl)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    return TrainConfig(**options, rule=rule, rule_options=texts, trl_options=trl)
-
-
-def rule_options(table: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """A [rule] table as the rule's name and ``name=value`` texts.
-
-    Raises ValueError for an unknown rule or option, or a value of another kind than the option's.
-    """
-    rest = dict(table)
-    name = rest.pop("name", None)
-    if not isinstance(name, str):
-        raise ValueError(f'[rule] needs a name, such as name = "grpo", got {name!r}')
-    kind = update_rules.rule_class(name)
-    return name, tuple(_rule_texts(kind, f"update rule '{name}'", rest, ""))
-
-
-def _rule_texts(kind: Any, owner: str, table: dict[str, Any], prefix: str) -> Iterator[str]:
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    for option, value in table.items():
-        field = lookup(fields, option, f"option of {owner}:")
-        path = prefix + option
-        if isinstance(value, dict):
-            if field.default_factory is dataclasses.MISSING:
-                raise ValueError(f"option {option} of {owner} has no options of its own")
-            inner = dict(value)
-            part = type(field.default_factory())
-            if "name" in inner:
-                yield f"{path}={inner['name']}"
-                chosen = inner.pop("name")
-                part = (lookup(TARGETS, chosen, option) if issubclass(part, Target)
-                        else update_rules.rule_class(chosen))
-            yield from _rule_texts(part, f"{option} of {owner}", inner, f"{path}.")
-            continue
-        wanted = _option_kind(field)
-        if not one_of(value, wanted):
-            raise ValueError(
-                f"option {option} of {owner} must be a {wanted[0].__name__}, got {value!r}"
-            )
-        yield f"{path}={_text(value)}"
-
-
-def _option_kind(field: Any) -> tuple[type, ...]:
-    if field.default is dataclasses.MISSING or isinstance(field.default, str):
-        return (str,)
-    return (bool,) if isinstance(field.default, bool) else (float, int)
+    return TrainConfig(
+        **options, rule=filled["rule"]["name"], rule_options=rule_options.to_texts(filled["rule"]),
+        trl_options=trl)
 
 
 def _launcher(name: str | None) -> Launcher:
@@ -264,9 +220,8 @@ def _launcher(name: str | None) -> Launcher:
 
 def _read(path: Path) -> dict[str, Any]:
     tables = _toml(path)
-    known = dict.fromkeys((*NAMED, *TABLES))
     for key, value in tables.items():
-        lookup(known, key, f"key of recipe {path.name}:")
+        check_choice(key, (*NAMED, *TABLES), f"key of recipe {path.name}:")
         if key in TABLES and not isinstance(value, dict):
             raise ValueError(f"recipe {path.name}: {key} must be a table, as in [{key}]")
     return tables
@@ -282,14 +237,14 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _filled(tables: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The tables with those of the file that they are ``like`` beneath them."""
+    """Fill up the tables with those of the file that they are ``like``."""
     like = tables.pop("like", None)
     if like is None:
         return tables
     below_path = path.with_name(f"{like}.toml")
     if not below_path.is_file():
-        known = dict.fromkeys(p.stem for p in path.parent.glob("*.toml"))
-        lookup(known, like, f"recipe that {path.name} is like:")
+        known = (p.stem for p in path.parent.glob("*.toml"))
+        check_choice(like, known, f"recipe that {path.name} is like:")
     below = _filled(_read(below_path), below_path)
     merged = {**below, **tables}
     for table in ("train", "rule", "trl", "data"):
@@ -299,10 +254,10 @@ def _filled(tables: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _variants(vary: dict[str, Any], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(name's ending, changes) of each combination, the first key changing slowest."""
+    """Yield (ending of the name, changes) of each combination, the first key changing slowest."""
     for key, values in vary.items():
         table = key.partition(".")[0]
-        lookup(dict.fromkeys(("like", "train", "rule", "trl")), table, f"table to vary in {path.name}:")
+        check_choice(table, ("like", "train", "rule", "trl"), f"table to vary in {path.name}:")
         if not isinstance(values, list) or not values:
             raise ValueError(f"recipe {path.name}, [vary]: {key} must be a list of values")
     for chosen in itertools.product(*vary.values()):

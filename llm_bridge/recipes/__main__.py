@@ -14,7 +14,7 @@ from llm_bridge.recipes import hub_data
 
 
 def listing(folder: Literal["gpu-small", "paper"] | None = None, /) -> None:
-    """One recipe a line: name, number of runs, what it runs, its source.
+    """Print one recipe a line: name, number of runs, what it runs, its source.
 
     Args:
         folder: gpu-small or paper; both by default.
@@ -25,11 +25,11 @@ def listing(folder: Literal["gpu-small", "paper"] | None = None, /) -> None:
 
 
 def show(recipe: str, /, *, launcher: str | None = None) -> None:
-    """The commands of each run of a recipe.
+    """Print the commands of each run of a recipe.
 
     Args:
         recipe: its name, or a .toml file.
-        launcher: in place of the recipe's own (8-gpus, 5-machines).
+        launcher: a launcher in place of the recipe's own (8-gpus, 5-machines).
     """
     found = recipes.load(recipe, launcher=launcher)
     print(f"# {found.title} ({found.source})")

@@ -1,4 +1,4 @@
-"""A recipe's data set as the JSONL file that training reads: {"prompt": ..., "answer": ...}."""
+"""Fetches a recipe's data set as the JSONL file that training reads: {"prompt": ..., "answer": ...}."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def fetch(data: HubData, output: Path) -> int:
-    """Write the data set to ``output``; returns how many lines it has.
+    """Write the data set to ``output``; return how many lines it has.
 
     Raises:
-        ValueError: the hub does not answer, there is no such column, or nothing is left.
+        ValueError: a hub that does not answer, an unknown column, or no line that is left.
         OSError: ``output`` cannot be written.
     """
     import datasets
@@ -39,7 +39,7 @@ def fetch(data: HubData, output: Path) -> int:
 
 
 def items(data: HubData, rows: Iterable[Any]) -> Iterator[dict[str, str]]:
-    """Prompts and answers of a data set's rows, without repeated prompts and rows without an answer."""
+    """Yield the prompts and answers of rows, without repeated prompts and rows without an answer."""
     seen: set[str] = set()
     for row in rows:
         prompt, answer = (str(_at(row, path, data.name)) for path in (data.prompt, data.answer))

@@ -1,4 +1,4 @@
-"""How a run is started: one process, eight GPUs, or several machines with servers that sample."""
+"""Launchers: how a run is started, in one process, on eight GPUs, or on several machines with servers."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Launcher:
-    """Processes of `accelerate launch`, and vLLM. The default is one process without a launcher."""
+    """The processes of `accelerate launch`, and vLLM; by default one process without a launcher."""
 
     name: str | None = None
     config: Literal["ddp", "fsdp2", "zero3"] = "fsdp2"
-    """File of accelerate_configs/."""
+    """The file of accelerate_configs/ to use."""
     machines: int = 1
-    """Machines that train."""
+    """The number of machines that train."""
     processes_each: int = 1
-    """Processes, one a GPU, on each of them."""
+    """The number of processes on each machine, one for each GPU."""
     rows_at_once: int | None = None
-    """Completions in a forward pass of a process; None: all of its share."""
+    """The number of completions in a forward pass of a process; None: all of its share."""
     sampler: Literal["trl", "colocate", "server"] = "trl"
-    """trl: TRL's own generation. colocate: vLLM in the training processes, on the same GPUs. server:
-    vLLM on a machine of its own."""
+    """What samples. trl: TRL's own generation. colocate: vLLM in the training processes, on the same
+    GPUs. server: vLLM on a machine of its own."""
     tensor_parallel: int = 1
-    """GPUs that share one copy of the model in vLLM."""
+    """The number of GPUs that share one copy of the model in vLLM."""
     data_parallel: int = 1
-    """Copies of the model on the server."""
+    """The number of copies of the model on the server."""
     memory_share: float = 0.3
     """Share of a GPU's memory for vLLM."""
     max_model_length: int | None = None
     """Longest prompt and completion together, in tokens; None: the model's own."""
     sleep: bool = False
-    """Colocated vLLM gives its memory back while the model trains."""
+    """Whether colocated vLLM gives its memory back while the model trains."""
 
     def __post_init__(self) -> None:
         for label in ("machines", "processes_each", "tensor_parallel", "data_parallel"):
@@ -43,11 +43,11 @@ class Launcher:
 
     @property
     def world(self) -> int:
-        """Processes in all."""
+        """The number of processes in all."""
         return self.machines * self.processes_each
 
     def trl_options(self) -> tuple[str, ...]:
-        """What TRL has to know of it, as name=value."""
+        """Return the options of TRL that follow from the launcher, as name=value."""
         if self.sampler == "trl":
             return ()
         found = ["use_vllm=true", f"vllm_mode={self.sampler}"]
@@ -62,12 +62,14 @@ class Launcher:
         return tuple(found)
 
     def commands(self, run: str, model: str, trl_options: tuple[str, ...] = ()) -> list[str]:
-        """What to type, a line for each kind of machine; $MAIN, $RANK and $SERVER stand for the first
-        machine's address, the machine's number from 0, and the server's address.
+        """Return the commands to type, one for each kind of machine.
+
+        $MAIN, $RANK and $SERVER stand for the first machine's address, the machine's number from 0, and
+        the server's address.
 
         Args:
             run: RECIPE or RECIPE:RUN.
-            trl_options: the run's own, which the server's address is added to.
+            trl_options: the run's own options of TRL, to which the server's address is added.
         """
         target = f"-m llm_bridge train --recipe {shlex.quote(run)}"
         if self.name is not None:

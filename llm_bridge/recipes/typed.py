@@ -1,4 +1,4 @@
-"""Values of a TOML file held to the annotations of a dataclass."""
+"""Checks the values of a TOML file against the annotations of a dataclass."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from entropy_theory.support.user_errors import lookup
 
 
 def checked(kinds: dict[str, Any], table: dict[str, Any], where: str) -> dict[str, Any]:
-    """``table`` with every value as the kind that its key asks for.
+    """Return ``table`` with every value converted to the annotation of its key.
 
     Args:
         kinds: known keys and their annotations.
-        where: names the table in errors.
+        where: name of the table for errors.
 
     Raises:
         ValueError: an unknown key (the nearest known ones are named), or a value of another kind.

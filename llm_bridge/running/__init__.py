@@ -1,1 +1,1 @@
-"""What a run needs to survive: ranks that agree, faults with names, and whole checkpoints and logs."""
+"""Keeps a run safe: ranks that agree, faults that are named, checkpoints and logs that are whole."""

@@ -1,4 +1,4 @@
-"""Checkpoints that are known to be whole.
+"""Seals checkpoints, so that a resumed run reads only whole ones.
 
 A kill during a save leaves a folder that looks like a checkpoint, and a full disk one with short
 files. A sealed checkpoint lists its files with their digests; only a folder that matches its seal
@@ -27,7 +27,7 @@ def seal(folder: Path) -> None:
 
 @contextlib.contextmanager
 def whole_or_not_at_all(folder: Path) -> Iterator[None]:
-    """Remove a new checkpoint whose writing fails, on a full disk for one: it holds the space."""
+    """Remove a new checkpoint whose writing fails, for instance on a full disk, to free its space."""
     is_new = not folder.exists()
     try:
         yield
@@ -38,7 +38,7 @@ def whole_or_not_at_all(folder: Path) -> Iterator[None]:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether ``folder`` is sealed and every file is what it was then."""
+    """Whether ``folder`` is sealed and every file is unchanged since."""
     try:
         sealed = results.read_json(folder / SEAL)
     except ValueError:
@@ -47,7 +47,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def last_whole(run: Path) -> Path | None:
-    """The latest whole checkpoint of a run; a warning names each later one that is broken."""
+    """Return the latest whole checkpoint of a run; a warning names each later one that is broken."""
     found = [path for path in run.glob("checkpoint-*") if re.fullmatch(r".*-\d+", path.name)]
     for folder in sorted(found, key=step_of, reverse=True):
         if is_whole(folder):
@@ -60,7 +60,7 @@ def last_whole(run: Path) -> Path | None:
 
 
 def step_of(folder: Path) -> int:
-    """Optimizer step that a checkpoint folder was written after."""
+    """Return the optimizer step after which a checkpoint folder was written."""
     return int(folder.name.rpartition("-")[2])
 
 

@@ -26,11 +26,11 @@ GPU_LOST = (
     "uncorrectable ECC", "hardware stack error", "has fallen off the bus", "is lost",
     "driver shutting down",
 )
-"""In CUDA's words, a device that no longer answers; nothing of the kind follows from wrong code alone."""
+"""CUDA's messages for a device that no longer answers, which wrong code alone does not cause."""
 
 
 def training_settings(args: Any) -> str:
-    """Which of TRL's options ``args`` set the memory that training takes, and which way to turn them."""
+    """Say which of TRL's options ``args`` set the memory that training takes, and how to change them."""
     return (
         f"{args.per_device_train_batch_size} completions of up to {args.max_completion_length} tokens "
         "at once: raise micro_batches (gradient_accumulation_steps, with a smaller "
@@ -40,7 +40,7 @@ def training_settings(args: Any) -> str:
 
 
 def sampling_settings(batch_size: int, max_new_tokens: int) -> str:
-    """The same for sampling alone."""
+    """Say which of TRL's options set the memory that sampling takes, and how to change them."""
     return (
         f"{batch_size} completions of up to {max_new_tokens} tokens at once: lower batch_size or "
         "max_new_tokens, or take dtype bfloat16"
@@ -49,11 +49,10 @@ def sampling_settings(batch_size: int, max_new_tokens: int) -> str:
 
 @contextlib.contextmanager
 def device_errors_named(settings: str) -> Iterator[None]:
-    """Turn torch's errors for memory that ran out, and for a lost GPU, into an OSError that a user can
-    act on.
+    """Turn torch's errors for a lack of memory, and for a lost GPU, into an OSError for the user.
 
     Args:
-        settings: what was asked of the memory, and what to change.
+        settings: the settings that decide how much memory is taken, and how to change them.
     """
     try:
         yield
@@ -74,11 +73,11 @@ def device_errors_named(settings: str) -> Iterator[None]:
 
 
 def check_gradient(model: Any, *, folder: Path, step: int, rows: list[dict[str, Any]]) -> None:
-    """Refuse a step whose gradient is no number, before it spoils the weights.
+    """Refuse a step whose gradient is not finite, before it spoils the weights.
 
     Args:
-        folder: gets ``diverged.pt`` with the step's rows, if it is refused.
-        step: optimizer steps taken so far.
+        folder: where ``diverged.pt`` with the step's rows is written, if the step is refused.
+        step: number of optimizer steps taken so far.
         rows: the micro-batches' columns.
 
     Raises:

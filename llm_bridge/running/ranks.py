@@ -1,8 +1,8 @@
-"""Several processes (ranks) as one run: who works with files, how they agree, how they end.
+"""Several processes (ranks) as one run: which one writes files, how they agree, how they end.
 
-``accelerate launch`` or ``torchrun`` start the same command several times. Files are the main rank's:
-`on_main`. What each rank must do by itself, and may fail at, is done in `agreed`. In one process all
-of this is plain function calls.
+``accelerate launch`` or ``torchrun`` start the same command several times. Only the main rank writes
+files (`on_main`). What each rank must do by itself, and may fail at, is done in `agreed`. In one process
+all of this is plain function calls.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Value = TypeVar("Value")
 SETUP_TIMEOUT = timedelta(minutes=30)
 """How long ranks wait for one another; the main one may fetch a model in the meantime."""
 LAST_WORDS = timedelta(seconds=10)
-"""How long a rank waits for another to have told its error before it ends."""
+"""How long a rank waits for another to report its error before it ends."""
 
 
 class FailedElsewhereError(ValueError):
-    """Another rank failed, and its error is the one to read."""
+    """Raised where another rank failed; the error of that rank is the one to read."""
 
 
 def join(*, cpu: bool) -> None:
-    """Form the process group that a launcher announced; in one process, nothing.
+    """Form the process group that a launcher announced; without a launcher do nothing.
 
     Args:
-        cpu: communicate between CPUs (gloo), even where there is a GPU.
+        cpu: whether to communicate between CPUs (gloo) even where there is a GPU.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         from accelerate import PartialState
@@ -68,18 +68,20 @@ def is_main_of_node() -> bool:
 
 
 def agreed(function: Callable[[], Value]) -> Value:
-    """``function()`` of this rank, once it has succeeded on all; all ranks call this together.
+    """Call ``function()`` on every rank; return its result once it has succeeded on all of them.
+
+    All ranks call this together. A rank on which it fails raises that error.
 
     Raises:
-        FailedElsewhereError: it failed on another rank only. Where it failed, its own error.
+        FailedElsewhereError: it failed on another rank only.
     """
     return _on_those(True, function)
 
 
 def on_main(function: Callable[[], Value]) -> Value:
-    """What ``function()`` gives on the main rank, on every rank; all ranks call this together.
+    """Call ``function()`` on the main rank; return its result on every rank.
 
-    Raises as `agreed`.
+    All ranks call this together. It raises as `agreed` does.
     """
     value = _on_those(is_main(), function)
     if count() == 1:
@@ -108,10 +110,10 @@ def _on_those(chosen: bool, function: Callable[[], Value]) -> Value:
 
 
 @contextlib.contextmanager
-def one_voice() -> Iterator[None]:
-    """Of the ranks that an error ends, one tells: the first to fail by itself.
+def report_once() -> Iterator[None]:
+    """Report an error that ends all ranks once, by the first rank that failed by itself.
 
-    The others lose their connection, or are ended by the launcher, and would add a traceback each.
+    The other ranks lose their connection or are ended by the launcher, and each would add a traceback.
     """
     try:
         yield
@@ -138,7 +140,7 @@ def _is_lost_connection(error: BaseException) -> bool:
 
 
 def _speaks(error: BaseException) -> bool:
-    """Whether this rank's error is the one to be shown; if not, wait until that has been."""
+    """Whether this rank's error is the one to be shown; if not, wait until another has been shown."""
     rank = str(dist.get_rank())
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     first, told = f"llm_bridge/first/{attempt}", f"llm_bridge/told/{attempt}"
@@ -162,10 +164,10 @@ def _speaks(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def main_speaks() -> Iterator[None]:
-    """Before there is a process group: what all ranks would print alike, the first prints alone.
+    """Let the first rank alone print what all ranks would print, before there is a process group.
 
-    The others then wait for the launcher to end them: if they ended first, it would end the one that
-    has something to say.
+    The others then wait for the launcher to end them: if one of them ended first, the launcher would end
+    the rank that prints.
     """
     if os.environ.get("RANK", "0") == "0":
         yield

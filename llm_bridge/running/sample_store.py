@@ -1,8 +1,8 @@
-"""Judged completions as a file, one line each, so that a killed evaluation goes on where it was.
+"""Keeps judged completions in a file, one line each, so that a killed evaluation can be continued.
 
-The first line holds what the samples depend on; samples of anything else are refused. A chunk of
-completions is drawn from a seed of its own and appended by one write: of a chunk that a kill cut short
-the remains are dropped, and it is drawn again to the same completions.
+The first line holds all that the samples depend on; samples of anything else are refused. A chunk of
+completions is drawn from a seed of its own and appended by one write. If a kill cuts a chunk short, its
+remains are dropped, and drawing it again gives the same completions.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from entropy_theory.support import results
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One completion."""
+    """One judged completion."""
 
     prompt: int
-    """Place of its prompt in the task."""
+    """The place of its prompt in the task."""
     sample: int
-    """Which of the prompt's samples."""
+    """The number of the sample among those of its prompt."""
     completion: str
     reward: float
     length: int
-    """Tokens, the one that ended it included."""
+    """The number of tokens, the one that ended it included."""
     entropy: float
-    """Nats per token, mean over its tokens, of pi at T = 1."""
+    """Entropy of pi at T = 1, mean over its tokens, nats."""
     ended: bool
     """Whether it ended before the length limit."""
 
@@ -39,11 +39,11 @@ class SampleStore:
     """A file of samples.
 
     Args:
-        path: of the file; None keeps the samples in memory alone.
-        identity: JSON-like, all that the samples depend on.
+        path: the file; None keeps the samples in memory only.
+        identity: JSON-like data, all that the samples depend on.
 
     Raises:
-        ValueError: the file holds samples of something else, or is no such file.
+        ValueError: a file of other samples, or one that is no file of samples.
     """
 
     def __init__(self, path: Path | None, identity: dict[str, Any]):
@@ -54,11 +54,11 @@ class SampleStore:
             self._read(path, results.plain(identity))
 
     def lines(self) -> list[Line]:
-        """All completions, by prompt and sample."""
+        """Return all completions, ordered by prompt and sample."""
         return [self._lines[place] for place in sorted(self._lines)]
 
     def keep_whole(self, chunks: Sequence[Sequence[tuple[int, int]]]) -> Iterator[int]:
-        """Drop what is not a whole chunk of (prompt, sample) places; the chunks still to be drawn."""
+        """Drop all but whole chunks of (prompt, sample) places; return the chunks still to be drawn."""
         whole = [all(place in self._lines for place in chunk) for chunk in chunks]
         kept = {place for chunk, is_whole in zip(chunks, whole, strict=True) if is_whole
                 for place in chunk}

@@ -1,4 +1,7 @@
-"""metrics.jsonl: one line an optimizer step, safe to kill and to resume; and progress to look at."""
+"""Writes metrics.jsonl, one line for each optimizer step, and shows progress.
+
+A process may be killed at any time and resumed.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from entropy_theory.update_rules.selection import token_covariance
 
 
 class StepLog:
-    """An append-only JSONL file. A killed writer leaves at most one broken last line, ignored."""
+    """An append-only JSONL file; a broken last line, which a killed writer may leave, is ignored."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -43,7 +46,7 @@ class StepLog:
             ) from error
 
     def read(self) -> list[dict[str, Any]]:
-        """All whole lines, in order."""
+        """Return all whole lines, in order."""
         if not self.path.exists():
             return []
         records = []
@@ -55,13 +58,13 @@ class StepLog:
         return records
 
     def keep_until(self, step: int) -> None:
-        """Drop the lines of later steps: what a resumed run is about to compute again."""
+        """Drop the lines of later steps, which a resumed run is about to compute again."""
         kept = [record for record in self.read() if record["step"] <= step]
         results.write_text(self.path, "".join(json.dumps(record) + "\n" for record in kept))
 
 
 class StepProgress:
-    """A bar on a terminal, ten lines in a file: step, entropy, reward, seconds a step."""
+    """Shows step, entropy, reward and seconds a step: a bar on a terminal, ten lines in a file."""
 
     def __init__(self, steps: int, *, title: str, done: int = 0, shown: bool = True):
         self._steps, self._title = steps, title
@@ -102,13 +105,13 @@ ALWAYS = (
     "tempered_positive_share", "groups_without_signal", "clipped_fraction", "mean_length",
     "usable_fraction", "best_reward", "covariance",
 )
-"""What every record has; None where a step has no row to measure it on."""
+"""The metrics that every record has; a metric is None where a step has no row to measure it on."""
 
 
 def step_metrics(
     batch: TokenBatch, rule: UpdateRule, learning_rate: float
 ) -> dict[str, float | None]:
-    """What metrics.jsonl says of an optimizer step, from all its rows.
+    """Compute what metrics.jsonl says of an optimizer step, from all its rows.
 
     Reward and entropies are those of the ordinary rows, under the policy that the step started from
     (that of its first forward pass, with several steps a generation). The rule's own metrics follow,
@@ -119,7 +122,7 @@ def step_metrics(
     (Cui et al., Eq. 10), whatever the rule's own advantages are.
 
     Args:
-        batch: with prepared columns "answer" and, if the rule has one, "forecast".
+        batch: the rows, with prepared columns "answer" and, if the rule has one, "forecast".
     """
     entropy: Any = batch.entropy
     groups: Any = batch.group

@@ -1,7 +1,7 @@
-"""Sampling whole groups: each prompt is read once for all its samples, and finished rows are dropped.
+"""Samples whole groups: each prompt is read once for all its samples, and finished rows are dropped.
 
-What Hugging Face generate draws, in less time: it reads a prompt again for every sample, keeps a row
-until the last one of the batch has ended, and prepares each token's inputs anew.
+It draws what Hugging Face generate draws, in less time: generate reads a prompt again for every sample,
+keeps a row until the last one of the batch has ended, and prepares each token's inputs anew.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def sample_groups(
     model: Any, prompts: Sequence[Sequence[int]], *, stop_ids: Sequence[int], max_new_tokens: int,
     temperature: float = 1.0,
 ) -> list[list[int]] | None:
-    """One completion for each prompt, drawn from softmax(logits / temperature), token by token.
+    """Draw one completion for each prompt from softmax(logits / temperature), token by token.
 
     Args:
         model: a causal language model, not wrapped by data parallelism.
         prompts: token ids; equal ones that follow one another are read once.
         stop_ids: tokens that end a completion, and are its last.
-        max_new_tokens: completions end here at the latest.
+        max_new_tokens: largest number of tokens of a completion.
         temperature: finite and above 0.
 
     Returns:
@@ -81,7 +81,7 @@ def sample_groups(
 def _next_logits(
     model: Any, tokens: torch.Tensor, mask: torch.Tensor, cache: transformers.Cache
 ) -> torch.Tensor:
-    """[rows, vocabulary]: of the token that follows ``tokens``, which join the cache."""
+    """Return logits [rows, vocabulary] of the token after ``tokens``, which are added to the cache."""
     positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
     output = model(
         input_ids=tokens, attention_mask=mask, position_ids=positions, past_key_values=cache,

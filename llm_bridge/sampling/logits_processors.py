@@ -1,4 +1,4 @@
-"""Logits processors of a target in a model's generation, which takes none from a configuration."""
+"""Puts a target's logits processors into a model's generation, whose configuration cannot hold any."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from transformers import LogitsProcessorList
 
 @contextlib.contextmanager
 def applied(model: Any, processors: Sequence[Any]) -> Iterator[None]:
-    """Apply them to all that the model generates meanwhile, before its temperature.
+    """Apply processors to all that the model generates inside the block, before its temperature.
 
     Args:
-        model: of transformers, not wrapped by data parallelism or an adapter.
+        model: a model of transformers, not wrapped by data parallelism or an adapter.
         processors: callables (tokens [rows, length], logits [rows, vocabulary]) -> logits.
     """
     if not processors:

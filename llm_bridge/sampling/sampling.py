@@ -1,4 +1,4 @@
-"""Sampling: completions drawn from pi^T, with what was known of each token when it was drawn."""
+"""Draws completions from pi^T, with the log-probability and entropy of each token."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from llm_bridge.sampling.samplers.batch import score
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Samples:
-    """Completions and their tokens. Rows are sequences: all samples of a prompt, then the next.
+class SampledCompletions:
+    """Completions and their tokens; rows are sequences, all samples of a prompt, then the next.
 
     Attributes:
         prompts: [sequences], each repeated for each of its samples.
@@ -52,11 +52,11 @@ class Samples:
     temperature: float
 
     def lengths(self) -> torch.Tensor:
-        """[sequences] tokens in each completion, the one that ended it included."""
+        """Return the number of tokens of each completion, the one that ended it included: [sequences]."""
         return self.mask.sum(-1)
 
     def mean_entropy(self) -> float:
-        """Entropy in nats per token: the mean over each sequence, then over sequences."""
+        """Return the entropy in nats per token: the mean over each sequence, then over sequences."""
         return (self.entropy.sum(-1) / self.lengths()).mean().item()
 
 
@@ -75,22 +75,22 @@ def sample(
     sampler: str = "auto",
     top_p: float = 1.0,
     top_k: int = 0,
-) -> Samples:
+) -> SampledCompletions:
     """Draw completions from pi^T = softmax(logits / T), token by token.
 
     The model's own generation settings are ignored and left as they are; torch's global random
     state is left as it was.
 
     Args:
-        prompts: text; tokenized as the tokenizer does by itself, special tokens included.
-        num_samples: completions for each prompt.
+        prompts: texts, tokenized as the tokenizer does by itself, special tokens included.
+        num_samples: number of completions for each prompt.
         temperature: T, finite and above 0.
-        max_new_tokens: completions end here at the latest.
+        max_new_tokens: largest number of tokens of a completion.
         seed: equal arguments and seed give equal samples.
         stop: a completion also ends after the first token whose text contains this.
-        batch_size: sequences generated at once; samplers that do their own batching see all at once,
-            and are scored in batches of this size.
-        progress: show a progress bar on standard error.
+        batch_size: number of sequences generated at once; samplers that do their own batching see all
+            at once, and their completions are scored in batches of this size.
+        progress: whether to show a progress bar on standard error.
         sampler: a name of `llm_bridge.sampling.samplers`, or "auto".
         top_p: draw from the smallest set of tokens that holds this much of pi^T; 1: from all. With
             this or ``top_k`` the sampler is "generate", and the log-probabilities stay those of pi
@@ -178,7 +178,7 @@ class SampleConfig:
     batch_size: int = 32
     """Sequences generated at once."""
     sampler: str = "auto"
-    """How: auto, generate, static, continuous, trl, vllm."""
+    """How to sample: auto, generate, static, continuous, trl, vllm."""
     output: Path | None = None
     """JSONL file to write, its provenance beside it; printed by default."""
 
@@ -223,7 +223,7 @@ def sample_command(config: SampleConfig) -> None:
 
 
 def _truncating(sampler: str, top_p: float, top_k: int) -> str:
-    """The sampler that can draw from a part of pi^T; any, where it is the whole."""
+    """Return the sampler that can draw from a part of pi^T; any one if all of pi^T is asked for."""
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}: 1 is off")
     if top_k < 0:
@@ -236,7 +236,7 @@ def _truncating(sampler: str, top_p: float, top_k: int) -> str:
 
 
 def _batches(prompts: int, num_samples: int, batch_size: int) -> Iterator[tuple[slice, int]]:
-    """(prompts, samples of each) with at most ``batch_size`` samples, in the order of the rows."""
+    """Yield (prompts, samples of each) with at most ``batch_size`` samples, in the order of the rows."""
     together = max(1, batch_size // num_samples)
     for start in range(0, prompts, together):
         for done in range(0, num_samples, batch_size):
@@ -278,8 +278,8 @@ def _sample_batch(
 
 
 SAME_MODEL = 0.1
-"""Mean difference of log-probabilities, nats, above which two engines do not hold the same weights:
-bfloat16 kernels differ by some 0.01."""
+"""The mean difference of log-probabilities, nats, above which two engines hold different weights; kernels
+in bfloat16 differ by some 0.01."""
 
 
 def _check_same_model(
@@ -294,8 +294,8 @@ def _check_same_model(
         )
 
 
-def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> Samples:
-    """Batches one under the other, padded to the widest: prompts on the left, the rest right."""
+def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> SampledCompletions:
+    """Stack batches, padded to the widest: prompts on the left, everything else on the right."""
     joined: dict[str, Any] = {}
     for name in parts[0]:
         columns = [part[name] for part in parts]
@@ -313,7 +313,7 @@ def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> Sa
             )
             for column in columns
         ])
-    return Samples(**joined, temperature=temperature)
+    return SampledCompletions(**joined, temperature=temperature)
 
 
 def _check(
@@ -337,7 +337,7 @@ def _check(
 def check_room(model: Any, tokenizer: Any, prompts: list[str], max_new_tokens: int) -> None:
     """Raise ValueError for an empty prompt, or one too long for ``max_new_tokens`` more tokens.
 
-    Beyond its last trained position a model answers all the same, or fails deep inside.
+    Beyond its last trained position a model would answer nonsense, or fail with an unclear error.
     """
     limit = getattr(model.config, "max_position_embeddings", None)
     longest = max(len(ids) for ids in tokenizer(prompts).input_ids)

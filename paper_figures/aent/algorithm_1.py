@@ -53,8 +53,11 @@ EXACT = 1e-12
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """A row a global step (0: the start): step, entropy (full), clamped_entropy, coefficient, reward, and
-    ``formula``: the coefficient that Eq. 4.1 gives from the one before and this clamped entropy."""
+    """Return one row for each global step, 0 being the start.
+
+    Columns step, entropy (full), clamped_entropy, coefficient, reward, and ``formula``: the coefficient
+    that Eq. 4.1 gives from the one before and this clamped entropy.
+    """
     dataset = inputs.simulation(results, "aent_coefficient")
     names = ("entropy", "clamped_entropy", "coefficient", "reward")
     table = pandas.DataFrame({
@@ -69,7 +72,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How far the coefficients are from Eq. 4.1, and how long entropy is in its band."""
+    """State how far the coefficients are from Eq. 4.1, and how long entropy is in its band."""
     error = float((table["coefficient"] - table["formula"]).abs().max())
     late = table[table["step"] > table["step"].max() / 2]
     inside = float(late["clamped_entropy"].between(RULE.entropy_low, RULE.entropy_high).mean())
@@ -104,7 +107,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Clamped and full entropy with the band; the coefficient with its box and Eq. 4.1."""
+    """Draw clamped and full entropy with the band; the coefficient with its box and Eq. 4.1."""
     figure, axes = panels(1, 2, height=2.3)
     left, right = axes[0]
     left.axhspan(RULE.entropy_low, RULE.entropy_high, color="#dddddd", linewidth=0, zorder=0)
@@ -130,7 +133,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """The steps beside our functions; the first global steps in numbers."""
+    """Return the steps beside our functions, and the first global steps in numbers."""
     steps = Table(
         title="Algorithm 1 and the code", header=("Step", "Statement", "Tabular", "Language models"),
         rows=tuple((number, what, _dotted(where), _dotted(LANGUAGE_MODELS.get(number, where)))

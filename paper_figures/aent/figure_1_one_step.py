@@ -40,12 +40,15 @@ TREATMENTS = {
 LOOKS = dict(zip(TREATMENTS.values(), SERIES, strict=False))
 COLUMNS = ["panel", "treatment", "coefficient", "vocabulary", "optimal", "start", "x", "y"]
 MARGIN = 0.05
-"""Of reward, that counts as a difference."""
+"""The smallest gap in reward that counts as a difference."""
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns ``COLUMNS``. Panels: "token" (x rank, y probability after one step over before), "curve" (x
-    step, y reward, a row a context), "end" (y reward at the end at the best coefficient)."""
+    """Return a tidy table with columns ``COLUMNS``.
+
+    Panels: "token" (x rank, y probability after one step over before), "curve" (x step, y reward, a row
+    a context), "end" (y reward at the end at the best coefficient).
+    """
     dataset = inputs.simulation(results, "aent_one_step")
     parts = [_tokens(dataset), _training(dataset)]
     return pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
@@ -77,7 +80,7 @@ def _training(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """What one step lifts, and whose reward survives size and sparsity."""
+    """State what one step lifts, and whose reward survives size and sparsity."""
     step = table[table["panel"] == "token"].pivot_table(index="treatment", columns="x", values="y")
     likely, rare = step[1.0], step[[4.0, 5.0]].mean(axis=1)
     ends = table[table["panel"] == "end"].groupby(
@@ -132,7 +135,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """One step; a training curve; reward at the end against size and against sparsity."""
+    """Draw one step, a training curve, and reward at the end against size and against sparsity."""
     figure, axes = panels(2, 2, height=2.25)
     _draw_tokens(axes[0, 0], table[table["panel"] == "token"])
     curves = table[table["panel"] == "curve"]
@@ -186,7 +189,7 @@ def _draw_ends(panel: Axes, rows: pandas.DataFrame, x: str, label: str) -> None:
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """The paper's values, read off its plot; ours beside them."""
+    """Return the paper's values, read off its plot, with ours beside them."""
     ends = table[table["panel"] == "end"]
     here = ends[ends["vocabulary"] == methods.VOCABULARY]
     optimal = sorted((int(m) for m in here["optimal"].unique()), reverse=True)

@@ -39,7 +39,10 @@ COLLAPSED = 0.5  # share of its value at the start of that time below which it c
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns world, line, coefficient, start, step, quantity ("entropy", "reward"), value, in_band."""
+    """Return a tidy table; ``quantity`` is "entropy" or "reward".
+
+    Columns world, line, coefficient, start, step, quantity, value, in_band.
+    """
     dataset = inputs.simulation(results, "aent_coefficient")
     table = tidy(dataset, "constant", ["constant"]).rename(columns={"constant": "coefficient"})
     table["line"] = [f"{c:g}" for c in table["coefficient"]]
@@ -58,14 +61,16 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def in_band(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Share of each half's tail in the band: a row a coefficient, a column a half."""
+    """The share of each half's tail in the band: a row a coefficient, a column a half."""
     tail = table[table["in_band"].notna()]
     return tail.groupby(["coefficient", "half"])["in_band"].mean().unstack("half")[list(HALVES)]
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """The constant that fits the first prompts best: whether entropy under it breaks away by itself, and
-    what becomes of it after the change."""
+    """State which constant fits the first prompts best, and what entropy does under it.
+
+    It may break away by itself; and it is said what becomes of it after the change of prompts.
+    """
     shares = in_band(table)
     first, second = HALVES
     best = float(shares[first].idxmax())
@@ -109,7 +114,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def _late(entropy: pandas.DataFrame) -> tuple[float, float]:
-    """Of entropy before the change, late: fluctuation over its mean, and its end over its beginning."""
+    """Measure entropy late before the change: fluctuation over mean, and end over beginning."""
     wide = entropy.pivot_table(index="step", columns="start", values="value")
     late = wide[wide.index >= (1 - LATE) * wide.index[-1]]
     return (methods.fluctuation(late) / float(late.mean().mean()),
@@ -117,7 +122,7 @@ def _late(entropy: pandas.DataFrame) -> tuple[float, float]:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Entropy and reward against step, a line a constant; the best of the first prompts first."""
+    """Draw entropy and reward against step, a line for each constant, the best one first."""
     worlds = [str(world) for world in table["world"].unique()]
     figure, axes = panels(len(worlds), 2, height=2.3)
     shares = in_band(table)

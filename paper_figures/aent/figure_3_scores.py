@@ -30,7 +30,7 @@ GAIN = 0.02  # of reward, that counts as going on improving
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Who ends first on the MDP, and who still gains after GRPO's entropy is used up."""
+    """State who ends first on the MDP, and who still gains after GRPO's entropy is used up."""
     entropy = methods.mean(table, methods.MDP, "GRPO", "entropy")
     low = entropy.index[entropy < COLLAPSED * entropy.iloc[0]]
     collapse = float(low[0]) if len(low) else float("nan")
@@ -78,7 +78,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Reward against step."""
+    """Draw reward against step."""
     return methods.draw(table, "reward", "expected reward (0 to 1)", 1.04)
 
 

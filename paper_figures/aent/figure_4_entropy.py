@@ -27,7 +27,7 @@ CALMER = 0.5  # of EntReg's fluctuation: the paper has one "drastically fluctuat
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How much entropy each method keeps on the MDP, and how much it fluctuates late in training."""
+    """State how much entropy each method keeps on the MDP, and how much it fluctuates late."""
     numbers: dict[str, float] = {}
     for method in methods.METHODS:
         rows = table[(table["world"] == methods.MDP) & (table["method"] == method)
@@ -67,7 +67,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Entropy against step."""
+    """Draw entropy against step."""
     return methods.draw(table, "entropy", "policy entropy (nats)", None)
 
 

@@ -50,7 +50,7 @@ ALIKE = 0.02  # difference of rewards that counts as none
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns world, line, kind, setting, start, step, quantity, value, half, change, in_band.
+    """Return columns world, line, kind, setting, start, step, quantity, value, half, change, in_band.
 
     ``kind`` is "constant" or "adaptive", ``setting`` the constant or the rate; a start of adaptive runs
     is one of a policy and a first coefficient.
@@ -79,7 +79,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _trees(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """Entropy and mean length of responses along GRPO; kind: the normalization of the loss."""
+    """Read entropy and mean length of responses along GRPO, by normalization of the loss (``kind``)."""
     length = dataset.wrong_length + dataset.reward * (dataset.right_length - dataset.wrong_length)
     parts = [
         values.to_dataframe(name="value").reset_index().assign(quantity=quantity)
@@ -90,7 +90,7 @@ def _trees(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def lengths(table: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
-    """Normalization -> means over starts, [step, (entropy, length)]."""
+    """Return means over starts, [step, (entropy, length)], by normalization of the loss."""
     rows = table[table["world"] == TREES]
     return {
         str(kind): line.groupby(["step", "quantity"])["value"].mean().unstack("quantity")
@@ -112,7 +112,7 @@ def chosen(table: pandas.DataFrame) -> dict[str, float]:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Time in the band before and after the change, and reward at the end, of both kinds."""
+    """State how long both kinds stay in the band before and after the change, and their last reward."""
     shares, best = in_band(table), chosen(table)
     numbers: dict[str, float] = {}
     tabular = table[table["world"] == "tabular"]
@@ -163,7 +163,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def _real(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
-    """What language models ended with, beside the verdict."""
+    """Describe what language models ended with, which does not enter the verdict."""
     text = ""
     runs = table[~table["world"].isin(["tabular", TREES])]
     late = runs[runs["step"] > 0.9 * runs["step"].max()] if len(runs) else runs
@@ -177,7 +177,7 @@ def _real(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Reward, entropy and coefficient through the change, length against entropy; language models."""
+    """Draw reward, entropy and coefficient through the change, length by entropy, language models."""
     real = table[~table["world"].isin(["tabular", TREES])]
     figure, axes = panels(4 if len(real) else 2, 2, height=2.2)
     best, shares = chosen(table), in_band(table)

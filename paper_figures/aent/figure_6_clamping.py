@@ -31,7 +31,7 @@ from paper_figures.entropy_mechanism.drawing import fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
 
 COEFFICIENT = 0.02
-"""Of the language models' runs."""
+"""The coefficient of the language models' runs."""
 RUNS = (
     Choice(label="p = 0", rule="entropy-bonus", strength=0.0,
            options={"coefficient": COEFFICIENT, "normalization": "token-mean"}),
@@ -43,8 +43,11 @@ GAIN = 0.01  # of reward, that counts
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns ``COLUMNS``. Panels: "reward", "entropy" (x p, line the coefficient, a row a start),
-    "critical" (x p, line the vocabulary, y coefficient), "runs" (x p, line setting, y reward)."""
+    """Return a tidy table with columns ``COLUMNS``.
+
+    Panels: "reward", "entropy" (x p, line the coefficient, a row a start), "critical" (x p, line the
+    vocabulary, y coefficient), "runs" (x p, line setting, y reward).
+    """
     swept = inputs.simulation(results, "aent_coefficient")
     bias = inputs.simulation(results, "aent_bias")
     runs = training_curves.read(results, RUNS, metrics=("reward",), least=3)
@@ -73,7 +76,7 @@ def _critical(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Where clamping gains, where it costs, and the best p of each coefficient."""
+    """State where clamping gains, where it costs, and the best p of each coefficient."""
     rewards = table[table["panel"] == "reward"].groupby(["line", "x"])["y"].mean().unstack("x")
     rewards = rewards.loc[sorted(rewards.index, key=float)]
     full, best, most = rewards.iloc[:, 0], rewards.max(axis=1), rewards.iloc[:, -1]
@@ -113,7 +116,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Reward and entropy at the end against p; critical coefficient against p; language models."""
+    """Draw reward, entropy and critical coefficient against p, and language models."""
     names = {"reward": "reward at the end (0 to 1)", "entropy": "entropy at the end (nats)",
              "critical": "critical coefficient", "runs": "reward at the end (0 to 1)"}
     shown = [name for name in names if (table["panel"] == name).any()]

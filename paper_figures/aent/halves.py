@@ -1,4 +1,4 @@
-"""What Figures 2 and 5 share: runs of aent_coefficient, whose prompts are replaced midway."""
+"""The runs that Figures 2 and 5 share: those of aent_coefficient, whose prompts are replaced midway."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simulations.experiments.aent_coefficient import HALVES, PROFILES
 __all__ = ["BAND", "HALVES", "shade", "tidy"]
 
 BAND = PROFILES["default"].band
-"""Of the clamped entropy, nats: the same in all profiles."""
+"""The band of the clamped entropy, nats, which is the same in all profiles."""
 
 
 def tidy(dataset: xarray.Dataset, prefix: str, settings: list[str]) -> pandas.DataFrame:
-    """Curves of "constant" or "adaptive" runs, the second half behind the first.
+    """Return the curves of "constant" or "adaptive" runs, the second half behind the first.
 
     Columns half, ``settings``, start, step, quantity ("entropy", clamped; "reward"; "coefficient"),
     value, change (the step at which prompts are replaced), in_band (share of the half's tail, once a
@@ -35,7 +35,7 @@ def tidy(dataset: xarray.Dataset, prefix: str, settings: list[str]) -> pandas.Da
 
 
 def shade(panel: Axes, table: pandas.DataFrame, quantity: str) -> None:
-    """The band of the entropy, and where the prompts change."""
+    """Shade the band of the entropy, and mark where the prompts change."""
     panel.axvline(float(table["change"].iloc[0]), **REFERENCE)
     if quantity == "entropy":
         panel.axhspan(*BAND, color="#dddddd", linewidth=0, zorder=0)

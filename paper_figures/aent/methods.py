@@ -1,4 +1,4 @@
-"""What Figures 3 and 4 and Table 1 share: GRPO, EntReg and AEnt along training.
+"""The runs that Figures 3 and 4 and Table 1 share: GRPO, EntReg and AEnt along training.
 
 Three worlds. The *synthetic MDP* (experiment aent_one_step: 100,000 tokens, a likely one that is a local
 optimum, rare optimal ones): all three methods, the bonuses at the constant coefficient that ends with
@@ -23,7 +23,7 @@ from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import SERIES, label_ends, panels
 
 ORACLE = "clamped, oracle set"
-"""Clamped to the plausible tokens, among which the optimal ones were put: not a method of the paper."""
+"""A bonus clamped to the plausible tokens, which hold the optimal ones; it is no method of the paper."""
 METHODS = ("GRPO", "EntReg", "AEnt", ORACLE)
 LOOKS = dict(zip(METHODS, SERIES, strict=False))
 RECIPES = ("paper/aent-math", "paper/aent-math-grpo", "paper/aent-math-entropy-reg", "paper/aent-openr1",
@@ -35,7 +35,7 @@ VOCABULARY = 100_000
 TREATMENTS = {"none": "GRPO", "full": "EntReg", "clamped by a third": "AEnt",
               "clamped to the plausible": ORACLE}
 LEAD = 0.05
-"""Of reward on the MDP, that counts as ahead: several contexts of one problem differ by as much."""
+"""The lead in reward on the MDP that counts: several contexts of one problem differ by as much."""
 AENT_FREE = ("coefficient", "entropy_low", "entropy_high", "coefficient_step", "coefficient_low",
              "coefficient_high", "warm_up_steps")
 RUNS = (
@@ -46,8 +46,10 @@ RUNS = (
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns ``COLUMNS``; ``quantity`` is "reward" (0 to 1) or "entropy" (nats); ``start`` a context, a
-    start or a seed."""
+    """Return a tidy table with columns ``COLUMNS``.
+
+    ``quantity`` is "reward" (0 to 1) or "entropy" (nats), ``start`` a context, a start or a seed.
+    """
     runs = _language_models(results)
     parts = [_mdp(inputs.simulation(results, "aent_one_step")),
              _prompts(inputs.simulation(results, "intervention_sweeps")), runs]
@@ -107,7 +109,7 @@ def _language_models(results: Path) -> pandas.DataFrame:
 
 
 def mean(table: pandas.DataFrame, world: str, method: str, quantity: str) -> pandas.Series:
-    """Of one line: step -> mean over starts; empty where it was not run."""
+    """The mean over starts of one line at each step; empty where it was not run."""
     rows = table[(table["world"] == world) & (table["method"] == method)
                  & (table["quantity"] == quantity)]
     return rows.groupby("step")["value"].mean()
@@ -120,7 +122,7 @@ def fluctuation(entropy: pandas.DataFrame) -> float:
 
 
 def ends(table: pandas.DataFrame, world: str, quantity: str) -> dict[str, float]:
-    """Method -> mean over starts and the last tenth of the steps."""
+    """The mean over starts and the last tenth of the steps, by method."""
     found = {}
     for method in METHODS:
         line = mean(table, world, method, quantity)
@@ -130,18 +132,18 @@ def ends(table: pandas.DataFrame, world: str, quantity: str) -> dict[str, float]
 
 
 def family(table: pandas.DataFrame, world: str) -> str:
-    """What was trained there, as it is called in sentences."""
+    """Name what was trained in a world, as sentences call it."""
     name = str(table.loc[table["world"] == world, "family"].iloc[0])
     return f"prompts ({name})" if world == PROMPTS else name
 
 
 def worlds(table: pandas.DataFrame) -> list[str]:
-    """In the table's order."""
+    """List the worlds in the table's order."""
     return [str(world) for world in table["world"].unique()]
 
 
 def draw(table: pandas.DataFrame, quantity: str, label: str, top: float | None) -> Figure:
-    """A panel a world, a line a method: medians over starts with the range of all."""
+    """Draw a panel a world, a line a method: medians over starts with the range of all."""
     names = worlds(table)
     figure, axes = panels(1, len(names), height=2.3)
     for panel, world in zip(axes[0], names, strict=True):

@@ -28,11 +28,14 @@ from paper_figures.figure import Finding, PaperFigure, Verdict
 COLUMNS = ["origin", "title", "row", "column", "value", "low", "high"]
 MDP_TITLE = "Expected reward at the end of training on synthetic MDPs"
 MDP_ROWS = {"AEnt": "AEnt, p = 1/3"}
-"""Methods whose row on the MDPs says more than their name."""
+"""The names of rows on the MDPs that say more than the name of the method."""
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns ``COLUMNS``; origin "paper", "mdp" or "training"; low to high: contexts or seeds."""
+    """Return a tidy table with columns ``COLUMNS``.
+
+    ``origin`` is "paper", "mdp" or "training"; ``low`` and ``high`` are extremes over contexts or seeds.
+    """
     paper = pandas.concat([table.tidy() for table in paper_numbers.read(__file__).values()])
     runs = training_curves.read(results, methods.RUNS, metrics=("reward", "entropy"), least=2)
     parts = [paper.assign(origin="paper"), _mdp(results)]
@@ -67,7 +70,7 @@ def _mdp(results: Path) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """What the printed numbers say of the paper's sentence, and who is ahead on the MDPs."""
+    """State what the printed numbers say of the paper's sentence, and who is ahead on the MDPs."""
     numbers: dict[str, float] = {}
     claimed = []
     sentences = []
@@ -121,7 +124,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """The paper's two settings with means; then ours."""
+    """Return the paper's two settings with means, then ours."""
     found = [_with_means(block) for block in paper_numbers.read(__file__).values()]
     notes = {
         "mdp": "Columns: optimal tokens of all. Mean over contexts, lowest to highest in brackets; "
@@ -143,7 +146,7 @@ def tables(table: pandas.DataFrame) -> list[Table]:
 
 
 def _with_means(block: paper_numbers.PaperTable) -> Table:
-    """The printed numbers and, in a column that says so, the mean of each row."""
+    """Add the mean of each row to the printed numbers, in a column that says so."""
     printed, means = block.printed(), block.averages()
     return Table(
         title=printed.title, header=(*printed.header, "mean of the row"), origin="the paper",

@@ -34,12 +34,13 @@ TITLES = {"solved": "solved prompts", "rare": "rare right answers",
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS: a row a family of prompts, judge (answers that pass) and target.
+    """Return a tidy table with columns COLUMNS.
 
-    x target entropy, nats; y AEPO's pass@1 at the end of training, in percent, with its standard error
-    over starts; ``grpo`` that of GRPO with as many samples; ``best`` the best target; ``rise`` and
-    ``fall`` what pass@1 gains up to it and loses after it, with standard errors. Family "the paper" is
-    the average of Table 3's benchmarks.
+    A row is a family of prompts, a judge (answers that pass) and a target. x target entropy, nats; y
+    AEPO's pass@1 at the end of training, in percent, with its standard error over starts; ``grpo`` that
+    of GRPO with as many samples; ``best`` the best target; ``rise`` and ``fall`` what pass@1 gains up
+    to it and loses after it, with standard errors. Family "the paper" is the average of Table 3's
+    benchmarks.
     """
     dataset = inputs.simulation(results, "entropy_against_performance")
     last = dataset.sel(k=1, drop=True).isel(step=-1, drop=True)
@@ -56,7 +57,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _paper() -> pandas.DataFrame:
-    """Averages of Table 3, recomputed, beside GRPO's of Table 1."""
+    """Return the averages of Table 3, recomputed, beside GRPO's of Table 1."""
     averages = paper_numbers.read(table_3_ablations.__file__)["targets"].averages()
     grpo = paper_numbers.read(table_1_benchmarks.__file__)["qwen25-math-7b"].averages()["+GRPO"]
     mean = {float(row.rpartition(" ")[2]): value for row, value in averages.items() if "target" in row}
@@ -69,7 +70,7 @@ def _paper() -> pandas.DataFrame:
 
 
 def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
-    """A row a family and judge of ours: whether pass@1 rises, and falls, by over two standard errors."""
+    """For each family and judge of ours, whether pass@1 rises, and falls, by over two standard errors."""
     ours = table[table["family"] != PAPER].groupby(["family", "passing"], sort=False).first()
     return pandas.DataFrame({
         "rises": ours["rise"] > 2 * ours["rise_error"], "falls": ours["fall"] > 2 * ours["fall_error"],
@@ -78,7 +79,7 @@ def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Before which judges, on which prompts, performance rises and falls with the target."""
+    """State before which judges, on which prompts, performance rises and falls with the target."""
     paper = table[table["family"] == PAPER].iloc[0]
     found = shapes(table)
     both = found["rises"] & found["falls"]
@@ -116,7 +117,7 @@ def _name(case: tuple[str, float]) -> str:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """The printed averages, and pass@1 against the target by prompts and judge."""
+    """Draw the printed averages, and pass@1 against the target by prompts and judge."""
     families = [PAPER, *(f for f in table["family"].unique() if f != PAPER)]
     figure, axes = panels((len(families) + 1) // 2, 2, height=2.3)
     for panel, family in zip(axes.flat, families, strict=False):

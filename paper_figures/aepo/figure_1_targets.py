@@ -35,7 +35,7 @@ COLUMNS = ["panel", "setting", "right_answers", "target", "alpha", "start", "x",
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS.
+    """Return a tidy table with columns COLUMNS.
 
     Panels: "curve" (x step, y entropy), "tail" (x target, y entropy at the end), "alpha" (x alpha,
     y share of the targets below the ceiling that are held), "transformer" (x step, y entropy; of each
@@ -51,7 +51,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """One right answer and the most that were simulated."""
+    """Read the curves with one right answer and with the most that were simulated."""
     ends = [int(dataset.right_answers[0]), int(dataset.right_answers[-1])]
     picks = inputs.even_in_log(dataset.step.values, POINTS)
     chosen = dataset.entropy.sel(right_answers=ends, target=shown_targets(dataset))
@@ -62,7 +62,7 @@ def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def shown_targets(dataset: xarray.Dataset) -> list[float]:
-    """Five of the simulated targets, spread evenly (all where there are fewer)."""
+    """Choose five of the simulated targets, spread evenly, or all where there are fewer."""
     targets = dataset.target.values
     picks = np.linspace(0, len(targets) - 1, min(SHOWN_TARGETS, len(targets))).round().astype(int)
     return [float(targets[i]) for i in picks]
@@ -83,7 +83,7 @@ def _alphas(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _transformer(runs: pandas.DataFrame) -> pandas.DataFrame:
-    """AEPO runs of language models that differ in the target alone, smoothed."""
+    """Read AEPO runs of language models that differ in the target alone, smoothed."""
     runs = training_curves.smoothed(runs)
     return pandas.DataFrame({
         "panel": "transformer", "setting": runs["setting"], "target": runs["strength"],
@@ -92,7 +92,7 @@ def _transformer(runs: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How many targets are held, below and above the ceiling log |A*|."""
+    """State how many targets are held, below and above the ceiling log |A*|."""
     alpha = float(table.loc[table["panel"] == "curve", "alpha"].iloc[0])
     tail = table[(table["panel"] == "tail") & (table["alpha"] == alpha)]
     ceiling = np.log(tail["right_answers"].astype(float))
@@ -143,7 +143,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Entropy against step for one and for several right answers; entropy held against target."""
+    """Draw entropy against step for one and for several right answers, and entropy against target."""
     transformer = table[table["panel"] == "transformer"]
     rows = 2 if transformer.empty else 3
     figure, axes = panels(rows, 2, height=2.3)

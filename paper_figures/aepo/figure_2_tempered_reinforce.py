@@ -31,7 +31,7 @@ COLUMNS = ["panel", "right_answers", "accuracy", "temperature", "start", "x", "y
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, right_answers, accuracy, temperature, start, x, y.
+    """Return columns panel, right_answers, accuracy, temperature, start, x, y.
 
     Panels: "curve" (x step, y entropy), "rate" (x temperature, y F(T) at the start, nats per unit
     learning rate).
@@ -66,7 +66,7 @@ def _rates(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How often the first step moves entropy as the paper's figure says."""
+    """State how often the first step moves entropy as the paper's figure says."""
     rates = table[table["panel"] == "rate"]
     several, one = rates[rates["right_answers"] > 1], rates[rates["right_answers"] == 1]
     solved_accuracy = float(rates["accuracy"].max())
@@ -121,7 +121,7 @@ def _share(rates: pandas.DataFrame, temperature: float, sign: int) -> float:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Entropy against step in three settings; its rate at the start against temperature."""
+    """Draw entropy against step in three settings, and its rate at the start against temperature."""
     figure, axes = panels(2, 2, height=2.3)
     curves = table[table["panel"] == "curve"]
     settings = sorted(

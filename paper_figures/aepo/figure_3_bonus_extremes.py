@@ -41,7 +41,7 @@ COLUMNS = ["panel", "method", "right_answers", "setting", "start", "x", "y", "ru
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS.
+    """Return a tidy table with columns COLUMNS.
 
     ``setting`` is the bonus' coefficient or AEPO's target. Panels: "curve" (x step, y entropy),
     "entropy" and "reward" (x setting, y mean over the tail), "collapsed" and "exploded" (y 0 or 1),
@@ -99,7 +99,7 @@ def _tails(dataset: xarray.Dataset) -> list[pandas.DataFrame]:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Which coefficients collapse or explode in every start, and what AEPO holds at which reward."""
+    """State which coefficients collapse or explode in every start, and what AEPO holds instead."""
     numbers: dict[str, float] = {}
     pieces = []
     sizes = [int(size) for size in sorted(table["right_answers"].dropna().unique())]
@@ -152,7 +152,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def _trained_ends(table: pandas.DataFrame, numbers: dict[str, float]) -> list[str]:
-    """A sentence on training runs, where there are any; their ends go into ``numbers``."""
+    """Write a sentence on training runs, where there are any, and put their ends into ``numbers``."""
     rows = table[table["run_setting"].notna()]
     rows = rows[rows["x"] > 0.9 * rows["x"].max()]
     if rows.empty:
@@ -165,12 +165,12 @@ def _trained_ends(table: pandas.DataFrame, numbers: dict[str, float]) -> list[st
 
 
 def _down(value: float) -> float:
-    """To three digits, so that "at least" is true of it."""
+    """Round down to three digits, so that "at least" is true of the result."""
     return float(np.floor(1000 * value) / 1000)
 
 
 def _range(shares: pandas.Series, word: str) -> str:
-    """The coefficients at which every start does so, in words."""
+    """Name the range of coefficients at which every start does so."""
     every = shares.index[shares == 1]
     if not len(every):
         return "at no bonus tried"
@@ -180,7 +180,7 @@ def _range(shares: pandas.Series, word: str) -> str:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Entropy against step; entropy and reward at the end against the bonus' coefficient."""
+    """Draw entropy against step, and entropy and reward at the end against the bonus' coefficient."""
     trained = table[table["run_setting"].notna()]
     figure, axes = panels(2 if trained.empty else 3, 2, height=2.3)
     curves = table[table["panel"] == "curve"]
@@ -261,7 +261,7 @@ def _draw_tails(panel: Axes, tails: pandas.DataFrame) -> None:
 
 
 def _draw_cost(panel: Axes, table: pandas.DataFrame) -> None:
-    """Reward against entropy at the end: each method's settings are points, medians over starts."""
+    """Draw reward against entropy at the end, a point for each setting: medians over starts."""
     labels = []
     tails = table[table["panel"].isin(["entropy", "reward"])]
     middle = tails.pivot_table(

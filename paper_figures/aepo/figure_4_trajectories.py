@@ -30,13 +30,16 @@ from paper_figures.figure import Finding, PaperFigure, Verdict
 
 POINTS = 100
 NEAR = 0.05
-"""Held: the tail's mean is within so many nats of the target; collapsed: below so many nats."""
+"""A run is held if its tail's mean is within so many nats of the target, collapsed if below so many."""
 COLUMNS = ["panel", "setting", "right_answers", "rule", "start", "x", "y"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS; panels "curve" and "training" (x step, y entropy, nats) and "tail" (y mean
-    entropy over the end of the run)."""
+    """Return a tidy table with columns COLUMNS.
+
+    Panels: "curve" and "training" (x step, y entropy, nats), "tail" (y mean entropy over the end of the
+    run).
+    """
     dataset = inputs.simulation(results, "aepo_figure_3")
     runs = compared.runs(results)
     trained = compared.curves(runs)
@@ -75,7 +78,7 @@ def _long(dataset: xarray.Dataset, name: str, panel: str) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """In how many starts AEPO keeps its target, and the others collapse."""
+    """State in how many starts AEPO keeps its target, and the others collapse."""
     target = float(table.attrs["target"])
     tail = table[table["panel"] == "tail"]
     tail = tail.assign(right_answers=tail["right_answers"].astype(int))
@@ -116,7 +119,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def _trained(table: pandas.DataFrame, numbers: dict[str, float]) -> list[str]:
-    """A sentence a setting of training runs; its ends go into ``numbers``."""
+    """Write a sentence for each setting of training runs, and put their ends into ``numbers``."""
     sentences = []
     training = table[table["panel"] == "training"]
     for setting, runs in training.groupby("setting", sort=False):
@@ -129,7 +132,7 @@ def _trained(table: pandas.DataFrame, numbers: dict[str, float]) -> list[str]:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Entropy against step with one and with the most right answers, and of training runs."""
+    """Draw entropy against step, with one and with the most right answers and in training runs."""
     settings = list(table.loc[table["panel"] == "training", "setting"].unique())[:2]
     figure, axes = panels(1 + bool(settings), 2, height=2.4)
     curves = table[table["panel"] == "curve"]

@@ -26,14 +26,14 @@ from paper_figures.figure import Finding, PaperFigure, Verdict
 ALPHA = 1.0
 GLYPHS = "○□△◇▽"  # as MARKERS, in text
 PARTS = 8
-"""Equal numbers of held runs, by predicted chatter: median and 10 to 90 % of each are drawn."""
+"""How many equal parts held runs are cut into, by predicted chatter, to draw median and 10 to 90 %."""
 ROBUST = 0.8
-"""Robust: the worst setting, and the worst alpha, hold at least this share of what the best ones hold."""
+"""Control is robust if the worst setting and alpha hold at least this share of what the best hold."""
 COLUMNS = ["panel", "setting", "right_answers", "alpha", "peakedness", "x", "y"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS.
+    """Return a tidy table with columns COLUMNS.
 
     Panels: "alpha" (x alpha, y share held of the targets below log |A*|, by setting), "target" (x target
     as a share of log |A*|, y share of starts that hold it, by right answers, at `ALPHA` and the first
@@ -60,7 +60,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """What share of the targets each setting holds, and each kind of start."""
+    """State what share of the targets each setting holds, and each kind of start."""
     shares = table[table["panel"] == "alpha"]
     alphas = sorted(shares["alpha"].unique())
     alpha = min(alphas, key=lambda a: abs(np.log(a / ALPHA)))
@@ -106,7 +106,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Share held against alpha, target and accuracy of the start; chatter against its prediction."""
+    """Draw the share held against alpha, target and accuracy, and chatter against its prediction."""
     figure, axes = panels(2, 2, height=2.3)
     shares = table[table["panel"] == "alpha"]
     axes[0, 0].set_xscale("log")

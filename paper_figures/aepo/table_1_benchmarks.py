@@ -27,7 +27,7 @@ from simulations.experiments.rules_at_equal_reward import PROFILES
 
 BONUS = f"Entropy-Reg (a bonus of {PROFILES['default'].coefficient:g})"
 ROWS = {"GRPO": "GRPO", "entropy bonus": BONUS, "Entropy-Adv": "Entropy-Adv", "AEPO": "AEPO"}
-"""Name in the experiment -> name of the row: the paper's, but for the bonus, which is larger."""
+"""Names of rows by the rules' names in the experiment: the paper's names, but for the larger bonus."""
 TITLES = {
     "bandits": "Probability of a right answer at the end of training, in percent",
     "equal samples": "The same with as many samples for GRPO as for AEPO, before judges of two kinds",
@@ -36,10 +36,10 @@ COLUMNS = ["origin", "title", "row", "column", "value", "error"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS; ``origin`` "paper", "bandits", "equal samples" or "training".
+    """Return a tidy table with columns COLUMNS.
 
-    Values are in percent; ``error`` is the standard error of the mean over starts, of training runs half
-    the range over seeds.
+    ``origin`` is "paper", "bandits", "equal samples" or "training". Values are in percent; ``error`` is
+    the standard error of the mean over starts, for training runs half the range over seeds.
     """
     paper = [table.tidy() for table in paper_numbers.read(__file__).values()]
     parts = [
@@ -63,7 +63,7 @@ def _bandits(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _equal_samples(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """AEPO at the paper's target and GRPO with two batches' samples; the most and least lenient judge."""
+    """Read AEPO at the paper's target and GRPO with as many samples, under the extreme judges."""
     judges = dataset.passing.values[[0, -1]]
     last = dataset.sel(k=1, passing=judges).isel(step=-1)
     aepo = last.pass_at_k.sel(target=compared.TARGET, method="nearest", drop=True)
@@ -94,7 +94,7 @@ def _training(runs: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """AEPO's lead over each rule, as printed and as rerun, and with equal samples."""
+    """State AEPO's lead over each rule, as printed and as rerun, and with equal samples."""
     numbers: dict[str, float] = {}
     paper = table[(table["origin"] == "paper") & (table["column"] == "recomputed")]
     for title, rows in paper.groupby("title", sort=False):
@@ -152,7 +152,7 @@ def _trained(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """The paper's three blocks, averages recomputed; then ours."""
+    """Return the paper's three blocks with averages recomputed, then ours."""
     found = [block.printed(means=True) for block in paper_numbers.read(__file__).values()]
     notes = {
         "bandits": "Mean over starts ± its standard error. Families of bandits in place of benchmarks. "

@@ -36,10 +36,11 @@ LOOKS["base"] = {**SERIES[6], "linewidth": 1.1}
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS; panels "step" (x step, y pass@k at the largest k), "k" (x k, y pass@k at the end
-    of training; of "base" before it) and "paper" (a printed row and ``column``, y in percent).
+    """Return a tidy table with columns COLUMNS.
 
-    y of the first two is averaged over prompts and numbers of right answers; a row a start.
+    Panels: "step" (x step, y pass@k at the largest k), "k" (x k, y pass@k at the end of training; that of
+    "base" before it) and "paper" (a printed row and ``column``, y in percent). In the first two y is
+    averaged over prompts and numbers of right answers, and each start has a row.
     """
     dataset = inputs.simulation(results, "pass_at_k")
     passed = dataset.pass_at_k.mean("right_answers").sel(sharing=[*_ends(dataset.sharing.values)])
@@ -62,7 +63,7 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How pass@1 and pass@k at the largest k end against the base, for each rule and sharing."""
+    """State how pass@1 and pass@k at the largest k end against the base, for each rule and sharing."""
     ks = table[table["panel"] == "k"]
     largest = int(ks["x"].max())
     mean = ks.groupby(["sharing", "rule", "x"])["y"].mean()
@@ -107,7 +108,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def _against_base(ks: pandas.DataFrame, sharing: float, rule: str, k: int) -> tuple[float, float]:
-    """95 % interval over starts of pass@k at the end less the base's from the same start."""
+    """The 95 % interval over starts of pass@k at the end less the base's from the same start."""
     wide = ks[(ks["sharing"] == sharing) & (ks["x"] == k)].pivot_table(
         index="start", columns="rule", values="y")
     _, low, high = mean_interval((wide[rule] - wide["base"]).to_numpy())
@@ -128,7 +129,7 @@ def _change(numbers: dict[str, float], sharing: float, rule: str, k: int) -> flo
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """The paper's table, and ours: pass@k by rule, with and without shared parameters."""
+    """Return the paper's table, and ours: pass@k by rule, with and without shared parameters."""
     rows = table[table["panel"] == "k"]
     found = [paper_numbers.read(__file__)["qwen25-7b"].printed()]
     for sharing, group in rows.groupby("sharing"):
@@ -154,7 +155,7 @@ def _name(sharing: float) -> str:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """pass@k at the largest k during training, and pass@k at its end, by sharing."""
+    """Draw pass@k at the largest k during training, and pass@k at its end, by sharing."""
     figure, axes = panels(2, 2, height=2.3, sharey="row")
     ks = table[table["panel"] == "k"]
     largest = int(ks["x"].max())

@@ -32,7 +32,7 @@ VARIANTS = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "without temperature
             "ablation (3)": "with advantages (3)"}
 SHORT = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "(2)", "ablation (3)": "(3)"}
 NEAR = 0.05
-"""Nats from its target within which AEPO counts as held."""
+"""How close to its target, in nats, the entropy of AEPO must be to count as held."""
 LOOKS = dict(zip(("AEPO", "GRPO", "ablation (2)", "ablation (3)"), SERIES, strict=False))
 CHOICES = (
     Choice(label="GRPO", rule="grpo"),
@@ -44,7 +44,7 @@ COLUMNS = ["panel", "title", "row", "column", "start", "x", "y", "error"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS.
+    """Return a tidy table with columns COLUMNS.
 
     Panels "exact" and "sampled" (``row`` a variant, ``column`` right answers, x step, y entropy, a row a
     start), "reward" (y mean reward over the steps of a run from samples), "targets" (``row`` a target,
@@ -98,14 +98,14 @@ def _training(runs: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def final_entropy(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Median over starts of the last entropy in exact expectation: [variant, right answers], nats."""
+    """The median over starts of the last exact entropy: [variant, right answers], nats."""
     exact = table[table["panel"] == "exact"]
     last = exact[exact["x"] == exact["x"].max()]
     return last.pivot_table(index="row", columns="column", values="y", aggfunc="median")
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Whether the ablations collapse where AEPO holds, and whether they lose reward."""
+    """State whether the ablations collapse where AEPO holds, and whether they lose reward."""
     target = float(table.attrs["target"])
     ends = final_entropy(table)
     several = [size for size in ends.columns if size > 1]
@@ -151,7 +151,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def _best_targets(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
-    """Which target has the best pass@1, by prompts and judge."""
+    """The target with the best pass@1, by prompts and judge."""
     found = []
     for column, rows in table[table["panel"] == "targets"].groupby("column", sort=False):
         best = float(rows.loc[rows["y"].idxmax(), "x"])
@@ -162,7 +162,7 @@ def _best_targets(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """The paper's two blocks; ours: targets, ablations, and training runs where there are any."""
+    """Return the paper's two blocks, and our targets, ablations and training runs, if there are any."""
     paper = paper_numbers.read(__file__)
     found = [paper["targets"].printed(), paper["ablations"].printed(), _targets_table(table),
              _ablations_table(table)]
@@ -212,7 +212,7 @@ def _ablations_table(table: pandas.DataFrame) -> Table:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Entropy of the variants with the most right answers in expectation, and from samples."""
+    """Draw entropy of the variants with the most right answers, in expectation and from samples."""
     figure, axes = panels(1, 2, height=2.4)
     exact = table[table["panel"] == "exact"]
     most = exact["column"].max()

@@ -28,9 +28,10 @@ NONE = "–"
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS: a row a setting, values as text; "–" where there is none.
+    """Return a tidy table with columns COLUMNS, one row for each setting.
 
-    ``paper`` is the value that belongs to the setting, ``printed`` what stands beside it in the text.
+    Values are text, "–" where there is none. ``paper`` is the value that belongs to the setting,
+    ``printed`` what stands beside it in the text.
     """
     inputs.recipes()
     rows = paper_numbers.read(__file__)["settings"].rows
@@ -41,9 +42,9 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _recipe(name: str) -> dict[str, Any]:
-    """The tables of a recipe, on top of those of the file that it is ``like``.
+    """Read the tables of a recipe, on top of those of the file that it is ``like``.
 
-    Read as they stand: `llm_bridge.recipes.load`, which also checks them, needs torch.
+    They are read unchecked: `llm_bridge.recipes.load`, which checks them, needs torch.
     """
     path = inputs.BRIDGE / "recipes" / f"{name}.toml"
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -55,7 +56,7 @@ def _recipe(name: str) -> dict[str, Any]:
 
 
 def _training(recipe: dict[str, Any]) -> dict[str, str]:
-    """What every recipe sets."""
+    """Return the settings that every recipe makes."""
     train = recipe["train"]
     prompts = train["prompts"]
     return {
@@ -84,7 +85,7 @@ def _clips(low: float, high: float) -> str:
 
 
 def _full() -> dict[str, str]:
-    """Of the recipes paper/aepo-*, and of the protocols of evaluation."""
+    """Return the settings of the recipes paper/aepo-*, and those of the protocols of evaluation."""
     targets, code, bonus, shaped = (
         _recipe(f"paper/aepo-{name}")
         for name in ("targets", "code", "entropy-reg", "entropy-advantage"))
@@ -108,7 +109,7 @@ def _full() -> dict[str, str]:
 
 
 def _small() -> dict[str, str]:
-    """Of gpu-small/aepo-targets on the first of its tasks."""
+    """Return the settings of gpu-small/aepo-targets on the first of its tasks."""
     recipe = _recipe("gpu-small/aepo-targets")
     task = _recipe(f"gpu-small/{recipe['vary']['like'][0]}")
     return {"GPUs": "1", **_training({**task, "train": {**task["train"], **recipe["train"]}}),
@@ -117,7 +118,7 @@ def _small() -> dict[str, str]:
 
 
 def _defaults() -> dict[str, str]:
-    """Of the rules."""
+    """Return the defaults of the rules."""
     aepo = Aepo()
     shaped = EntropyAdvantage()
     return {
@@ -131,7 +132,7 @@ def _defaults() -> dict[str, str]:
 
 
 def same(one: str, other: str) -> bool:
-    """Equal as numbers, or as text where they are none."""
+    """Whether two values are equal as numbers, or as text where they are none."""
     try:
         return float(one) == float(other)
     except ValueError:
@@ -139,7 +140,7 @@ def same(one: str, other: str) -> bool:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """In how many settings the full-size recipes are the paper's, and how many values have slipped."""
+    """State how many settings of the full-size recipes are the paper's, and how many values slipped."""
     printed = table[table["paper"] != NONE]
     agree = [same(paper, ours) for paper, ours in zip(printed["paper"], printed[FULL], strict=True)]
     slipped = [not same(*pair) for pair in zip(table["paper"], table["printed"], strict=True)]
@@ -169,7 +170,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """The paper's settings, ours, and what the authors' code does otherwise."""
+    """Return the paper's settings, ours, and what the authors' code does otherwise."""
     paper = paper_numbers.read(__file__)
     ours = Table(
         title="The same settings here", header=("Setting", FULL, SMALL, DEFAULT),

@@ -23,8 +23,7 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.ndimage import distance_transform_edt
-from scipy.special import logit
-from scipy.stats import norm
+from scipy.special import logit, ndtri
 
 from entropy_theory.entropy_change import (
     sign_change_temperature,
@@ -38,7 +37,7 @@ from paper_figures.figure import Finding, PaperFigure, Verdict
 
 N_ACTIONS = 20
 FAMILIES = ((1, 2.0), (2, 2.0), (4, 1.0), (12, 1.0))
-"""(right answers, standard deviation of the logits)."""
+"""The families of policies: (right answers, standard deviation of the logits)."""
 ACCURACIES = 1 / (1 + np.exp(-np.linspace(logit(0.004), logit(0.999), 61)))
 TEMPERATURES = np.geomspace(0.2, 6.0, 35)
 COLUMNS = ["right_answers", "peakedness", "accuracy", "temperature", "rate", "rate_at_1", "slope_at_1",
@@ -47,15 +46,15 @@ RISES, FALLS = "#9ccbe8", "#f6e3c5"
 
 
 def policy(n_correct: int, peakedness: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
-    """(logits, right answers), each [actions]: right ones first, each group at normal quantiles."""
-    right, wrong = (peakedness * norm.ppf((np.arange(n) + 0.5) / n)
+    """Return (logits, right answers), [actions] each: right ones first, both at normal quantiles."""
+    right, wrong = (peakedness * ndtri((np.arange(n) + 0.5) / n)
                     for n in (n_correct, N_ACTIONS - n_correct))
     lift = logit(accuracy) - np.log(np.exp(right).sum()) + np.log(np.exp(wrong).sum())
     return np.concatenate([right + lift, wrong]), np.arange(N_ACTIONS) < n_correct
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS: a row a policy and temperature.
+    """Return a tidy table with columns COLUMNS: a row a policy and temperature.
 
     ``rate`` is F(T), ``rate_at_1`` F(1), ``slope_at_1`` F'(1), nats per unit learning rate (and
     temperature); ``sign_change`` is T0.
@@ -84,12 +83,12 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def against_corollary(table: pandas.DataFrame) -> pandas.Series:
-    """Where a temperature above 1 gives less than F(1), or one below 1 more."""
+    """Mark the rows where a temperature above 1 gives less than F(1), or one below 1 more."""
     return (table["rate"] - table["rate_at_1"]) * (table["temperature"] - 1) < 0
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Whether theorem and corollary hold on the map, and how often T_high turns the sign."""
+    """State whether theorem and corollary hold on the map, and how often T_high turns the sign."""
     by_policy = table.groupby(["right_answers", "peakedness", "accuracy"], as_index=False).first()
     falls = by_policy[by_policy["rate_at_1"] < 0]
     against = against_corollary(table)
@@ -142,7 +141,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Sign of F over accuracy and temperature, T0, and where the corollary is false."""
+    """Draw the sign of F over accuracy and temperature, T0, and where the corollary is false."""
     figure, axes = panels(2, 2, height=2.35, sharex=True, sharey=True)
     families = table[["right_answers", "peakedness"]].drop_duplicates().itertuples(index=False)
     for panel, (size, peakedness) in zip(axes.flat, families, strict=True):
@@ -191,7 +190,7 @@ def _draw_map(panel: Axes, cells: pandas.DataFrame) -> None:
 def _write_inside(
     panel: Axes, name: str, inside: np.ndarray, accuracy: np.ndarray, temperature: np.ndarray
 ) -> None:
-    """A region's name at its widest place."""
+    """Write a region's name at its widest place."""
     depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1]
     row, column = np.unravel_index(depth.argmax(), depth.shape)
     panel.text(float(accuracy[column]), float(temperature[row]), name, ha="center", va="center",

@@ -29,7 +29,7 @@ from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
 from paper_figures.figure import Finding, PaperFigure, Verdict
 
 FOLLOWED = 0.95
-"""A sine is followed where entropy swings by at least this share of it."""
+"""The share of a sine's swing that entropy must make for the sine to count as followed."""
 POINTS = 150
 STEPS = ("step up", "step down", "step out of reach")
 SHOWN_CYCLES = 2
@@ -39,7 +39,7 @@ COLUMNS = ["panel", "shape", "control", "start", "x", "y"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns COLUMNS.
+    """Return a tidy table with columns COLUMNS.
 
     Panels: "step" (x steps since the target moved) and "sine" (x periods; ``shape`` the period), y
     entropy, nats, or with control "target" the target; "gain" (x period, y swing of entropy over that of
@@ -66,7 +66,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _steps(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """The first half of the moving part, thinned."""
+    """Return the first half of the moving part, thinned."""
     time = dataset.time.values
     first, last = np.searchsorted(time, [0, time[-1] / 2])
     picks = np.unique(np.linspace(first, last, POINTS).round().astype(int))
@@ -74,7 +74,7 @@ def _steps(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _sine(dataset: xarray.Dataset, period: float) -> pandas.DataFrame:
-    """The last whole cycles, in periods."""
+    """Return the last whole cycles, with time in periods."""
     cycle = dataset.time / period - (float(dataset.time[-1]) // period - SHOWN_CYCLES)
     chosen = dataset.sel(shape=[f"sine {period:g}"]).isel(
         time=(cycle.values >= 0) & (cycle.values <= SHOWN_CYCLES))
@@ -90,13 +90,13 @@ def _curves(dataset: xarray.Dataset, panel: str) -> pandas.DataFrame:
 
 
 def _shown_periods(dataset: xarray.Dataset) -> list[float]:
-    """The slowest, the fastest, and one between them."""
+    """Choose the slowest period, the fastest, and one between them."""
     periods = np.sort(dataset.period.values)
     return [float(p) for p in dict.fromkeys(periods[[-1, (len(periods) - 1) // 2, 0]])]
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Which sines are followed, how long steps take, and whether that was known beforehand."""
+    """State which sines are followed, how long steps take, and whether that was known beforehand."""
     gain = table[(table["panel"] == "gain") & (table["control"] == "switch")]
     shortest = table[(table["panel"] == "shortest") & (table["control"] == "switch")]
     followed = gain["y"] >= FOLLOWED
@@ -145,7 +145,7 @@ def _range(values: pandas.Series) -> str:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Steps, sines, gain against period, and speed of ramps against that asked for."""
+    """Draw steps, sines, gain against period, and the speed of ramps against that of their targets."""
     figure, axes = panels(2, 2, height=2.3)
     ceiling = float(table.loc[table["panel"] == "ceiling", "y"].iloc[0])
     _draw_steps(axes[0, 0], table[table["panel"] == "step"], ceiling)

@@ -1,4 +1,4 @@
-"""Reading what the other rooms wrote: simulations, training runs, audits, evaluations, the ledger.
+"""Reads what the other rooms wrote: simulations, training runs, audits, evaluations, the ledger.
 
 Runs come from two places: RESULTS/runs, made by this user, and measured/, made on machines that not
 everyone has and kept in the repository.
@@ -28,7 +28,7 @@ BRIDGE = Path(__file__).parents[2] / "llm_bridge"
 
 
 class MissingInputError(ValueError):
-    """A result that a figure needs does not exist; the message says which command makes it."""
+    """Raised where a result that a figure needs does not exist; the message names the command."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,9 +37,9 @@ class Reading:
 
     results: Path
     digests: dict[str, str] = field(default_factory=dict)
-    """Of each file or collection, by its name under the results folder."""
+    """The digest of each file or collection, by its name under the results folder."""
     provenance: dict[str, Any] = field(default_factory=dict)
-    """Of each file that carries one."""
+    """The provenance of each file that carries one, by the file's name."""
 
 
 _reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
@@ -47,7 +47,7 @@ _reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 @contextmanager
 def reading(results: Path) -> Iterator[Reading]:
-    """Write down what is read from ``results`` inside the block."""
+    """Record what is read from ``results`` inside the block."""
     found = Reading(results=results)
     token = _reading.set(found)
     try:
@@ -57,7 +57,7 @@ def reading(results: Path) -> Iterator[Reading]:
 
 
 def unchanged(digests: Mapping[str, str], results: Path) -> bool:
-    """Whether everything that was read (`Reading.digests`) is what it was; false for nothing."""
+    """Whether everything that was read (`Reading.digests`) is unchanged; False if nothing was read."""
     return bool(digests) and all(_digest(name, results) == old for name, old in digests.items())
 
 
@@ -72,7 +72,7 @@ def _note(name: str, provenance: Mapping[str, Any] | None = None) -> None:
 
 
 def _digest(name: str, results: Path) -> str:
-    """Digest of a file's content, or of the list of files of a collection."""
+    """Return a digest of a file's content, or of the list of files of a collection."""
     if name not in _COLLECTIONS:
         try:
             return hashlib.sha256((results / name).read_bytes()).hexdigest()[:16]
@@ -87,12 +87,12 @@ def _digest(name: str, results: Path) -> str:
 
 
 def recipes() -> None:
-    """Say that a figure shows the settings of `llm_bridge.recipes` and protocols of evaluation."""
+    """Record that a figure shows settings of `llm_bridge.recipes` and protocols of evaluation."""
     _note(RECIPES)
 
 
 def theory() -> None:
-    """Say that a figure is computed from `entropy_theory` alone: it changes with the code only."""
+    """Record that a figure is computed from `entropy_theory` alone and changes with the code only."""
     _note(NOTHING)
 
 
@@ -103,11 +103,11 @@ class TrainingRun:
     name: str
     folder: Path
     metrics: pandas.DataFrame
-    """One row a step, as in metrics.jsonl; empty where there is none."""
+    """The metrics, one row a step, as in metrics.jsonl; empty where there is none."""
     audit: pandas.DataFrame
-    """One row an audited step; empty where none was."""
+    """The audited steps, one a row; empty where there is none."""
     options: dict[str, Any]
-    """What was asked for."""
+    """The options with which the run was started."""
     constant_answer: float | None
     """What always giving the most common right answer would score; None while the run goes on."""
     finished: bool
@@ -115,17 +115,17 @@ class TrainingRun:
 
     @property
     def measured(self) -> bool:
-        """Whether it came with the repository, from another machine."""
+        """Whether the run came with the repository, from another machine."""
         return self.folder.parent == MEASURED
 
     @property
     def device(self) -> str:
-        """Where it ran."""
+        """The device on which it ran."""
         return str(self.provenance.get("device", "unknown"))
 
     @property
     def rule_options(self) -> dict[str, str]:
-        """Options of the rule that were given, as text."""
+        """The options of the rule that were given, as text."""
         return dict(item.split("=", 1) for item in self.options.get("rule_options", ()))
 
     @property
@@ -137,10 +137,10 @@ class TrainingRun:
 
 
 def simulation(results: Path, name: str) -> xarray.Dataset:
-    """The dataset that ``python -m simulations run NAME`` wrote, in memory.
+    """Read into memory the dataset that ``python -m simulations run NAME`` wrote.
 
     Raises:
-        MissingInputError: it was not run, or the file is damaged.
+        MissingInputError: a missing or damaged file.
     """
     path, short = results / "simulations" / f"{name}.nc", f"simulations/{name}.nc"
     # Before it is read: one that is replaced meanwhile must not pass for what was read.
@@ -157,12 +157,12 @@ def simulation(results: Path, name: str) -> xarray.Dataset:
 
 
 def dataset_provenance(dataset: xarray.Dataset) -> dict[str, Any]:
-    """The provenance that a simulation's dataset carries; empty where it has none."""
+    """Return the provenance that a simulation's dataset carries; empty where it has none."""
     return dict(json.loads(dataset.attrs.get("provenance", "{}")))
 
 
 def even_in_log(steps: np.ndarray, points: int) -> np.ndarray:
-    """Indices of at most ``points`` entries of increasing ``steps``, even in log; 0 is left out."""
+    """Return indices of at most ``points`` of increasing ``steps``, even in log; step 0 is left out."""
     positive = np.flatnonzero(steps > 0)
     wanted = np.geomspace(steps[positive[0]], steps[-1], points)
     nearest = np.abs(np.log(steps[positive])[None] - np.log(wanted)[:, None]).argmin(axis=1)
@@ -170,7 +170,7 @@ def even_in_log(steps: np.ndarray, points: int) -> np.ndarray:
 
 
 def training_runs(results: Path) -> list[TrainingRun]:
-    """All runs found, the user's own first, sorted by name."""
+    """Read all runs there are, the user's own first, sorted by name."""
     _note(RUNS)
     folders = [
         path.parent
@@ -181,7 +181,7 @@ def training_runs(results: Path) -> list[TrainingRun]:
 
 
 def _training_run(folder: Path) -> TrainingRun | None:
-    """The run in a folder, or None where it holds nothing readable yet."""
+    """Read the run in a folder; None where it holds nothing readable yet."""
     try:
         description = read_json(folder / "run.json")
         audit_file = folder / "audit.json"
@@ -205,7 +205,7 @@ def _training_run(folder: Path) -> TrainingRun | None:
 
 
 def _json_lines(path: Path) -> list[dict[str, Any]]:
-    """Rows of a log, later ones of an equal step replacing earlier ones (a resumed run)."""
+    """Read the rows of a log; a later row replaces an earlier one of the same step (a resumed run)."""
     rows: dict[int, dict[str, Any]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
@@ -217,7 +217,7 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def evaluations(results: Path) -> list[dict[str, Any]]:
-    """Results of `llm_bridge evaluate`, sorted by file name; damaged files are left out."""
+    """Read the results of `llm_bridge evaluate`, sorted by file name; damaged files are left out."""
     _note(EVALUATIONS)
     found = []
     for root in (results / "evaluations", MEASURED / "evaluations"):

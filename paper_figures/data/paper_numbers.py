@@ -24,7 +24,7 @@ from typing import Any
 
 import pandas
 
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 from paper_figures.drawing.table import Table
 
 Cell = str | float | int
@@ -42,16 +42,16 @@ class PaperTable:
     """
 
     source: str
-    """Paper and number, and where it was read."""
+    """The paper, the number of the table, and where it was read."""
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    """As printed; the first cell names the row."""
+    """The rows as printed; the first cell names the row."""
     average: str | None = None
     averaged: tuple[str, ...] = ()
     digits: int = 1
     average_digits: int | None = None
-    """Where the average is printed with more or fewer."""
+    """Digits of the average, where it is printed with more or fewer."""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class PaperTable:
                 raise ValueError(f"{self.source}, '{self.title}': row {list(row)} has {len(row)} cells, "
                                  f"the header {len(self.header)}")
         for name in (*self.averaged, *([self.average] if self.average else [])):
-            lookup(dict.fromkeys(self.header), name, f"column of {self.source}:")
+            check_choice(name, self.header, f"column of {self.source}:")
 
     def column(self, name: str) -> dict[str, float]:
         """The numbers of a column, by row; rows with text there are left out."""
@@ -81,7 +81,7 @@ class PaperTable:
         }
 
     def wrong_averages(self) -> dict[str, tuple[float, float]]:
-        """Row -> (printed, recomputed) where rounding of all numbers cannot explain the difference."""
+        """The (printed, recomputed) averages of rows where rounding cannot explain the difference."""
         if self.average is None:
             return {}
         # Each printed number, the average included, is off by half a unit of its last digit at most.
@@ -92,7 +92,7 @@ class PaperTable:
                 if abs(value - mean[row]) > slack}
 
     def tidy(self) -> pandas.DataFrame:
-        """Columns title, row, column, value: the numbers, and "recomputed" averages."""
+        """Return the numbers and "recomputed" averages: columns title, row, column, value."""
         cells = [
             {"title": self.title, "row": str(row[0]), "column": name, "value": float(cell)}
             for row in self.rows for name, cell in zip(self.header[1:], row[1:], strict=True)
@@ -104,10 +104,10 @@ class PaperTable:
         return pandas.DataFrame(cells, columns=["title", "row", "column", "value"])
 
     def printed(self, *, means: bool = False) -> Table:
-        """As a reader sees it; a wrong average has the right one beside it.
+        """Return the table as a reader sees it; a wrong average has the right one beside it.
 
         Args:
-            means: the recomputed averages even where no printed one is wrong beyond rounding.
+            means: whether to show the recomputed averages even where no printed one is wrong.
         """
         wrong, mean = self.wrong_averages(), self.averages() if self.average else {}
         means = bool(wrong) or (means and self.average is not None)
@@ -139,7 +139,7 @@ class PaperTable:
 
 
 def read(module: str | Path) -> dict[str, PaperTable]:
-    """The tables of MODULE.toml by name, in the file's order.
+    """Read the tables of MODULE.toml by name, in the file's order.
 
     Args:
         module: the module's ``__file__``.
@@ -156,7 +156,7 @@ def read(module: str | Path) -> dict[str, PaperTable]:
 
 def _table(values: dict[str, Any], path: Path) -> PaperTable:
     for key in values:
-        lookup(KEYS, key, f"key of {path.name}:")
+        check_choice(key, KEYS, f"key of {path.name}:")
     found: dict[str, Any] = dict(values)
     for key in ("header", "averaged"):
         found[key] = tuple(values.get(key, ()))

@@ -1,4 +1,4 @@
-"""Training runs for figures: which runs are meant, their steps as a tidy table, what they ended with.
+"""Selects training runs for figures and returns their steps as a tidy table.
 
 A figure says what it compares as `Choice`s: a rule and its options, each under the label of its line.
 Runs compare where they agree in all but rule and seed; such a set is a *setting* (model, task, steps,
@@ -24,6 +24,7 @@ import pandas
 from matplotlib.axes import Axes
 
 from entropy_theory import update_rules
+from entropy_theory.update_rules import rule_options
 from paper_figures.data import inputs
 from paper_figures.drawing.bands import draw_mean
 from paper_figures.drawing.style import SERIES, label_ends
@@ -33,7 +34,7 @@ Item = TypeVar("Item")
 
 METRICS = ("entropy", "reward", "distinct_answers", "mean_length")
 CONSTANT = "constant_answer"
-"""Metric with one row a run: what always giving the most common right answer scores."""
+"""The metric, with one row a run, that says what always giving the most common right answer scores."""
 COLUMNS = ("setting", "model", "task", "device", "label", "rule", "strength", "run", "seed", "step",
            "metric", "value")
 SAME = (
@@ -41,10 +42,10 @@ SAME = (
     "iterations", "mini_batches", "tempered_fraction", "learning_rate", "optimizer", "max_grad_norm",
     "trl_options",
 )
-"""Options in which runs of one setting agree; the device is the last condition."""
+"""The options in which all runs of one setting agree; they must agree in the device too."""
 RUN = ["setting", "label", "seed", "metric"]
 WINDOW = 0.05
-"""Curves are means over this share of a run's steps, five at least: a step has some 256 completions."""
+"""The share of a run's steps, five at least, that curves are averaged over: a step is a small sample."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,37 +57,41 @@ class Choice:
     """
 
     label: str
-    """May name free options, as in "target {target:g}" (a dot in an option's name becomes "_"). Others in
-    which its runs differ are added: two settings are never one line."""
+    """The label of the line. It may name free options, as in "target {target:g}" (a dot in an option's
+    name becomes "_"). Other options in which its runs differ are added: settings never share a line."""
     rule: str
     options: Mapping[str, Value] = field(default_factory=dict)
-    """By name, such as {"ratio": 0.01, "base.clip_low": 1.0}."""
+    """The values of the rule's options by name, such as {"ratio": 0.01, "base.clip_low": 1.0}."""
     free: tuple[str, ...] = ()
-    """The first one's value becomes the column ``strength``."""
+    """The options that may have any value; the first one's value becomes the column ``strength``."""
     strength: float = np.nan
-    """The column's value where nothing is free: 0 of a run without the term that others have."""
+    """The column's value where no option is free, such as 0 for a run without the term of the others."""
 
     def values(self, rule: str, texts: Iterable[str]) -> dict[str, Value] | None:
-        """The values of the free options in a run of this choice; None for any other run.
+        """Return the values of the free options in a run of this choice; None for any other run.
 
         Args:
-            texts: the rule's options as ``name=value``; a run with one that its rule has no more is none.
+            texts: the rule's options as ``name=value``; a run with an option that its rule no longer has
+                does not belong to the choice.
         """
         if rule != self.rule:
             return None
+        given = tuple(texts)
+        wanted = {name: default(rule, name) for name in (*self.options, *self.free)}
+        wanted |= self.options
         try:
-            given = _given(rule, texts)
-        except (AttributeError, ValueError):
+            made = rule_options.from_texts(rule, given)
+            wanted = {name: default(rule, name)
+                      for name in (text.partition("=")[0] for text in given)} | wanted
+            found = {name: rule_options.value_at(made, name) for name in wanted}
+        except ValueError:
             return None
-        names = given.keys() | self.options.keys() | set(self.free)
-        found = {name: given[name] if name in given else default(rule, name) for name in names}
-        for name in names - set(self.free):
-            if found[name] != self.options.get(name, default(rule, name)):
-                return None
+        if any(found[name] != wanted[name] for name in wanted.keys() - set(self.free)):
+            return None
         return {name: found[name] for name in self.free}
 
     def named(self, values: Mapping[str, Value]) -> tuple[str, tuple[str, ...]]:
-        """The label with the values of free options, and in words those that it does not name."""
+        """Return the label with the values of free options, and the options that it does not name."""
         fields = {name: name.replace(".", "_") for name in values}
         shown = {field for _, field, *_ in Formatter().parse(self.label)}
         return self.label.format(**{fields[name]: value for name, value in values.items()}), tuple(
@@ -96,45 +101,29 @@ class Choice:
 
 
 def default(rule: str, option: str) -> Value:
-    """An option's value in a rule made without options; dots lead into the rule that it modifies.
+    """Return an option's value in a rule made without options; dots lead into the rule it modifies.
 
     Raises:
-        ValueError: an unknown rule.
-        AttributeError: an unknown option.
+        ValueError: an unknown rule or option.
     """
-    value: Any = update_rules.get(rule)
-    for name in option.split("."):
-        value = getattr(value, name)
-    return getattr(value, "name", value)  # a base is known by its name
-
-
-def _given(rule: str, texts: Iterable[str]) -> dict[str, Value]:
-    pairs = (item.partition("=") for item in texts)
-    return {name: _value(text, default(rule, name)) for name, _, text in pairs}
-
-
-def _value(text: str, like: Value) -> Value:
-    """The text as a value of the kind of an option's default."""
-    if isinstance(like, str):
-        return text
-    special: dict[str, Value] = {"true": True, "false": False, "none": None}
-    return special[text.lower()] if text.lower() in special else float(text)
+    value: Value = rule_options.value_at(update_rules.get(rule), option)
+    return value
 
 
 def read(
     results: Path, choices: Sequence[Choice], *, model: str | None = None, task: str | None = None,
     metrics: Sequence[str] = METRICS, least: int = 1, measured: bool | None = None,
 ) -> pandas.DataFrame:
-    """The steps of all finished runs that a choice takes: columns ``COLUMNS``, a row a metric and step.
+    """Read the steps of all finished runs of the choices: columns ``COLUMNS``, a row a metric and step.
 
-    The user's own runs and the committed ones; of two that differ in nothing the user's. A metric that a
-    step does not have is left out; ``CONSTANT`` has one row a run. ``attrs["inputs"]`` maps each run to
-    its provenance. Settings come most complete first; without runs the table is empty.
+    Both the user's own runs and the committed ones count; of two equal ones the user's is taken. A metric
+    that a step does not have is left out; ``CONSTANT`` has one row a run. ``attrs["inputs"]`` maps each
+    run to its provenance. The most complete settings come first; without runs the table is empty.
 
     Args:
-        model, task: these alone (a folder of models goes by its last name).
+        model, task: runs of this model and task only (a folder of models goes by its last name).
         least: settings in which fewer labels have runs are left out.
-        measured: True: committed runs alone; False: the user's alone.
+        measured: True reads committed runs only, False the user's only, None both.
     """
     found: dict[tuple[Any, ...], tuple[dict[str, Any], inputs.TrainingRun]] = {}
     for run in inputs.training_runs(results):
@@ -179,7 +168,7 @@ def _setting(run: inputs.TrainingRun) -> tuple[str, ...]:
 
 
 def _ranked(found: Iterable[tuple[Any, ...]], least: int) -> list[tuple[str, ...]]:
-    """Settings with enough labels: most labels first, then most runs, then as found."""
+    """Order the settings with enough labels: most labels first, then most runs, then as found."""
     labels: dict[tuple[str, ...], list[str]] = {}
     for setting, label, *_ in found:
         labels.setdefault(setting, []).append(label)
@@ -188,7 +177,7 @@ def _ranked(found: Iterable[tuple[Any, ...]], least: int) -> list[tuple[str, ...
 
 
 def _lines(found: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
-    """Each run's label, with what the runs of that setting and label differ in."""
+    """Return each run's label, with what the runs of that setting and label differ in."""
     common: dict[tuple[Any, ...], set[str]] = {}
     for setting, label, more, _ in found:
         common[setting, label] = set(more) & common.get((setting, label), set(more))
@@ -199,10 +188,10 @@ def _lines(found: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
 
 
 def told_apart(names: Iterable[str], *, files: bool = False) -> dict[str, str]:
-    """Each name's last part, after as many of its folders as tell it from the others.
+    """Shorten each path to its last part, with as many folders as distinguish it from the others.
 
     Args:
-        files: leave out suffixes.
+        files: whether to leave out suffixes.
     """
     parts = {name: (Path(name).with_suffix("") if files else Path(name)).parts for name in names}
     return {
@@ -214,7 +203,7 @@ def told_apart(names: Iterable[str], *, files: bool = False) -> dict[str, str]:
 
 
 def _names(settings: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], dict[str, str]]:
-    """By setting: model, task, and the title: these, steps, device, and what else settings differ in."""
+    """Return each setting's model, task and title, which also names steps, device and what differs."""
     names = (*SAME, "device")
     values = {setting: dict(zip(names, setting, strict=True)) for setting in settings}
     models = told_apart(value["model"] for value in values.values())
@@ -242,49 +231,49 @@ def _steps(run: inputs.TrainingRun, metrics: Sequence[str]) -> pandas.DataFrame:
 
 
 def provenance(rows: pandas.DataFrame) -> dict[str, Any]:
-    """By name, of the runs that these rows of a table are of."""
+    """Return the provenance of the runs that these rows of a table come from, by name."""
     return {name: rows.attrs["inputs"][name] for name in rows["run"].unique()}
 
 
 def settings(table: pandas.DataFrame) -> list[str]:
-    """The settings of a table, most complete first."""
+    """Return the settings of a table, the most complete first."""
     return [str(name) for name in table["setting"].unique()]
 
 
 def first(table: pandas.DataFrame) -> pandas.DataFrame:
-    """The most complete setting's rows, and their provenance alone."""
+    """Return the rows of the most complete setting, with their provenance only."""
     rows = table[table["setting"].isin(settings(table)[:1])]
     rows.attrs["inputs"] = provenance(rows)
     return rows
 
 
 def in_two_lines(setting: str) -> str:
-    """A setting as a panel's title: what is trained, and how."""
+    """Write a setting as a panel's title in two lines: what is trained, and how."""
     return setting.replace(", ", ",\n", 1)
 
 
 def labels(table: pandas.DataFrame) -> list[str]:
-    """The labels of a table, by strength where they have one, else as found."""
+    """Return the labels of a table, by strength where they have one, else as found."""
     order = table[["label", "strength"]].drop_duplicates()
     return [str(name) for name in order.sort_values("strength", kind="stable")["label"].unique()]
 
 
 def evenly(items: Sequence[Item], most: int = len(SERIES)) -> list[Item]:
-    """At most so many of the items, the first and the last among them and the others evenly between.
+    """Choose at most so many of the items, spread evenly, the first and the last among them.
 
-    By default as many as there are looks: the lines of a panel that are told apart.
+    By default there are as many as lines of a panel can be distinguished.
     """
     picks = np.unique(np.linspace(0, len(items) - 1, most).round().astype(int)) if len(items) else ()
     return [items[i] for i in picks]
 
 
 def one(table: pandas.DataFrame, setting: str, metric: str) -> pandas.DataFrame:
-    """The rows of one setting and metric."""
+    """Return the rows of one setting and metric."""
     return table[(table["setting"] == setting) & (table["metric"] == metric)]
 
 
 def smoothed(table: pandas.DataFrame, window: float = WINDOW) -> pandas.DataFrame:
-    """The table with each value the centered mean over this share of its run's steps, five at least."""
+    """Replace each value by the centered mean over this share of its run's steps, five at least."""
     def mean(values: pandas.Series) -> pandas.Series:
         return values.rolling(max(5, int(window * len(values))), min_periods=1, center=True).mean()
 
@@ -292,7 +281,7 @@ def smoothed(table: pandas.DataFrame, window: float = WINDOW) -> pandas.DataFram
 
 
 def ends(table: pandas.DataFrame) -> pandas.DataFrame:
-    """What runs began and ended with: a row a setting, label and metric, in the table's order.
+    """Return what runs began and ended with: a row a setting, label and metric, in the table's order.
 
     Columns setting, label, rule, strength, metric, seeds, first, last, low, high: means over seeds of the
     first and last tenth of the steps; low and high are the lowest and highest seed's last.
@@ -321,13 +310,14 @@ def draw_curves(
     panel: Axes, curves: pandas.DataFrame, looks: Mapping[str, Mapping[str, Any]] | None = None,
     *, names: bool = True,
 ) -> None:
-    """Value against step: the mean over seeds a label, a band from the lowest to the highest seed.
+    """Draw for each label the mean over seeds against step, with a band from lowest to highest seed.
 
     Args:
         curves: rows of one setting and one metric (`one`).
-        looks: line properties by label; ``style.SERIES`` in the order of `labels` by default; of more
-            labels than there are looks some are drawn (`evenly`).
-        names: labels at the lines' ends; where limits are still to be set, call `name_ends` afterwards.
+        looks: line properties by label; by default ``style.SERIES`` in the order of `labels`. If there
+            are more labels than looks, some are drawn (`evenly`).
+        names: whether to write labels at the lines' ends; where the panel's limits are still to be set,
+            call `name_ends` afterwards.
     """
     looks = _looks(curves) if looks is None else looks
     for label, seeds in _by_seed(curves, looks).items():
@@ -341,7 +331,7 @@ def draw_curves(
 def name_ends(
     panel: Axes, curves: pandas.DataFrame, looks: Mapping[str, Mapping[str, Any]] | None = None
 ) -> None:
-    """Each line's label at its end; the panel's limits must be final. Arguments as of `draw_curves`."""
+    """Write each line's label at its end; the panel's limits must be final. Arguments: `draw_curves`."""
     looks = _looks(curves) if looks is None else looks
     label_ends(panel, [
         (float(seeds.index[-1]), float(seeds.iloc[-1].mean()), label, str(looks[label]["color"]))
@@ -354,7 +344,7 @@ def _looks(curves: pandas.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def _by_seed(curves: pandas.DataFrame, names: Iterable[str]) -> dict[str, pandas.DataFrame]:
-    """[step, seed] of each label that has runs."""
+    """Return [step, seed] for each label that has runs."""
     here = {name: curves[curves["label"] == name] for name in names}
     return {
         name: rows.pivot_table(index="step", columns="seed", values="value")

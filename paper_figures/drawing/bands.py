@@ -1,4 +1,4 @@
-"""The median or the mean over starts as a line, and its band."""
+"""Draws the median or the mean over starts as a line, with a band."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def draw_median(
     """Draw the median of ``y`` at each ``x``; returns the line's last point.
 
     Args:
-        panel: where.
-        rows: one row a start and x.
+        panel: the axes to draw on.
+        rows: one row for each start and x.
         look: line properties, such as one of ``style.SERIES``.
-        x, y: columns.
-        band: quantiles between which it is shaded, (0, 1) being all; None: no band.
+        x, y: names of the columns.
+        band: quantiles between which it is shaded, (0, 1) being all; None draws no band.
     """
     groups = rows.groupby(x)[y]
     middle = groups.median()
@@ -39,11 +39,11 @@ def draw_mean(
     """Draw the mean over columns at each index; returns the line's last point.
 
     Args:
-        panel: where.
-        wide: [x, start].
+        panel: the axes to draw on.
+        wide: values [x, start].
         look: line properties, such as one of ``style.SERIES``.
-        level: of the mean's interval (Student's t over starts), the band; None: from the lowest to the
-            highest, for a few seeds.
+        level: confidence level of the mean's interval (Student's t over starts), which is the band; with
+            None the band goes from the lowest to the highest value, as for a few seeds.
     """
     mean = wide.mean(axis=1)
     panel.plot(mean.index, mean, **look)

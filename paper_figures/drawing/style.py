@@ -32,7 +32,7 @@ SERIES: tuple[dict[str, Any], ...] = (
 REFERENCE: dict[str, Any] = {"color": "#777777", "linewidth": 0.9, "linestyle": (0, (4, 3))}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d", "8", "*")
 SPACE = 4.0
-"""Pixels (200 an inch) between a title or tick label and the next."""
+"""The gap between a title or tick label and the next, in pixels (200 an inch)."""
 
 
 @contextmanager
@@ -45,15 +45,15 @@ def style() -> Iterator[None]:
 
 
 def marked(i: int) -> dict[str, Any]:
-    """Color, dashes and marker of series i of any number; from the eighth on by color and marker."""
+    """Return color, dashes and marker of series i; from the eighth on only color and marker differ."""
     return {**SERIES[i % len(SERIES)], "marker": MARKERS[i % len(MARKERS)]}
 
 
 def panels(rows: int, columns: int, *, height: float, **kwargs: Any) -> tuple[Figure, np.ndarray]:
-    """A figure of text width and an array [rows, columns] of axes.
+    """Make a figure of text width and an array [rows, columns] of axes.
 
     Args:
-        height: of one row, inches.
+        height: height of one row, inches.
     """
     # Without pyplot: no global state, no window, nothing to close.
     figure = Figure(figsize=(5.5, height * rows))
@@ -67,7 +67,7 @@ def label_ends(
 
     Args:
         labels: (x, y, text, color) of each line's last point, in data coordinates.
-        size: points.
+        size: font size, points.
     """
     if not labels:
         return
@@ -129,7 +129,7 @@ def _wrap(title: Text, width: float) -> None:
 
 
 def _thin(figure: Figure, axes: Axes) -> None:
-    """Leave out labels of x that would touch: of ticks set by hand one by one, else by fewer ticks."""
+    """Leave out labels of x that would touch: singly if ticks were set by hand, else by fewer ticks."""
     axis, locator = axes.xaxis, axes.xaxis.get_major_locator()
     if isinstance(locator, FixedLocator) and (touching := _touching(axis.get_ticklabels())):
         texts = [label.get_text() for label in axis.get_ticklabels()]
@@ -146,7 +146,7 @@ def _thin(figure: Figure, axes: Axes) -> None:
 
 
 def _touching(labels: Sequence[Text]) -> set[int]:
-    """Which of the labels to leave out, for the others to keep apart."""
+    """Choose the labels to leave out so that the others keep apart."""
     kept: list[Bbox] = []
     left_out = set()
     shown = [i for i, label in enumerate(labels) if label.get_visible() and label.get_text()]
@@ -160,7 +160,7 @@ def _touching(labels: Sequence[Text]) -> set[int]:
 
 
 def _spread(wanted: Sequence[float], gap: float) -> np.ndarray:
-    """The heights nearest to those wanted (sorted, in [0, 1]) that are at least a gap apart."""
+    """Return the heights nearest to those wanted (sorted, in [0, 1]) that are at least a gap apart."""
     # Less k gaps the heights need only not fall: pool neighbors that do into their mean.
     blocks: list[tuple[float, int]] = []
     for k, height in enumerate(wanted):

@@ -27,7 +27,7 @@ class Table:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    """Text; formulas between dollar signs. The first column names the row."""
+    """The cells as text, with formulas between dollar signs; the first column names the row."""
     origin: Origin
     note: str = ""
     """What a reader must know: the source, what was recomputed, how many seeds."""
@@ -41,7 +41,7 @@ class Table:
                 )
 
     def markdown(self) -> str:
-        """A GitHub table under its title."""
+        """Return a GitHub table under its title."""
         cells = [self.header, *self.rows]
         widths = [max(3, *(len(_pipe(row[i])) for row in cells)) for i in range(len(self.header))]
         rule = ["-" * w if i == 0 else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
@@ -56,7 +56,7 @@ class Table:
         return "\n".join([head, "", *lines, *(["", self.note] if self.note else [])]) + "\n"
 
     def latex(self) -> str:
-        """A booktabs tabular under its title, as a comment."""
+        """Return a booktabs tabular under its title, which is a comment."""
         body = [_latex_row(row) for row in self.rows]
         return "\n".join([
             f"% {self.title} ({self.origin})",
@@ -71,7 +71,7 @@ class Table:
         ]) + "\n"
 
     def record(self) -> dict[str, Any]:
-        """As JSON-like data."""
+        """Return the table as JSON-like data."""
         return {
             "title": self.title, "header": list(self.header), "rows": [list(r) for r in self.rows],
             "origin": self.origin, "note": self.note,
@@ -87,7 +87,7 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 
 def _latex(text: str) -> str:
-    """Text with its formulas left as they are."""
+    """Escape text for LaTeX, leaving its formulas as they are."""
     return "".join(
         part if FORMULA.fullmatch(part)
         else LATEX_SPECIAL.sub(r"\\\1", part).translate(LATEX_TEXT)

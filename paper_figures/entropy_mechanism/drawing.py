@@ -1,4 +1,4 @@
-"""What several figures of this folder draw alike."""
+"""Draws what several figures of this folder have in common."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ SHORT = {
     "one right, all alike": "one, alike", "one right": "one", "a quarter right": "quarter",
     "a tenth right, graded": "tenth", "a tenth right, graded, peaked": "tenth, peaked",
 }
-"""Labels of lines; other families keep their names."""
+"""Short labels of lines, by family; other families keep their names."""
 
 
 def draw_by_size(
     panel: Axes, rows: pandas.DataFrame, column: str, *, names: bool = True, scale: str = "linear"
 ) -> None:
-    """A column's mean over starts against the number of answers, a line a family; bands: the range.
+    """Draw a column's mean over starts against the number of answers, a line a family with its range.
 
     Args:
         rows: a row a run, with series (the family), size and the column.
-        names: label the lines.
-        scale: of the values' axis.
+        names: whether to label the lines.
+        scale: scale of the values' axis.
     """
     labels = []
     for i, (family, group) in enumerate(rows.groupby("series", sort=False)):
@@ -45,7 +45,7 @@ def draw_by_size(
 
 
 def fill_rows(axes: np.ndarray, count: int) -> None:
-    """Remove panels (of two columns) beyond the first ``count``; one alone in its row gets all of it."""
+    """Remove panels (of two columns) beyond the first ``count``; a last one alone gets its whole row."""
     for panel in axes.flat[count:]:
         panel.remove()
     if count % 2:

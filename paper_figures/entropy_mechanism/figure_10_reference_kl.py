@@ -28,12 +28,12 @@ RUNS = (Choice(label="none", rule="grpo", strength=0.0),
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """The columns of `sweeps.data`."""
+    """Return the columns of `sweeps.data`."""
     return sweeps.data(results, {RULE: RUNS})
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Whether entropy rises with the coefficient, and what the largest one costs."""
+    """State whether entropy rises with the coefficient, and what the largest one costs."""
     effects = sweeps.effects(table)
     numbers: dict[str, float] = {}
     sentences, tests = [], []

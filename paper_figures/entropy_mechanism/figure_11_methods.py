@@ -39,7 +39,7 @@ MARGIN = 0.01  # of accuracy: closer than this counts as on GRPO's curve
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """The paper's three differences at the end of training, then the two that a referee asks for."""
+    """State the paper's three differences at the end of training, then the two a referee asks for."""
     numbers: dict[str, float] = {}
     last = _last(table)
     claims: dict[str, list[bool]] = {}
@@ -105,7 +105,7 @@ def _mean_over_x(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _gaps(rows: pandas.DataFrame, *, absolute: bool = False) -> pandas.DataFrame:
-    """By (family, rule): mean, low, high over starts of y beyond GRPO's, or of y where that is a gap."""
+    """Mean, low, high over starts of y beyond GRPO's (or of y, if that is a gap), by (family, rule)."""
     found = {}
     for family, here in rows.groupby("family", sort=False):
         wide = here.pivot_table(index="start", columns="rule", values="y", sort=False)
@@ -159,7 +159,7 @@ def _transformer_sentence(table: pandas.DataFrame) -> str:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """A row a world (entropy, accuracy, entropy at equal accuracy), one for length and the referee."""
+    """Draw a row for each world (entropy, accuracy, entropy at equal accuracy), and one for length."""
     families = list(table[table["panel"] == "entropy"]["family"].unique())
     transformer = table[table["panel"].str.startswith("transformer")]
     rows = len(families) + 1 + (not transformer.empty)
@@ -195,7 +195,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _lines(
     panel: Axes, rows: pandas.DataFrame, label: str, *, gap: bool = False, seeds: bool = False
 ) -> None:
-    """Means over starts with their 95 % intervals; of seeds, the lowest and the highest."""
+    """Draw means over starts with their 95 % intervals, or over seeds with the lowest and the highest."""
     for rule, look in LOOKS.items():
         wide = rows[rows["rule"] == rule].pivot_table(index="x", columns="start", values="y")
         if wide.empty or (gap and rule == BASE):
@@ -210,7 +210,7 @@ def _lines(
 
 
 def _dots(panel: Axes, rows: pandas.DataFrame, label: str) -> None:
-    """One group a family, one mark a rule: mean and 99 % interval of the gap to GRPO."""
+    """Draw mean and 99 % interval of the gap to GRPO, grouped by family, with a mark for each rule."""
     gaps = _gaps(rows, absolute=True)
     names = list(dict.fromkeys(gaps.index.get_level_values("family")))
     for k, (rule, marker) in enumerate(DOTS.items()):
@@ -228,7 +228,7 @@ def _dots(panel: Axes, rows: pandas.DataFrame, label: str) -> None:
 
 
 def _short(family: str) -> str:
-    """"five right answers, mixed" -> "5 right, mixed"."""
+    """Shorten "five right answers, mixed" to "5 right, mixed"."""
     number, _, kind = family.partition(" right")
     kind = kind.rpartition(", ")[2].removesuffix(" parameters")
     digits = {"one": "1", "five": "5", "ten": "10"}.get(number, number)

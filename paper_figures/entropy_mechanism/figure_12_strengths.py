@@ -32,12 +32,12 @@ STRENGTHS = {"Clip-Cov": "share of the tokens", "KL-Cov": "coefficient"}
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """The columns of `sweeps.data`."""
+    """Return the columns of `sweeps.data`."""
     return sweeps.data(results, RUNS, ("entropy",))
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """In how many steps of the strength entropy at the end rises."""
+    """State in how many steps of the strength entropy at the end rises."""
     effects = sweeps.effects(table)
     numbers: dict[str, float] = {}
     sentences, every = [], []

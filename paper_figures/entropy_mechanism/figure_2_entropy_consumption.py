@@ -33,7 +33,7 @@ from paper_figures.figure import Finding, PaperFigure, Verdict
 FIRST, THIRD = 1 / 12, 1 / 3
 PRINTED = {("entropy", FIRST): 0.73, ("gain", FIRST): 0.76, ("entropy", THIRD): 0.94,
            ("gain", THIRD): 0.93}
-"""Section 2 of the paper: shares by quantity and share of the steps."""
+"""The shares printed in Section 2 of the paper, by quantity and share of the steps."""
 GRID = np.unique(np.concatenate([np.linspace(0, FIRST, 13), np.linspace(FIRST, THIRD, 13),
                                  np.linspace(THIRD, 1, 9)]))
 """Shares of the steps at which curves are read."""
@@ -44,7 +44,7 @@ COLUMNS = ["panel", "series", "size", "start", "quantity", "x", "y"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, series, size, start, quantity, x, y.
+    """Return columns panel, series, size, start, quantity, x, y.
 
     Panels: "share" (x share of the steps, y share of the entropy consumed or of the gain), "length" (x
     steps of a run, y share of its entropy that its first twelfth consumes), "model" (as "share").
@@ -61,7 +61,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def consumed(values: np.ndarray) -> np.ndarray:
-    """Share of a curve's whole change that is made by each record; NaN if it ends where it began."""
+    """The share of a curve's whole change that is made by each record; NaN if it ends where it began."""
     whole = values[-1] - values[0]
     return (values - values[0]) / (whole if whole else np.nan)
 
@@ -81,7 +81,7 @@ def _shares(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _lengths(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """With one right answer; of runs in exact expectation."""
+    """Return the shares of runs of several lengths, in exact expectation with one right answer."""
     one = dataset.entropy.sel(right_answers=1, algorithm=list(ALGORITHMS))
     step = dataset.step.values
     parts = []
@@ -109,10 +109,10 @@ def _models(runs: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def gain_of_law(share: float | np.ndarray, start: float) -> np.ndarray:
-    """Share of the gain when a share of the entropy is consumed, if R = b - a e^H and H ends at 0.
+    """The share of the gain when a share of the entropy is consumed, if R = b - a e^H and H ends at 0.
 
     Args:
-        share: of the entropy.
+        share: share of the entropy that is consumed.
         start: entropy at the start, nats.
     """
     return -np.expm1(-start * np.asarray(share)) / -np.expm1(-start)
@@ -124,14 +124,14 @@ def start_of_law(share: float, gain: float) -> float:
 
 
 def at(table: pandas.DataFrame, quantity: str, share: float) -> pandas.Series:
-    """Share of a quantity at a share of the steps, by (family, size): means over starts."""
+    """The share of a quantity at a share of the steps, by (family, size): means over starts."""
     rows = table[(table["panel"] == "share") & (table["quantity"] == quantity)
                  & np.isclose(table["x"], share)]
     return rows.groupby(["series", "size"], sort=False)["y"].mean()
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Early shares of entropy and gain, which is ahead, and how the first depends on the length."""
+    """State the early shares of entropy and gain, which is ahead, and how entropy's depends on length."""
     entropy, gain, entropy_third, gain_third = (
         at(table, quantity, share) for share in (FIRST, THIRD) for quantity in QUANTITIES)
     ahead = gain - entropy
@@ -185,7 +185,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Shares over training; gain against entropy; the first twelfth's share against the length."""
+    """Draw shares over training, gain against entropy, and the first twelfth's share against length."""
     models = table[table["panel"] == "model"]
     figure, axes = panels(2, 2, height=2.3)
     if models.empty:

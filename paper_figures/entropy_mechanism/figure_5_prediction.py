@@ -30,7 +30,7 @@ from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
 
 EARLY, LATER = 36, 200
-"""Points fitted and points announced."""
+"""How many points are fitted, and how many announced."""
 PRINTED = {"mathematics": (0.009, 0.005), "code": (0.012, 0.019)}
 """The paper's error over the later points, and at the end."""
 COLUMNS = ["panel", "series", "size", "start", "point", "entropy", "reward", "announced", "low", "high",
@@ -38,7 +38,7 @@ COLUMNS = ["panel", "series", "size", "start", "point", "entropy", "reward", "an
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, series, size, start, point, entropy, reward, announced, low, high, error, ...
+    """Return columns panel, series, size, start, point, entropy, reward, announced, low, high, error, ...
 
     Panels: "curve" (points of the best and of the worst announced set, first start; ``announced`` with
     its 95 % interval ``low``, ``high``), "error" (a row a curve: rms ``error`` over the later points,
@@ -73,7 +73,7 @@ def _errors(dataset: xarray.Dataset) -> pandas.DataFrame:
 def announce(
     entropy: np.ndarray, reward: np.ndarray, early: int = EARLY
 ) -> pandas.DataFrame:
-    """Columns point, entropy, reward, announced, low, high: the law of the first ``early`` points."""
+    """Fit the law to the first ``early`` points; columns point, entropy, reward, announced, low, high."""
     fitted = law.fit(entropy[:early], reward[:early])
     low, high = fitted.interval(entropy)
     return pandas.DataFrame({
@@ -82,7 +82,7 @@ def announce(
 
 
 def _models(runs: pandas.DataFrame) -> list[pandas.DataFrame]:
-    """Fitted to the same share of the steps."""
+    """Fit training runs of language models, to the same share of the steps."""
     parts = []
     for (name, seed), run in runs.groupby(["run", "seed"], sort=False):
         early = max(3, round(len(run) * EARLY / (EARLY + LATER)))
@@ -99,7 +99,7 @@ def _models(runs: pandas.DataFrame) -> list[pandas.DataFrame]:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Errors of the announcement by set of prompts, against the paper's."""
+    """State the errors of the announcement by set of prompts, against the paper's."""
     errors = table[table["panel"] == "error"]
     sets = errors.groupby(["series", "size"], sort=False)[["error", "final_error"]].mean()
     printed = max(error for error, _ in PRINTED.values())
@@ -136,7 +136,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """The best and the worst announcement; all errors by number of answers; training runs."""
+    """Draw the best and the worst announcement, all errors by number of answers, and training runs."""
     models = table[table["panel"] == "model"]
     names = list(models["series"].unique())
     figure, axes = panels(2 + (len(names) + 1) // 2, 2, height=2.2)

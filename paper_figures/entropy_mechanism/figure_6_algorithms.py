@@ -31,13 +31,13 @@ SHORT = {"policy gradient (RLOO)": "RLOO", "RLOO, sampled": "RLOO", "GRPO, sampl
          "REINFORCE++, sampled": "REINFORCE++"}
 LOOKS = dict(zip((BASE, "RLOO", "REINFORCE++", OTHER), range(4), strict=True))
 APART = 0.05
-"""Reward: algorithms further apart than this, at equal entropy, have curves of their own."""
+"""The gap in reward at equal entropy beyond which algorithms have curves of their own."""
 COLUMNS = ["panel", "algorithm", "sampled", "right_answers", "start", "share", "entropy", "reward",
            "gap", "a", "b"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, algorithm, sampled, right_answers, start, share, entropy, reward, gap, a, b.
+    """Return columns panel, algorithm, sampled, right_answers, start, share, entropy, reward, gap, a, b.
 
     Panels: "curve" (``reward`` when entropy first falls to a ``share`` of its start; ``gap`` beyond GRPO
     of the same start and mode; NaN where a run never gets there), "fit" (a row a run: the law).
@@ -66,13 +66,13 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def gaps(table: pandas.DataFrame) -> pandas.Series:
-    """Mean over starts of the gap to GRPO, by (right answers, algorithm, sampled, share)."""
+    """The mean over starts of the gap to GRPO, by (right answers, algorithm, sampled, share)."""
     curve = table[(table["panel"] == "curve") & (table["algorithm"] != BASE) & (table["share"] < 1)]
     return curve.groupby(["right_answers", "algorithm", "sampled", "share"])["gap"].mean().dropna()
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """The largest gap among the paper's algorithms, and the natural gradient's."""
+    """State the largest gap among the paper's algorithms, and the natural gradient's."""
     size = gaps(table).abs()
     is_other = size.index.get_level_values("algorithm") == OTHER
     exact = ~size.index.get_level_values("sampled").astype(bool)
@@ -116,7 +116,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Reward against entropy, and its gap to GRPO's; a column each number of right answers."""
+    """Draw reward against entropy, and its gap to GRPO's, a column for each number of right answers."""
     curve = table[table["panel"] == "curve"]
     sizes = sorted(curve["right_answers"].unique())
     figure, axes = panels(2, len(sizes), height=2.2, sharey="row")
@@ -135,7 +135,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _draw(panel: Axes, rows: pandas.DataFrame, x: str, y: str) -> None:
-    """Means over starts: lines in exact expectation, open markers sampled."""
+    """Draw means over starts, lines in exact expectation and open markers from samples."""
     for name, i in LOOKS.items():
         for sampled, group in rows[rows["algorithm"] == name].groupby("sampled"):
             by_share = group.groupby("share")

@@ -37,15 +37,15 @@ STAND_INS = {"prior": "knowledge", "features": "parameters, pretrained",
              "features, one start": "parameters, one start"}
 MODELS = "transformers"
 WIDTH = "hidden-"
-"""Folders of the models of `gpu-small/sizes` are named by their width; parameters grow as its square."""
+"""How names of models of `gpu-small/sizes` begin; the width follows, and size grows as its square."""
 COEFFICIENTS = ("a", "b", "ceiling")
 LINEAR = 0.8
-"""R^2 from which on we call a coefficient a line in log size."""
+"""The R^2 from which on we call a coefficient a line in log size."""
 COLUMNS = ["stand_in", "size", "start", *COEFFICIENTS, "reward"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row a run."""
+    """Return columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row a run."""
     dataset = inputs.simulation(results, "performance_law_coefficients")
     models = _models(results)
     parts = [part for part in (_simulated(dataset), models) if not part.empty]
@@ -63,7 +63,7 @@ def _simulated(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _models(results: Path) -> pandas.DataFrame:
-    """GRPO runs of models known by their width; fitted to the whole run."""
+    """Fit the law to whole GRPO runs of models that are known by their width."""
     table = training_curves.read(
         results, [Choice(label="GRPO", rule="grpo")], metrics=("entropy", "reward"))
     table["model"] = table["model"].str.split("/").str[-1]
@@ -85,8 +85,11 @@ def _models(results: Path) -> pandas.DataFrame:
 
 
 def line(sizes: np.ndarray, values: np.ndarray) -> tuple[float, float, float, float]:
-    """Of the least-squares line in log size: R^2 through all sizes; the largest size's value as the
-    others announce it; error of that; error of taking the size before."""
+    """Fit lines in log size by least squares, through all sizes and through all but the largest.
+
+    Returns R^2 through all sizes, the value that the others announce for the largest size, the error of
+    that, and the error of taking the value at the size before.
+    """
     x = np.log(sizes)
     slope, offset = np.polyfit(x, values, 1)
     rest = values - slope * x - offset
@@ -96,13 +99,13 @@ def line(sizes: np.ndarray, values: np.ndarray) -> tuple[float, float, float, fl
 
 
 def means(table: pandas.DataFrame, stand_in: str) -> pandas.DataFrame:
-    """Means over starts by size, of one stand-in."""
+    """The means over starts by size, for one stand-in."""
     rows = table[table["stand_in"] == stand_in]
     return rows.groupby("size")[[*COEFFICIENTS, "reward"]].mean()
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """By stand-in: how much a and b move, whether on a line, and what the line announces."""
+    """State for each stand-in how much a and b move, whether on a line, and what the line announces."""
     numbers: dict[str, float] = {}
     sentences = []
     for stand_in in table["stand_in"].unique():
@@ -145,7 +148,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Rows a and b; columns knowledge, parameters and, where runs exist, transformers."""
+    """Draw a and b in two rows, with columns for knowledge, parameters and transformers, if any ran."""
     columns = [("size as knowledge", "$e^s$ (prior of s nats)", ["knowledge"]),
                ("size as parameters", "shared parameters", [*STAND_INS.values()][1:])]
     if MODELS in set(table["stand_in"]):

@@ -39,7 +39,7 @@ from paper_figures.entropy_mechanism.drawing import fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
 
 THEOREM = {"PG": "theorem_1", "NPG": "theorem_2", "GRPO": "theorem_1", "GRPO, sampled": "theorem_1"}
-"""Each rule's own; GRPO's advantages are scaled, which the theorems leave out."""
+"""The theorem about each rule; GRPO's advantages are scaled, which the theorems leave out."""
 EXACT, ESTIMATE = "PG", "NPG, from samples"
 ESTIMATES = {EXACT: "Theorem 1", ESTIMATE: "8 samples"}
 ANNOUNCEMENTS = {"state_wise": "Lemma 1", "gradient": "and visits"}
@@ -48,7 +48,7 @@ COLUMNS = ["panel", "series", "learning_rate", "right_answers", "start", "group"
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, series, learning_rate, right_answers, start, group, x, announced, y; nats.
+    """Return columns panel, series, learning_rate, right_answers, start, group, x, announced, y; nats.
 
     Panels: "change" (series a rule, x step, ``announced`` by its theorem, y measured), "difficulty"
     (series an estimate, group a batch accuracy, x step, y covariance along GRPO), "tokens" (series an
@@ -93,7 +93,7 @@ def _tokens(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _models(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
-    """Audited GRPO runs, the user's own or, where there are none, the committed ones."""
+    """Read audited GRPO runs, the user's own or, where there are none, the committed ones."""
     runs = [run for run in inputs.training_runs(results)
             if run.options.get("rule") == "grpo" and len(run.audit) >= LEAST_AUDITED
             and not run.rule_options]
@@ -112,7 +112,7 @@ def _models(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
 
 
 def comparison(changes: pandas.DataFrame) -> pandas.DataFrame:
-    """By rule and learning rate: slope of measured on announced, correlation, what the slope leaves.
+    """Compare measured with announced changes, by rule and learning rate.
 
     Columns slope, correlation, error (rms of measured - announced over rms of measured), rest (the same
     after the slope).
@@ -133,14 +133,14 @@ def comparison(changes: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def ordered(difficulty: pandas.DataFrame, estimate: str) -> pandas.Series:
-    """Whether covariance rises with batch accuracy, by (right answers, step); NaN-free records."""
+    """Whether covariance rises with batch accuracy, by (right answers, step), at records without NaN."""
     rows = difficulty[difficulty["series"] == estimate]
     wide = rows.pivot_table(index=["right_answers", "x"], columns="group", values="y").dropna()
     return (wide.diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How well the theorems announce the change, and how covariances are ordered and signed."""
+    """State how well the theorems announce the change, and how covariances are ordered and signed."""
     of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
     compared = comparison(of["change"])
     rates = compared.index.unique("learning_rate")
@@ -201,7 +201,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Change against covariance; covariance by difficulty; audited steps where there are some."""
+    """Draw change against covariance, covariance by difficulty, and audited steps if there are any."""
     of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
     figure, axes = panels(3, 2, height=2.15)
     fill_rows(axes, 5 + ("model" in of))
@@ -217,7 +217,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _draw_steps(panel: Axes, changes: pandas.DataFrame) -> None:
-    """GRPO, the middle learning rate, the most right answers; means over starts."""
+    """Draw GRPO at the middle learning rate, with the most right answers: means over starts."""
     rates = sorted(changes["learning_rate"].unique())
     rate, right = rates[len(rates) // 2], changes["right_answers"].max()
     rows = changes[(changes["series"] == "GRPO") & (changes["learning_rate"] == rate)
@@ -257,7 +257,7 @@ def _draw_errors(panel: Axes, changes: pandas.DataFrame) -> None:
 
 
 def _draw_difficulty(panel: Axes, rows: pandas.DataFrame) -> None:
-    """Means over numbers of right answers."""
+    """Draw covariances by difficulty, means over numbers of right answers."""
     labels = []
     for look, (accuracy, group) in zip(SERIES, rows.groupby("group"), strict=False):
         mean = group.groupby("x")["y"].mean()

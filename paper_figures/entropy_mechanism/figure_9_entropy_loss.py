@@ -32,17 +32,17 @@ RUNS = (Choice(label="none", rule="grpo", strength=0.0),
         Choice(label="{coefficient:g}", rule="entropy-bonus", free=("coefficient",)))
 COLLAPSED = 0.5  # share of the starting entropy below which a run counts as collapsed
 EXPLODED = 0.1
-"""Share of the way from the starting entropy to its largest, log(number of answers), that a run must have
-gone up to count as exploded: an entropy held at its start is none."""
+"""How far entropy must rise to count as exploded, as a share of the way from its start to its largest
+value, log(number of answers); an entropy held at its start is no explosion."""
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """The columns of `sweeps.data`."""
+    """Return the columns of `sweeps.data`."""
     return sweeps.data(results, {RULE: RUNS})
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Collapse at the weakest, explosion at the strongest coefficient, and whether any one gains."""
+    """State whether the weakest coefficient collapses, the strongest explodes, and any one gains."""
     effects = sweeps.effects(table)
     numbers: dict[str, float] = {}
     sentences, tests, exploded = [], [], 0

@@ -35,16 +35,16 @@ from paper_figures.entropy_mechanism.drawing import draw_by_size, fill_rows
 from paper_figures.figure import Finding, PaperFigure, Verdict
 
 POINTS = 40
-"""Of each curve, even in the logarithm of the step: most of a curve is in its first steps."""
+"""Points drawn of each curve, even in the logarithm of the step: most of it is in the first steps."""
 EXPLAINED = 0.95
-"""Share of the variance from which on we call a curve one of the law."""
+"""The share of the variance that the law must explain for us to say that a curve follows it."""
 TOKEN, RESPONSE = "token", "response"
 COLUMNS = ["panel", "series", "size", "start", "of", "entropy", "reward", "a", "b", "r_squared", "rmse",
            "largest_miss", "best_form"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, series, size, start, of, entropy, reward, a, b, r_squared, rmse, ...
+    """Return columns panel, series, size, start, of, entropy, reward, a, b, r_squared, rmse, ...
 
     Panels: "curve" (points of simulated curves), "fit" (a row a curve: the law and how it fits),
     "token fit" (responses of ``size`` tokens, of ``series`` length; the law with the entropy ``of`` a
@@ -95,7 +95,7 @@ def _models(runs: pandas.DataFrame) -> list[pandas.DataFrame]:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How much of each curve the law explains, how far it misses, and which form is the best."""
+    """State how much of each curve the law explains, how far it misses, and which form is the best."""
     fits = table[table["panel"] == "fit"]
     sets = fits.groupby(["series", "size"], sort=False)[["r_squared", "rmse", "largest_miss"]].mean()
     explained = sets["r_squared"] >= EXPLAINED
@@ -146,7 +146,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """A panel a family, the misfit, responses of several tokens, training runs where there are some."""
+    """Draw a panel a family, the misfit, responses of several tokens, and training runs if any exist."""
     of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
     families = list(of["curve"]["series"].unique())
     count = len(families) + 2 + ("model" in of)
@@ -172,7 +172,7 @@ def _draw_law(panel: Axes, fitted: pandas.Series, top: float) -> None:
 
 
 def _draw_family(panel: Axes, curves: pandas.DataFrame, fits: pandas.DataFrame) -> None:
-    """Curves of all starts, by number of answers; the law of the first start."""
+    """Draw the curves of all starts, by number of answers, and the law of the first start."""
     for look, (size, rows) in zip(SERIES, curves.groupby("size"), strict=False):
         first = fits[fits["size"] == size].iloc[0]
         _draw_law(panel, first, rows[rows["start"] == first["start"]]["entropy"].max())

@@ -1,4 +1,4 @@
-"""The rules of Figure 11 and Table 2: at equal steps, equal accuracy and equal entropy, and in training.
+"""Data of Figure 11 and Table 2: rules at equal steps, equal accuracy, equal entropy, and in training.
 
 Tabular runs are those of four experiments, the gaps to GRPO from the same start; a transformer's are of
 the setting with most runs of Clip-Cov and KL-Cov.
@@ -36,7 +36,7 @@ COLUMNS = ("panel", "family", "rule", "start", "x", "y")
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, family, rule, start, x, y.
+    """Return columns panel, family, rule, start, x, y.
 
     Panels "entropy", "reward" and "length" (x: step); "at equal reward" (x: accuracy, y: entropy beyond
     GRPO's from the same start), "families" (the same at one accuracy, over further families),
@@ -56,7 +56,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """Entropy and accuracy of GRPO, clip-higher at its printed clip, and the strongest of the others."""
+    """Read the curves of GRPO, clip-higher at its printed clip, and the strongest of the other rules."""
     clips = dataset.strength.sel(rule="clip-higher").values
     chosen = {BASE: ("entropy bonus", 0),
               "clip-higher": ("clip-higher", int(abs(clips - CLIP_HIGH).argmin())),
@@ -72,9 +72,9 @@ def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:
 
 
 def _at_equal(curves: pandas.DataFrame) -> pandas.DataFrame:
-    """Entropy beyond GRPO's when runs first reach an accuracy; accuracy when entropy falls to a level.
+    """Read the gaps to GRPO: in entropy at equal accuracy, and in accuracy at equal entropy.
 
-    At levels that all runs of a family reach; of the accuracy the mean over them.
+    Only levels that all runs of a family reach count; the gap in accuracy is the mean over them.
     """
     parts = []
     for family, here in curves.groupby("family", sort=False):
@@ -104,12 +104,12 @@ def _at_equal(curves: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _levels(low: list[float], high: list[float]) -> np.ndarray:
-    """Inside what all curves pass through."""
+    """Choose levels that all curves pass through."""
     return np.linspace(max(low), min(high), LEVELS + 2)[1:-1]
 
 
 def _length(dataset: xarray.Dataset) -> pandas.DataFrame:
-    """Of right responses alone: the mean over all moves with accuracy."""
+    """Read the length of right responses; the mean length of all responses moves with accuracy."""
     mean = dataset.intervention_right_length.mean("accuracy")
     gap = mean - mean.sel(intervention=BASE, drop=True)
     frame = gap.to_dataframe(name="y").reset_index()
@@ -146,6 +146,6 @@ def _transformer(results: Path) -> tuple[pandas.DataFrame, dict[str, object]]:
 
 
 def _off_policy(runs: pandas.DataFrame) -> str:
-    """The setting with most runs of Clip-Cov and KL-Cov."""
+    """Choose the setting with most runs of Clip-Cov and KL-Cov."""
     counts = runs[runs["label"].isin(METHODS)].groupby("setting")["seed"].count()
     return str(counts.idxmax()) if len(counts) else training_curves.settings(runs)[0]

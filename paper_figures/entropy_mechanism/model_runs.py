@@ -1,4 +1,4 @@
-"""GRPO runs of real models as curves of entropy and reward: a further panel of several figures here."""
+"""Curves of entropy and reward of language models under GRPO, a panel of several figures here."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from paper_figures.data import training_curves
 from paper_figures.data.training_curves import Choice
 
 MOST = 4
-"""Settings that a panel can show."""
+"""The largest number of settings that a panel can show."""
 COLUMNS = ["run", "model", "task", "seed", "step", "entropy", "reward"]
 
 
 def curves(results: Path, *, least_steps: int = 2) -> pandas.DataFrame:
-    """Entropy (nats per token) and reward at each step of GRPO runs: columns ``COLUMNS``.
+    """Return entropy (nats per token) and reward at each step of GRPO runs: columns ``COLUMNS``.
 
-    One setting a model, task and kind of device, that with most seeds, ``MOST`` of them in all, by the
-    name ``run``; values are means over `real_runs.WINDOW` of the run. ``attrs["inputs"]`` is their
-    provenance. Empty where there are no runs.
+    Of each model, task and kind of device the setting with most seeds is taken, at most ``MOST`` settings
+    in all; the column ``run`` names them. Values are means over the share `training_curves.WINDOW` of a
+    run, and ``attrs["inputs"]`` is the provenance. The table is empty where there are no runs.
 
     Args:
         least_steps: shorter runs are left out.

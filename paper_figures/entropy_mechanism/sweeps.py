@@ -1,4 +1,4 @@
-"""What Figures 9, 10 and 12 share: runs that differ in the strength of an intervention.
+"""The runs that Figures 9, 10 and 12 share, which differ in the strength of an intervention.
 
 Tabular runs are those of the experiment intervention_sweeps (sampled groups, four optimizer steps a
 batch, as many runs as starts); a transformer's are training runs, where there are any.
@@ -26,7 +26,7 @@ WORDS = {
     "one right, shared parameters": "one right,\nshared parameters",
 }
 GAIN_LEVEL = 0.99
-"""Of the intervals of gains: wide, for the best of several strengths is looked at."""
+"""Confidence level of the intervals of gains; high, since the best of several strengths is chosen."""
 RUN = ["world", "family", "rule", "strength", "quantity", "start"]
 
 
@@ -34,11 +34,11 @@ def data(
     results: Path, rules: Mapping[str, Sequence[training_curves.Choice]],
     quantities: Sequence[str] = tuple(QUANTITIES),
 ) -> pandas.DataFrame:
-    """Columns ``COLUMNS``: the curves of each rule, start (or seed) and strength.
+    """Return the curves of each rule, start (or seed) and strength: columns ``COLUMNS``.
 
     Args:
-        rules: rule of the experiment -> the training runs that belong beside it, told apart by
-            strength; shown where there are at least two strengths.
+        rules: for each rule of the experiment, the training runs that belong beside it, which differ
+            in strength; they are shown where there are at least two strengths.
     """
     dataset = inputs.simulation(results, "intervention_sweeps")
     chosen = dataset[[*quantities, "strength", "step"]].sel(rule=list(rules))
@@ -60,7 +60,7 @@ def data(
 
 
 def ends(table: pandas.DataFrame) -> pandas.DataFrame:
-    """A row a run: columns ``RUN``, first (its first value) and last (mean of its last tenth)."""
+    """Return a row a run: columns ``RUN``, first (its first value) and last (mean of its last tenth)."""
     ordered = table.sort_values("step", kind="stable")
     late = ordered["step"] > 0.9 * ordered.groupby(RUN)["step"].transform("max")
     return pandas.DataFrame({
@@ -70,9 +70,9 @@ def ends(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def effects(table: pandas.DataFrame) -> pandas.DataFrame:
-    """What each strength does: a row a world, family, rule and strength.
+    """Measure what each strength does: a row for each world, family, rule and strength.
 
-    Only of starts from which the weakest strength was run too, and where there is another one then.
+    Only starts count from which both the weakest strength and another one were run.
 
     Columns entropy_first, entropy_last, reward_last: means over starts. reward_gain, reward_low,
     reward_high: reward at the end beyond the weakest strength's from the same start, the mean and its
@@ -101,23 +101,23 @@ def effects(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def families(table: pandas.DataFrame) -> list[tuple[str, str]]:
-    """(world, family) in the table's order: tabular ones first."""
+    """List each (world, family) in the table's order, tabular ones first."""
     return [tuple(pair) for pair in table[["world", "family"]].drop_duplicates().to_numpy()]
 
 
 def name(family: str) -> str:
-    """A family as it is called in sentences."""
+    """Name a family as sentences call it."""
     return WORDS.get(family, family).replace("\n", " ")
 
 
 def span(values: pandas.Series, digits: int) -> str:
-    """"1.2 to 3.4", or one number where both would look the same."""
+    """Write a range as "1.2 to 3.4", or as one number where both ends would look the same."""
     low, high = (f"{value:.{digits}f}" for value in (values.min(), values.max()))
     return low if low == high else f"{low} to {high}"
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """One column a family, one row a rule and quantity; a line a strength, named at its end.
+    """Draw a column for each family, a row for each rule and quantity, a line for each strength.
 
     Lines are means over starts, bands their 95 % intervals; a transformer's seeds: lowest to highest.
     """
@@ -156,7 +156,7 @@ def _curves(panel: Axes, here: pandas.DataFrame, *, level: float | None, top: fl
 
 
 def _by_strength(here: pandas.DataFrame) -> Iterator[tuple[float, pandas.DataFrame]]:
-    """(strength, [step, start]), weakest first, at most as many as there are looks."""
+    """Yield (strength, [step, start]), weakest first, at most as many as there are looks."""
     for strength in training_curves.evenly(sorted(here["strength"].unique())):
         runs = here[here["strength"] == strength]
         yield float(strength), runs.pivot_table(index="step", columns="start", values="value")

@@ -34,16 +34,17 @@ GROUPS = {0.0002: "Top 0.02 %", 0.002: "Top 0.2 %", 0.02: "Top 2 %", 0.2: "Top 2
           1.0: "All"}
 UPPER = 0.5  # the share whose mean is the unit of the shape
 ALIKE = 0.2
-"""Largest factor between ratios, minus 1, that counts as the printed shape."""
+"""The largest factor between ratios, minus 1, that still counts as the printed shape."""
 ADVANTAGES = {"group-normalized": "GRPO's advantages", "group-centered": "not divided by their deviation"}
 COLUMNS = ["advantage", "length", "sharpness", "share", "value", "surprise", "top_of_wrong"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns advantage, length, sharpness, share, value, surprise, top_of_wrong: means over batches.
+    """Return means over batches, and the printed values.
 
-    Rows of advantage "printed" are the paper's; surprise is the mean negative log-probability in nats,
-    top_of_wrong the share of wrong responses' tokens among the top 0.2 %.
+    Columns advantage, length, sharpness, share, value, surprise, top_of_wrong. Rows of advantage
+    "printed" are the paper's; surprise is the mean negative log-probability in nats, top_of_wrong the
+    share of wrong responses' tokens among the top 0.2 %.
     """
     dataset = inputs.simulation(results, "covariance_table").mean("repeat")
     ours = dataset[["covariance", "surprise", "top_of_wrong"]].to_dataframe().reset_index()
@@ -55,10 +56,11 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
-    """A row an advantage, length and sharpness: columns error, level, surprise, mean, top_of_wrong.
+    """Compare shapes with the printed one, a row for each advantage, length and sharpness.
 
-    error: the largest factor, minus 1, between the rows' ratios to the upper half's mean and the printed
-    ratios; level: ours over printed, geometric mean of the top five rows; mean: of all tokens.
+    Columns error, level, surprise, mean, top_of_wrong. error: the largest factor, minus 1, between the
+    rows' ratios to the upper half's mean and the printed ratios; level: ours over printed, geometric
+    mean of the top five rows; mean: of all tokens.
     """
     printed = table[table["advantage"] == "printed"].set_index("share")["value"]
     rows = []
@@ -78,14 +80,14 @@ def shapes(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def best(table: pandas.DataFrame, advantage: str = "group-normalized") -> pandas.Series:
-    """Of the longest responses, the sharpness whose shape is nearest to the printed one."""
+    """The sharpness of the longest responses whose shape is nearest to the printed one."""
     found = shapes(table)
     found = found[(found["advantage"] == advantage) & (found["length"] == found["length"].max())]
     return found.loc[found["error"].idxmin()]
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How near the printed shape comes, and what the printed numbers say of themselves."""
+    """State how near the printed shape comes, and what the printed numbers say of themselves."""
     printed = table[table["advantage"] == "printed"].set_index("share")["value"]
     near, found = best(table), shapes(table)
     same = found[(found["length"] == near["length"]) & (found["sharpness"] == near["sharpness"])]
@@ -129,7 +131,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
-    """The printed table, and ours where its shape is nearest."""
+    """Return the printed table, and ours where its shape is nearest."""
     near = best(table)
     here = table[(table["length"] == near["length"]) & (table["sharpness"] == near["sharpness"])]
     columns = {text: here[here["advantage"] == name].set_index("share")["value"]
@@ -151,7 +153,7 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Left: the rows over the top 50 %, printed and ours; right: how far from it, by sharpness."""
+    """Draw the rows over the top 50 %, printed and ours, and how far ours are off, by sharpness."""
     figure, axes = panels(1, 2, height=2.6)
     printed = table[table["advantage"] == "printed"].set_index("share")["value"]
     found = shapes(table)

@@ -29,7 +29,7 @@ COLUMNS = ["origin", "block", "row", "column", "value", "low", "high", "seeds"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns origin, block, row, column, value, low, high, seeds.
+    """Return columns origin, block, row, column, value, low, high, seeds.
 
     The paper's rows: block is the model, column a benchmark or "recomputed". Ours: block is a setting,
     column a metric or an evaluation ("avg@32 at T = 0.6", "greedy"), low and high the extreme seeds.
@@ -49,7 +49,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _evaluations(results: Path, runs: pandas.DataFrame) -> pandas.DataFrame:
-    """Evaluations of the runs' trained models on their own task: mean and extremes over seeds."""
+    """Read evaluations of the trained models on their own task: mean and extremes over seeds."""
     known = runs.drop_duplicates("run").set_index("run")
     rows = []
     for found in inputs.evaluations(results):
@@ -73,7 +73,7 @@ def _evaluations(results: Path, runs: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """The paper's averages against the means of their rows, and our comparison where there is one."""
+    """State how the paper's averages differ from the means of their rows, and what our runs say."""
     numbers: dict[str, float] = {}
     wrong = sum(len(printed.wrong_averages()) for printed in PRINTED.values())
     reversed_at = []
@@ -132,7 +132,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
-    """The paper's two blocks, and one of ours for each setting."""
+    """Return the paper's two blocks, and one of ours for each setting."""
     ours = table[table["origin"] == "ours"]
     return (
         *(printed.printed() for printed in PRINTED.values()),

@@ -32,12 +32,12 @@ DRAWN = {  # as the experiment names it -> as the figure does
     "REINFORCE++, sampled": "R++",
 }
 AGREES = 0.15
-"""A measured exponent meets its prediction within this: w still has slower terms at the last step."""
+"""How far a measured exponent may be off its prediction: w has slower terms even at the last step."""
 COLUMNS = ["panel", "algorithm", "right_answers", "start", "x", "y"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, algorithm, right_answers, start, x, y.
+    """Return columns panel, algorithm, right_answers, start, x, y.
 
     Panels: "wrong" (x step, y probability of a wrong answer, one right), "entropy" (y entropy, the same
     runs), "within" (y entropy among the right answers, several right), "exponent" (x predicted, y
@@ -68,7 +68,7 @@ def _long(array: xarray.DataArray, panel: str, x: str | None) -> pandas.DataFram
 
 
 def rates(table: pandas.DataFrame) -> pandas.DataFrame:
-    """A row an algorithm: predicted and measured (mean, least and most over starts), by panel."""
+    """Return a row for each algorithm, predicted and measured (mean, least and most over starts)."""
     chosen = table[table["panel"].isin(["exponent", "speed", "rate"])]
     return chosen.groupby(["panel", "algorithm"], sort=False).agg(
         predicted=("x", "first"), measured=("y", "mean"), low=("y", "min"), high=("y", "max")
@@ -76,7 +76,7 @@ def rates(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How far exponents, speeds and NPG's rate are from what is predicted; what is left among right."""
+    """State how far exponents, speeds and NPG's rate are from predictions, and the entropy left."""
     found = rates(table)
     exponents = found[found["panel"] == "exponent"]
     off = (exponents["measured"] - exponents["predicted"]).abs()
@@ -124,7 +124,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Wrong answers and entropy with one right answer, entropy among right answers, exponents."""
+    """Draw wrong answers and entropy with one right answer, entropy among right answers, exponents."""
     figure, axes = panels(2, 2, height=2.3)
     several = int(table[table["panel"] == "within"]["right_answers"].iloc[0])
     wrong = table[table["panel"] == "wrong"]
@@ -160,7 +160,7 @@ def _draw_curves(panel: Axes, rows: pandas.DataFrame, unit: str, title: str) -> 
 
 
 def _draw_slopes(panel: Axes, rows: pandas.DataFrame) -> None:
-    """Slopes -1 and -2 for the eye, left of the curves' ends."""
+    """Draw slopes -1 and -2 for the eye, left of the curves' ends."""
     last = float(rows["x"].max())
     x = np.array([last / 12, last / 2])
     for power, start in ((-1, 0.12), (-2, 5e-5)):
@@ -185,7 +185,7 @@ def _draw_exponents(panel: Axes, found: pandas.DataFrame) -> None:
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
-    """Exponents and speeds, predicted and measured."""
+    """Return exponents and speeds, predicted and measured."""
     found = rates(table)
     speed = found[found["panel"] == "speed"].set_index("algorithm")
     rows = []

@@ -30,7 +30,7 @@ CALIBRATED = 1.0
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, family, right_answers, form, rule, competence, x, share.
+    """Return columns panel, family, right_answers, form, rule, competence, x, share.
 
     Panels: "difficulty" (x accuracy to which blindly chosen right answers were brought), "competence" (x
     power of the policy by which right answers are drawn), "batch" (x prompts of a batch, by competence),
@@ -53,7 +53,7 @@ def _long(array: xarray.DataArray, panel: str, x: str) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Lowest and highest share over families and right answers, where it matters."""
+    """State the lowest and the highest share over families and right answers, where it matters."""
     def span(name: str, rows: pandas.DataFrame) -> dict[str, float]:
         share = rows["share"]
         return {f"{name}: lowest": float(share.min()), f"{name}: highest": float(share.max())}
@@ -101,7 +101,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Shares by accuracy, by competence, by size of batch, and along training."""
+    """Draw shares by accuracy, by competence, by size of batch, and along training."""
     figure, axes = panels(2, 2, height=2.1, sharey=True)
     panel = axes[0, 0]
     _draw_forms(panel, table[table["panel"] == "difficulty"])

@@ -37,7 +37,7 @@ TABULAR = "tabular, learning rate {:g}"
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns policy, level, rule, step, coefficients, first_order, exact, measured; nats.
+    """Return columns policy, level, rule, step, coefficients, first_order, exact, measured; nats.
 
     ``level`` is "steps" (each row the mean entropy change of an optimizer step) or "tokens" (that of
     one token's distribution), for models of which few steps were audited.
@@ -76,7 +76,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _of_run(run: inputs.TrainingRun) -> pandas.DataFrame:
-    """The audited steps of a run, or where they are few their tokens."""
+    """Return the audited steps of a run, or their tokens where steps are few."""
     if len(run.audit) >= FEW_STEPS:
         return run.audit.assign(level="steps")
     tokens = [
@@ -108,7 +108,7 @@ def comparisons(table: pandas.DataFrame) -> dict[tuple[str, str, str], ForecastC
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Correlation, slope and the larger error of each policy, over its rules."""
+    """State correlation, slope and the larger error of each policy, over its rules."""
     numbers: dict[str, float] = {}
     sentences = []
     worst_identity = 0.0
@@ -142,7 +142,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """One row a policy, one column a forecast: forecast against measured change."""
+    """Draw forecast against measured change, a row for each policy, a column for each forecast."""
     rules = list(dict.fromkeys(table["rule"]))
     rows = list(dict.fromkeys(zip(table["policy"], table["level"], strict=True)))
     figure, axes = panels(len(rows), 3, height=1.7, sharey="row")

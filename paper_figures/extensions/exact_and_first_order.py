@@ -38,14 +38,14 @@ WORDS = {
     "bonus": f"an entropy bonus at {ACCURACY['bonus']:g}",
 }
 SIZES = np.geomspace(0.01, 16, 33)
-"""Of a step: its largest less its smallest entry, nats."""
+"""The sizes of steps: largest less smallest entry, nats."""
 ORDERS = {"first_order": "first order", "second_order": "second order"}
 TOLERANCE = 0.1
-"""An order carries as far as its error is at most this share of the exact change."""
+"""An order holds up to the step size at which its error exceeds this share of the exact change."""
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns case, start, size, exact, first_order, second_order; nats."""
+    """Return columns case, start, size, exact, first_order, second_order; nats."""
     del results
     inputs.theory()
     drawn = np.random.default_rng(0).normal(size=(N_STARTS, N_ACTIONS))
@@ -72,13 +72,13 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def errors(table: pandas.DataFrame) -> pandas.DataFrame:
-    """The table with columns first_order and second_order as shares of the exact change they are off."""
+    """Return the errors of first_order and second_order as shares of the exact change."""
     relative = {name: abs(table[name] - table["exact"]) / abs(table["exact"]) for name in ORDERS}
     return table.assign(**relative)
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """The order of each error, how far it carries, and from which size on the sign is wrong."""
+    """State the order of each error, how far it carries, and from which size on the sign is wrong."""
     numbers: dict[str, float] = {}
     pieces = []
     for case, rows in table.groupby("case", sort=False):
@@ -120,7 +120,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def _carries(off: pandas.DataFrame, name: str) -> float:
-    """Largest size up to which the median policy's error is within the tolerance; 0 where none is."""
+    """The largest size up to which the median policy's error is within the tolerance; 0 if none is."""
     middle = off.groupby("size")[name].median()
     beyond = middle.index[middle > TOLERANCE]
     within = middle.index[middle.index < beyond.min()] if len(beyond) else middle.index
@@ -128,7 +128,7 @@ def _carries(off: pandas.DataFrame, name: str) -> float:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Above: the change; below: the share of it that each order is off; a column a case."""
+    """Draw the change, and below it the share of it that each order is off; a column for each case."""
     cases = list(dict.fromkeys(table["case"]))
     figure, axes = panels(2, len(cases), height=1.95, sharex=True)
     off = errors(table)

@@ -32,16 +32,16 @@ MEANING = {
     "identity": "independent (B.4)", "own state": "+ within a state", "all states": "+ across states",
     "optimizer": "+ the optimizer", "first order": "logits as measured",
 }
-"""Of the assumptions under which the logits' motion is foretold, each without one more."""
+"""The assumptions under which the logits' motion is forecast, from all of them to fewer."""
 SHAPE = {
     "diagonal_spread": "spread along the diagonal", "within_state": "off it, same state",
     "across_states": "off it, other states", "contrast_within": "same state, differences",
     "contrast_across": "other states, differences",
 }
 EXPLAINED = 0.1
-"""A rung explains the entropy changes if it leaves at most this share of them unexplained."""
+"""A forecast explains the entropy changes if it leaves at most this share of them unexplained."""
 HOLDS = 0.1
-"""Independence: nothing off the diagonal, and no spread along it, beyond this share of it."""
+"""Logits count as independent if all off the diagonal, and the spread along it, is below this share."""
 COMMAND = (
     "python -m llm_bridge audit --model small-sums --task split --rule grpo --optimizer sgd "
     "--max-grad-norm 0 --learning-rate 1e-4 --steps 3 --kernel-actions 3 "
@@ -50,7 +50,7 @@ COMMAND = (
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns policy, panel, step, name, x, y, value.
+    """Return columns policy, panel, step, name, x, y, value.
 
     Panels: "cosine" (of the first audited step: x and y index logits, state by state, ``value`` the
     cosine of their gradients), "diagonal" (x share of the logits, y squared norm of the gradient over
@@ -80,7 +80,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def _policy(run: inputs.TrainingRun) -> str:
-    """Model, task, optimizer, learning rate where one was given, device where it is not this one."""
+    """Name a run: model, task, optimizer, learning rate if given, and device if it is another one."""
     options = run.options
     task = Path(str(options.get("data") or options.get("task"))).stem
     named = [Path(str(options["model"])).name, task, str(options.get("optimizer", "adamw"))]
@@ -126,14 +126,14 @@ def _cosines(matrix: np.ndarray) -> pandas.DataFrame:
 
 
 def measures(table: pandas.DataFrame) -> pandas.DataFrame:
-    """A row a policy: the kernel's measures, means over audited steps, and what each rung leaves."""
+    """Return the kernel's measures and what each rung leaves, means over audited steps, by policy."""
     chosen = table[table["panel"].isin(["shape", "rung"])]
     wide = chosen.pivot_table(index="policy", columns="name", values="value", sort=False)
     return wide.reindex(table["policy"].unique())
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How far from independent logits are, and which assumption loses the forecast."""
+    """State how far from independent logits are, and which assumption loses the forecast."""
     found = measures(table)
     numbers: dict[str, float] = {}
     pieces = []
@@ -169,7 +169,7 @@ def _range(values: pandas.Series) -> str:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """A row a policy: cosines of logit gradients, their squared norms, what each assumption leaves."""
+    """Draw cosines of logit gradients, their squared norms and what each assumption leaves, by policy."""
     policies = list(table["policy"].unique())
     figure, axes = panels(len(policies), 3, height=2.0, width_ratios=(1, 0.9, 1))
     for row, policy in zip(axes, policies, strict=True):
@@ -223,7 +223,7 @@ def _draw_rungs(panel: Axes, rungs: pandas.DataFrame) -> None:
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
-    """The kernel's measures, a row a policy."""
+    """Return the kernel's measures, a row a policy."""
     found = measures(table)
     return (Table(
         title="Inner products of logit gradients (Assumption B.4: a multiple of the identity)",

@@ -27,12 +27,12 @@ BASE = "GRPO"
 CONTROLS = ("GRPO, other samples", "GRPO, half the step")
 SIDES = {1: "above", 0: "on", -1: "below", -9: "not told"}
 DRAWN = 4
-"""Rules beside GRPO whose curves are drawn: the furthest above and below, and those nearest to it."""
+"""How many rules are drawn beside GRPO: those furthest above and below, and those nearest to it."""
 COLUMNS = ["panel", "family", "mode", "rule", "x", "y", "low", "high", "side", "margin"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, family, mode, rule, x, y, low, high, side, margin.
+    """Return columns panel, family, mode, rule, x, y, low, high, side, margin.
 
     Panels: "gap" (y reward beyond GRPO's at equal entropy, its interval, and on which side of the curve
     that puts the rule), "within" (y entropy among right answers beyond GRPO's at equal reward), "curve"
@@ -60,7 +60,7 @@ def _gaps(dataset: xarray.Dataset, axis: str, panel: str) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Which rules leave the curve, in which family, beside how far the law itself misses it."""
+    """State which rules leave the curve, in which family, beside how far the law itself misses it."""
     gaps = table[(table["panel"] == "gap") & (table["mode"] == "sampled")]
     numbers: dict[str, float] = {}
     pieces = []
@@ -111,7 +111,7 @@ def _listed(rows: pandas.DataFrame, *, gaps: bool) -> str:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """A column a family: curves above, the gap of every rule below."""
+    """Draw the curves and, below them, the gap of every rule; a column for each family."""
     sampled = table[table["mode"] == "sampled"]
     families = list(sampled[sampled["panel"] == "gap"]["family"].unique())
     figure, axes = panels(
@@ -129,7 +129,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 
 def _order(sampled: pandas.DataFrame) -> list[str]:
-    """Rules by their gap in the last family, from below the curve to above it."""
+    """Order rules by their gap in the last family, from below the curve to above it."""
     gaps = sampled[sampled["panel"] == "gap"]
     last = gaps[gaps["family"] == list(gaps["family"].unique())[-1]]
     return [str(name) for name in last.sort_values("y")["rule"]]
@@ -172,7 +172,7 @@ def _draw_gaps(panel: Axes, gaps: pandas.DataFrame, order: list[str], margin: fl
 
 
 def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
-    """Gap and side of every rule, a column a family."""
+    """Return the gap and the side of every rule, a column for each family."""
     found = []
     for mode, rows in table[table["panel"] == "gap"].groupby("mode", sort=False):
         families = list(rows["family"].unique())

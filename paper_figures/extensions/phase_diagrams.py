@@ -28,7 +28,7 @@ LINES = {"collapse_line": "-", "chatter_line": (0, (1.5, 1.5))}
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, right_answers, temperature, alpha, coefficient, start, outcome, line.
+    """Return columns panel, right_answers, temperature, alpha, coefficient, start, outcome, line.
 
     Panels: "aepo" and "bonus" (a row a run: its outcome by name and, in ``line``, 1 where theory
     predicts the same: all three outcomes of AEPO, whether a bonus explodes), "collapse_line" and
@@ -56,7 +56,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How many outcomes the lines predict, and what there is of each."""
+    """State how many outcomes the lines predict, and what there is of each."""
     aepo, bonus = (table[table["panel"] == name] for name in ("aepo", "bonus"))
     share = aepo["outcome"].value_counts(normalize=True)
     guess = float(share.max())
@@ -95,7 +95,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """A plane for each number of right answers under AEPO, and the plane of the bonus below."""
+    """Draw a plane for each number of right answers under AEPO, and the plane of the bonus below."""
     sizes = sorted(table[table["panel"] == "aepo"]["right_answers"].unique())
     figure = panels(1, 1, height=4.6)[0]
     figure.clear()
@@ -136,7 +136,7 @@ def _draw_aepo(panel: Axes, table: pandas.DataFrame) -> None:
 def _draw_cells(
     panel: Axes, runs: pandas.DataFrame, x: str, y: str, outcomes: tuple[str, ...]
 ) -> None:
-    """Each cell's outcomes as glyphs whose area is the share of the starts that have it."""
+    """Draw each cell's outcomes as glyphs whose area is the share of the starts that have it."""
     shares = runs.groupby([x, y])["outcome"].value_counts(normalize=True).reset_index(name="share")
     for glyph, color, outcome in zip(GLYPHS, COLORS, outcomes, strict=True):
         rows = shares[shares["outcome"] == outcome]

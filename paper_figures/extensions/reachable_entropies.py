@@ -27,20 +27,20 @@ from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, 
 from paper_figures.figure import Finding, PaperFigure
 
 ROUNDING = 1e-9
-"""Nats by which a mean of entropies may leave a range that each of them keeps."""
+"""How far rounding may put a mean of entropies outside a range that holds each of them, nats."""
 GAPS = np.linspace(-1.0, 10.0, 56)
 REWARDS = np.linspace(0.001, 0.999, 200)
 BONUS_REWARD = 0.9
-"""Wrong answers of one in ten are what a bonus is allowed in the middle panel."""
+"""The reward down to which a bonus may go in the middle panel: one wrong answer in ten."""
 
 
 def lowest_entropy(reward: np.ndarray) -> np.ndarray:
-    """h(R), nats."""
+    """The lowest entropy at reward R, h(R), nats."""
     return np.asarray(entr(reward) + entr(1 - reward))
 
 
 def highest_entropy(reward: np.ndarray, n_actions: int, n_right: np.ndarray) -> np.ndarray:
-    """h(R) + R log m + (1 - R) log(n - m), nats; for 1 <= m < n."""
+    """The highest entropy at reward R: h(R) + R log m + (1 - R) log(n - m), nats, for 1 <= m < n."""
     return lowest_entropy(reward) + reward * np.log(n_right) + (1 - reward) * np.log(n_actions - n_right)
 
 
@@ -52,7 +52,7 @@ def ceiling(gap: np.ndarray, n_actions: int, n_right: int) -> np.ndarray:
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, method, n_actions, right_answers, setting, start, x, y, held.
+    """Return columns panel, method, n_actions, right_answers, setting, start, x, y, held.
 
     Panels: "ends" (x entropy, y reward at the end of a run; ``setting`` is AEPO's target or the bonus'
     coefficient), "fixed" (the same at the fixed point of a bonus), "allowed" (x lowest or highest
@@ -96,7 +96,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """Where runs end beside what theory allows them."""
+    """State where runs end beside what theory allows them."""
     n = int(table["n_actions"].iloc[0])
     ends = table[table["panel"] == "ends"]
     right = ends["right_answers"].to_numpy(dtype=float)
@@ -149,7 +149,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """The plane of reward and entropy; targets held by m; the ceiling by the gap."""
+    """Draw the plane of reward and entropy, the targets held by m, and the ceiling by the gap."""
     figure, axes = panels(1, 3, height=2.5)
     _draw_plane(axes[0, 0], table)
     _draw_held(axes[0, 1], table[table["panel"] == "held"], int(table["n_actions"].iloc[0]))

@@ -28,16 +28,16 @@ from paper_figures.figure import Finding, PaperFigure
 
 N_ACTIONS, N_POLICIES = 20, 150
 NORMS = np.geomspace(0.01, 30, 21)
-"""Of a step, ||step||_2."""
+"""The norms ||step||_2 of the steps."""
 KINDS = {"worst": "worst known", "random": "random step", "gradient": "policy gradient"}
 COUNTS = (2, 3, 5, 10, 30, 100, 300, 1000)
 LARGEST_COUNT = 151_936
-"""A vocabulary: Qwen2.5's."""
+"""The largest number of actions: the vocabulary of Qwen2.5."""
 RATES = np.geomspace(0.01, 1e4, 241)
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, kind, policy, x, y.
+    """Return columns panel, kind, policy, x, y.
 
     Panels: "share" (x norm of the step, y remainder over its bound), "constant" (x number of actions, y
     remainder over ||step||^2, of kind "bound" and "reached"), "sign" (x learning rate up to which the
@@ -50,7 +50,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def remainder_share(logits: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """abs(exact - first order) as a share of its bound: [...], of [..., actions]."""
+    """The remainder abs(exact - first order) as a share of its bound: [...], from [..., actions]."""
     left = entropy_change.exact(logits, step) - entropy_change.first_order(logits, step)
     return np.abs(left) / entropy_change.remainder_bound(logits.shape[-1], step)
 
@@ -131,7 +131,7 @@ def _signs() -> pandas.DataFrame:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How much of the bound is reached, by what, and what it gives away on the sign."""
+    """State how much of the bound is reached, by what, and what it gives away on the sign."""
     share = table[table["panel"] == "share"]
     constant = table[table["panel"] == "constant"].pivot(index="x", columns="kind", values="y")
     room = constant["bound"] / constant["reached"]
@@ -177,7 +177,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Share of the bound by step; the constant by number of actions; certified and right rates."""
+    """Draw the bound's share by step, the constant by number of actions, certified and right rates."""
     figure, axes = panels(1, 3, height=2.3)
     _draw_shares(axes[0, 0], table[table["panel"] == "share"])
     _draw_constants(axes[0, 1], table[table["panel"] == "constant"])

@@ -28,12 +28,12 @@ KINDS = {"right": "right responses", "wrong": "wrong responses"}
 PRINTED = "sequence-mean"
 LABELS = {"sequence-mean": "GRPO", "token-mean": "DAPO", "dr-grpo": "Dr.GRPO"}
 STILL = 1e-9
-"""Tokens: lengths that move by less rest."""
+"""The change in tokens below which a length counts as unmoved."""
 COLUMNS = ["panel", "mode", "kind", "objective", "accuracy", "start", "x", "y"]
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Columns panel, mode, kind, objective, accuracy, start, x, y.
+    """Return columns panel, mode, kind, objective, accuracy, start, x, y.
 
     Panels: "length" (x step, y expected tokens of right or wrong responses, exact and sampled), "tilt"
     (x nats a token by which the target disfavors tokens, y expected tokens of right responses at the
@@ -64,14 +64,14 @@ def _tilts(array: xarray.DataArray) -> pandas.DataFrame:
 
 
 def changes(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Last less first length, a row a (mode, kind, objective, accuracy, start): column change."""
+    """Return the last less the first length as ``change``, by mode, kind, objective, accuracy, start."""
     lengths = table[table["panel"] == "length"].sort_values("x")
     runs = lengths.groupby(["mode", "kind", "objective", "accuracy", "start"])["y"]
     return (runs.last() - runs.first()).reset_index(name="change")
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """How each objective moves lengths, and what a tilt does to them and to entropy."""
+    """State how each objective moves lengths, and what a tilt does to them and to entropy."""
     moved = changes(table)
     exact = moved[moved["mode"] == "exact"]
     printed = exact[exact["objective"] == PRINTED].groupby("kind")["change"]
@@ -129,7 +129,7 @@ def _start_length(table: pandas.DataFrame) -> float:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """Lengths of right and wrong responses under each objective; length and entropy by tilt."""
+    """Draw lengths of right and wrong responses under each objective, and length and entropy by tilt."""
     figure, axes = panels(2, 2, height=2.15)
     lengths = table[table["panel"] == "length"]
     for panel, (kind, title) in zip(axes[0], KINDS.items(), strict=True):

@@ -36,7 +36,7 @@ COMMAND = (
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """The columns of `real_runs.read`, values smoothed: of each task the most complete setting.
+    """Return smoothed values in the columns of `training_curves.read`: each task's most complete setting.
 
     Rows of metric "constant_answer" carry what a constant answer would score.
     """
@@ -49,7 +49,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def ends(table: pandas.DataFrame) -> dict[str, float]:
-    """Mean over seeds of each quantity's first and last tenth: "TASK RULE QUANTITY first|last"."""
+    """Mean over seeds of each quantity's first and last tenth, as "TASK RULE QUANTITY first|last"."""
     numbers = {}
     for task, runs in table.groupby("task"):
         for row in training_curves.ends(runs).itertuples():
@@ -60,7 +60,7 @@ def ends(table: pandas.DataFrame) -> dict[str, float]:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """GRPO's loss of entropy, and whether AEPO keeps more of it."""
+    """State GRPO's loss of entropy, and whether AEPO keeps more of it."""
     numbers = ends(table)
     sentences, headlines = [], []
     for task, words in TASKS.items():
@@ -96,7 +96,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def draw(table: pandas.DataFrame) -> Figure:
-    """One column a task, one row a quantity."""
+    """Draw a column for each task and a row for each quantity."""
     tasks = [task for task in TASKS if task in set(table["task"])]
     figure, axes = panels(len(QUANTITIES), len(tasks), height=1.75, sharex="col", sharey="row")
     for column, task in enumerate(tasks):

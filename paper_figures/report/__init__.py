@@ -1,1 +1,1 @@
-"""build/report/index.html: the ledger, the figures, the tables and their provenance in one page."""
+"""Makes build/report/index.html: ledger, figures, tables and their provenance in one page."""

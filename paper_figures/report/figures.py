@@ -1,4 +1,4 @@
-"""Figures and tables as the report shows them: what `build` left, in the page itself."""
+"""Figures and tables as the report shows them: what `build` wrote, put into the page itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCES = {
     "AEnt": "On Entropy Control in LLM-RL Algorithms (AEnt)",
     "This project": "Beyond the papers, ours",
 }
-"""Headings by the part of a figure's source before the comma."""
+"""The headings of figures, by the part of their source before the comma."""
 FILES = {"csv": "data (CSV)", "json": "finding and provenance (JSON)", "svg": "SVG", "pdf": "PDF",
          "png": "PNG", "md": "tables (Markdown)", "tex": "tables (LaTeX)"}
 GROUPS = {
@@ -28,9 +28,9 @@ GROUPS = {
     "our own": "What we add",
     "awaits runs": "What awaits runs of ours",
 }
-"""Of headlines in the summary: verdict and heading."""
+"""The groups of headlines in the summary: verdict and heading."""
 FEW = 8
-"""A group of more headlines than this starts folded, the first group aside."""
+"""A group with more headlines than this starts folded, except the first group."""
 DECIMALS = re.compile(r"(\.\d\d)\d+")
 GEOMETRY = re.compile(r'\b(?:d|points|x|y|cx|cy)="[^"]*"')
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -40,13 +40,13 @@ NUMBER = re.compile(r"[-−+<>≤≥~≈ ]*\d[\d,]*(\.\d+)?( ?%|e[-−+]?\d+)?")
 
 
 def figures(results: Path) -> list[dict[str, Any]]:
-    """A record for each figure of the catalog; ``problem`` says why there is nothing to show."""
+    """Return a record for each figure of the catalog; ``problem`` says why there is nothing to show."""
     index = read_result(results / "figures" / "index.json") or {}
     return [_figure(figure, results / "figures", index) for figure in FIGURES.values()]
 
 
 def read_result(path: Path) -> Any:
-    """A JSON file's content, or None where there is none that can be read."""
+    """Return a JSON file's content, or None where there is none that can be read."""
     try:
         return read_json(path)
     except ValueError:
@@ -54,7 +54,7 @@ def read_result(path: Path) -> Any:
 
 
 def by_source(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Groups of figures under the headings of the report."""
+    """Group figures under the headings of the report."""
     keys = dict.fromkeys(_key(figure["source"]) for figure in shown)
     return [
         {"title": SOURCES.get(key, key), "figures": [f for f in shown if _key(f["source"]) == key]}
@@ -63,7 +63,7 @@ def by_source(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def summary(shown: list[dict[str, Any]]) -> dict[str, Any]:
-    """How many there are of each verdict, and the headlines, the surprising ones first."""
+    """Return how many figures have each verdict, and the headlines, the surprising ones first."""
     made = [figure for figure in shown if figure["verdict"]]
     counts = Counter(figure["verdict"] for figure in made)
     order = ("reproduces", "reproduces in part", "does not reproduce", "our own")
@@ -119,14 +119,14 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
 
 
 def _labels(figure: PaperFigure) -> dict[str, str]:
-    """How it is called in a list of all, and in a list of its source's."""
+    """Return a figure's name in a list of all figures, and in a list of those of its source."""
     if figure.source.startswith("This project"):
         return {"label": figure.title, "short": figure.title}
     return {"label": figure.source, "short": figure.source.split(", ", 1)[-1]}
 
 
 def _rerun(figure: PaperFigure, inputs: Any) -> list[str]:
-    """What makes it at full size: the paper's recipes, else those for one GPU, else simulations."""
+    """Return what makes a figure at full size: the paper's recipes, else one GPU's, else simulations."""
     paper = [recipe for recipe in figure.recipes if recipe.startswith("paper/")]
     simulations = [
         f"python -m simulations run {Path(name).stem} --profile full"
@@ -138,7 +138,7 @@ def _rerun(figure: PaperFigure, inputs: Any) -> list[str]:
 
 
 def _origin(provenance: Any) -> str:
-    """Provenance on one line."""
+    """Write the provenance on one line."""
     if not isinstance(provenance, dict):
         return str(provenance)
     commit = str(provenance.get("commit") or "unknown commit")[:12]
@@ -149,7 +149,7 @@ def _origin(provenance: Any) -> str:
 
 
 def _numeric(rows: list[list[str]]) -> list[bool]:
-    """For each column, whether its cells are numbers (or empty) and at least one is."""
+    """Return, for each column, whether its cells are numbers or empty and at least one is a number."""
     return [
         any(NUMBER.match(cell) for cell in column)
         and all(NUMBER.match(cell) or cell.strip() in ("", "–", "-", "—") for cell in column)
@@ -158,7 +158,7 @@ def _numeric(rows: list[list[str]]) -> list[bool]:
 
 
 def _image(svg: str) -> dict[str, Any]:
-    """A drawing as an image that needs no file: its source, and its size in CSS pixels."""
+    """Return a drawing as an image that needs no file: its source, and its size in CSS pixels."""
     size = SIZE.search(svg)
     width, height = (round(float(value) * 4 / 3) for value in size.groups()) if size else (528, 269)
     # Not in base64, which would be a fifth larger; the markup's quotes must not end the attribute.
@@ -167,9 +167,9 @@ def _image(svg: str) -> dict[str, Any]:
 
 
 def lighter(svg: str) -> str:
-    """The same picture, drawn at a few hundred points, with coordinates to 1/100 point.
+    """Return a smaller SVG of the same picture, with coordinates to 1/100 point.
 
-    Text must be outlines (style.mplstyle): white space is squeezed.
+    Text must be outlines (style.mplstyle), since white space is squeezed.
     """
     svg = SPACE.sub(" ", COMMENT.sub("", svg))
     return GEOMETRY.sub(lambda match: DECIMALS.sub(r"\1", match[0]), svg)

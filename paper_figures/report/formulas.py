@@ -1,7 +1,7 @@
-"""LaTeX as inline SVG that any browser shows without network, font or script.
+"""Sets LaTeX as inline SVG that any browser shows without network, font or script.
 
 matplotlib's mathtext sets the formula; each distinct glyph outline is stored once for the page and
-referred to. What mathtext cannot set is shown as its source: a broken formula never stops a page.
+referred to. A formula that mathtext cannot set is shown as its source: it never stops a page.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SEGMENT = re.compile(r"(\$[^$]+\$)")
 
 
 class Formulas:
-    """Formulas of one page; `definitions` must stand on it once, after all are set."""
+    """The formulas of one page; `definitions` must stand on the page once, after all are set."""
 
     def __init__(self) -> None:
         self._setter = TextToPath()
@@ -49,7 +49,7 @@ class Formulas:
         """Formulas that could not be set and stand as source."""
 
     def text(self, source: str) -> Markup:
-        """Prose with formulas between dollar signs, as HTML."""
+        """Return prose with formulas between dollar signs as HTML."""
         parts = SEGMENT.split(source)
         return Markup("").join(
             self.formula(part[1:-1]) if SEGMENT.fullmatch(part) else Markup(html.escape(part))
@@ -57,7 +57,7 @@ class Formulas:
         )
 
     def formula(self, latex: str) -> Markup:
-        """One formula (without dollar signs) as inline SVG on the line's baseline."""
+        """Return one formula (without dollar signs) as inline SVG on the line's baseline."""
         if latex not in self._done:
             self._done[latex] = self._set(latex)
         return self._done[latex]
@@ -96,7 +96,7 @@ class Formulas:
         )
 
     def definitions(self) -> Markup:
-        """The glyph outlines that the formulas refer to."""
+        """Return the glyph outlines that the formulas refer to."""
         paths = "".join(
             f'<path id="{self._name(glyph)}" d="{_commands(vertices, codes)}"/>'
             for glyph, (vertices, codes) in self._glyphs.items()

@@ -47,12 +47,12 @@ SOURCES = {
     "later-work": ("Later work", "Later work"),
     "extension": ("Ours", "Extensions, ours"),
 }
-"""Of claims, by the first part of their id: short and full name."""
+"""The short and the full name of each source of claims, by the first part of the claims' ids."""
 EVIDENCE_GROUPS = (*STEPS.values(), CHECKS, MUTANTS)
 
 
 def ledger(found: dict[str, Any]) -> dict[str, Any]:
-    """What the report shows of the content of ledger.json; formulas stand between dollar signs."""
+    """Return what the report shows of ledger.json; formulas stand between dollar signs."""
     known = all_claims()
     claims = [_claim(claim, known.get(claim["id"])) for claim in found["claims"]]
     counts = Counter(claim["verdict"] for claim in claims)
@@ -111,7 +111,7 @@ def _claim(claim: dict[str, Any], known: Claim | None) -> dict[str, Any]:
 
 
 def _step_statements(claim: Claim) -> dict[str, str]:
-    """What each proof step of a claim says, by its name."""
+    """Return what each proof step of a claim says, by its name."""
     steps = [*claim.statement.proof, *claim.negation, *claim.experiments]
     steps += claim.repair.proof if claim.repair is not None else ()
     for printed in claim.printed_proof:
@@ -121,7 +121,7 @@ def _step_statements(claim: Claim) -> dict[str, str]:
 
 
 def _as_formula(hypothesis: str) -> str:
-    """Hypotheses may be written without dollar signs."""
+    """Add dollar signs to a hypothesis that is written without them."""
     return f"${hypothesis}$" if "\\" in hypothesis and "$" not in hypothesis else hypothesis
 
 

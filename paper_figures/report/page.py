@@ -1,7 +1,7 @@
-"""build/report/index.html: one page that opens from disk, needs no network, and holds everything.
+"""Writes build/report/index.html, one page that opens from disk, needs no network, and holds everything.
 
 Each section is made from files that other commands wrote. Where one is missing, the section says
-which command makes it, and the rest of the page is as good as ever. Template, style and scripts are
+which command makes it, and the rest of the page is unaffected. Template, style and scripts are
 the files of page/; a policy in the page itself forbids the browser to fetch anything.
 """
 
@@ -41,7 +41,7 @@ def write_report(results: Path) -> Path:
 
 
 def render(results: Path) -> str:
-    """The page as HTML."""
+    """Return the page as HTML."""
     formulas = Formulas()
     found = report_figures.read_result(results / "ledger.json")
     figures = report_figures.figures(results)
@@ -78,7 +78,7 @@ def render(results: Path) -> str:
 
 
 def _with_code(text: str) -> Markup:
-    """Text with what stands between backticks as code."""
+    """Set what stands between backticks as code."""
     parts = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if i % 2 and i < len(parts) - 1 else part

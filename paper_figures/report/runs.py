@@ -13,7 +13,7 @@ from paper_figures.figure import MissingInputError
 
 
 def runs_table(results: Path) -> list[dict[str, Any]]:
-    """One record a run, its values as text: first steps → last steps."""
+    """Return a record for each run, with values as text: first steps → last steps."""
     rows = []
     for run in inputs.training_runs(results):
         if run.metrics.empty:
@@ -42,7 +42,7 @@ def runs_table(results: Path) -> list[dict[str, Any]]:
 
 
 def _change(metrics: pandas.DataFrame, name: str, digits: int) -> str:
-    """Mean of the first tenth → mean of the last tenth."""
+    """Write the mean of the first tenth → mean of the last tenth."""
     values = metrics[name].dropna() if name in metrics else pandas.Series(dtype=float)
     if values.empty:
         return "–"
@@ -52,7 +52,7 @@ def _change(metrics: pandas.DataFrame, name: str, digits: int) -> str:
 
 
 def audits_table(results: Path) -> list[dict[str, Any]]:
-    """One record a policy and rule: how each forecast met the measured entropy change."""
+    """Return for each policy and rule how each forecast met the measured entropy change."""
     try:
         table = audit.data(results)
     except MissingInputError:

@@ -1,9 +1,9 @@
-"""Working off what wants a GPU: a queue that can be stopped and continued, kept in measured/.
+"""Runs the jobs that need a GPU: a queue that can be stopped and continued, with results in measured/.
 
-Jobs are made in order, each resumed where an earlier call left it; what is finished stays. Nothing
-starts after the budget is spent, and a job that is still going then is interrupted: a training run's
-checkpoints let the next call continue it. A rehearsal works the same queue off on a CPU, every run at
-two steps, into a folder of its own, models included.
+Jobs run in order, and each resumes where an earlier call left it; finished jobs stay. No job starts
+after the budget is spent, and a job that is still running then is interrupted: a training run's
+checkpoints let the next call continue it. A rehearsal runs the same queue on a CPU, every run at two
+steps, into a folder of its own, models included.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from pathlib import Path
 
 from entropy_theory.support.results import provenance, write_json
 from paper_figures.data.inputs import MEASURED
-from paper_figures.reproduce.gpu_jobs import MODELS, Job, jobs
+from paper_figures.reproduce.gpu_jobs import MODELS, GpuJob, jobs
 
 REHEARSALS = Path("build") / "gpu" / "rehearsal"
 AGAIN = Path("build") / "gpu" / "again"
-"""Where a run is made once more for its model, its record being in measured/ from another machine."""
+"""The folder where a run whose record came from another machine is made again for its model."""
 INTERRUPT_SECONDS = 60.0
 PACKAGES = ("torch", "transformers", "trl", "triton", "numpy", "numba")
 PYTEST_NO_TESTS = 5
 
 
 def run_queue(
-    budget_minutes: float, *, folder: Path = MEASURED, queue: Sequence[Job] | None = None,
+    budget_minutes: float, *, folder: Path = MEASURED, queue: Sequence[GpuJob] | None = None,
     rehearsal: bool = False,
 ) -> int:
-    """Make or continue the jobs; 0 if all are finished, 1 if one failed, 3 if some are left.
+    """Run or continue the jobs; return 0 if all are finished, 1 if one failed, 3 if some are left.
 
     A job that failed is not tried again in the same call, nor what needs it.
 
     Args:
         budget_minutes: wall-clock time to spend.
-        folder: where the results lie.
-        queue: the whole one by default.
-        rehearsal: on a CPU, and only jobs that have a small form.
+        folder: folder of the results.
+        queue: the jobs; by default all of them.
+        rehearsal: whether to run on a CPU, and only jobs that have a small form.
 
     Raises:
         ValueError: no GPU, or a budget that is not above 0.
@@ -83,13 +83,13 @@ def run_queue(
     return 3 if left_over else 0
 
 
-def unfinished(folder: Path = MEASURED, queue: Sequence[Job] | None = None) -> list[Job]:
-    """The jobs that are not finished, in order."""
+def unfinished(folder: Path = MEASURED, queue: Sequence[GpuJob] | None = None) -> list[GpuJob]:
+    """Return the jobs that are not finished, in order."""
     return [job for job in queue or jobs() if not job.is_finished(folder)]
 
 
 def require_gpu() -> str:
-    """The name of the GPU; ValueError where there is none."""
+    """Return the name of the GPU; raise ValueError where there is none."""
     import torch
 
     if not torch.cuda.is_available():
@@ -100,8 +100,8 @@ def require_gpu() -> str:
     return torch.cuda.get_device_name(0)
 
 
-def plan(folder: Path = MEASURED, queue: Sequence[Job] | None = None) -> str:
-    """A line for each job: its guessed minutes, those of all left up to it, name and command."""
+def plan(folder: Path = MEASURED, queue: Sequence[GpuJob] | None = None) -> str:
+    """Return a line for each job: its expected minutes, those of all left up to it, name and command."""
     total, lines = 0.0, []
     for job in queue or jobs():
         if job.is_finished(folder):
@@ -115,7 +115,7 @@ def plan(folder: Path = MEASURED, queue: Sequence[Job] | None = None) -> str:
 
 
 def waiting_list(folder: Path = MEASURED) -> str:
-    """The text of measured/WAITING.md: what is asked for and not there yet."""
+    """Return the text of measured/WAITING.md, the list of results that are still missing."""
     left = unfinished(folder)
     minutes = sum(job.minutes for job in left)
     lines = [
@@ -136,13 +136,13 @@ def waiting_list(folder: Path = MEASURED) -> str:
 
 
 def _gpu_answers() -> bool:
-    """Asked of a new process: torch counts the GPUs of its own once."""
+    """Whether a new process sees a GPU; torch counts the GPUs of its own process only once."""
     code = "import torch; torch.zeros(1, device='cuda').item()"
     return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
-def _is_wanted(job: Job, queue: Sequence[Job], folder: Path, models: Path) -> bool:
-    """Not finished; or finished elsewhere, its product absent here, and another job waiting for it."""
+def _is_wanted(job: GpuJob, queue: Sequence[GpuJob], folder: Path, models: Path) -> bool:
+    """Whether a job must run: it is not finished, or another waits for its model, which is not here."""
     if not job.is_finished(folder):
         return True
     if job.makes is None or (models / job.makes).is_dir():
@@ -151,9 +151,9 @@ def _is_wanted(job: Job, queue: Sequence[Job], folder: Path, models: Path) -> bo
 
 
 def _make(
-    job: Job, folder: Path, models: Path, seconds: float, device: str, rehearsal: bool
+    job: GpuJob, folder: Path, models: Path, seconds: float, device: str, rehearsal: bool
 ) -> str | None:
-    """Run a job; None if it ended well or its time was up, else what went wrong."""
+    """Run a job; return None if it ended well or its time was up, else what went wrong."""
     if job.kind == "train" and job.is_finished(folder):
         if _move_model(job, folder, models):  # killed just before
             return None
@@ -186,8 +186,8 @@ def _make(
     return None
 
 
-def _move_model(job: Job, folder: Path, models: Path) -> bool:
-    """Move the model that a run left in its folder to where other jobs look; whether there was one."""
+def _move_model(job: GpuJob, folder: Path, models: Path) -> bool:
+    """Move the model that a run left to where other jobs look; return whether there was one."""
     made = folder / job.name / "model"
     if job.makes is None or not made.is_dir():
         return False
@@ -199,7 +199,7 @@ def _move_model(job: Job, folder: Path, models: Path) -> bool:
 
 
 def _run(arguments: list[str], seconds: float) -> int | None:
-    """Exit status, or None where the time was up first."""
+    """Run a command and return its exit status, or None where the time was up first."""
     with subprocess.Popen([sys.executable, *arguments[1:]]) as process:
         try:
             return process.wait(timeout=seconds)

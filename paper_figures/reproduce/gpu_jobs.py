@@ -1,4 +1,4 @@
-"""What wants a GPU, in order of priority.
+"""Lists the jobs that need a GPU, in order of priority.
 
 Tests and short benchmarks, then the recipes of gpu-small, some of them evaluated, then long benchmarks.
 """
@@ -15,7 +15,7 @@ from entropy_theory.support.results import read_json
 from paper_figures.data.inputs import MEASURED
 
 MODELS = Path("build") / "gpu" / "models"
-"""Where models lie, pretrained or trained; too large to be kept with the results."""
+"""The folder of pretrained and trained models, which are too large to be kept with the results."""
 HIDDEN_SIZES = (32, 64, 128, 256, 512)
 
 # Recipes of gpu-small, by how soon a reader wants to see them.
@@ -42,26 +42,26 @@ GPU_TESTS = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
-    """One entry of the queue, finished once its folder says so."""
+class GpuJob:
+    """One entry of the queue; it is finished once its folder says so."""
 
     name: str
-    """Its folder in measured/."""
+    """The job's folder in measured/."""
     kind: Literal["check", "pretrain", "train", "evaluate"]
     minutes: float
-    """A guess, on one H200."""
+    """About how long the job takes on one H200."""
     arguments: tuple[str, ...]
-    """Behind `python`; {folder} stands for the job's own folder, {measured} for the one around it,
-    {models} for the folder of models."""
+    """The arguments of `python`; {folder} stands for the job's own folder, {measured} for the one around
+    it, {models} for the folder of models."""
     rehearsal: tuple[str, ...] | None = None
-    """Further arguments that make it one of seconds on a CPU; None: it has no such form."""
+    """Further arguments with which the job takes seconds on a CPU; None if it has no such form."""
     needs: str | None = None
     """A job that must be finished first."""
     makes: Path | None = None
-    """A model that other jobs read, in the folder of models."""
+    """The model in the folder of models that the job makes for other jobs."""
 
     def command(self, folder: Path = MEASURED, models: Path = MODELS) -> list[str]:
-        """The command line, results going to the job's folder under ``folder``."""
+        """Return the command line, with results going to the job's folder under ``folder``."""
         places = {"{folder}": folder / self.name, "{measured}": folder, "{models}": models}
         found = ["python", *self.arguments]
         for name, place in places.items():
@@ -69,7 +69,7 @@ class Job:
         return found
 
     def is_finished(self, folder: Path = MEASURED) -> bool:
-        """Whether run.json (of a training run) or job.json (of all others) says so."""
+        """Whether run.json (of a training run) or job.json (of any other job) says so."""
         file = "run.json" if self.kind == "train" else "job.json"
         try:
             return read_json(folder / self.name / file).get("status") == "finished"
@@ -77,18 +77,18 @@ class Job:
             return False
 
 
-def jobs() -> list[Job]:
-    """The whole queue, in order.
+def jobs() -> list[GpuJob]:
+    """Return the whole queue, in order.
 
-    Round by round over seeds: every experiment has its first seed before any has its second.
+    Every experiment has its first seed before any has its second.
     """
     trained = sorted(_training(), key=lambda found: found[0])
     whole_grid = _benchmark("sampling", 20.0)
     return [*_checks(), *(job for _, job in trained), whole_grid]
 
 
-def _checks() -> Iterator[Job]:
-    yield Job(
+def _checks() -> Iterator[GpuJob]:
+    yield GpuJob(
         name="gpu-tests", kind="check", minutes=3.0,
         arguments=("-m", "pytest", "-n", "0", *GPU_TESTS, "--junitxml", "{folder}/result.xml"),
     )
@@ -98,15 +98,15 @@ def _checks() -> Iterator[Job]:
     yield _benchmark("simulator", 2.0, "", "--quick")
 
 
-def _benchmark(name: str, minutes: float, suffix: str = "", *options: str) -> Job:
-    return Job(
+def _benchmark(name: str, minutes: float, suffix: str = "", *options: str) -> GpuJob:
+    return GpuJob(
         name=f"benchmark-{name.replace('_', '-')}{suffix}", kind="check", minutes=minutes,
         arguments=(f"benchmarks/{name}.py", *options, "--json", "{folder}/result.json"),
     )
 
 
-def _training() -> Iterator[tuple[tuple[int, int, int], Job]]:
-    """((seed, setting, recipe), job), the pretraining of a size just before what needs it."""
+def _training() -> Iterator[tuple[tuple[int, int, int], GpuJob]]:
+    """Yield ((seed, setting, recipe), job), each pretraining just before the jobs that need it."""
     from llm_bridge import recipes
 
     yield (0, 0, -1), _evaluation("small-sums", "small-sums")  # what the three start from
@@ -121,7 +121,7 @@ def _training() -> Iterator[tuple[tuple[int, int, int], Job]]:
                 if config.seed == 0:
                     yield order, _pretraining(needs, Path(config.model))
             model = Path(run) / "model" if run in EVALUATED else None
-            yield order, Job(
+            yield order, GpuJob(
                 name=run, kind="train", minutes=recipe.minutes, needs=needs, rehearsal=REHEARSAL,
                 makes=model,
                 arguments=("-m", "llm_bridge", "train", "--recipe", f"gpu-small/{name}:{run}",
@@ -132,9 +132,9 @@ def _training() -> Iterator[tuple[tuple[int, int, int], Job]]:
                 yield order, _evaluation(run, f"{{models}}/{model}", needs=run)
 
 
-def _evaluation(name: str, model: str, needs: str | None = None) -> Job:
-    """pass@k up to 1,024 on held-out prompts of split, into measured/evaluations/."""
-    return Job(
+def _evaluation(name: str, model: str, needs: str | None = None) -> GpuJob:
+    """Make the job that measures pass@k up to 1,024 on held-out prompts of split."""
+    return GpuJob(
         name=f"evaluate-{name}", kind="evaluate", minutes=1.0, needs=needs,
         rehearsal=("--num-prompts", "4", "--num-samples", "8", "--batch-size", "32", "--device", "cpu"),
         arguments=(
@@ -145,8 +145,8 @@ def _evaluation(name: str, model: str, needs: str | None = None) -> Job:
     )
 
 
-def _pretraining(name: str, model: Path) -> Job:
-    return Job(
+def _pretraining(name: str, model: Path) -> GpuJob:
+    return GpuJob(
         name=name, kind="pretrain", minutes=1.0, makes=Path(model.name),
         rehearsal=("--steps", "10", "--batch-size", "8", "--device", "cpu"),
         arguments=(

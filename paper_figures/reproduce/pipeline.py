@@ -1,4 +1,4 @@
-"""The main job: every stage as a subprocess of the public commands, side by side where memory allows.
+"""Runs the main job: stages are subprocesses of public commands, side by side where memory allows.
 
 A stage that finished with the same command and the same code is not run again; an interrupted one
 is started again and resumes by itself, or starts afresh where the code has changed since. A failing
@@ -33,14 +33,14 @@ TERMINATION_SECONDS = 20.0
 
 
 def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
-    """Run every stage of a profile; 0 if none failed, else 1.
+    """Run every stage of a profile; return 0 if none failed, else 1.
 
     Writes ``reproduce.json`` (seconds and peak memory of each stage) after each of them.
 
     Args:
         profile: "smoke", "default" or "full".
         build: folder for all results.
-        lanes: stages at a time.
+        lanes: how many stages run at a time.
 
     Raises:
         OSError: ``build`` cannot be written to.
@@ -70,7 +70,7 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
 
 @contextlib.contextmanager
 def _termination_interrupts() -> Iterator[None]:
-    """A polite kill is an interrupt: the stages are stopped, what is finished is kept."""
+    """Treat SIGTERM as an interrupt: the stages are stopped, and what is finished is kept."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -90,7 +90,7 @@ def _settle(runs: list[StageRun]) -> None:
 
 
 def _start(runs: list[StageRun], build: Path, lanes: int, previous: dict[str, Any]) -> None:
-    """Start what may start: the longest chain first, so that no long stage is left for the end."""
+    """Start the stages that may start, longest chain first, so that no long one is left for the end."""
     for run in sorted(runs, key=lambda r: -_chain_seconds(r, runs)):
         active = [r for r in runs if r.status == "running"]
         if run.status != "waiting" or not _ready(run, runs):
@@ -107,7 +107,7 @@ def _start(runs: list[StageRun], build: Path, lanes: int, previous: dict[str, An
 
 
 def _chain_seconds(run: StageRun, runs: list[StageRun]) -> float:
-    """Expected seconds of a stage and of the longest chain of stages that need it."""
+    """The expected seconds of a stage and of the longest chain of stages that need it."""
     followers = [r for r in runs if run.stage.name in r.stage.needs]
     return run.stage.seconds + max((_chain_seconds(r, runs) for r in followers), default=0.0)
 
@@ -176,7 +176,7 @@ def _launch(run: StageRun, build: Path) -> None:
 
 
 def _end_orphan(stamp: dict[str, Any], stage: Stage) -> None:
-    """End what a job that was killed outright left running, or two would write the same files."""
+    """End the process that a killed main job left running, or two would write the same files."""
     pid = stamp.get("pid")
     try:
         running = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
@@ -188,7 +188,7 @@ def _end_orphan(stamp: dict[str, Any], stage: Stage) -> None:
 
 
 def _remove_outputs(stage: Stage) -> None:
-    """Drop what other code or another command left, or it would be resumed or shown as ours."""
+    """Remove outputs of other code or another command, or they would be resumed or shown as ours."""
     for path in stage.outputs:
         if path.parent.parent.name == "runs":  # a training run owns its whole folder
             shutil.rmtree(path.parent, ignore_errors=True)
@@ -197,7 +197,7 @@ def _remove_outputs(stage: Stage) -> None:
 
 
 def _collect(run: StageRun, build: Path) -> bool:
-    """Record a stage that has just ended; whether it has."""
+    """Record a stage if it has just ended; return whether it has."""
     if run.status != "running" or run.process is None:
         return False
     pid, status, usage = os.wait4(run.process.pid, os.WNOHANG)
@@ -227,7 +227,7 @@ def _last_line(log: Path) -> str:
 
 
 def _stop(running: list[StageRun]) -> None:
-    """End what still runs (after an interrupt): first asked, then made to."""
+    """End the stages that still run after an interrupt: first by SIGTERM, then by SIGKILL."""
     for run in running:
         _signal(run, signal.SIGINT)
     deadline = time.monotonic() + TERMINATION_SECONDS
@@ -249,7 +249,7 @@ def _signal(run: StageRun, number: signal.Signals) -> None:
 
 
 def peak_side_by_side(runs: list[StageRun]) -> float:
-    """Upper bound of the memory ever in use at once, megabytes: peaks of stages that overlapped."""
+    """An upper bound of the memory ever in use at once, megabytes: peaks of stages that overlapped."""
     measured = [run for run in runs if run.status in ("done", "failed") and run.started]
     return max(
         (
@@ -278,7 +278,7 @@ def _write_summary(profile: Profile, build: Path, runs: list[StageRun], seconds:
 
 
 def print_outcome(runs_file: Path, build: Path, stream: TextIO) -> None:
-    """What a user should know at the end: failures, skips, where the report is."""
+    """Print what a user should know at the end: failures, skips, where the report is."""
     summary = read_json(runs_file)
     for stage in summary["stages"]:
         if stage["status"] in ("failed", "skipped"):

@@ -22,7 +22,7 @@ SIGNS = {
 
 
 class Progress:
-    """Shows which stage of how many runs, for how long, and how long it should take."""
+    """Shows which stage of how many is running, for how long, and how long it should take."""
 
     def __init__(self, runs: Sequence[StageRun], lanes: int) -> None:
         self.runs, self.lanes = runs, lanes

@@ -1,4 +1,4 @@
-"""A stage of the main job: one command, the files it leaves, and which code determines them."""
+"""A stage of the main job: one command, the files that it writes, and the code that determines them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Profile = Literal["smoke", "default", "full"]
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = (".py", ".toml", ".safetensors")
-"""Programs, settings, and the weights of the bundled model."""
+"""The endings of files that count as source: programs, settings, weights of the bundled model."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,32 +22,32 @@ class Stage:
 
     name: str
     arguments: tuple[str, ...]
-    """After ``python``; paths relative to the working directory."""
+    """The arguments of ``python``, with paths relative to the working directory."""
     outputs: tuple[Path, ...]
-    """Files that exist when it has succeeded."""
+    """Files that exist when the stage has succeeded."""
     code: tuple[str, ...]
     """Folders of the project whose source determines the result."""
     after: tuple[str, ...] = ()
-    """Stages that must have been tried before it."""
+    """Stages that must have been tried before this one."""
     needs: tuple[str, ...] = ()
-    """Stages without whose success it is skipped."""
+    """Stages without whose success this one is skipped."""
     seconds: float = 10.0
-    """Expected on two cores, for the progress display and the order of starting."""
+    """Expected time on two cores, for the progress display and the order of starting."""
     gigabytes: float = 0.5
     """Expected peak memory; stages run side by side only while the sum stays under the limit."""
     may_skip: str = ""
     """Why a failure of this stage is no failure of the job; empty where it is one."""
     always: bool = False
-    """Runs every time: cheap, and reads whatever the others left."""
+    """Whether the stage runs every time, as a cheap one does that reads what the others left."""
 
     @property
     def key(self) -> str:
-        """Equal where command and code are equal, so that a finished stage is not run again."""
+        """Return a key of command and code, by which a finished stage is not run again."""
         return config_key([self.arguments, [code_digest(folder) for folder in self.code]])
 
 
 def code_digest(folder: str) -> str:
-    """Digest of what determines the results of one folder of the project, `SOURCE`."""
+    """Return a digest of the `SOURCE` files of one folder of the project."""
     digest = hashlib.sha256()
     for path in sorted(path for path in (ROOT / folder).rglob("*") if path.suffix in SOURCE):
         digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
@@ -57,4 +57,4 @@ def code_digest(folder: str) -> str:
 THEORY = ("entropy_theory",)
 SIMULATION = ("entropy_theory", "simulations")
 LLM = ("entropy_theory", "llm_bridge")
-"""What determines the results of each room."""
+"""The folders whose source determines the results of `llm_bridge`."""

@@ -1,4 +1,4 @@
-"""What `reproduce` runs, in three sizes: public commands of the other rooms. Nothing here computes."""
+"""Lists the stages of `reproduce` in three sizes; each is a public command of another room."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
     "clamped entropy": (40, 520, ("aent_bias", "aent_coefficient", "aent_one_step")),
 }
 SMOKE_SIMULATIONS = ("aepo_figure_2", "tabular_audit")
-"""One for a figure, one for the audit's table: enough to see every kind of stage."""
+"""The simulations of the smoke profile: one for a figure, one for the audit's table."""
 
 
 def stages(profile: Profile, build: Path) -> list[Stage]:
@@ -140,7 +140,7 @@ def _audit(build: Path, steps: int, fetch: Stage) -> Stage:
 
 
 SMOKE_FIGURES = ("aepo-figure-2", "entropy-audit")
-"""Those of `SMOKE_SIMULATIONS`."""
+"""The figures that are made from `SMOKE_SIMULATIONS`."""
 
 
 def _presentation(profile: Profile, build: Path) -> list[Stage]:

@@ -8,17 +8,17 @@ from pathlib import Path
 from paper_figures.reproduce.stage import LLM, Profile, Stage
 
 OFF_POLICY = ("--mini-batches", "4")
-"""As Cui et al. run Clip-Cov and KL-Cov: on one batch four steps, so that ratios move."""
+"""Four steps on one batch, so that ratios move: so Cui et al. run Clip-Cov and KL-Cov."""
 CLIP_COV = {"lower": "0.2", "upper": "5.0", "base": "grpo", "base.clip_low": "1.0",
             "base.clip_high": "1.0"}
-"""The band in units of these runs; GRPO's own clip out of the way, as in the paper's code."""
+"""Clip-Cov's band in units of these runs, without GRPO's own clip, as in the paper's code."""
 EVALUATIONS = {"t06": ("--temperature", "0.6", "--num-samples", "32"),
                "greedy": ("--top-k", "1", "--num-samples", "1")}
-"""How Cui et al. evaluate: AIME and AMC by 32 samples, the other benchmarks greedily."""
+"""The evaluations of Cui et al.: AIME and AMC by 32 samples, the other benchmarks greedily."""
 
 
 def training(profile: Profile, build: Path) -> list[Stage]:
-    """The training runs of a profile, and the evaluations of their models."""
+    """List the training runs of a profile, and the evaluations of their models."""
     if profile == "smoke":
         # One run shows sampling, training and audit; SmolLM2 would take the whole budget to load.
         bare = ("--log-to", "none", "--save-every", "0", "--no-save-model")
@@ -30,7 +30,7 @@ def training(profile: Profile, build: Path) -> list[Stage]:
 
 
 def _on_policy(build: Path, steps: int) -> Iterator[Stage]:
-    """AEPO's Figures 1, 3, 4 and Tables 1, 3; Cui et al., Figures 9 and 10; AEnt's Figures 3 to 6."""
+    """List runs for AEPO's Figures 1, 3, 4, Tables 1, 3, Cui et al.'s Figures 9, 10, AEnt's 3 to 6."""
     for seed in (0, 1):
         for rule, options in (
             ("grpo", {}), ("aepo", {}), ("entropy-bonus", {"coefficient": "0.015"}),
@@ -57,7 +57,7 @@ def _on_policy(build: Path, steps: int) -> Iterator[Stage]:
 
 
 def _off_policy(build: Path, steps: int) -> Iterator[Stage]:
-    """Cui et al., Figures 11 and 12, Table 2."""
+    """List runs for Cui et al., Figures 11 and 12 and Table 2."""
     rules: dict[str, dict[str, str]] = {
         "grpo": {}, "clip-higher": {}, "clip-cov": {"ratio": "0.01", **CLIP_COV},
         "kl-cov": {"ratio": "0.02", "coefficient": "1.0"},
@@ -80,7 +80,7 @@ def train(
     build: Path, rule: str, options: dict[str, str] | None = None, *, steps: int,
     task: str = "split", seed: int = 0, group: str = "", more: tuple[str, ...] = (),
 ) -> Stage:
-    """One run of `llm_bridge train`."""
+    """Make the stage of one run of `llm_bridge train`."""
     options = options or {}
     told = [f"{key}-{value}" for key, value in options.items() if key not in CLIP_COV]
     name = "-".join(
@@ -121,7 +121,7 @@ def _evaluations(build: Path, run: Stage) -> Iterator[Stage]:
 
 
 def kernel_audit(build: Path) -> Stage:
-    """Assumption B.4 on the bundled model, by plain SGD, where the theory has its best case."""
+    """Make the audit of Assumption B.4 on the bundled model, under plain SGD, the theory's best case."""
     folder = build / "runs" / "small-sums-split-kernel"
     return Stage(
         name="audit small-sums with kernel",

@@ -1,1 +1,1 @@
-"""Work and its results: cells computed on processes or a cluster, kept until their code changes."""
+"""Computes the cells of long computations on processes or a cluster and keeps their results."""

@@ -4,10 +4,10 @@ An experiment opts in with one call in its ``compute``::
 
     parts = map_cells(train, cells, progress)
 
-where ``train(cell, progress) -> Dataset`` is a function of a module and a cell is a frozen dataclass
-that holds all that determines its result, the seed included. Called by itself, ``compute`` then just
-maps. Under ``python -m simulations run`` a killed run goes on at the cell where it was, ``--workers``
-computes cells side by side, and `simulations.sweeps.sweep` is made of the same pieces.
+where ``train(cell, progress) -> Dataset`` is a function of a module, and a cell is a frozen dataclass
+that holds all that determines its result, the seed included. Called by itself, ``compute`` computes one
+cell after the other. Under ``python -m simulations run`` a killed run goes on at the cell where it was,
+and ``--workers`` computes cells side by side. `simulations.sweeps.sweep` is made of the same pieces.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from simulations.computing.workers import Backend, CellFunction, Failure, Outcom
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Keeper:
-    """Where cells are kept, and where they are computed."""
+    """The folder in which cells are kept, and the backend that computes them."""
 
     folder: Path
     backend: Backend
@@ -44,7 +44,7 @@ _KEEPER: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
 @contextmanager
 def keeping(keeper: Keeper) -> Iterator[None]:
-    """Within the block `map_cells` keeps cells in ``keeper.folder`` and finds them there."""
+    """Let `map_cells` keep cells in ``keeper.folder``, and find them there, within the block."""
     token = _KEEPER.set(keeper)
     try:
         yield
@@ -55,9 +55,9 @@ def keeping(keeper: Keeper) -> Iterator[None]:
 def map_cells(
     function: CellFunction, cells: Sequence[Any], progress: Progress
 ) -> list[xr.Dataset]:
-    """``function(cell, progress)`` of each cell, in their order; kept ones are read (see `keeping`).
+    """Return ``function(cell, progress)`` of each cell, in order; kept cells are read (`keeping`).
 
-    What a Dataset is after a round through a file is what is returned where cells are kept.
+    Where cells are kept, a new Dataset too is returned as it is read back from its file.
 
     Raises:
         ValueError, OSError, RuntimeError: as a cell's function, after all other cells are done.
@@ -81,9 +81,9 @@ def map_cells(
 def outcomes(
     function: CellFunction, cells: Sequence[Any], keeper: Keeper, progress: Progress
 ) -> Iterator[tuple[int, Outcome]]:
-    """(place in ``cells``, outcome) of each cell: first the kept ones, the others as they come.
+    """Yield (place in ``cells``, outcome) of each cell: first the kept ones, the others as they end.
 
-    Equal cells are computed once. A file of a cell is whole or not there, whenever the process ends.
+    Equal cells are computed once. The file of a cell is whole or absent, whenever the process ends.
     """
     missing: dict[Path, list[int]] = {}
     for place, cell in enumerate(cells):
@@ -111,7 +111,7 @@ def outcomes(
 
 
 def read_cell(path: Path) -> xr.Dataset | None:
-    """The kept Dataset, or None where there is none or the file is damaged."""
+    """Read the kept Dataset; None where there is none or the file is damaged."""
     if not path.is_file():
         return None
     try:
@@ -122,7 +122,7 @@ def read_cell(path: Path) -> xr.Dataset | None:
 
 
 def cell_key(function: CellFunction, cell: Any) -> str:
-    """Digest of all that determines a cell's result: the function, its code, the cell."""
+    """Return a digest of all that determines a cell's result: the function, its code, the cell."""
     name = f"{function.__module__}.{function.__qualname__}"
     return config_key([name, code_digest(function.__module__), identity_of(cell)])
 
@@ -130,8 +130,8 @@ def cell_key(function: CellFunction, cell: Any) -> str:
 def identity_of(value: Any) -> Any:
     """``value`` as JSON-like data in which values of different classes differ.
 
-    A class that a user wrote (an update rule of their own) stands with a digest of its files: an edited
-    one is another.
+    A class that a user wrote, such as an update rule, carries a digest of its files, so that an edited
+    class counts as another one.
 
     Raises:
         ValueError: a value whose identity cannot be told, such as a lambda.

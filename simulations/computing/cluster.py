@@ -1,8 +1,8 @@
-"""Cells on a Dask cluster: the backend of ``simulations sweep --cluster ADDRESS``.
+"""Computes cells on a Dask cluster: the backend of ``simulations sweep --cluster ADDRESS``.
 
-Needs the extra ``cluster``. Workers need this package (the same source; that is checked) and no
-shared file system: Datasets come back as they are ready and are kept here. What a lost worker was
-doing is done again by another; what had come back is not.
+It needs the extra ``cluster``. Workers need this package (that its source is the same is checked) and no
+shared file system: Datasets come back as they are ready and are kept here. The cell of a lost worker is
+computed again by another; cells that had come back are not.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from simulations.computing.workers import (
 )
 
 PATIENCE_SECONDS = 15
-"""How long a scheduler may take to answer."""
+"""How long a scheduler may take to answer, seconds."""
 
 
 def dask_cluster(address: str) -> Backend:
-    """A backend on the cluster whose scheduler is at ``address``, such as "tcp://host:8786".
+    """Return a backend on the cluster whose scheduler is at ``address``, such as "tcp://host:8786".
 
     Raises:
         ValueError: `distributed` is not installed.
@@ -71,7 +71,7 @@ def dask_cluster(address: str) -> Backend:
 
 
 def _attempt(function: CellFunction, cell: Any, code: str) -> Outcome:
-    """On a worker, which has no way to report steps as they are taken."""
+    """Compute a cell on a worker of the cluster, which cannot report steps as they are taken."""
     return attempt(function, cell, lambda steps: None, code)
 
 
@@ -88,7 +88,7 @@ def _connect(distributed: Any, address: str) -> Any:
 
 
 def _lost(status: str, result: Any) -> Failure:
-    """A cell that the cluster itself gave up: its workers kept dying, or the scheduler is gone."""
+    """The failure of a cell that the cluster gave up: workers kept dying, or the scheduler is gone."""
     error = result[1] if isinstance(result, tuple) else result
     if status == "error":
         return Failure(kind=type(error).__name__, message=f"the cluster gave the cell up: {error}")

@@ -1,6 +1,6 @@
-"""Digest of the source code that a result depends on: a module and what it imports from this project.
+"""Digests the source code that a result depends on: a module and what it imports from this project.
 
-A result of other code is not reused, and a change elsewhere in the project does not throw it away.
+So a result of other code is not reused, and a change elsewhere in the project does not discard it.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ ROOTS = {
     "entropy_theory": Path(entropy_theory.__file__).parent,
     "simulations": Path(__file__).parents[1],
 }
-"""The packages that are looked into, and where they lie."""
+"""The packages whose modules count as source code of a result, and where they lie."""
 BOOKKEEPING = frozenset(
     {f"simulations.computing.{name}"
      for name in ("store", "cells", "workers", "cluster", "code_digest")}
     | {f"entropy_theory.support.{name}"
        for name in ("results", "user_errors", "user_code", "imported_sources")}
 )
-"""Modules that hand results on and have no part in what they are."""
+"""Modules that only pass results on, so that changing them changes no result."""
 
 
 @functools.cache
 def code_digest(module: str) -> str:
-    """Digest of the source of an imported module and of all that it imports from this project.
+    """Return a digest of the source of a module and of all that it imports from this project.
 
-    Read once a process, early: a file that changes under a running process is not what runs.
+    It is computed once a process, early: a file that is edited under a running process is not the code
+    that runs.
 
     Raises:
         ValueError: the module has no source file, so nobody can tell whether it changed.

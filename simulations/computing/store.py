@@ -1,7 +1,7 @@
-"""Results on disk: one NetCDF file an experiment, written whole or not at all, keyed by its config.
+"""Keeps results on disk: one NetCDF file an experiment, written whole or not at all, keyed by its config.
 
-A file whose key is that of the experiment's config, seed and source code is the result, and is not
-computed again; any other file of that name is replaced. While an experiment is computed its cells
+A file that carries the key of the experiment's config, seed and source code is the result, which is then
+not computed again; any other file of that name is replaced. While an experiment is computed its cells
 (`simulations.computing.cells`) are kept beside it, and other commands that want it wait.
 """
 
@@ -39,21 +39,21 @@ PROFILES = ("smoke", "default", "full")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Experiment:
-    """A phenomenon, how it is computed, and at which sizes."""
+    """An experiment: the phenomenon, how it is computed, and at which sizes."""
 
     name: str
     source: str
-    """The figure, table or statement of a paper that it is about."""
+    """The figure, table or statement of a paper that the experiment is about."""
     title: str
     profiles: dict[str, Any]
     """A frozen config dataclass for each of ``PROFILES``."""
     compute: Callable[[Any, int, Progress], xr.Dataset]
-    """(config, seed, progress) -> Dataset with a ``caption`` that says what is seen."""
+    """A function of (config, seed, progress) that returns a Dataset with a ``caption`` in words."""
     work: Callable[[Any], int]
-    """Engine steps that a config takes: the length of its progress bar."""
+    """The number of engine steps that a config takes: the length of its progress bar."""
 
     def key(self, profile: str, seed: int) -> str:
-        """Digest of all that determines the result."""
+        """Return a digest of all that determines the result."""
         config = identity_of(self.profiles[profile])
         code = code_digest(self.compute.__module__)
         return config_key({"name": self.name, "config": config, "seed": seed, "code": code})
@@ -69,13 +69,13 @@ def result(
     backend: Backend = in_this_process,
     notify: Callable[[str], object] = lambda text: None,
 ) -> xr.Dataset:
-    """The experiment's Dataset, read from ``output`` if it is there, else computed and saved.
+    """Return the experiment's Dataset, read from ``output`` if it is there, else computed and saved.
 
     Args:
-        experiment: which.
+        experiment: the experiment to compute.
         output: folder of the results.
         profile: size, one of `PROFILES`.
-        seed: of starts and samples.
+        seed: seed of starts and samples.
         progress: called with the number of engine steps taken, those of kept cells included.
         backend: where the cells of experiments that have cells are computed.
         notify: called with a sentence if another process is computing the same.
@@ -119,13 +119,13 @@ def save(dataset: xr.Dataset, path: Path, *, config: Any, seed: int | None) -> N
 
 @contextmanager
 def exclusive(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
-    """Within the block no other process that asks for ``path`` is in such a block.
+    """Lock ``path``, so that only one process at a time is in such a block for it.
 
     The lock is the kernel's, on a file beside ``path``: it ends with its process, however that ends.
-    Where the file system has no locks there is none.
+    On a file system without locks nothing is locked.
 
     Args:
-        path: what is going to be written. Half-written temporaries of killed processes are removed.
+        path: the file to be written. Half-written temporaries of killed processes are removed.
         on_wait: called once if another process has the lock.
     """
     lock = path.parent / f".{path.name}.lock"
@@ -142,7 +142,7 @@ def exclusive(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
 
 
 def _locked(lock: Path, on_wait: Callable[[], object]) -> int | None:
-    """A descriptor of ``lock`` that holds it; None where files cannot be locked."""
+    """Lock the file and return the descriptor that holds the lock; None where files cannot be locked."""
     told = False
     while True:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
@@ -181,15 +181,15 @@ def is_done(
 
 
 def path_of(experiment: Experiment, output: str | os.PathLike[str]) -> Path:
-    """Where the experiment's Dataset is kept under ``output``."""
+    """Return the path at which the experiment's Dataset is kept under ``output``."""
     return Path(output) / f"{experiment.name}.nc"
 
 
 def read(path: str | os.PathLike[str]) -> xr.Dataset:
-    """The Dataset that `result` saved at ``path``, in memory.
+    """Read into memory the Dataset that `result` saved at ``path``.
 
     Raises:
-        ValueError: there is none, or the file is damaged.
+        ValueError: a missing or damaged file.
     """
     if not Path(path).is_file():
         raise ValueError(f"{path} does not exist: run `python -m simulations run {Path(path).stem}`")
@@ -200,7 +200,7 @@ def read(path: str | os.PathLike[str]) -> xr.Dataset:
 
 
 def kept(path: Path, key: str) -> xr.Dataset | None:
-    """The Dataset at ``path`` if it is whole and has this key."""
+    """Read the Dataset at ``path``; None unless it is whole and has this key."""
     try:
         found = read(path)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Where cells are computed: in this process, or in local processes of one thread each.
+"""Computes cells in this process, or in local processes of one thread each.
 
-A *backend* maps a function over cells and gives the outcomes as they come, in any order. The function
-takes (cell, progress) and returns a Dataset. What goes wrong in one cell is that cell's outcome.
+A *backend* maps a function over cells and yields the outcomes as they come, in any order. The function
+takes (cell, progress) and returns a Dataset. An error in one cell is the outcome of that cell alone.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Progress = Callable[[int], object]
 """Called now and then with the number of engine steps taken since the last call."""
 CellFunction = Callable[[Any, Progress], xr.Dataset]
 ATTEMPTS = 2
-"""How often a cell is tried whose process dies: memory may be short once, by what runs beside it."""
+"""How often a cell is tried if its process dies: other programs may have left too little memory once."""
 REPORT_SECONDS = 0.1
-"""Least time between two messages about progress."""
+"""Least time between two messages about progress, seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,13 +38,17 @@ class Failure:
     """Why a cell has no Dataset."""
 
     kind: str
-    """"ValueError" or "OSError" of any sort, the name of another exception's class, or "died"."""
+    """The kind of error: "ValueError" or "OSError" (subclasses included), the name of another exception's
+    class, or "died"."""
     message: str
     detail: str = ""
     """The traceback, where there is one."""
 
     def error(self, where: str) -> Exception:
-        """It as an exception: what a user can mend in a sentence, anything else with its traceback."""
+        """Return the failure as an exception.
+
+        What a user can mend is one sentence; anything else comes with its traceback.
+        """
         if self.kind == "ValueError":
             return ValueError(f"{self.message} ({where})")
         if self.kind in ("OSError", "MemoryError", "died"):
@@ -54,19 +58,19 @@ class Failure:
 
 Outcome = xr.Dataset | Failure
 Backend = Callable[[CellFunction, Sequence[Any], Progress], Iterator[tuple[int, Outcome]]]
-"""(function, cells, progress) -> (place in ``cells``, outcome) of each, as they come."""
+"""A function of (function, cells, progress) that yields (place in ``cells``, outcome) of each cell."""
 
 
 def in_this_process(
     function: CellFunction, cells: Sequence[Any], progress: Progress
 ) -> Iterator[tuple[int, Outcome]]:
-    """One after the other; an exception is not caught."""
+    """Compute the cells one after the other in this process; exceptions are not caught."""
     for place, cell in enumerate(cells):
         yield place, _counted(function, cell, progress)
 
 
 def _counted(function: CellFunction, cell: Any, progress: Progress) -> xr.Dataset:
-    """The cell's Dataset, the engine steps it took in its attributes (`cell_steps`)."""
+    """Compute a cell's Dataset, with the engine steps that it took in the attribute `cell_steps`."""
     total = 0
 
     def count(steps: int) -> None:
@@ -78,7 +82,9 @@ def _counted(function: CellFunction, cell: Any, progress: Progress) -> xr.Datase
 
 
 def attempt(function: CellFunction, cell: Any, progress: Progress, code: str) -> Outcome:
-    """The Dataset with `cell_steps`, or the exception; a process that has other code is refused.
+    """Compute a cell and return its Dataset with `cell_steps`, or the failure.
+
+    It fails too if this process runs other code than the one that handed out the work.
 
     Args:
         code: `code_digest` of the function's module where the work was handed out.
@@ -100,10 +106,10 @@ def attempt(function: CellFunction, cell: Any, progress: Progress, code: str) ->
 
 
 def local_processes(n_workers: int) -> Backend:
-    """A backend of ``n_workers`` processes. They end when this process does, however it ends.
+    """Return a backend of ``n_workers`` processes, which end when this process does, however it ends.
 
     Raises:
-        ValueError: no workers.
+        ValueError: fewer than one worker.
     """
     if n_workers < 1:
         raise ValueError(f"workers must be at least 1, got {n_workers}")
@@ -112,7 +118,7 @@ def local_processes(n_workers: int) -> Backend:
         function: CellFunction, cells: Sequence[Any], progress: Progress
     ) -> Iterator[tuple[int, Outcome]]:
         code = code_digest(function.__module__)
-        context = _context()
+        context = _context(function.__module__)
         waiting = deque((place, 1) for place in range(len(cells)))
         busy: dict[Connection, _Worker] = {}
         idle: list[_Worker] = []
@@ -157,10 +163,10 @@ class _Worker:
     process: Any
     connection: Connection
     place: int = -1
-    """Of the cell it has, among all."""
+    """Place of the worker's cell among all cells; -1 without one."""
     tries: int = 0
     steps: int = 0
-    """Reported so far of this cell."""
+    """Engine steps of this cell reported so far."""
 
     def end(self) -> None:
         self.process.kill()
@@ -168,16 +174,19 @@ class _Worker:
         self.connection.close()
 
 
-def _context() -> Any:
-    """Fresh processes from a clean server where there is one: forking a threaded parent can hang."""
+def _context(module: str) -> Any:
+    """The way to start processes: from a clean server where there is one.
+
+    Forking a parent that has threads can hang.
+    """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    # All that workers need, so that they have nothing to import; xarray asks for dask.array if it is
-    # there. What is missing is skipped.
-    context.set_forkserver_preload(["simulations.__main__", "dask.array"])
+    # All that the first work needs, so that workers have nothing to import; xarray asks for dask.array
+    # if it is there. What is missing is skipped.
+    context.set_forkserver_preload([module, "dask.array"])
     return context
 
 
@@ -190,7 +199,7 @@ def _start(context: Any) -> _Worker:
 
 
 def _serve(connection: Connection) -> None:
-    """A worker process: cells in, steps and outcomes out, until the parent is gone."""
+    """Run a worker process: receive cells, send steps and outcomes, until the parent is gone."""
     # Ctrl-C reaches the whole process group; the parent decides what becomes of the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"  # the engine's own threads, whatever the user set for others
@@ -220,7 +229,7 @@ def _end_with_parent() -> None:
 
 
 class _Reporter:
-    """Progress of a worker, gathered so that messages stay few."""
+    """Gathers the progress of a worker so that it sends few messages."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection

@@ -134,9 +134,14 @@ def _check_per_run(dynamics: Dynamics, n_runs: int) -> None:
         if values.ndim and values.shape != (n_runs,):
             raise ValueError(f"{name} has {values.size} values for {n_runs} runs")
     _check_options(dynamics.rule, n_runs)
-    for name, value in dynamics.rule.second_batch_options.items():
+    check_second_batch(dynamics.rule)
+
+
+def check_second_batch(rule: UpdateRule) -> None:
+    """Raise ValueError for a target that is sampled otherwise than at a temperature."""
+    for name, value in rule.second_batch_options.items():
         raise ValueError(
-            f"the target of '{dynamics.rule.name}' samples with {name}={value}, and the simulator's "
+            f"the target of '{rule.name}' samples with {name}={value}, and the simulator's "
             "second batch differs from the policy by its temperature alone: take a target that "
             "reweights (targets.ShorterResponses), or train with llm_bridge")
 

@@ -1,4 +1,4 @@
-"""The experiments by name: one file a phenomenon, each returns one xarray.Dataset."""
+"""The experiments by name: one file for each phenomenon, which computes one xarray.Dataset."""
 
 from simulations.computing.store import Experiment
 from simulations.experiments import (

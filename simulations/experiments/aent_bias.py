@@ -49,7 +49,7 @@ class Config:
     vocabularies: tuple[int, ...] = (10, 100, 1000, 10_000, 100_000, VOCABULARY)
     horizons: tuple[int, ...] = (1, 4, 16)
     right_responses: tuple[int, ...] = (1, 5, 10, 15)
-    """Fewer than the tokens of every vocabulary, or left out there."""
+    """Numbers m of right responses; an m is left out at vocabularies of no more than m tokens."""
     removed_fractions: tuple[float, ...] = (0.0, 0.33, 0.9, 0.99, 0.999)
     coefficients: tuple[float, ...] = tuple(np.geomspace(2e-3, 2.0, 61).tolist())
     paper_coefficient: float = 0.002
@@ -61,7 +61,7 @@ class Config:
     group_size: int = 8
     n_starts: int = 3
     learning_rates: tuple[float, float] = (8.0, 4.0)
-    """Of PG and of GRPO, whose steps are longer: at 8 its kept set changes for ever."""
+    """The learning rates of PG and of GRPO, whose steps are longer: at 8 its kept set never settles."""
     steps: int = 1500
 
 
@@ -74,7 +74,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(TERMS) * len(BASES) * config.steps
 
 
@@ -100,7 +100,7 @@ LONG_NAMES = {
 def log_odds_of_wrong(
     n_tokens: np.ndarray, horizon: np.ndarray, n_right: np.ndarray
 ) -> np.ndarray:
-    """log k, k = (n^h - m)/m; NaN where m exceeds n^h. Arguments broadcast."""
+    """Return log k with k = (n^h - m)/m; NaN where m exceeds n^h. Arguments broadcast."""
     log_responses = horizon * np.log(n_tokens)
     with np.errstate(divide="ignore"):
         sparse = np.log(n_right) - log_responses

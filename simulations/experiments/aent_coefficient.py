@@ -50,28 +50,28 @@ class Config:
     hardest: float = 0.03
     easiest: float = 0.6
     band: tuple[float, float] = (0.2, 0.4)
-    """Of the clamped entropy, nats."""
+    """The band in which the clamped entropy is to stay, nats."""
     box: tuple[float, float] = (0.01, 1.0)
     constants: tuple[float, ...] = (0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
     rates: tuple[float, ...] = (0.005, 0.1)
     first_coefficients: tuple[float, ...] = (0.05, 0.5)
-    """Where the adaptive coefficient starts."""
+    """The values from which the adaptive coefficient starts."""
     removed_fraction: float = 0.33
     swept_fractions: tuple[float, ...] = (0.0, 0.33, 0.6, 0.8, 0.95)
     swept_coefficients: tuple[float, ...] = (0.2, 0.35, 0.5, 0.7)
     swept_right: int = 4
     swept_hardest: float = 0.001
-    """Of the sweep: rare answers are among those that a large p leaves out."""
+    """The smallest starting accuracy in the sweep of p: a large p leaves so rare answers out."""
     group_size: int = 8
     n_starts: int = 2
     learning_rate: float = 2.0
-    """Of each prompt."""
+    """The learning rate of each prompt."""
     steps: int = 400
-    """Before the change of prompts, and after it."""
+    """The number of steps before the change of prompts, and again after it."""
     swept_steps: int = 250
     record_every: int = 10
     global_steps: int = 80
-    """Of the run of Algorithm 1."""
+    """The number of global steps in the run of Algorithm 1."""
     tail: float = 0.4
     """Share of each half, at its end, over which time in the band is counted."""
 
@@ -96,7 +96,7 @@ HALVES = ("first prompts", "second prompts")
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     halves = 2 * (1 + len(config.rates))
     swept = len(config.swept_fractions) * config.swept_steps
     return halves * config.steps + swept + MINI_STEPS * config.global_steps
@@ -142,7 +142,7 @@ def _train(
     logits: np.ndarray, correct: np.ndarray, rule: UpdateRule, config: Config, seed: int,
     progress: Progress,
 ) -> dict[str, np.ndarray]:
-    """Columns [records, runs] of one half."""
+    """Train one half and return columns [records, runs]."""
     run = simulate(
         logits, correct,
         Dynamics(rule=rule, learning_rate=config.learning_rate * config.n_prompts,
@@ -158,7 +158,10 @@ def _train(
 def _through_the_change(
     rule: Aent, n_values: int, config: Config, seed: int, progress: Progress
 ) -> dict[str, np.ndarray]:
-    """Columns [halves, records, runs]; an adaptive coefficient goes on from where it has got to."""
+    """Train both halves and return columns [halves, records, runs].
+
+    An adaptive coefficient starts the second half with the value that it has reached in the first.
+    """
     halves = []
     for i, m in enumerate((config.first_right, config.second_right)):
         logits, correct = _prompts(config, m, config.hardest, seed + i)
@@ -177,7 +180,7 @@ def _in_band(entropy: xr.DataArray, config: Config) -> xr.DataArray:
 
 def _dataset(prefix: str, dims: tuple[str, ...], columns: dict[str, np.ndarray], config: Config,
              coords: dict[str, tuple[float, ...]]) -> xr.Dataset:
-    """Columns [halves, records, runs, ...] with the time in the band."""
+    """Make a Dataset of columns [halves, records, runs, ...], with the time spent in the band."""
     step = np.minimum(
         np.arange(columns["entropy"].shape[1]) * config.record_every, config.steps)
     shape = (len(HALVES), len(step), *(len(values) for values in coords.values()), config.n_starts)

@@ -49,10 +49,10 @@ class Config:
     """Sizes and settings."""
 
     illustration: tuple[float, ...] = (60, 20, 8, 2, 2, 2, 2, 2, 1, 1)
-    """Weights of the ten tokens; rewards are 0.5 for the first and 1 for the fourth and fifth."""
+    """The weights of the ten tokens; rewards are 0.5 for the first and 1 for the fourth and fifth."""
     illustration_coefficient: float = 0.5
     exponent: float = 1.2
-    """pi(rank r) ~ r to minus this."""
+    """The exponent s of the start, pi(rank r) ~ r^-s."""
     plausible: int = 100
     """Ranks among which the optimal tokens are drawn, leaving out the first tenth."""
     local_reward: float = 0.2
@@ -62,7 +62,7 @@ class Config:
     step_coefficient: float = 0.3
     trained: tuple[tuple[int, int], ...] = (
         (10_000, 15), (100_000, 15), (1_000_000, 15), (100_000, 5), (100_000, 1))
-    """Tokens, and how many of them are optimal."""
+    """(number of tokens, how many of them are optimal) of each trained problem."""
     trained_plausible: int = 500
     trained_contexts: int = 3
     tail_steps: int = 40
@@ -70,7 +70,7 @@ class Config:
     coefficients: tuple[float, ...] = (0.275, 0.3, 0.4)
     group_size: int = 16
     learning_rate: float = 4.0
-    """Of each context."""
+    """The learning rate of each context."""
     steps: int = 800
     record_every: int = 40
 
@@ -97,7 +97,7 @@ class Cell:
     n_optimal: int
     treatment: str
     coefficient: float
-    """0 without a bonus."""
+    """The coefficient of the bonus; 0 without one."""
     seed: int
 
 
@@ -112,7 +112,7 @@ def cells(config: Config, seed: int) -> list[Cell]:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(cells(config, 0)) * config.trained_contexts * config.steps
 
 
@@ -172,9 +172,9 @@ def _illustration(config: Config) -> xr.Dataset:
 def contexts(
     config: Config, n_tokens: int, n_optimal: int, n_contexts: int, plausible: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Logits and rewards [contexts, tokens]: by rank, one locally optimal, ``n_optimal`` optimal.
+    """Draw logits and rewards [contexts, tokens], by rank: one locally optimal, ``n_optimal`` optimal.
 
-    ``plausible``: ranks among which the optimal ones are drawn.
+    The optimal tokens are drawn among the first ``plausible`` ranks.
     """
     logits = np.tile(-config.exponent * np.log(np.arange(1, n_tokens + 1)), (n_contexts, 1))
     reward = np.zeros_like(logits)
@@ -231,7 +231,7 @@ def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 
 
 def _train(cell: Cell, progress: Progress) -> xr.Dataset:
-    """Reward and entropy [context, step] of one cell."""
+    """Train one cell and return reward and entropy [context, step]."""
     config = cell.config
     chosen = rule(cell.treatment, get("grpo"), cell.coefficient,
                   1 - config.trained_plausible / cell.n_tokens)
@@ -250,7 +250,7 @@ def _train(cell: Cell, progress: Progress) -> xr.Dataset:
 
 
 def tied_contexts(config: Config, n_tokens: int, n_optimal: int, seed: int) -> list[TiedTokens]:
-    """The contexts that are trained: as `contexts`, implausible tokens tied in a few classes."""
+    """Return the contexts that are trained: as `contexts`, with implausible tokens tied in classes."""
     plausible = config.trained_plausible
     edges = np.unique(np.geomspace(plausible, n_tokens, config.tail_steps + 1).round().astype(int))
     dense = contexts(config, n_tokens, n_optimal, config.trained_contexts, plausible, seed)

@@ -77,7 +77,7 @@ class Config:
     n_actions: int = 20
     right_answers: tuple[int, ...] = (1, 4, 8)
     accuracy: float = 0.5
-    """Of the starts of the exact runs."""
+    """The starting accuracy of the exact runs."""
     target: float = 0.7
     alpha: float = 1.0
     temperature_high: float = 1.2
@@ -88,10 +88,10 @@ class Config:
     steps: int = 1200
     record_every: int = 12
     levels: tuple[float, ...] = (0.5, 0.7, 0.9, 0.99)
-    """Accuracies along GRPO's path at which updates are drawn again and again."""
+    """Accuracies along GRPO's path at which many updates are drawn from one policy."""
     variance_right_answers: int = 8
     start_accuracies: tuple[float, ...] = (0.05, 0.3, 0.7, 0.95)
-    """Of starts at which the second batch alone is judged."""
+    """The starting accuracies at which the noise of the second batch alone is measured."""
     draws: int = 1500
     n_variance_starts: int = 4
     sampled_accuracies: tuple[float, ...] = (0.05, 0.3, 0.8)
@@ -113,7 +113,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(VARIANTS) * (config.steps + config.sampled_steps) + len(UPDATES)
 
 
@@ -143,11 +143,11 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 def second_batch_rates(
     logits: np.ndarray, correct: np.ndarray, temperature: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entropy rates of the second batch per unit of eta alpha: [...] each, of logits [..., actions].
+    """Return three entropy rates of the second batch per unit of eta alpha: [...] each.
 
-    (with rewards, F(T); of the positives with rewards less their mean P_T; of the negatives so). A
-    sample of action a moves logits by its weight times (e_a - pi), and entropy at the rate -(S_a - E S)
-    with S = pi (log pi + H).
+    They are the rate with rewards, F(T), and with rewards less their mean P_T the rates of the positive
+    and of the negative samples. A sample of action a moves logits [..., actions] by its weight times
+    (e_a - pi), and entropy at the rate -(S_a - E S) with S = pi (log pi + H).
     """
     with_rewards = tempered_reinforce_rate(logits, correct, temperature)
     right = np.where(correct, softmax(logits, temperature), 0.0).sum(axis=-1)
@@ -158,7 +158,7 @@ def second_batch_rates(
 def sample_variance(
     logits: np.ndarray, correct: np.ndarray, temperature: float
 ) -> np.ndarray:
-    """Total variance of one sample's R (e_a - pi), a from pi^T: [...], of logits [..., actions]."""
+    """Total variance of R (e_a - pi) for one sample a from pi^T: [...], from logits [..., actions]."""
     pi, tempered = softmax(logits), softmax(logits, temperature)
     positive = np.where(correct, tempered, 0.0)
     square = np.sum(positive * (1 - 2 * pi + np.sum(pi**2, axis=-1, keepdims=True)), axis=-1)
@@ -272,9 +272,9 @@ def _updates(
     update: str, policies: np.ndarray, correct: np.ndarray, config: Config, seed: int,
     progress: Progress,
 ) -> np.ndarray:
-    """[policies, draws, 1, actions]: updates per unit learning rate, from fresh samples each.
+    """Draw updates per unit learning rate, each from fresh samples: [policies, draws, 1, actions].
 
-    All take 2 G samples a prompt: G ordinary and G of the second batch, or 2 G of GRPO's.
+    Each takes 2 G samples a prompt: G ordinary ones and G of the second batch, or 2 G of GRPO's.
     """
     variant = update.split(" at ")[0]
     draws = np.repeat(policies, config.draws, axis=0)
@@ -292,7 +292,7 @@ def _updates(
 
 
 def _sampled(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Training from samples on prompts of mixed difficulty, 2 G samples a prompt for every variant."""
+    """Train every variant from samples, 2 G a prompt, on prompts of mixed difficulty."""
     problem = Bandit(n_actions=config.n_actions, n_correct=config.variance_right_answers,
                      accuracies=config.sampled_accuracies * 2)
     starts = problem.starts(config.n_sampled_runs, seed)

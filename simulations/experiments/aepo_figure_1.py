@@ -38,11 +38,11 @@ from simulations.experiments.grid import Grid
 from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.02
-"""A target counts as held when the entropy of the tail averages within this of it, nats, while the
+"""A target counts as held when the mean entropy of the tail is this close to it, nats, while the
 temperature keeps switching. Each switch overshoots by up to a step, which grows with alpha; a
 target missed by more is not held, though entropy stays near."""
 SWITCHES = 10
-"""Fewest temperature changes in the tail: a policy that merely passes the target has one or two."""
+"""The fewest temperature changes in the tail of a held target; passing through it makes one or two."""
 
 LONG_NAMES = {
     "held": f"tail entropy within {TOLERANCE:g} nats of the target, temperature switching",
@@ -91,7 +91,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return 2 * config.steps + 2 * config.sampled_steps
 
 
@@ -132,7 +132,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 def _scan(
     grid: Grid, config: Config, seed: int, progress: Progress
 ) -> Iterator[tuple[float, Trajectory]]:
-    """AEPO on the whole grid at each alpha, all runs at once."""
+    """Train AEPO on the whole grid, all runs at once; yield each alpha with its trajectory."""
     copies = dataclasses.replace(grid, values=grid.values * len(config.alphas))
     alphas = np.broadcast_to(
         np.repeat(config.alphas, len(grid.values)), (*grid.shape[:2], len(copies.values))
@@ -178,7 +178,7 @@ def _run(
 
 
 def _outcome(run: Trajectory, grid: Grid, config: Config) -> dict[str, np.ndarray]:
-    """What became of each run: [runs]."""
+    """Measure the tail of each run: columns [runs]."""
     below = run.entropy < grid.run_values
     first_below = run.logits[np.argmax(below, axis=0), np.arange(below.shape[1])]
     at_crossing = _threshold(first_below, grid, config)
@@ -193,7 +193,7 @@ def _outcome(run: Trajectory, grid: Grid, config: Config) -> dict[str, np.ndarra
 
 
 def _is_held(run: Trajectory, targets: np.ndarray) -> np.ndarray:
-    """[runs]: the tail's entropy averages the target, and the controller is what holds it there."""
+    """Whether the controller holds the tail's mean entropy at the target: boolean [runs]."""
     return (np.abs(run.tail_entropy - targets) <= TOLERANCE) & (run.tail_switches >= SWITCHES)
 
 
@@ -222,7 +222,7 @@ def raising_alpha(
 def _sampled(
     problems: tuple[Bandit, ...], config: Config, seed: int, progress: Progress
 ) -> xr.Dataset:
-    """The same from sampled responses, with and without the second batch, over sampling seeds.
+    """Train from sampled responses, with and without the second batch, over sampling seeds.
 
     All runs of a call draw from one stream, so repeats of a run are independent of one another.
     """

@@ -50,7 +50,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return 2 * len(config.accuracies) * config.steps
 
 

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.stats import rankdata
 
 from entropy_theory.policy import softmax
 from entropy_theory.update_rules import get
@@ -37,7 +36,7 @@ from simulations.experiments.phase_diagrams import face_rates, revival_alpha, to
 from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
-"""Held: the tail deviates from the target by at most this share of log |A*| (root mean square)."""
+"""How far, root mean square, the tail of a held run may deviate from its target, over log |A*|."""
 PREDICTORS = ("accuracy", "gap at the start", "revival time")
 
 LONG_NAMES = {
@@ -100,12 +99,12 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return (len(config.settings) + 2) * config.steps
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """What is held, how precisely, at each setting; and which starts are held at the first."""
+    """Compute which targets each setting holds, how precisely, and which starts the first one holds."""
     settings = [_setting(setting, config, seed, progress) for setting in config.settings]
     dataset = xr.concat(settings, dim="setting").assign_coords(
         setting=[f"T {high:g}/{low:g}, G {size}" for high, low, size in config.settings])
@@ -127,6 +126,8 @@ def rank_separation(score: np.ndarray, positive: np.ndarray) -> float:
 
     0.5 if there are no positive cases, or no others.
     """
+    from scipy.stats import rankdata  # a second to import, and the registry imports every experiment
+
     n_positive = int(positive.sum())
     n_other = positive.size - n_positive
     if n_positive == 0 or n_other == 0:
@@ -193,7 +194,7 @@ def _aepo(
 
 
 def _scan(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Which starts are held, by accuracy and peakedness, and what tells them apart."""
+    """Compute which starts are held, by accuracy and peakedness, and what separates them from others."""
     shape = (len(config.scan_accuracies), len(config.scan_scales), config.n_scan_starts)
     problems = [
         Bandit(n_actions=config.n_actions, n_correct=config.scan_right_answers, scale=scale,

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import brentq
 
 from entropy_theory.entropy_change import tempered_reinforce_rate
 from entropy_theory.policy import entropy
@@ -38,7 +37,7 @@ from simulations.problems.bandits import Bandit
 
 CONTROLS = ("switch", "proportional")
 FOLLOWED = 0.95
-"""A sine is followed where entropy swings by at least this share of it."""
+"""The share of a sine's swing that entropy must make for the sine to count as followed."""
 COLDEST = -12.0
 """Logarithm of the lowest temperature tried when a policy is cooled to a lower entropy."""
 
@@ -52,12 +51,12 @@ class Config:
     low: float = 0.5
     high: float = 1.5
     unreachable: float = 2.5
-    """A step to it, above log |A*|."""
+    """The target of a step that cannot be reached, since it is above log |A*|."""
     ramps: tuple[float, ...] = (0.001, 0.003, 0.01, 0.03, 0.1)
-    """Speeds between low and high and back, nats a step."""
+    """Speeds of the ramps from low to high and back, nats a step."""
     periods: tuple[int, ...] = (30, 60, 120, 240, 480, 960)
     amplitude: float = 0.5
-    """Of sines around the middle of low and high."""
+    """Amplitude of the sines around the middle of low and high, nats."""
     alpha: float = 1.0
     temperature_high: float = 1.2
     temperature_low: float = 0.8
@@ -83,7 +82,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(CONTROLS) * (config.rest + config.moving)
 
 
@@ -155,10 +154,12 @@ def speeds(right_logits: np.ndarray, entropies: np.ndarray, config: Config) -> n
     likeliest answers remain, if they are nearly tied.
 
     Args:
-        right_logits: of the right answers; heated or cooled until the entropy is that asked for.
-        entropies: at which.
+        right_logits: logits of the right answers, heated or cooled until the entropy is that asked for.
+        entropies: the entropies at which the speed is computed.
         config: temperatures, alpha and step size.
     """
+    from scipy.optimize import brentq  # slow to import, and the registry imports every experiment
+
     found = np.zeros((2, len(entropies)))
     for i, level in enumerate(entropies):
         lack = [_lack(heat, right_logits, level) for heat in (COLDEST, -COLDEST)]
@@ -177,7 +178,7 @@ def _lack(log_heat: float, logits: np.ndarray, level: float) -> float:
 
 
 def shortest_period(right_logits: np.ndarray, config: Config) -> float:
-    """Of the sines that never ask for more than the speed at their entropy, steps."""
+    """The shortest period of a sine that never moves faster than entropy can at its value, steps."""
     phase = np.linspace(0, 2 * np.pi, 33)
     level = (config.low + config.high) / 2 + config.amplitude * np.sin(phase)
     limit = speeds(right_logits, level, config)
@@ -187,7 +188,7 @@ def shortest_period(right_logits: np.ndarray, config: Config) -> float:
 
 
 def step_time(right_logits: np.ndarray, config: Config) -> np.ndarray:
-    """Steps that 10 % to 90 % of the way between low and high take: [2 (up, down)]."""
+    """The number of steps from 10 % to 90 % of the way between low and high: [2 (up, down)]."""
     levels = config.low + (config.high - config.low) * np.linspace(0.1, 0.9, 17)
     with np.errstate(divide="ignore"):
         return np.asarray(np.trapezoid(1 / speeds(right_logits, levels, config), levels, axis=1))
@@ -247,7 +248,7 @@ def _response(
 
 
 def _when(time: np.ndarray, curve: np.ndarray, level: float) -> float:
-    """When a curve first reaches ``level`` after time 0, linear between records; NaN if it does not."""
+    """The time at which a curve first reaches ``level`` after 0, linear between records; NaN if never."""
     late = time >= 0
     t, gap = time[late], curve[late] - level
     after = int(np.argmax(gap * gap[0] <= 0))
@@ -300,7 +301,7 @@ def _caption(dataset: xr.Dataset, config: Config, ceiling: float) -> str:
 
 
 def _range(values: xr.DataArray) -> str:
-    """Smallest to largest; a NaN is a level that was never reached."""
+    """The smallest and the largest value as text; a NaN stands for a level that was never reached."""
     found = np.where(np.isnan(values.values), np.inf, values.values)
     low, high = (f"{x:.0f}" if np.isfinite(x) else "for ever" for x in (found.min(), found.max()))
     return low if low == high else f"{low} to {high}"

@@ -47,12 +47,12 @@ class Config:
     accuracies: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8)
     n_starts: int = 6
     learning_rate: float = 4.0
-    """Of the mean over prompts: a prompt's own is this over their number."""
+    """Learning rate of the mean over prompts: a prompt's own is this over the number of prompts."""
     group_size: int = 8
     stages: tuple[tuple[int, int], ...] = ((50, 1), (450, 10), (1000, 50))
     """(steps, steps between records), one after the other: records even on a logarithmic axis."""
     natural_stages: int = 2
-    """Stages of the natural gradient, which is done sooner."""
+    """How many of the stages the natural gradient runs, which is done sooner."""
 
 
 PROFILES = {
@@ -64,15 +64,15 @@ PROFILES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Algorithm:
-    """A rule, how it is run, and what is predicted of it."""
+    """A rule, how it is run, and how fast its wrong answers are predicted to vanish."""
 
     rule: UpdateRule
     sampled: bool
     exponent: float
-    """Of w against t as t grows; NaN where w falls exponentially."""
+    """The exponent of w as a power of t as t grows; NaN where w falls exponentially."""
     speed: float
-    """kappa as w -> 0: growth of 1/w per unit eta t, in units of the policy gradient's; NaN where
-    the exponent is another."""
+    """kappa as w -> 0: the growth of 1/w per unit eta t, relative to the policy gradient's; NaN where
+    1/w does not grow in proportion to t."""
 
 
 def algorithms(config: Config) -> dict[str, Algorithm]:
@@ -98,7 +98,7 @@ def algorithms(config: Config) -> dict[str, Algorithm]:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     steps = [steps for steps, _ in config.stages]
     others = len(algorithms(config)) - 1
     return others * sum(steps) + sum(steps[: config.natural_stages])
@@ -138,7 +138,7 @@ def _trajectory(
     logits: np.ndarray, correct: np.ndarray, algorithm: Algorithm, config: Config, seed: int,
     progress: Progress,
 ) -> dict[str, np.ndarray]:
-    """[records, runs] of each column, over the stages; NaN where no wrong answer is left."""
+    """Run the stages; return each column [records, runs], NaN where no wrong answer is left."""
     natural = algorithm.rule.needs_independent_logits
     stages = config.stages[: config.natural_stages] if natural else config.stages
     pieces: dict[str, list[np.ndarray]] = {"log_wrong": [], "entropy": [], "within_right": []}

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.stats import binom
 
 from entropy_theory import entropy_change
 from entropy_theory.policy import log_softmax, softmax
@@ -50,12 +49,12 @@ class Config:
     scale: float = 2.0
     n_prompts: int = 32
     easiest: float = 0.9
-    """Accuracies at the start are evenly spread from 0.02 to this."""
+    """The largest accuracy at the start; accuracies are evenly spread from 0.02 to it."""
     learning_rates: tuple[float, ...] = (0.02, 0.2, 2.0)
-    """Of each prompt."""
+    """The learning rates of each prompt."""
     group_size: int = 8
     correct_of_group: tuple[int, ...] = (1, 4, 7)
-    """Batch accuracies shown are these over the group size."""
+    """Numbers of right samples of a group; over the group size they are the batch accuracies shown."""
     n_starts: int = 4
     steps: int = 60
 
@@ -74,7 +73,7 @@ def rules(config: Config) -> dict[str, UpdateRule]:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(rules(config)) * config.steps
 
 
@@ -148,7 +147,7 @@ LONG_NAMES = {
 def _changes(
     logits: np.ndarray, correct: np.ndarray, rates: np.ndarray
 ) -> tuple[np.ndarray, tuple[float, float]]:
-    """[changes, steps, runs], means over prompts; errors of the exact identity and of the bound."""
+    """Return [changes, steps, runs], means over prompts, and the errors of the identity and the bound."""
     before, step = logits[:-1], np.diff(logits, axis=0)
     measured = entropy_change.exact(before, step)
     covariance = covariances(before, correct)
@@ -206,10 +205,12 @@ def _by_difficulty(
     logits: np.ndarray, correct: np.ndarray, accuracy: np.ndarray, config: Config,
     shape: tuple[int, ...],
 ) -> np.ndarray:
-    """[estimates, batch accuracies, records, rates, right answers].
+    """Average the estimates by difficulty: [estimates, batch accuracies, records, rates, right answers].
 
     A prompt counts with the probability that ``right`` of its samples are right.
     """
+    from scipy.stats import binom  # a second to import, and the registry imports every experiment
+
     size = config.group_size
     exact = covariances(logits, correct)
     found = []

@@ -49,13 +49,13 @@ class Config:
 
     n_tokens: int = 3
     horizons: tuple[int, ...] = (1, 2, 3, 5)
-    """Tokens of a response, at most where lengths vary."""
+    """The number of tokens of a response; the largest where lengths vary."""
     right_share: float = 0.2
-    """Of all responses, rounded up."""
+    """Share of right responses among all, rounded up to a whole number of them."""
     accuracies: tuple[float, ...] = (0.125, 0.3, 0.5, 0.7, 0.875)
-    """Of the prompts at the start."""
+    """The accuracies of the prompts at the start."""
     learning_rates: tuple[float, ...] = (0.05, 1.0)
-    """Of each prompt."""
+    """The learning rates of each prompt."""
     group_size: int = 8
     n_starts: int = 4
     steps: int = 40
@@ -70,7 +70,7 @@ PROFILES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One kind of tree: all rules on it."""
+    """All rules on one kind of tree."""
 
     config: Config
     length: str
@@ -79,7 +79,7 @@ class Cell:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(LENGTHS) * len(config.horizons) * len(RULES) * config.steps
 
 
@@ -115,7 +115,7 @@ LONG_NAMES = {
 
 
 def problem_of(config: Config, length: str, horizon: int) -> TokenProblem:
-    """Prompts of graded difficulty on a tree; right responses are drawn."""
+    """Make prompts of graded difficulty on a tree, with right responses drawn at random."""
     tree = TokenTree(config.n_tokens, horizon, end_token=length == "variable")
     return TokenProblem(
         n_tokens=config.n_tokens, horizon=horizon, end_token=tree.end_token,
@@ -172,7 +172,7 @@ def _runs(
 
 
 def _rule(name: str, config: Config, tree: TokenTree) -> tuple[UpdateRule, float]:
-    """The rule, and what makes its learning rate one of the expected reward itself."""
+    """Return the rule, and the factor that turns its learning rate into one of the expected reward."""
     if name == "PG":  # dr-grpo divides every token by the horizon
         return get("reinforce", normalization="dr-grpo"), float(tree.horizon)
     return get("grpo", group_size=config.group_size), 1.0
@@ -203,9 +203,9 @@ def entropy_parts(
     """(`CHANGES` [changes, steps, rates, starts, prompts], (identities' error, states' error by rate)).
 
     Args:
-        tree: of each prompt.
+        tree: the tree of each prompt.
         correct: boolean [prompts, responses].
-        rule: of ``RULES``: which theorem is asked.
+        rule: one of ``RULES``, which decides the theorem that is compared.
         eta: learning rate of the expected reward, [rates, 1, 1].
         logits: [steps + 1, rates, starts, prompts, states, tokens].
     """

@@ -80,7 +80,8 @@ PROFILES = {
 def covariances(logits: np.ndarray, correct: np.ndarray) -> np.ndarray:
     """Both covariances, [2, ...] in the order of `FORMS`, in nats.
 
-    From conditional means, whose difference keeps its sign where the policy is all but deterministic.
+    They are computed from conditional means, whose difference keeps its sign where the policy is all but
+    deterministic.
 
     Args:
         logits: [..., actions].
@@ -104,7 +105,7 @@ def share_interval(positive: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(RULES) * config.steps
 
 
@@ -136,7 +137,7 @@ def _counted(name: str, axes: tuple[str, ...], positive: np.ndarray) -> dict[str
 
 
 def _difficulty(config: Config, seed: int) -> xr.Dataset:
-    """Right answers chosen blindly, then brought to an accuracy (NaN: left as drawn)."""
+    """Count signs where right answers are chosen blindly, then brought to an accuracy (NaN: as drawn)."""
     accuracies = (None, *config.accuracies)
     positive = []
     for family in FAMILIES:
@@ -153,7 +154,7 @@ def _difficulty(config: Config, seed: int) -> xr.Dataset:
 
 
 def _competence(config: Config, seed: int) -> xr.Dataset:
-    """Right answers drawn from the policy to the power beta: problems, and batches of them."""
+    """Count signs where right answers are drawn with pi^beta, over problems and batches of them."""
     shape = (len(FAMILIES), len(config.right_answers), len(config.competences), 2)
     found = np.empty((*shape, config.n_problems))
     for f, family in enumerate(FAMILIES):
@@ -184,7 +185,7 @@ def _competence(config: Config, seed: int) -> xr.Dataset:
 
 
 def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Signs along exact runs from p = 1/8, by step and by the accuracy reached."""
+    """Count signs along exact runs from p = 1/8, by step and by the accuracy reached."""
     problems = [_problem(family, config, m, 0.125)
                 for family in FAMILIES for m in config.right_answers]
     logits = np.concatenate([problem.starts(config.n_runs, seed) for problem in problems])
@@ -216,11 +217,11 @@ def _training(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 
 
 REACHED = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.01)
-"""Edges of the accuracies by which records of a run are grouped; a group is named by its lower one."""
+"""Edges of the accuracies by which records of a run are grouped; a group is named by its lower edge."""
 
 
 def _share(positive: np.ndarray, where: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Share of positive among the records of each (family, right answers); NaN where none is there."""
+    """Share of positive records of each (family, right answers); NaN where there is no record."""
     axes = (0, -1)
     counted, found = (values.reshape(len(values), *shape).sum(axis=axes)
                       for values in (where, positive & where))

@@ -35,11 +35,11 @@ from simulations.experiments.performance_law_curves import graded
 
 SHARES = (0.0002, 0.002, 0.02, 0.2, 0.5, 1.0)
 PRINTED = (5.654, 3.112, 1.385, 0.351, 0.152, 0.003)
-"""Table 1: Qwen2.5-7B, training step 1."""
+"""The printed values of Table 1: Qwen2.5-7B at training step 1."""
 ADVANTAGES = {"group-normalized": advantages.group_normalized,
               "group-centered": advantages.group_centered}
 KL_COV_SHARE = 0.002
-"""Share of the tokens that KL-Cov selects at 7B; whose tokens they are is recorded."""
+"""Share of the tokens that KL-Cov selects at 7B; which responses they belong to is recorded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,14 +47,14 @@ class Config:
     """Sizes and settings."""
 
     lengths: tuple[int, ...] = (1, 8, 32)
-    """Tokens of a response."""
+    """The numbers of tokens of a response."""
     sharpness: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
     """Standard deviation of a state's logits, nats."""
     spread: float = 0.3
-    """Of log sharpness between the states of responses."""
+    """Standard deviation of log sharpness between the states of responses."""
     n_actions: int = 50
     n_tokens: int = 131072
-    """Before prompts without signal are dropped."""
+    """The number of tokens of a batch before prompts without signal are dropped."""
     group_size: int = 8
     repeats: int = 3
 
@@ -86,12 +86,12 @@ def cells(config: Config, seed: int) -> list[Cell]:
 
 
 def work(config: Config) -> int:
-    """Batches in all."""
+    """Return the number of batches in all."""
     return len(cells(config, 0))
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
-    """Mean covariance of the top shares of the tokens, and whose tokens they are."""
+    """Compute the mean covariance of the top shares of the tokens, and which responses they are from."""
     parts = iter(map_cells(_batch, cells(config, seed), progress))
     dataset = xr.concat(
         [xr.concat([xr.concat([next(parts) for _ in range(config.repeats)], "repeat")
@@ -143,7 +143,7 @@ def _batch(cell: Cell, progress: Progress) -> xr.Dataset:
 
 
 def responses(cell: Cell) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities of sampled tokens and their response's reward: [prompts, group, length] each.
+    """Sample tokens; return log-probabilities and responses' rewards, each [prompts, group, length].
 
     The first token of a response decides: its state has one right action and the prompt's accuracy.
     """
@@ -165,7 +165,7 @@ def responses(cell: Cell) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rows(log_prob: np.ndarray, reward: np.ndarray) -> TokenBatch:
-    """Equally weighted rows; leading axes are groups of their own."""
+    """Make a batch of equally weighted rows; each entry of the leading axes is a group."""
     ones = np.ones_like(log_prob)
     return TokenBatch(log_prob=log_prob, old_log_prob=log_prob, reward=reward, mask=ones > 0,
                       weight=ones / (log_prob.shape[-1] * log_prob.shape[-2]))

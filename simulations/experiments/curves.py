@@ -1,6 +1,6 @@
-"""Reading curves of training runs against each other: at equal values, on one schedule, with doubt.
+"""Compares curves of training runs: at equal values, on one schedule, with intervals.
 
-Curves are [records, runs], as a `recording.Trajectory` holds them.
+Curves are [records, runs], as a `recorder.Trajectory` holds them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from scipy import special
 def value_when_reached(
     x: np.ndarray, y: np.ndarray, levels: np.ndarray | tuple[float, ...], *, falling: bool = False
 ) -> np.ndarray:
-    """``y`` where ``x`` first reaches each level, NaN where it never does: [runs, levels].
+    """The value of ``y`` where ``x`` first reaches each level, NaN where it never does: [runs, levels].
 
-    Linear between the two records around it. A run that starts beyond a level has no such moment.
+    It is linear between the two records around that moment. A run that starts beyond a level has none.
 
     Args:
         x, y: [records, runs].
         levels: [levels], or [runs, levels] for levels of each run's own.
-        falling: ``x`` reaches a level from above.
+        falling: whether ``x`` reaches a level from above.
     """
     sign = -1.0 if falling else 1.0
     x = sign * np.asarray(x)
@@ -39,9 +39,9 @@ def value_when_reached(
 def mean_interval(
     values: np.ndarray, *, axis: int = 0, level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(mean, low, high) over an axis without its NaN: Student's t for independent values.
+    """Return (mean, low, high) over an axis, NaN left out: Student's t for independent values.
 
-    NaN where fewer than two values are left.
+    All three are NaN where fewer than two values are left.
     """
     values = np.asarray(values, dtype=float)
     present = np.isfinite(values)
@@ -67,8 +67,8 @@ def matched_horizon(
     Args:
         step: [records], from 0.
         entropy: [records, runs].
-        share: of the steps.
-        consumed: of the entropy, by then.
+        share: the share of the steps, 1/12 in the paper.
+        consumed: the share of the entropy that is consumed by then, 0.73 in the paper.
     """
     found = np.full(entropy.shape[1], np.nan)
     for i, curve in enumerate(entropy.T):
@@ -81,7 +81,7 @@ def matched_horizon(
 
 
 def resample(step: np.ndarray, values: np.ndarray, horizon: np.ndarray, n_points: int) -> np.ndarray:
-    """A curve at ``n_points`` steps evenly from 0 to each run's horizon: [points, runs]."""
+    """Sample a curve at ``n_points`` steps spread evenly from 0 to each run's horizon: [points, runs]."""
     share = np.linspace(0, 1, n_points)
     columns = [np.interp(share * end, step, one) for end, one in zip(horizon, values.T, strict=True)]
     return np.stack(columns, axis=1)

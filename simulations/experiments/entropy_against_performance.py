@@ -44,7 +44,7 @@ FAMILIES = {
     "rare": (0.005, 0.005, 0.01, 0.9, 0.9, 0.9),
     "rare, shared": (0.005, 0.005, 0.01, 0.9, 0.9, 0.9),
 }
-"""Accuracy of each prompt at the start."""
+"""The families of prompts, by the accuracy of each prompt at the start."""
 
 LONG_NAMES = {
     "entropy": "policy entropy, nats",
@@ -73,7 +73,7 @@ class Config:
     ks: tuple[int, ...] = (1, 64)
     n_starts: int = 60
     learning_rate: float = 0.5
-    """Of each prompt's own logits."""
+    """The learning rate of each prompt's own logits."""
     steps: int = 300
     n_records: int = 5
     group_size: int = 8
@@ -92,7 +92,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return 2 * len(config.families) * config.steps
 
 
@@ -138,7 +138,7 @@ def likeliest(logits: np.ndarray, accepted: np.ndarray, passing: int) -> np.ndar
 
 
 def shared_features(n_prompts: int, n_answers: int, share: float) -> np.ndarray:
-    """[prompts * answers, d]: own feature of each (prompt, answer), and one of each answer; norm 1."""
+    """Features [prompts * answers, d] of norm 1: one of each (prompt, answer), and one of each answer."""
     own = np.sqrt(1 - share) * np.eye(n_prompts * n_answers)
     common = np.sqrt(share) * np.tile(np.eye(n_answers), (n_prompts, 1))
     return np.concatenate([own, common], axis=1)

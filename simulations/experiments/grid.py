@@ -41,7 +41,7 @@ class Grid:
     axis: str
     """Name of the third axis, such as "target"."""
     values: tuple[Any, ...]
-    """Its values, one a run of each (problem, start)."""
+    """The values on the third axis; each (problem, start) has one run for each value."""
     seed: int
 
     @property
@@ -60,12 +60,12 @@ class Grid:
 
     @property
     def logits(self) -> np.ndarray:
-        """[runs, states, actions]."""
+        """The starting logits, [runs, states, actions]."""
         return self._flat([problem.starts(self.n_starts, self.seed) for problem in self.problems])
 
     @property
     def correct(self) -> np.ndarray:
-        """Boolean [runs, states, actions]."""
+        """Mask of the right answers, boolean [runs, states, actions]."""
         return self._flat([problem.correct for problem in self.problems])
 
     @property
@@ -79,7 +79,7 @@ class Grid:
         return np.broadcast_to(stacked, (*self.shape, *tail)).reshape(-1, *tail)
 
     def unflatten(self, columns: dict[str, np.ndarray]) -> xr.Dataset:
-        """Columns of shape [runs] as a Dataset over the grid."""
+        """Return columns of shape [runs] as a Dataset over the grid."""
         return _named(
             xr.Dataset(
                 {name: (self.dims, np.reshape(c, self.shape)) for name, c in columns.items()},
@@ -90,7 +90,7 @@ class Grid:
     def curves(
         self, run: Trajectory, names: Sequence[str] = CURVES, step: str = "step"
     ) -> xr.Dataset:
-        """The recorded columns ``names`` of a trajectory as a Dataset over grid and ``step``."""
+        """Return the recorded columns ``names`` of a trajectory as a Dataset over grid and ``step``."""
         dims = (*self.dims, step)
         columns = {n: (dims, getattr(run, n).T.reshape(*self.shape, -1)) for n in names}
         return _named(xr.Dataset(columns, coords={**self.coords, step: run.step}))

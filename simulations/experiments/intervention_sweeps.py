@@ -43,7 +43,7 @@ GRADED = (0.125, 0.5, 0.875) * 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Family:
-    """Prompts and how they are trained."""
+    """A family of prompts, and how they are trained."""
 
     problem: Bandit
     learning_rate: float = 4.0
@@ -68,28 +68,28 @@ class Config:
 
     families: tuple[str, ...] = tuple(FAMILIES)[1:]
     bonus: tuple[float, ...] = (0.0, 0.03, 0.1, 1.0)
-    """lambda; the paper's Figure 9: 1e-4 to 1e-2."""
+    """The bonus coefficients lambda; the paper's Figure 9 has 1e-4 to 1e-2."""
     reference: tuple[float, ...] = (0.0, 0.03, 0.1, 0.5)
-    """beta; the paper's Figure 10: 1e-3 to 0.1."""
+    """The coefficients beta of the reference KL; the paper's Figure 10 has 1e-3 to 0.1."""
     clip_cov: tuple[float, ...] = (0.0, 0.05, 0.2, 0.4)
-    """Share of the tokens without gradient; the paper's Figure 12: 2e-4 to 7e-4."""
+    """The shares of the tokens without gradient; the paper's Figure 12 has 2e-4 to 7e-4."""
     kl_cov: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0)
-    """beta on the selected tokens; the paper's Figure 12: 0 to 1."""
+    """The penalties beta on the selected tokens; the paper's Figure 12 has 0 to 1."""
     kl_cov_ratio: float = 0.2
     clip_high: tuple[float, ...] = (0.1, 0.2, 0.28, 1.0)
     n_starts: int = 8
     length: float = 1.0
-    """Steps over those of the family."""
+    """The number of steps, relative to that of the family."""
     steps_per_batch: int = 4
     n_records: int = 40
     group_size: int = 8
     reward_level: float = 0.9
     distinct_of: int = 8
     level: float = 0.99
-    """Of the intervals over starts; wide, because the best strength is chosen among several."""
+    """Confidence level of the intervals over starts; high, as the best of several strengths is chosen."""
 
     def strengths(self, rule: str) -> tuple[float, ...]:
-        """Of a rule of ``RULES``."""
+        """Return the strengths of a rule of ``RULES``."""
         options = (self.bonus, self.reference, self.clip_cov, self.kl_cov, self.clip_high)
         return options[RULES.index(rule)]
 
@@ -112,7 +112,7 @@ PROFILES = {
 
 
 def rule(config: Config, name: str, strength: float) -> UpdateRule:
-    """A rule at one strength; at 0 it is its base."""
+    """Return a rule at one strength; at 0 it is the base rule without intervention."""
     wide = get("grpo", clip_low=1.0, clip_high=1.0, normalization="token-mean")
     made: dict[str, UpdateRule] = {
         "entropy bonus": get("entropy-bonus", coefficient=strength),
@@ -142,7 +142,7 @@ def cells(config: Config, seed: int) -> list[Cell]:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return sum(_steps(config, cell.family) for cell in cells(config, 0))
 
 

@@ -46,7 +46,7 @@ OTHER_SAMPLES, HALF_STEP = "GRPO, other samples", "GRPO, half the step"
 SAMPLED, EXACT = "sampled", "exact"
 MODES = (SAMPLED, EXACT)
 UNKNOWN = -9
-"""Side of a curve that its interval does not tell, or that was not run."""
+"""The side of a curve that its interval leaves open, or that was not run."""
 
 FAMILIES = {
     "one right, graded": Bandit(n_correct=1, accuracies=(0.125, 0.5, 0.875) * 3),
@@ -68,21 +68,21 @@ class Config:
     group_size: int = 8
     tempered: int = 8
     coefficient: float = 0.1
-    """Of the entropy bonus and AEnt's clamped bonus."""
+    """The coefficient of the entropy bonus and of AEnt's clamped bonus."""
     reference_coefficient: float = 0.2
     ratio: float = 0.1
     """Share of the tokens that Clip-Cov and KL-Cov select: 7 of 72."""
     clip_high: float = 0.4
     targets: tuple[float, float] = (1.0, 3.0)
-    """AEPO's entropies, nats; the second is above all starts: the second batch is always hot."""
+    """AEPO's target entropies, nats; the second is above all starts: its second batch is always hot."""
     shares: tuple[float, ...] = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
     """Levels at which curves are compared: of the starting entropy that is left, and of the missing
     reward that is still missing."""
     level: float = 0.99
-    """Of the intervals over starts."""
+    """Confidence level of the intervals over starts."""
     margin: float = 0.01
-    """Reward: a curve is off GRPO's if it is further than this from it and the interval excludes 0, on
-    it if it is closer and the interval no wider than twice this."""
+    """A difference in reward. A curve counts as off GRPO's if it is further than this from it and the
+    interval excludes 0, and as on it if it is closer and the interval no wider than twice this."""
 
 
 PROFILES = {
@@ -143,7 +143,7 @@ def cells(config: Config, seed: int) -> list[Cell]:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(cells(config, 0)) * config.steps
 
 

@@ -43,7 +43,7 @@ class Config:
     right_answers: tuple[int, ...] = (1, 4)
     hardest: float = 3e-4
     easiest: float = 0.7
-    """Accuracies at the start run from one to the other, evenly in their logarithm."""
+    """Accuracies at the start run from ``hardest`` to this, evenly in their logarithm."""
     sharing: tuple[float, ...] = (0.0, 0.2, 0.5)
     log2_k: int = 10
     """pass@k is recorded at k = 1, 2, 4, ..., 2 to this power."""
@@ -53,7 +53,7 @@ class Config:
     coefficient: float = 0.05
     n_starts: int = 4
     learning_rate: float = 0.5
-    """Of each prompt."""
+    """The learning rate of each prompt."""
     steps: int = 240
     record_every: int = 20
 
@@ -80,14 +80,14 @@ def rules(config: Config) -> dict[str, UpdateRule]:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(rules(config)) * len(config.sharing) * config.steps
 
 
 def prompts(config: Config, n_correct: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Logits and right answers, each [starts, prompts, actions].
+    """Draw logits and right answers, each [starts, prompts, actions].
 
-    Each prompt's right answers are others: which answers they are is drawn for every prompt.
+    Which answers are right is drawn for every prompt anew.
     """
     accuracies = np.geomspace(config.hardest, config.easiest, config.n_prompts)
     problem = Bandit(n_actions=config.n_actions, n_correct=n_correct,
@@ -99,9 +99,10 @@ def prompts(config: Config, n_correct: int, seed: int) -> tuple[np.ndarray, np.n
 
 
 def shared_features(n_states: int, n_actions: int, sharing: float) -> np.ndarray | None:
-    """[states * actions, d] with Gram matrix: 1 with itself, ``sharing`` with the same action elsewhere.
+    """Features [states * actions, d] of norm 1, with inner product ``sharing`` between states.
 
-    None for sharing 0, where every logit is its own.
+    The inner product is that of the same action in two states; those of different actions are 0. Returns
+    None for sharing 0, where every logit is a parameter of its own.
     """
     if sharing == 0:
         return None
@@ -164,7 +165,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 
 
 def crossing(x: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Where ``values`` [..., xs] last turn from above to below 0, linear in between; NaN: nowhere."""
+    """The x at which ``values`` [..., xs] last fall through 0, linear in between; NaN if none."""
     found = np.full(values.shape[:-1], np.nan)
     for i in np.ndindex(found.shape):
         series = values[i]
@@ -194,7 +195,7 @@ def _caption(dataset: xr.Dataset, config: Config) -> str:
 
 
 def _at(crossover: xr.DataArray) -> str:
-    """From which k on, over the numbers of right answers."""
+    """The k from which on the base is ahead, as text over the numbers of right answers."""
     found = [2**x for x in crossover.values.tolist() if not math.isnan(x)]
     if not found:
         return "at no k"

@@ -54,7 +54,7 @@ class Algorithm:
 
     rule: UpdateRule
     pace: float = 1.0
-    """Learning rate of a prompt over ``Config.learning_rate``: curves of about one length."""
+    """Learning rate of a prompt over ``Config.learning_rate``: it makes curves about equally long."""
     sampled: bool = False
     steps: float = 1.0
     """Number of steps over ``Config.steps``."""
@@ -70,15 +70,15 @@ class Config:
     n_starts: int = 3
     steps: int = 600
     learning_rate: float = 1.0
-    """Of each prompt, whatever their number."""
+    """The learning rate of each prompt, whatever the number of prompts."""
     group_size: int = 8
     shares: tuple[float, ...] = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
-    """Of the starting entropy, at which algorithms are compared."""
+    """Shares of the starting entropy at which algorithms are compared."""
     priors: tuple[float, ...] = (0.0, 0.5, 1.0, 1.5, 2.0)
-    """s, as many as ``features``."""
+    """The values of s, as many as ``features`` has."""
     features: tuple[int, ...] = (30, 60, 120, 240, 480)
     teacher: float = 3.0
-    """Nats by which the teacher prefers right answers."""
+    """How much larger the teacher's logits of right answers are, nats."""
     capacity_right: int = 2
 
 
@@ -112,7 +112,7 @@ def algorithms(config: Config) -> dict[str, Algorithm]:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     by_algorithm = sum(_steps(config, algorithm) for algorithm in algorithms(config).values())
     return by_algorithm + config.steps * (len(config.priors) + 2 * len(config.features))
 
@@ -220,7 +220,7 @@ def _coefficients(run: Trajectory) -> dict[str, np.ndarray]:
 
 
 def _log_linear(dataset: xr.Dataset) -> xr.Dataset:
-    """With lines in the logarithm of size through all sizes, and through all but the largest."""
+    """Add the lines in the logarithm of size, through all sizes and through all but the largest."""
     x = np.log(dataset.capacity_size.values)
     for name in ("a", "b", "ceiling"):
         mean = dataset[f"capacity_{name}"].mean("start").values

@@ -33,7 +33,7 @@ from simulations.experiments.grid import Grid
 from simulations.problems.bandits import Bandit
 
 EARLY, LATER = 36, 200
-"""Points that are fitted and points that are predicted (Cui et al., Figure 5): 15 % of 236."""
+"""How many points are fitted, and how many predicted (Cui et al., Figure 5): 15 % of 236 are fitted."""
 RIVALS = ("exponential", "linear", "power", "one right answer")
 
 FAMILIES: dict[str, Callable[[int, int], Bandit]] = {
@@ -51,7 +51,7 @@ FAMILIES: dict[str, Callable[[int, int], Bandit]] = {
 
 
 def graded(prompts: int) -> tuple[float, ...]:
-    """Accuracies at the start: the batch accuracies of Cui et al., Figure 8."""
+    """Return the accuracies at the start: the batch accuracies of Cui et al., Figure 8."""
     return ((0.125, 0.5, 0.875) * prompts)[:prompts]
 
 
@@ -66,7 +66,7 @@ class Config:
     n_starts: int = 3
     group_size: int = 8
     learning_rate: float = 1.0
-    """Of each prompt, whatever their number."""
+    """The learning rate of each prompt, whatever the number of prompts."""
 
 
 PROFILES = {
@@ -78,13 +78,13 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return sum(config.steps)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """All families at one size."""
+    """The training of all families at one size."""
 
     config: Config
     size: int

@@ -39,7 +39,7 @@ from simulations.problems.token_trees import TokenProblem
 
 LENGTHS = ("fixed", "variable")
 ENTROPIES = ("token", "response")
-"""Of which the law is fitted: mean over the tokens of a response, or of the response as a whole."""
+"""The entropies to which the law is fitted: mean over a response's tokens, or of the whole response."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,15 +48,15 @@ class Config:
 
     n_tokens: int = 3
     horizons: tuple[int, ...] = (1, 2, 3, 4)
-    """Tokens of a response, at most where lengths vary."""
+    """The number of tokens of a response; the largest where lengths vary."""
     steps: tuple[int, ...] = (150, 180, 400, 560)
     right_share: float = 0.1
-    """Of all responses; one at least."""
+    """Share of right responses among all; at least one response is right."""
     prompts: int = 9
     n_starts: int = 3
     group_size: int = 8
     learning_rate: float = 1.0
-    """Of each prompt and token, whatever their number."""
+    """The learning rate of each prompt and token, whatever the number of both."""
 
 
 PROFILES = {
@@ -70,7 +70,7 @@ PROFILES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One kind of tree."""
+    """The training on one kind of tree."""
 
     config: Config
     length: str
@@ -80,7 +80,7 @@ class Cell:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(LENGTHS) * sum(config.steps)
 
 
@@ -109,7 +109,7 @@ LONG_NAMES = LAW_NAMES | {
 
 
 def problem_of(config: Config, length: str, horizon: int) -> TokenProblem:
-    """Prompts of graded difficulty on a tree; right responses are drawn."""
+    """Make prompts of graded difficulty on a tree, with right responses drawn at random."""
     problem = TokenProblem(
         n_tokens=config.n_tokens, horizon=horizon, end_token=length == "variable",
         accuracies=graded(config.prompts))
@@ -121,7 +121,7 @@ def response_entropy(problem: TokenProblem, logits: np.ndarray) -> np.ndarray:
     """Mean over prompts of the entropy of a whole response, nats: [...].
 
     Args:
-        problem: whose tree it is.
+        problem: the problem whose tree the logits are on.
         logits: [..., prompts * states, tokens].
     """
     tree = problem.tree

@@ -26,11 +26,11 @@ by its line, but begins well below it: the bonus acts before the gap has opened.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import brentq
 
 from entropy_theory.advantages import group_normalization_gain
 from entropy_theory.entropy_change import tempered_reinforce_rate
@@ -46,9 +46,9 @@ from simulations.experiments.grid import Grid
 from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
-"""Held: the tail deviates from the target by at most this share of log |A*| (root mean square)."""
+"""How far, root mean square, the tail of a held run may deviate from its target, over log |A*|."""
 TARGET = 0.5
-"""Target entropy, as a share of log |A*|; collapsed is below half of it."""
+"""Target entropy over log |A*|; a run below half of the target counts as collapsed."""
 
 LONG_NAMES = {
     "aepo_outcome": "0 collapsed, 1 held, 2 chatters",
@@ -104,7 +104,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return (len(config.temperatures) + 3) * config.steps
 
 
@@ -135,13 +135,13 @@ def chatter(up: np.ndarray, down: np.ndarray) -> np.ndarray:
 def bonus_fixed_point(
     coefficient: float, n_actions: int, n_correct: int, group_size: int
 ) -> tuple[float, float]:
-    """(p, H) where GRPO and the bonus balance: coefficient x log(p (n - m)/((1 - p) m)) = kappa(p)."""
+    """Return (p, H) where GRPO and bonus balance: coefficient x log(p (n - m)/((1 - p) m)) = kappa(p)."""
     spread = np.log((n_actions - n_correct) / n_correct)
 
     def excess(log_odds: float) -> float:
         return coefficient * (log_odds + spread) - _kappa(log_odds, group_size)
 
-    log_odds = float(brentq(excess, -30.0, 10.0 + np.sqrt(group_size) / coefficient))
+    log_odds = _root(excess, -30.0, 10.0 + np.sqrt(group_size) / coefficient)
     return float(_sigmoid(log_odds)), _entropy_at(log_odds, n_actions, n_correct)
 
 
@@ -153,9 +153,15 @@ def explosion_coefficient(n_actions: int, n_correct: int, group_size: int) -> fl
 
 
 def collapse_coefficient(n_actions: int, group_size: int) -> float:
-    """One right answer: the coefficient at whose fixed point entropy is `COLLAPSED`."""
-    log_odds = float(brentq(lambda x: _entropy_at(x, n_actions, 1) - COLLAPSED, 1.0, 60.0))
+    """The coefficient at whose fixed point, with one right answer, entropy is `COLLAPSED`."""
+    log_odds = _root(lambda x: _entropy_at(x, n_actions, 1) - COLLAPSED, 1.0, 60.0)
     return float(_kappa(log_odds, group_size) / (log_odds + np.log(n_actions - 1)))
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq  # slow to import, and the registry imports every experiment
+
+    return float(brentq(function, low, high))
 
 
 def _kappa(log_odds: float, group_size: int) -> float:
@@ -207,7 +213,7 @@ def _aepo_plane(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 
 
 def _lines(grpo: Trajectory, starts: Grid, config: Config) -> xr.Dataset:
-    """What theory says of (T_high, alpha), from GRPO alone and from the solved face."""
+    """Compute the lines of theory on (T_high, alpha), from GRPO alone and from the solved face."""
     assert grpo.logits is not None
     dims, shape = ("right_answers", "start"), starts.shape[:2]
     correct = starts.correct[:, 0]
@@ -240,17 +246,17 @@ def _lines(grpo: Trajectory, starts: Grid, config: Config) -> xr.Dataset:
 
 
 def top_gap(logits: np.ndarray, correct: np.ndarray) -> np.ndarray:
-    """How far the likeliest right answer is above the next: [runs], of logits [runs, actions]."""
+    """The gap between the two largest logits of right answers: [runs], from logits [runs, actions]."""
     right = np.sort(np.where(correct, logits, -np.inf), axis=-1)
     return right[:, -1] - right[:, -2]
 
 
 def face_rates(right_logits: np.ndarray, target: float, temperatures: np.ndarray) -> np.ndarray:
-    """F at each temperature where all is right and entropy is ``target``: [temperatures].
+    """F at each temperature for a policy that is always right and has entropy ``target``: [temperatures].
 
-    Of the policies with that entropy, the one that is the start's, heated or cooled.
+    The policy is that of ``right_logits``, heated or cooled until it has that entropy.
     """
-    heat = brentq(lambda x: float(entropy(right_logits, np.exp(x))) - target, -12.0, 12.0)
+    heat = _root(lambda x: float(entropy(right_logits, np.exp(x))) - target, -12.0, 12.0)
     logits = np.broadcast_to(right_logits * np.exp(-heat), (len(temperatures), len(right_logits)))
     return tempered_reinforce_rate(logits, np.ones(logits.shape, dtype=bool), temperatures)
 

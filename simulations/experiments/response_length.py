@@ -46,7 +46,7 @@ NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")
 CONTROLS = ("AEPO", "untempered")
 INTERVENTIONS = ("GRPO", "clip-higher", "Clip-Cov", "KL-Cov")
 NO_ANSWER = -40.0
-"""Logit of ending at once, beside standard normal ones: both kinds of response have wording."""
+"""The logit of ending at once, where others are standard normal: every response has some wording."""
 
 LONG_NAMES = {
     "right_length": "expected tokens of a right response",
@@ -71,23 +71,23 @@ class Config:
     """Sizes and settings."""
 
     horizon: int = 6
-    """Most tokens of a response, the deciding first one and the end token included."""
+    """The largest number of tokens of a response, the deciding first one and the end token included."""
     end_bias: float = -0.7
-    """Added to the end token's logits after the first token, nats."""
+    """What is added to the end token's logits after the first token, nats."""
     accuracies: tuple[float, ...] = (0.1, 0.5, 0.9)
-    """Of the prompts at the start."""
+    """The accuracies of the prompts at the start."""
     tilts: tuple[float, ...] = (-0.4, -0.2, 0.0, 0.2)
     """Nats by which a further token lowers the log-weight of a right response."""
     target: float = 0.4
     alpha: float = 1.0
     n_starts: int = 8
     learning_rate: float = 0.5
-    """Of each prompt."""
+    """The learning rate of each prompt."""
     steps: int = 200
     record_every: int = 20
     group_size: int = 8
     steps_per_batch: int = 4
-    """Of the interventions, which differ from GRPO off-policy only."""
+    """Optimizer steps on each batch of the interventions, which differ from GRPO off-policy only."""
     ratio: float = 0.1
     """Share of the tokens that Clip-Cov and KL-Cov select."""
     clip_high: float = 0.4
@@ -104,7 +104,7 @@ PROFILES = {
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     runs = 2 * len(NORMALIZATIONS) + len(INTERVENTIONS) + len(CONTROLS) * len(config.tilts)
     return runs * config.steps
 
@@ -167,14 +167,14 @@ class Wording:
 
     tree: TokenTree
     right: np.ndarray
-    """Boolean [responses]."""
+    """Mask of the right responses, boolean [responses]."""
     starts: np.ndarray
-    """[starts, prompts * states, tokens]."""
+    """The starting logits, [starts, prompts * states, tokens]."""
     accuracies: tuple[float, ...]
 
     @classmethod
     def of(cls, config: Config, seed: int) -> Wording:
-        """Starts with normal logits, end tokens rarer by ``end_bias``, at the accuracies asked."""
+        """Draw starts with normal logits and end tokens biased by ``end_bias``, at each accuracy."""
         tree = TokenTree(3, config.horizon, end_token=True)
         first = np.zeros((tree.n_states, tree.n_tokens))
         first[0, 0] = 1.0
@@ -194,7 +194,7 @@ class Wording:
         self, rule: UpdateRule, config: Config, seed: int, progress: Progress,
         samples: Samples | None = None, steps_per_batch: int = 1,
     ) -> Trajectory:
-        """One run from each start."""
+        """Train one run from each start."""
         dynamics = Dynamics(
             rule=rule, learning_rate=config.learning_rate * len(self.accuracies),
             steps=config.steps, record_every=config.record_every, samples=samples, seed=seed,
@@ -205,7 +205,7 @@ class Wording:
                         progress=progress)
 
     def measured(self, run: Trajectory, names: tuple[str, ...]) -> xr.Dataset:
-        """Lengths given right and wrong, and reward [accuracy, start, step]; entropy [start, step]."""
+        """Return lengths given right and wrong, reward [accuracy, start, step], entropy [start, step]."""
         assert run.logits is not None
         shape = (*run.logits.shape[:2], len(self.accuracies), self.tree.n_states, self.tree.n_tokens)
         answers = self.tree.response_probabilities(softmax(run.logits).reshape(shape))

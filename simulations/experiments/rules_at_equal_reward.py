@@ -85,7 +85,7 @@ def rules(config: Config) -> dict[str, UpdateRule]:
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(config.families) * len(rules(config)) * config.steps
 
 

@@ -53,7 +53,7 @@ MODES = ("exact", "sampled")
 
 
 def work(config: Config) -> int:
-    """Engine steps in all."""
+    """Return the number of engine steps in all."""
     return len(RULES) * len(MODES) * config.steps
 
 

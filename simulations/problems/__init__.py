@@ -1,4 +1,4 @@
-"""What is learned: bandits and prompts, responses of several tokens, logits that share parameters.
+"""The problems that policies are trained on: bandits, token trees, logits that share parameters.
 
 `bandits` has problems of one token, `token_trees` those of several; `shared_parameters` ties the logits
 of either to features, and `schedules` gives targets that move.

@@ -1,4 +1,4 @@
-"""Problem families: policies to start from, and which answers are right.
+"""Families of bandit problems: policies to start from, and which answers are right.
 
 A *prompt* is a question; its *answers* are actions (bandits, here) or responses of several tokens
 (`token_trees`). A *run* is one policy trained on all prompts of its problem. By symmetry
@@ -19,7 +19,7 @@ from entropy_theory.token_tree import TokenTree
 
 FAMILIES = ("gaussian", "ties", "dirichlet", "saturated", "given")
 VOCABULARY = 151_936
-"""Actions of a vocabulary-sized state: the vocabulary of Qwen2.5."""
+"""The number of actions of a vocabulary-sized state: the vocabulary of Qwen2.5."""
 DIFFICULTIES = (0.125, 0.5, 0.875)
 """Starting accuracies of hard, medium and easy prompts."""
 
@@ -42,15 +42,15 @@ class Bandit:
     scale: float = 1.0
     """Standard deviation of the logits, nats."""
     concentration: float = 1.0
-    """Of each action, in family "dirichlet": 1 is uniform over policies, below 1 they are peaked."""
+    """The parameter of family "dirichlet" for each action: 1 is uniform over policies, below 1 peaked."""
     gap: float = 10.0
-    """Of family "saturated": nats between the largest logit and the next."""
+    """Nats between the largest logit and the next in family "saturated"."""
     accuracies: tuple[float | None, ...] = (None,)
-    """One entry a state: probability of a right answer at the start, set by raising or lowering
-    all its right answers together; None leaves the logits as drawn."""
+    """The probability of a right answer at the start, one entry a state. It is set by raising or lowering
+    all right answers of the state together; None leaves the logits as drawn."""
     rewards: tuple[float, ...] | None = None
-    """Graded rewards of the first actions, in place of 1 for the ``n_correct`` right ones; of all
-    others 0. Right are those with the largest."""
+    """Graded rewards of the first actions, in place of 1 for the ``n_correct`` right ones. All other
+    actions have reward 0, and those with the largest reward are right."""
     logits: tuple[float, ...] | None = None
     """The starting logits of family "given", one number an action."""
 
@@ -156,10 +156,10 @@ class Bandit:
 def graded_prompts(
     per_group: int = 8, difficulties: tuple[float, ...] = DIFFICULTIES, **options: Any
 ) -> Bandit:
-    """The tabular stand-in for a training set: ``per_group`` prompts of each starting accuracy.
+    """Make a tabular stand-in for a training set, ``per_group`` prompts of each starting accuracy.
 
-    ``options``: of `Bandit`. Prompts alternate between groups: prompt i has difficulty i modulo their
-    number.
+    ``options`` are those of `Bandit`. Prompts alternate between groups: prompt i has the difficulty whose
+    number is i modulo the number of difficulties.
     """
     if per_group < 1:
         raise ValueError(f"per_group must be at least 1, got {per_group}")
@@ -227,9 +227,9 @@ def check_memory(n_bytes: int, what: str, instead: str) -> None:
     """Raise ValueError if an array would not fit in half of the machine's memory.
 
     Args:
-        n_bytes: its size.
+        n_bytes: size of the array.
         what: what needs it, for the message.
-        instead: what to do about it.
+        instead: what the user can do about it, for the message.
     """
     limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     if n_bytes > limit:

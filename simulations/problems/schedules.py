@@ -1,4 +1,4 @@
-"""Target entropies that move: functions of the step that a sweep file can state and a key can hold."""
+"""Target entropies that move: functions of the step, as dataclasses that a sweep file can state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule(abc.ABC):
-    """From the number of steps taken to a target entropy, nats (`Dynamics.target_schedule`)."""
+    """A function from the number of steps taken to a target entropy in nats, for `Dynamics`."""
 
     @abc.abstractmethod
     def __call__(self, step: int) -> float:
@@ -24,7 +24,7 @@ class Points(Schedule):
     """Straight lines through points, constant before the first and after the last: steps and ramps."""
 
     points: tuple[tuple[float, ...], ...] = ()
-    """(step, nats) each, in the order of steps."""
+    """The points, each (step, nats), in the order of steps."""
 
     def __post_init__(self) -> None:
         if not self.points or any(len(point) != 2 for point in self.points):
@@ -44,13 +44,13 @@ class Points(Schedule):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sine(Schedule):
-    """middle + amplitude sin(2 pi t / period), t counted from ``start``; the middle before."""
+    """The target middle + amplitude sin(2 pi t / period), t counted from ``start``; before it, middle."""
 
     middle: float = 0.5
     amplitude: float = 0.25
-    """Nats, at most the middle."""
+    """How far the target swings to either side, nats; at most ``middle``."""
     period: float = 500.0
-    """Steps."""
+    """Length of one swing, in steps."""
     start: float = 0.0
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Parameters that states and actions share: the smallest model in which a step at one moves others.
+"""Parameters that states and actions share: the smallest model where a step at one moves the others.
 
 With logits = start + features @ theta, a gradient step on theta moves the logits by K d, where d is the
 step of independent logits and K = features @ features.T the kernel. The papers' statements about entropy
@@ -78,11 +78,11 @@ def coupled_features(
     Args:
         n_states: at least 1.
         n_actions: at least 2.
-        coupling: in [0, 1).
+        coupling: how far the kernel is from the identity, in [0, 1).
         between: which logits share parameters: "actions" of one state (states have dimensions of their
             own), "states" for one action (which are moved alike), or "both": every pair.
         rank: dimensions of the shared part, at least 1; for "states" it is the number of actions.
-        seed: of the random directions.
+        seed: seed of the random directions.
 
     Raises:
         ValueError: a value outside its range, named; features that do not fit in memory.
@@ -104,11 +104,11 @@ def coupled_features(
 def random_features(
     n_states: int, n_actions: int, n_features: int, *, seed: int | Sequence[int] = 0
 ) -> np.ndarray:
-    """Independent normal features [states * actions, d] of variance 1 / d: capacity by their number.
+    """Independent normal features [states * actions, d] of variance 1 / d; d sets the capacity.
 
     The kernel is the identity on average, with off-diagonal entries of size 1 / sqrt(d), and of rank d:
-    fewer features than logits cannot tell all actions apart. Of one seed, the first features of few and
-    of many are the same up to scale.
+    fewer features than logits cannot tell all actions apart. With the same seed, the first features of a
+    small and of a large d are the same up to scale.
 
     Raises:
         ValueError: ``n_features`` below 1; features that do not fit in memory.

@@ -28,10 +28,11 @@ class TokenProblem:
     """Whether the last token ends a response, so that lengths vary."""
     n_correct: int = 1
     placement: str = "any"
-    """"any": right responses are drawn from all of a prompt; "every length": the i-th from those of
-    length 1 + i modulo the horizon, longest first, so that short and long ones are right."""
+    """How right responses are drawn: "any" draws from all responses of a prompt; "every length" draws the
+    i-th from those of length 1 + i modulo the horizon, longest first, so that short and long ones are
+    right."""
     accuracies: tuple[float | None, ...] = (None,)
-    """One entry a prompt: probability of a right response at the start; None leaves it as drawn."""
+    """The probability of a right response at the start, one entry a prompt; None leaves it as drawn."""
     scale: float = 1.0
     """Standard deviation of the logits, nats."""
     problem_seed: int = 0
@@ -66,7 +67,7 @@ class TokenProblem:
 
     @property
     def correct(self) -> np.ndarray:
-        """Boolean [1, prompts, responses]: the right ones."""
+        """Mask of the right responses, boolean [1, prompts, responses]."""
         tree = self.tree
         generator = np.random.default_rng(self.problem_seed)
         mask = np.zeros((1, len(self.accuracies), tree.n_responses), dtype=bool)
@@ -102,15 +103,15 @@ class TokenProblem:
 def with_accuracy(
     logits: np.ndarray, tree: TokenTree, correct: np.ndarray, accuracy: float
 ) -> np.ndarray:
-    """The policy whose right responses together have probability ``accuracy``, otherwise as given.
+    """Return the logits changed so that right responses together have probability ``accuracy``.
 
-    The odds among right responses and among wrong ones are kept; every policy on a tree is a
-    distribution of responses and the other way round, so this is done on responses: the probability
-    that flows through an edge is what its token's probability is proportional to.
+    The odds among right responses and among wrong ones are kept. Policies on a tree and distributions of
+    responses determine each other, so responses are reweighted: a token's new probability is proportional
+    to the probability of all responses through its edge.
 
     Args:
         logits: [..., states, tokens].
-        tree: of the states.
+        tree: the tree of the states.
         correct: boolean [responses].
         accuracy: strictly between 0 and 1.
     """
@@ -123,7 +124,7 @@ def with_accuracy(
 
 
 def _alternating(order: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The same, rearranged so that lengths take turns, longest first, while there are some left."""
+    """Rearrange ``order`` so that lengths take turns, longest first, while there are some left."""
     place = np.empty(len(order), dtype=int)
     for length in np.unique(lengths):
         of_length = lengths == length

@@ -1,1 +1,1 @@
-"""Grids of runs that a user describes in a TOML file: read, cut into calls of the engine, and run."""
+"""Sweeps: grids of runs that a user describes in a TOML file, cut into calls of the engine and run."""

@@ -1,8 +1,8 @@
-"""A cell of a sweep: runs that one call of the engine computes, and what is kept of them.
+"""Cells of a sweep: the runs that one call of the engine computes, and what is kept of them.
 
-Runs may share a call if they differ only in what the engine takes one of a run: the start, the learning
-rate, the temperature, the target entropy, and those options of rules that are a number or one a run
-(coefficients, alpha).
+Runs may share a call if they differ only in values that the engine takes for each run: the start, the
+learning rate, the temperature, the target entropy, and those options of rules that may be an array with
+one number a run (coefficients, alpha).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Features = Coupled | Random
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One call of the engine."""
+    """The runs of one call of the engine."""
 
     problem: Problem
     features: Features | None
@@ -41,16 +41,16 @@ class Cell:
     starts: tuple[tuple[int, int], ...]
     """(seed, number) of each run's start."""
     run_keys: tuple[str, ...]
-    """Digest of all that determines each run."""
+    """For each run, a digest of all that determines it."""
 
     @property
     def updates(self) -> int:
-        """Logits changed in all steps of all runs: the unit of progress."""
+        """The number of logits changed in all steps of all runs, which is the unit of progress."""
         return len(self.starts) * logits_per_run(self.problem) * self.dynamics.steps
 
 
 def shape_of(problem: Problem) -> tuple[int, int]:
-    """(states, actions)."""
+    """Return the problem's (states, actions)."""
     prompts = len(problem.accuracies)
     if isinstance(problem, Bandit):
         return prompts, problem.n_actions
@@ -58,16 +58,16 @@ def shape_of(problem: Problem) -> tuple[int, int]:
 
 
 def logits_per_run(problem: Problem) -> int:
-    """States times actions."""
+    """Return the number of logits of a run: states times actions."""
     return math.prod(shape_of(problem))
 
 
 def stacked(dynamics: Sequence[Dynamics], first_run: int) -> Dynamics:
-    """The dynamics of all runs, whose own differ in `per_run_values` only.
+    """Join the dynamics of several runs, which differ in `per_run_values` only, into one.
 
     Args:
-        dynamics: of each run.
-        first_run: number of the first, by which its samples are keyed.
+        dynamics: those of each run.
+        first_run: number of the first run, by which its samples are keyed.
     """
     whole = dataclasses.replace(dynamics[0], first_run=first_run)
     columns = [per_run_values(one) for one in dynamics]
@@ -83,7 +83,7 @@ def stacked(dynamics: Sequence[Dynamics], first_run: int) -> Dynamics:
 
 
 def per_run_values(dynamics: Dynamics) -> dict[tuple[str, ...], float]:
-    """The numbers of which the engine takes one a run, by where they are in the dynamics."""
+    """Return the numbers that may differ from run to run, by their place in the dynamics."""
     found: dict[tuple[str, ...], Any] = {("learning_rate",): dynamics.learning_rate}
     if dynamics.temperature is not None:
         found["temperature",] = dynamics.temperature
@@ -108,7 +108,7 @@ def _replaced(record: Any, path: tuple[str, ...], value: Any) -> Any:
 
 
 def run_cell(cell: Cell, progress: Progress) -> xr.Dataset:
-    """Train the runs of a cell: variables over (step, run), (step, run, k) and (run).
+    """Train the runs of a cell; return variables over (step, run), (step, run, k) and (run).
 
     A run that cannot be simulated (its logits diverge) is NaN and its error is in the attribute
     ``errors``, by its place; the others are then computed without it. ``progress`` counts
@@ -135,7 +135,10 @@ def run_cell(cell: Cell, progress: Progress) -> xr.Dataset:
 
 
 def _train(cell: Cell, part: slice, report: Progress) -> Iterator[tuple[slice, xr.Dataset | str]]:
-    """Datasets of consecutive runs, or the error of a single one: halves where a whole fails."""
+    """Yield the Datasets of consecutive runs, or the error of a single one.
+
+    Where a part fails, its halves are tried.
+    """
     problem = cell.problem
     logits = starts(problem, cell.starts[part])
     try:
@@ -169,7 +172,7 @@ def starts(problem: Problem, chosen: Sequence[tuple[int, int]]) -> np.ndarray:
 
 
 def _as_dataset(run: Trajectory) -> xr.Dataset:
-    """All that is a number a run, or one a record and run."""
+    """Return the columns that hold a number for each run, or for each record and run."""
     n_records, n_runs = run.entropy.shape
     columns: dict[str, Any] = {"pass_at_k": (("step", "run", "k"), run.pass_at_k)}
     for field in dataclasses.fields(run):

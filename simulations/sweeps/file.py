@@ -1,10 +1,10 @@
-"""A sweep file: TOML that says which problems, rules and dynamics a grid of runs goes over.
+"""Reads a sweep file: TOML that says which problems, rules and dynamics a grid of runs goes over.
 
-``EXAMPLE`` is one. ``[[rule]]`` (or ``[[problem]]``) several times instead of ``[rule]`` once makes an
-axis of rules, each with a ``label`` (by default its name). A rule of one's own is named by its import
+``EXAMPLE`` is one. Several tables ``[[rule]]`` (or ``[[problem]]``) instead of one ``[rule]`` make an
+axis of rules, each with a ``label`` (by default its name). A rule of your own is named by its import
 path, ``name = "my_rules.py:Thrifty"``, relative to the current directory; when that file changes, its
-runs are computed anew. "none" stands for None where an option may be None. Further tables, each of which
-may be in the grid too:
+runs are computed anew. "none" stands for None where an option may be None. These tables are optional,
+and each may be in the grid too:
 
     [features]                        # parameters that logits share; or kind = "random", n_features
     kind = "coupled"                  # simulations.problems.shared_parameters
@@ -23,19 +23,18 @@ import itertools
 import json
 import re
 import tomllib
-import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from entropy_theory.support.user_errors import lookup
-from entropy_theory.targets import ShorterResponses, Target
-from entropy_theory.update_rules import UpdateRule, rule_class
+from entropy_theory.support.user_errors import check_choice
+from entropy_theory.typed_values import NO_MATCH, in_words, matched
+from entropy_theory.update_rules import UpdateRule, rule_options
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples
-from simulations.engine.task import check_features_rule, check_tree_dynamics
+from simulations.engine.task import check_features_rule, check_second_batch, check_tree_dynamics
 from simulations.engine.trajectory import Record
 from simulations.problems.bandits import Bandit
 from simulations.problems.schedules import Points, Schedule, Sine
@@ -44,10 +43,9 @@ from simulations.problems.token_trees import TokenProblem
 from simulations.sweeps.cell import Features, Problem, shape_of
 
 Path_ = tuple[str | int, ...]
-"""Where a value is in the file: keys, and places in arrays of tables."""
+"""The place of a value in the file: keys, and numbers of tables in arrays of tables."""
 PROBLEMS: dict[str, type[Problem]] = {"bandit": Bandit, "tokens": TokenProblem}
 FEATURES: dict[str, type[Features]] = {"coupled": Coupled, "random": Random}
-TARGETS: dict[str, type[Target]] = {"plain": Target, "shorter-responses": ShorterResponses}
 SCHEDULES: dict[str, type[Schedule]] = {"points": Points, "sine": Sine}
 GRID_TABLES = ("problem", "features", "rule", "dynamics")
 TABLES = (*GRID_TABLES, "record")
@@ -59,9 +57,6 @@ _NOT_OPTIONS = {Dynamics: ("rule", "targets", "seed", "first_run"),
 # Per-run values are what a grid is for.
 _HINTS = {Dynamics: {"learning_rate": float, "temperature": float | None,
                      "target_schedule": Schedule | None}}
-# Options that are tables with a choice: (what it is called, key of the choice, choices).
-_CHOICES: dict[Any, tuple[str, str, dict[str, Any]]] = {
-    Target: ("target", "name", TARGETS), Schedule: ("schedule", "kind", SCHEDULES)}
 
 EXAMPLE = """\
 n_starts = 8                      # policies started from each problem
@@ -79,7 +74,7 @@ problem.n_correct = [1, 4, 8]
 rule.target = [0.25, 0.5, 1.0]
 dynamics.learning_rate = [0.1, 0.5]
 """
-"""A grid over 18 combinations, for help texts."""
+"""A sweep file with a grid over 18 combinations, for help texts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,15 +82,15 @@ class Axis:
     """A dimension of the grid."""
 
     path: str
-    """The option that varies, such as "rule.target"; "rule" and "problem" for arrays of tables."""
+    """The option that varies, such as "rule.target", or "rule" or "problem" for an array of tables."""
     values: tuple[Any, ...]
     labels: tuple[Any, ...]
-    """Numbers or texts, one a value."""
+    """The coordinates of the axis: a number or a text for each value."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Point:
-    """A combination of values: ``n_starts`` runs. The seed of the starts is that of the dynamics."""
+    """A combination of values, which makes ``n_starts`` runs; the starts have the dynamics' seed."""
 
     problem: Problem
     features: Features | None
@@ -104,10 +99,10 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SweepFile:
-    """What a sweep file says, checked."""
+    """The contents of a sweep file, checked."""
 
     name: str
-    """The file's, without ending."""
+    """The name of the file without its ending."""
     text: str
     n_starts: int
     record: Record
@@ -117,7 +112,7 @@ class SweepFile:
 
 
 def read_sweep(path: Path) -> SweepFile:
-    """The sweep that a file describes; every combination is checked.
+    """Read the sweep that a file describes; every combination is checked.
 
     Raises:
         ValueError: no such file, not TOML, or an unknown key, option, value or kind of value, with
@@ -134,12 +129,12 @@ def read_sweep(path: Path) -> SweepFile:
 
 
 class _Reader:
-    """The file being read, for errors that say where."""
+    """The file being read; its errors name the line."""
 
     def __init__(self, path: Path, text: str, data: dict[str, Any]) -> None:
         self.path, self.text, self.data = path, text, data
         self.origin: dict[Path_, Path_] = {}
-        """Of a value that the grid or an array of tables has put in place: where the file has it."""
+        """Where the file itself holds the values that the grid or an array of tables has put in place."""
         self.combination = ""
 
     def fail(self, where: Path_, message: str) -> NoReturn:
@@ -153,7 +148,7 @@ class _Reader:
 
     def known(self, names: Any, name: str, kind: str, where: Path_) -> None:
         try:
-            lookup(dict.fromkeys(names), name, kind)
+            check_choice(name, names, kind)
         except ValueError as error:
             self.fail(where, str(error))
 
@@ -243,7 +238,7 @@ class _Reader:
     def _with(
         self, tables: dict[str, Any], keys: tuple[str, ...], value: Any, where: Path_
     ) -> dict[str, Any]:
-        """``tables`` with ``value`` at ``keys``; nothing is changed in place."""
+        """Return ``tables`` with ``value`` at ``keys``; nothing is changed in place."""
         first, *rest = keys
         if rest:
             inner = tables.get(first, {})
@@ -257,6 +252,7 @@ class _Reader:
         if seed < 0:
             self.fail(("seed",), f"seed must be at least 0, got {seed}")
         rule = self.rule(tables["rule"], ("rule",))
+        self.checked(("rule", "towards"), check_second_batch, rule)
         problem = self.chosen(PROBLEMS, tables["problem"], ("problem",), "kind", "kind of problem")
         features = None
         if "features" in tables:
@@ -281,85 +277,59 @@ class _Reader:
     def chosen(
         self, choices: Mapping[str, Any], table: Any, where: Path_, key: str, what: str
     ) -> Any:
-        """The dataclass that ``key`` of a table names, by default the first, with its options."""
+        """Build the dataclass that ``key`` of a table names, by default the first, with its options."""
         table = dict(self.table(table, where))
         name = self.value(str, table.pop(key, next(iter(choices))), (*where, key))
         self.known(choices, name, what, (*where, key))
         return self.build(choices[name], table, where)
 
-    def rule(self, value: Any, where: Path_, default: str | None = None) -> UpdateRule:
-        if isinstance(value, str):
-            value = {"name": value}
-        table = dict(self.table(value, where))
-        name = table.pop("name", default)
-        if name is None:
-            self.fail(where, f"[{dotted(where)}] needs a name, such as name = \"grpo\"")
-        name = self.value(str, name, (*where, "name"))
+    def rule(self, value: Any, where: Path_) -> UpdateRule:
         try:
-            kind = rule_class(name)
-        except ValueError as error:
-            self.fail((*where, "name"), str(error))
-        return self.build(kind, table, where, owner=f"update rule '{name}'")
+            return rule_options.from_table(value)
+        except rule_options.OptionError as error:
+            there = (*where, *error.path)
+            label = {"option": f"{dotted(there)} ", "table": f"[{dotted(there)}] ", "": ""}
+            self.fail(there, f"{label[error.subject]}{error.problem}{_remedy(error.value, there)}")
 
     def build(
         self, kind: Any, table: Mapping[str, Any], where: Path_, *, owner: str = "", **given: Any
     ) -> Any:
-        """The dataclass ``kind`` with the options of a table, each checked."""
+        """Build the dataclass ``kind`` with the options of a table, each checked."""
         hints = _hints(kind)
         options = dict(given)
         for key, value in table.items():
             there = (*where, key)
             if key not in hints:
                 self.known(hints, key, f"option of {owner or f'[{dotted(where)}]'}:", there)
-            if hints[key] is UpdateRule:
-                default = getattr(kind(), key).name
-                options[key] = self.rule(value, there, default=default)
-            else:
-                options[key] = self.value(hints[key], value, there)
+            options[key] = self.value(hints[key], value, there)
         try:
             return kind(**options)
         except ValueError as error:
             self.fail(where, f"[{dotted(where)}] {error}")
 
     def value(self, hint: Any, value: Any, where: Path_) -> Any:
-        """``value`` as what an annotation asks for."""
-        found = self._try(hint, value, where)
-        if found is _NO_MATCH:
-            wanted = _in_words(hint)
+        """Convert ``value`` to what an annotation asks for."""
+        found = matched(hint, value, lambda kind, item: self._table_value(kind, item, where))
+        if found is NO_MATCH:
+            wanted = in_words(hint, _WORDS)
             if wanted is None:
                 self.fail(where, f"{dotted(where)} cannot be set in a sweep file: use Python")
-            remedy = ""
-            if isinstance(value, list) and where[0] != "grid":
-                remedy = f"; values to go over belong in [grid]: {dotted(where)} = [...]"
-            self.fail(where, f"{dotted(where)} must be {wanted}, got {value!r}{remedy}")
+            self.fail(
+                where, f"{dotted(where)} must be {wanted}, got {value!r}{_remedy(value, where)}")
         return found
 
-    def _try(self, hint: Any, value: Any, where: Path_) -> Any:
-        if typing.get_origin(hint) in (typing.Union, types.UnionType):
-            found = (self._try(kind, value, where) for kind in typing.get_args(hint))
-            return next((item for item in found if item is not _NO_MATCH), _NO_MATCH)
-        if hint is type(None):
-            return None if value == "none" else _NO_MATCH
-        if typing.get_origin(hint) is tuple and isinstance(value, list):
-            kind = typing.get_args(hint)[0]
-            items = tuple(self._try(kind, item, where) for item in value)
-            return _NO_MATCH if any(item is _NO_MATCH for item in items) else items
+    def _table_value(self, hint: Any, value: Any, where: Path_) -> Any:
+        """What a table describes; NO_MATCH for what is none."""
         if hint is Samples and isinstance(value, dict):
             return self.build(Samples, value, where)
-        if hint in _CHOICES and isinstance(value, dict):
-            what, key, choices = _CHOICES[hint]
-            return self.chosen(choices, value, where, key, what)
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if hint is float and is_number:
-            return float(value)
-        if hint in (bool, str) and isinstance(value, hint):
-            return value
-        return value if hint is int and is_number and isinstance(value, int) else _NO_MATCH
+        if hint is Schedule and isinstance(value, dict):
+            return self.chosen(SCHEDULES, value, where, "kind", "schedule")
+        return NO_MATCH
 
 
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
-    """What kind of value each option takes."""
+    """Return the annotation of each option."""
     hints = typing.get_type_hints(kind) | _HINTS.get(kind, {})
     # Numbers, or one a run: that is what a grid makes of them.
     return {
@@ -368,24 +338,19 @@ def _hints(kind: Any) -> dict[str, Any]:
     }
 
 
-_NO_MATCH = object()
+_WORDS = {Samples: "a table such as { group_size = 8 }",
+          Schedule: 'a table such as { kind = "points", points = [[0, 0.5], [1000, 1.5]] }'}
 
 
-def _in_words(hint: Any) -> str | None:
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        parts = [_in_words(kind) for kind in typing.get_args(hint)]
-        return " or ".join(dict.fromkeys(part for part in parts if part)) or None
-    if typing.get_origin(hint) is tuple:
-        return f"a list, each entry {_in_words(typing.get_args(hint)[0])}"
-    return {float: "a number", int: "a whole number", bool: "true or false", str: "a text",
-            Samples: "a table such as { group_size = 8 }",
-            Target: 'a table such as { name = "shorter-responses", per_token = 0.02 }',
-            Schedule: 'a table such as { kind = "points", points = [[0, 0.5], [1000, 1.5]] }',
-            type(None): '"none"'}.get(hint)
+def _remedy(value: Any, where: Path_) -> str:
+    """What to do about a list where one value is asked for."""
+    if not isinstance(value, list) or where[0] == "grid":
+        return ""
+    return f"; values to go over belong in [grid]: {dotted(where)} = [...]"
 
 
 def dotted(path: Path_) -> str:
-    """A path as TOML writes it, without places in arrays."""
+    """Write a path as TOML does, without the numbers of tables in arrays."""
     return ".".join(key for key in path if isinstance(key, str))
 
 
@@ -405,7 +370,7 @@ def _find(table: Any, keys: tuple[str, ...]) -> bool:
 
 
 def _labels(values: list[Any]) -> tuple[Any, ...]:
-    """Coordinates: numbers as they are, else texts."""
+    """Make the coordinates of an axis: numbers stay as they are, anything else becomes text."""
     numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
     if numbers:
         return tuple(values)
@@ -417,9 +382,9 @@ _ASSIGNMENT = re.compile(r"""\s*([A-Za-z0-9_\-."' ]+?)\s*=""")
 
 
 def line_of(text: str, path: Path_) -> int | None:
-    """The line (from 1) where a TOML file sets ``path``, or the nearest thing around it; None if none.
+    """Return the line (from 1) where a TOML file sets ``path``, or what encloses it; None without one.
 
-    Looks at headers and assignments, not at values over several lines.
+    Only headers and assignments are searched, not values over several lines.
     """
     best, best_length = None, 0
     header: Path_ = ()

@@ -1,4 +1,4 @@
-"""What there is to do for a sweep: its runs, those that are kept, and the cells of the others.
+"""Plans a sweep: its runs, which of them are kept already, and the cells of the others.
 
 How runs are put into cells depends on the sweep alone, not on the number of workers, so that a resumed
 sweep makes the calls that an uninterrupted one makes.
@@ -19,51 +19,51 @@ from simulations.sweeps.cell import Cell, logits_per_run, per_run_values, run_ce
 from simulations.sweeps.file import Point, SweepFile
 
 UPDATES = 2 * 10**9
-"""Logit updates of a cell, about: tens of seconds, the most that a kill costs a worker."""
+"""About how many logit updates a cell takes: tens of seconds, the most that a kill costs a worker."""
 ADDED = 2**32
 """Runs added to a sweep that is kept are numbered from here on, so that they share no samples with
-those that are there."""
+the runs that are kept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class PlannedRun:
     """One policy of a sweep."""
 
     place: int
-    """Among all runs: that of its point, then of its start."""
+    """The run's place among all runs, which are ordered by point, then by start."""
     point: Point
     start: int
     """Number of the start, for the point's seed."""
     key: str
-    """Digest of all that determines it, code included."""
+    """Digest of all that determines the run, code included."""
     group: str
-    """Equal for runs that may share a call of the engine."""
+    """A key that is equal for runs which may share a call of the engine."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """The runs of a sweep in a folder."""
+    """The runs of a sweep, and what a folder holds of them."""
 
-    runs: tuple[Run, ...]
-    """Of the points in their order, then by start."""
+    runs: tuple[PlannedRun, ...]
+    """All runs, in the order of the points, then of the starts."""
     kept: Mapping[str, Path]
-    """The cell's file of each run that is there, by the run's key."""
+    """For each kept run, by its key, the file of the cell that holds it."""
     cells: tuple[Cell, ...]
-    """Of the runs that are not."""
+    """The cells of the runs that are still to be computed."""
 
     @property
     def updates(self) -> int:
-        """Logit updates to be made."""
+        """The number of logit updates to be made."""
         return sum(cell.updates for cell in self.cells)
 
     @property
     def n_kept(self) -> int:
-        """Runs of this sweep that are there."""
+        """The number of runs of this sweep that are kept."""
         return sum(run.key in self.kept for run in self.runs)
 
 
 def plan(sweep: SweepFile, folder: Path) -> Plan:
-    """The runs of a sweep, and the cells that ``folder`` does not hold yet."""
+    """Plan the runs of a sweep, and the cells that ``folder`` does not hold yet."""
     runs = tuple(_runs(sweep))
     kept = {
         key: path for path in sorted(folder.glob("[!.]*.nc"))
@@ -86,7 +86,7 @@ def plan(sweep: SweepFile, folder: Path) -> Plan:
     return Plan(runs=runs, kept=kept, cells=tuple(cells))
 
 
-def _runs(sweep: SweepFile) -> Iterator[Run]:
+def _runs(sweep: SweepFile) -> PlannedRun:
     shared = [code_digest(run_cell.__module__), identity_of(sweep.record)]
     for number, point in enumerate(sweep.points):
         found = identity_of(point)
@@ -100,15 +100,15 @@ def _runs(sweep: SweepFile) -> Iterator[Run]:
             found["dynamics"]["seed"] = None  # nothing is random but the starts
         group = json.dumps(found)
         for start in range(sweep.n_starts):
-            yield Run(
+            yield PlannedRun(
                 place=number * sweep.n_starts + start, point=point, start=start,
                 key=config_key([common, start]), group=group,
             )
 
 
-def _calls(runs: Sequence[Run]) -> Iterator[tuple[int, list[Run]]]:
-    """The runs of each call of the engine, and the number of the first within its group."""
-    groups: dict[str, list[Run]] = {}
+def _calls(runs: Sequence[PlannedRun]) -> Iterator[tuple[int, list[PlannedRun]]]:
+    """Yield, for each call of the engine, the number of its first run within its group, and its runs."""
+    groups: dict[str, list[PlannedRun]] = {}
     for run in runs:
         groups.setdefault(run.group, []).append(run)
     for group in groups.values():

@@ -1,8 +1,8 @@
-"""Sweeps: a grid over problems, rules and dynamics, as one Dataset over its axes and a CSV summary.
+"""Runs a sweep: a grid over problems, rules and dynamics becomes one Dataset and a CSV summary.
 
-Runs that may share a call of the engine do (`simulations.sweeps.cell`); the calls are computed by a
-backend (`computing.workers`, `computing.cluster`) and kept one by one, so that neither a kill nor
-another value on an axis makes a run be computed again.
+Runs share a call of the engine where they may (`simulations.sweeps.cell`). The calls are computed by a
+backend (`computing.workers`, `computing.cluster`) and kept one by one, so that no run is computed again
+after a kill, or when a value is added to an axis.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from simulations.computing.workers import Backend, Failure, Progress, in_this_pr
 from simulations.experiments.grid import LONG_NAMES
 from simulations.sweeps.cell import run_cell
 from simulations.sweeps.file import Axis, SweepFile
-from simulations.sweeps.plan import Plan, Run, plan
+from simulations.sweeps.plan import Plan, PlannedRun, plan
 
 SUMMARY = ("entropy", "reward", "tail_entropy", "tail_reward", "tail_spread")
 """Columns of the CSV: mean and standard deviation over starts, at the end of the runs."""
 TRIAL_STEPS, TRIAL_CELLS = 20, 5
-"""What an estimate of the time is measured on."""
+"""How many steps, and of how many cells, an estimate of the time is measured on."""
 UNITS = {
     "coefficient": "coefficient of the bonus",
     "covariance": "Cov(log pi, A), nats",
@@ -47,18 +47,18 @@ UNITS = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lost:
-    """Runs that have no result."""
+    """Runs that have no result, and the error that they share."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[PlannedRun, ...]
     message: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watch:
-    """What a sweep tells while it runs; by default nothing."""
+    """Functions that a sweep calls while it runs; by default they do nothing."""
 
     planned: Callable[[Plan], object] = lambda plan: None
-    """Called before the work, with what there is to do."""
+    """Called before the work, with the plan."""
     progress: Progress = lambda updates: None
     """Called with the number of logit updates made since the last call."""
     cell: Callable[[str], object] = lambda message: None
@@ -68,12 +68,12 @@ class Watch:
 
 
 def path_of(sweep: SweepFile, output: Path) -> Path:
-    """The Dataset of a sweep; the CSV and the folder of its cells lie beside it."""
+    """Return the path of a sweep's Dataset; the CSV and the folder of its cells lie beside it."""
     return output / f"{sweep.name}.nc"
 
 
 def cells_of(sweep: SweepFile, output: Path) -> Path:
-    """The folder of a sweep's cells: what makes adding to a sweep cheap."""
+    """Return the folder of a sweep's cells, which make adding to a sweep cheap."""
     return output / f"{sweep.name}.cells"
 
 
@@ -83,11 +83,11 @@ def compute(
     backend: Backend = in_this_process,
     watch: Watch | None = None,
 ) -> tuple[xr.Dataset, list[Lost]]:
-    """The Dataset of a sweep, written to ``output`` with its summary; kept runs are not run again.
+    """Compute the Dataset of a sweep and write it to ``output``; kept runs are not computed again.
 
     Returns:
-        The Dataset, NaN where runs have no result, and which these are. Runs whose logits diverged are
-        kept as such; those lost to a failing process or machine are tried again next time.
+        The Dataset, which is NaN where runs have no result, and the runs without one. Runs whose logits
+        diverged are kept as such; runs lost to a failing process or machine are tried again next time.
 
     Raises:
         OSError: ``output`` cannot be written.
@@ -114,7 +114,7 @@ def compute(
 def _computed(
     todo: Plan, keeper: Keeper, watch: Watch
 ) -> tuple[list[xr.Dataset], dict[str, str]]:
-    """All cells, kept and new, and by run key why the others failed."""
+    """Return the Datasets of all cells, kept and new, and the errors of failed runs by their key."""
     files = sorted({todo.kept[run.key] for run in todo.runs if run.key in todo.kept})
     parts = [cell for file in files if (cell := read_cell(file)) is not None]
     failed: dict[str, str] = {}
@@ -128,17 +128,20 @@ def _computed(
     return parts, failed
 
 
-def _lost(runs: Sequence[Run], dataset: xr.Dataset) -> list[Lost]:
-    by_message: dict[str, list[Run]] = {}
+def _lost(runs: Sequence[PlannedRun], dataset: xr.Dataset) -> list[Lost]:
+    by_message: dict[str, list[PlannedRun]] = {}
     for place, message in json.loads(dataset.attrs["lost"]).items():
         by_message.setdefault(message, []).append(runs[int(place)])
     return [Lost(runs=tuple(found), message=message) for message, found in by_message.items()]
 
 
 def _assembled(
-    sweep: SweepFile, runs: Sequence[Run], parts: Sequence[xr.Dataset], failed: dict[str, str]
+    sweep: SweepFile, runs: Sequence[PlannedRun], parts: Sequence[xr.Dataset], failed: dict[str, str]
 ) -> xr.Dataset:
-    """One Dataset over the axes; NaN where a run has no result or was shorter than others."""
+    """Join the cells into one Dataset over the axes.
+
+    It is NaN where a run has no result or was shorter than others.
+    """
     steps = np.unique(np.concatenate([part.step for part in parts if "step" in part] or [[]]))
     steps = steps.astype(int)
     place_of = {run.key: run.place for run in runs}
@@ -186,7 +189,7 @@ def _assembled(
 
 
 def axis_names(axes: Sequence[Axis], taken: Sequence[str]) -> list[str]:
-    """A dimension's name for each axis: the option's, or its whole path where that is taken."""
+    """Name a dimension for each axis: after the option, or by its whole path where that name is taken."""
     last = [axis.path.split(".")[-1] for axis in axes]
     return [
         axis.path.replace(".", "_") if name in taken or last.count(name) > 1 else name
@@ -208,7 +211,7 @@ def _caption(dataset: xr.Dataset, sweep: SweepFile, n_lost: int) -> str:
 
 
 def final(dataset: xr.Dataset) -> xr.Dataset:
-    """Of each run the entropy and reward of its last record, and its means over the tail."""
+    """Return each run's entropy and reward at its last record, and their means over the tail."""
     return xr.Dataset({name: _last(dataset[name]) for name in SUMMARY})
 
 
@@ -221,7 +224,7 @@ def _last(variable: xr.DataArray) -> xr.DataArray:
 
 
 def summary(sweep: SweepFile, dataset: xr.Dataset) -> str:
-    """CSV: one line a combination, mean and standard deviation over its starts."""
+    """Return the CSV: for each combination one line, mean and standard deviation over its starts."""
     names = [str(name) for name in dataset.coords if name not in ("start", "step", "k")]
     lost = {int(place) for place in json.loads(dataset.attrs["lost"])}
     values = final(dataset) if "entropy" in dataset else xr.Dataset()
@@ -244,8 +247,8 @@ def summary(sweep: SweepFile, dataset: xr.Dataset) -> str:
     return text.getvalue()
 
 
-def in_words(sweep: SweepFile, runs: Sequence[Run]) -> str:
-    """Which runs these are: the values of each axis among them, and the starts."""
+def in_words(sweep: SweepFile, runs: Sequence[PlannedRun]) -> str:
+    """Describe these runs: the values of each axis among them, and the starts."""
     shape = tuple(len(axis.values) for axis in sweep.axes)
     points = [run.place // sweep.n_starts for run in runs]
     places = np.unravel_index(points, shape) if shape else ()
@@ -263,7 +266,7 @@ def _listed(values: Sequence[Any], at_most: int = 6) -> str:
 
 
 def estimated_seconds(todo: Plan) -> float:
-    """How long the cells would take one after the other, from a few steps of a few of them."""
+    """Estimate, from a few steps of a few cells, how long the cells would take one after the other."""
     every = max(1, len(todo.cells) // TRIAL_CELLS)
     seconds = steps = 0.0
     for cell in todo.cells[::every]:

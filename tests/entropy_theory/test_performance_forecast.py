@@ -13,7 +13,7 @@ from entropy_theory import performance_law
 from entropy_theory.__main__ import fit
 from entropy_theory.performance_law.forecast import _at, _bend, _turn, effective_points, forecast
 from entropy_theory.performance_law.report import as_json, as_text
-from entropy_theory.performance_law.training_log import TrainingRun, read
+from entropy_theory.performance_law.training_log import LoggedRun, read
 from entropy_theory.support import user_errors
 
 ENTROPY = np.linspace(2.0, 0.05, 60)
@@ -150,7 +150,7 @@ def test_bad_options_are_named(options, message):
 
 
 def a_run(entropy=ENTROPY, performance=GOOD, notes=()):
-    return TrainingRun(step=1.0 + np.arange(len(entropy)), entropy=entropy, performance=performance,
+    return LoggedRun(step=1.0 + np.arange(len(entropy)), entropy=entropy, performance=performance,
                        entropy_name="actor/entropy", performance_name="reward", notes=notes)
 
 

@@ -16,7 +16,7 @@ def on_one(name: str) -> None:
 def main() -> None:
     ranks.join(cpu=True)
     kind = sys.argv[1]
-    with ranks.one_voice():
+    with ranks.report_once():
         assert ranks.on_main(lambda: {"rank": dist.get_rank()}) == {"rank": 0}
         assert ranks.agreed(dist.get_rank) == dist.get_rank()
         if kind == "agreed":

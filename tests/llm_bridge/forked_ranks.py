@@ -1,13 +1,21 @@
 """Ranks out of one process that has imported what they need: seconds less for each than under a launcher,
 whose own part (accelerate_configs/, what it says of a failure) is left to test_processes.
+
+The process is started once for all tests of a process: `run` sends it a job, a line of JSON, and it forks
+what runs the job, which forks the ranks.
 """
 
-import importlib
+import atexit
+import functools
+import gc
+import json
 import os
 import runpy
+import select
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
@@ -15,21 +23,84 @@ RANKS = 2
 
 
 def run(
-    module: str, *arguments: str, imports: str = "llm_bridge.commands.train", timeout: float = 300
+    module: str, *arguments: str, timeout: float = 300, **environment: str
 ) -> subprocess.CompletedProcess:
     """``python -m module arguments`` on two ranks; the exit status is 0 if both have ended with that.
 
     No rank is ended for another's failure, as launchers do: what each says is seen, and ranks that
     wait for each other hang until the time-out.
-
-    Args:
-        imports: a module that both need, imported before they part.
     """
-    return subprocess.run(
-        [sys.executable, "-m", "tests.llm_bridge.forked_ranks", imports, module, *arguments],
-        cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=timeout,
+    server = _server()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / name for name in ("out", "err")]
+        job = {"module": module, "arguments": arguments, "environment": environment,
+               "files": [str(file) for file in files]}
+        server.stdin.write(json.dumps(job) + "\n")
+        server.stdin.flush()
+        if not select.select([server.stdout], [], [], timeout)[0]:
+            _server.cache_clear()
+            _close(server)
+            raise subprocess.TimeoutExpired([module, *arguments], timeout)
+        status = int(server.stdout.readline())
+        said = [file.read_text() for file in files]
+        return subprocess.CompletedProcess([module, *arguments], status, *said)
+
+
+@functools.cache
+def _server() -> subprocess.Popen:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.llm_bridge.forked_ranks"], cwd=REPOSITORY, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
     )
+    atexit.register(_close, server)
+    return server
+
+
+def _close(server: subprocess.Popen) -> None:
+    with server:
+        if server.poll() is None:
+            os.killpg(server.pid, 9)  # with the ranks of a job that hangs
+
+
+def serve() -> None:
+    """Jobs from stdin, one after the other, the exit status of each to stdout."""
+    gc.disable()
+    import llm_bridge.commands.train  # noqa: F401
+
+    gc.freeze()  # as tests/conftest.py does; and what is shared with the ranks stays shared
+    gc.enable()
+    for line in sys.stdin:
+        job = os.fork()
+        if not job:
+            work(**json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]), flush=True)
+    # Without taking down module by module what was imported for the ranks.
+    os._exit(0)
+
+
+def work(
+    module: str, arguments: list[str], environment: dict[str, str], files: list[str]
+) -> None:
+    """The ranks of a job, in a process that ends with them."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for file, stream in zip(files, (1, 2), strict=True):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+    os.environ.update(environment)
+    sys.argv = [module, *arguments]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ranks = [start(rank, port, module) for rank in range(RANKS)]
+    # After the forks: it has threads. It outlives the ranks, who tell each other of their ends.
+    from torch.distributed import TCPStore
+
+    store = TCPStore("127.0.0.1", port, is_master=True, wait_for_workers=False)
+    failed = [os.waitpid(rank, 0)[1] for rank in ranks]
+    assert store is not None
+    os._exit(int(any(failed)))
 
 
 def start(rank: int, port: int, module: str) -> int:
@@ -45,22 +116,5 @@ def start(rank: int, port: int, module: str) -> int:
     sys.exit()
 
 
-def main(imports: str, module: str, *arguments: str) -> int:
-    importlib.import_module(imports)
-    import torch.distributed as dist
-
-    sys.argv = [module, *arguments]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    ranks = [start(rank, port, module) for rank in range(RANKS)]
-    # After the forks: it has threads. It outlives the ranks, who tell each other of their ends.
-    store = dist.TCPStore("127.0.0.1", port, is_master=True, wait_for_workers=False)
-    failed = [os.waitpid(rank, 0)[1] for rank in ranks]
-    assert store is not None
-    return int(any(failed))
-
-
 if __name__ == "__main__":
-    # Without taking down module by module what was imported for the ranks.
-    os._exit(main(*sys.argv[1:]))
+    serve()

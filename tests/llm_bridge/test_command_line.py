@@ -17,6 +17,7 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.support import results
 from entropy_theory.targets import Nucleus
+from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as main
 from llm_bridge.commands import train as training
 from llm_bridge.running import checkpoints, step_log
@@ -244,8 +245,7 @@ def test_a_half_written_line_is_dropped(tmp_path):
 
 
 def test_rule_options():
-    parsed = training.parse_options("aepo", ("alpha=3", "normalize=positives", "base=reinforce"))
-    rule = update_rules.get("aepo", **parsed)
+    rule = rule_options.from_texts("aepo", ("alpha=3", "normalize=positives", "base=reinforce"))
     assert (rule.alpha, rule.normalize, rule.base.name) == (3, "positives", "reinforce")
 
 
@@ -273,8 +273,7 @@ def test_rule_options():
 )
 def test_options_of_every_kind(rule, texts, options):
     """Booleans are no text (any text is true), infinity is a number, a base has options too."""
-    found = update_rules.get(rule, **training.parse_options(rule, texts))
-    assert found == update_rules.get(rule, **options)
+    assert rule_options.from_texts(rule, texts) == update_rules.get(rule, **options)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_a_summary_by_hand(tmp_path):
 def test_the_forecast_is_held_against_the_next_step():
     """Not the last one, not across a gap in the log, not where there is none."""
     def run(steps):
-        return comparison.Run(
+        return comparison.ComparedRun(
             label="", folder=None, options={}, status="", constant_answer_reward=None, steps=steps,
             evaluation=None, audit=None, provenance=None)
 
@@ -73,8 +73,9 @@ def test_the_forecast_is_held_against_the_next_step():
 
 def test_smoothing_is_centered_and_passes_over_gaps():
     steps = [{"step": i, "entropy": None if i == 50 else float(i)} for i in range(100)]
-    run = comparison.Run(label="", folder=None, options={}, status="", constant_answer_reward=None,
-                         steps=steps, evaluation=None, audit=None, provenance=None)
+    run = comparison.ComparedRun(
+        label="", folder=None, options={}, status="", constant_answer_reward=None,
+        steps=steps, evaluation=None, audit=None, provenance=None)
     x, y = comparison.smoothed(run, "entropy")
     assert x == [float(i) for i in range(100)]
     assert y[20] == 20.0  # 18 to 22

@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
 
 from entropy_theory import policy
 from llm_bridge.head import per_token, row_statistics, token_statistics
@@ -204,12 +205,23 @@ print(*(peak_of(lambda: step(256, size)) for size in (16_384, 131_072)))
         ({"hidden": torch.full((2, 6, FEATURES), math.nan, dtype=torch.float64)}, "diverged"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_bad_input(change, message):
     """Each with one sentence that names the value."""
     hidden, weight, _, ids = problem()
     arguments = {"hidden": hidden, "weight": weight, "token_ids": ids} | change
     with pytest.raises(ValueError, match=message):
         per_token.per_token_statistics(**arguments)
+
+
+def test_shapes_are_checked_in_the_tests():
+    """Fails where the head's modules are imported without the check of their annotations."""
+    hidden, weight, _, ids = problem()
+    with pytest.raises(TypeCheckError):
+        per_token.per_token_statistics(hidden, weight[:, 1:], ids)
+    with pytest.raises(TypeCheckError):
+        row_statistics.row_gradient(
+            torch.zeros(2, 5), torch.zeros(2, dtype=torch.long), torch.zeros(2), torch.zeros(3))
 
 
 def test_the_record_has_what_the_forecast_needs():

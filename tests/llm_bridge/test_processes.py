@@ -35,11 +35,16 @@ def options_of(config: training.TrainConfig) -> list[str]:
     return options
 
 
-def launch(config: training.TrainConfig, *, processes: int = 2, **environment: str):
+def fork(config: training.TrainConfig, **environment: str) -> subprocess.CompletedProcess:
+    """Two ranks, sooner started than by a launcher."""
+    return forked_ranks.run("llm_bridge", "train", *options_of(config), **environment)
+
+
+def launch(config: training.TrainConfig, **environment: str) -> subprocess.CompletedProcess:
     """The command of the README."""
     return subprocess.run(
         [sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(CONFIG),
-         "--num_processes", str(processes), "--main_process_port", "0",
+         "--num_processes", "2", "--main_process_port", "0",
          "-m", "llm_bridge", "train", *options_of(config)],
         cwd=REPOSITORY, capture_output=True, text=True, check=False,
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment},
@@ -70,7 +75,7 @@ def config(tmp_path_factory) -> training.TrainConfig:
 @pytest.fixture(scope="module")
 def whole(config) -> training.TrainConfig:
     """An uninterrupted run of two processes."""
-    shown = forked_ranks.run("llm_bridge", "train", *options_of(config))
+    shown = fork(config)
     assert shown.returncode == 0, shown.stderr[-3000:]
     assert shown.stdout.count("last tenth:") == 1  # one rank prints
     assert shown.stderr.count("step 6/6") == 1
@@ -112,8 +117,9 @@ def test_a_killed_process_ends_the_run_and_the_same_command_resumes_it(whole, tm
     assert {record["temperature"] for record in numbers(whole.output)} == {0.8, 1.2}
 
 
+@pytest.mark.parametrize("start", [fork, pytest.param(launch, marks=pytest.mark.deep)])
 def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_one_process(
-    config, tmp_path
+    config, tmp_path, start
 ):
     """Where all rewards are equal only the bonus moves the policy, and with completions of one token
     it does so at the prompts alone: whatever each rank samples, the steps are those of one process.
@@ -124,7 +130,7 @@ def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_
         reward="tests.llm_bridge.rewards_that_fail:constant", optimizer="sgd", max_grad_norm=0.0,
         learning_rate=0.1, save_every=0, save_model=False, output=tmp_path / "two",
     )
-    shown = launch(config, FAIL_AT="4")
+    shown = start(config, FAIL_AT="4")
     assert shown.returncode != 0
     lines = [line for line in shown.stderr.splitlines() if line.startswith("error:")]
     assert len(lines) == 1, shown.stderr[-3000:]
@@ -156,9 +162,7 @@ def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_
 )
 def test_whoever_fails_one_rank_tells(kind, message):
     """No hang, and one line: no traceback beside it."""
-    shown = forked_ranks.run(
-        "tests.llm_bridge.failing_ranks", kind, imports="llm_bridge.running.ranks", timeout=100
-    )
+    shown = forked_ranks.run("tests.llm_bridge.failing_ranks", kind, timeout=100)
     assert shown.returncode != 0
     lines = [line for line in shown.stderr.splitlines() if line.startswith("error:")]
     assert lines == [f"error: {message}"], shown.stderr[-3000:]
@@ -178,7 +182,7 @@ def test_a_step_that_cannot_be_dealt_out_is_refused(config, tmp_path, monkeypatc
 def test_one_process_needs_no_group():
     assert (ranks.count(), ranks.is_main(), ranks.is_main_of_node()) == (1, True, True)
     assert ranks.on_main(lambda: 3) == ranks.agreed(lambda: 3) == 3
-    with pytest.raises(KeyError), ranks.one_voice():
+    with pytest.raises(KeyError), ranks.report_once():
         raise KeyError
     ranks.leave()
 
@@ -189,8 +193,8 @@ def test_a_lost_connection_is_one_clear_error(monkeypatch):
     monkeypatch.setattr(ranks, "_speaks", lambda error: True)
     with (
         pytest.raises(OSError, match=r"Connection closed by peer.* the same command again to resume"),
-        ranks.one_voice(),
+        ranks.report_once(),
     ):
         raise RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer\nGLHF")
-    with pytest.raises(RuntimeError, match="a bug"), ranks.one_voice():
+    with pytest.raises(RuntimeError, match="a bug"), ranks.report_once():
         raise RuntimeError("a bug")

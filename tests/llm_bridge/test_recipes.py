@@ -11,7 +11,7 @@ import pytest
 import tyro
 from accelerate.commands.launch import launch_command_parser
 
-from entropy_theory import update_rules
+from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as command_line
 from llm_bridge import recipes
 from llm_bridge.commands import train as training
@@ -137,7 +137,7 @@ AEPO = "[rule]\nname = 'aepo'\n"
         ("", "[train]\nrule = 'grpo'", "rule is not set here but by [rule] name"),
         ("", "[rule]\nname = 'aepoo'", "unknown update rule 'aepoo': did you mean aepo"),
         ("", AEPO + "targe = 1", "option of update rule 'aepo': 'targe': did you mean target"),
-        ("", AEPO + "target = '1'", "target of update rule 'aepo' must be a float, got '1'"),
+        ("", AEPO + "target = '1'", "rule option target must be a number, got '1'"),
         ("", AEPO + "target = -1.0", "the target entropy must be at least 0 nats"),
         ("", AEPO + "[rule.base]\nclip_hi = 1", "option of base of update rule 'aepo': 'clip_hi'"),
         ("", AEPO + "[rule.target]\nx = 1", "option target of update rule 'aepo' has no options"),
@@ -186,7 +186,7 @@ def test_tables_are_filled_from_below_and_varied(tmp_path):
     assert list(found.runs) == [f"mine-target{t}-seed{s}" for t in ("0.5", "1") for s in (0, 1)]
     last = found.runs["mine-target1-seed1"]
     assert (last.steps, last.prompts, last.seed) == (9, 5, 1)
-    rule = update_rules.get(last.rule, **training.parse_options(last.rule, last.rule_options))
+    rule = rule_options.from_texts(last.rule, last.rule_options)
     assert (rule.target, rule.alpha) == (1, 2)
 
 

@@ -59,7 +59,8 @@ def test_a_new_rule_is_taken_to_need_the_whole_batch():
     ("reference-kl", {"estimator": "k1", "placement": "reward"}, "algorithm.use_kl_in_reward"),
     ("entropy-bonus", {"target": 0.5}, "before the step.*: leave target out"),
     ("clip-cov", {"base": "entropy-advantage"}, "before the forward pass"),
-    ("clip-cov", {"base": {"clip_low": 1.0}}, "must say its name"),
+    ("clip-cov", {"base": 1.0}, "base must be a rule such as"),
+    ("clip-cov", {"ratio": "many"}, "ratio must be a number, got 'many'"),
     ("grppo", {}, "did you mean grpo"),
     ("grpo", {"clip_hi": 0.3}, "did you mean clip_high"),
 ])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from paper_figures import __main__ as commands
 from tests.paper_figures.conftest import write_run
@@ -65,11 +65,11 @@ def test_an_unwritable_folder_is_named(command: Command, tmp_path: Path) -> None
     assert errors.startswith("error: cannot write")
 
 
-def test_the_gpu_queue_refuses_where_there_is_none() -> None:
+def test_the_gpu_queue_refuses_where_there_is_none(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Hours of CPU in place of minutes of GPU, without a word."""
-    found = subprocess.run(
-        [sys.executable, "-m", "paper_figures", "gpu"], capture_output=True, text=True, check=False,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
-    )
-    assert found.returncode == 2
-    assert "no GPU" in found.stderr
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    status, _, errors = command("gpu")
+    assert status == 2
+    assert errors.startswith("error: no GPU")

@@ -24,9 +24,9 @@ QUEUE = gpu_jobs.jobs()
 TRAINED = [job for job in QUEUE if job.kind == "train"]
 
 
-def scripted(name: str, code: str, **options: object) -> gpu_jobs.Job:
+def scripted(name: str, code: str, **options: object) -> gpu_jobs.GpuJob:
     """A job that runs a line of Python."""
-    return gpu_jobs.Job(
+    return gpu_jobs.GpuJob(
         name=name, kind="check", minutes=1.0, arguments=("-c", code), rehearsal=(), **options,
     )
 

@@ -1,4 +1,4 @@
-"""Guards paper_figures/notebooks: each runs from a fresh kernel, and so do its hidden solutions.
+"""Guards paper_figures/notebooks: each runs from nothing, and so do its hidden solutions.
 
 What a notebook says is held by the assertions in its own cells; here it is made sure that they run.
 """
@@ -15,7 +15,13 @@ from nbclient import NotebookClient
 
 ROOM = Path(__file__).parents[2] / "paper_figures" / "notebooks"
 NOTEBOOKS = sorted(ROOM.glob("*.ipynb"))
-QUIET = "import warnings; warnings.filterwarnings('error', module=r'__main__|entropy_theory|simulations')"
+FRESH = """\
+%reset -f
+import os, warnings
+os.chdir({folder!r})
+warnings.filterwarnings('error', module=r'__main__|entropy_theory|simulations')
+%reset -f
+"""
 
 
 def read(path: Path) -> nbformat.NotebookNode:
@@ -57,24 +63,34 @@ def test_it_tells_a_story(path):
     assert text.count("<details><summary>Solution") == len(solutions(notebook)) == 2
 
 
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """A kernel without names of its own; the notebooks share it, and so what they import."""
+    # Sockets in place of ports; their paths must be short.
+    with tempfile.TemporaryDirectory() as runtime, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
+        patch.setenv("JUPYTER_RUNTIME_DIR", runtime)
+        owner = NotebookClient(nbformat.v4.new_notebook(), kernel_name="python3")
+        manager = owner.create_kernel_manager()
+        manager.transport, manager.ip = "ipc", f"{runtime}/kernel"
+        with owner.setup_kernel():
+            yield manager
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_it_runs(path, tmp_path, monkeypatch):
-    """All cells in order and then the solutions, in a kernel and a folder of their own, without a
+def test_it_runs(path, tmp_path, kernel):
+    """All cells in order and then the solutions, with names and a folder of their own, without a
     warning from this package, a picture at least twice."""
     notebook = read(path)
     checked = [cell for cell in notebook.cells if cell.cell_type == "code" and "assert" in cell.source]
     assert len(checked) >= 4
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(QUIET))
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(FRESH.format(folder=str(tmp_path))))
     notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    client = NotebookClient(notebook, kernel_name="python3", timeout=300,
-                            resources={"metadata": {"path": str(tmp_path)}})
-    # Sockets in place of ports; their paths must be short.
-    with tempfile.TemporaryDirectory() as runtime:
-        monkeypatch.setenv("JUPYTER_RUNTIME_DIR", runtime)
-        manager = client.create_kernel_manager()
-        manager.transport, manager.ip = "ipc", f"{runtime}/kernel"
+    client = NotebookClient(notebook, km=kernel, timeout=300)
+    try:
         client.execute()
+    finally:
+        client.kc.stop_channels()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert sum("image/svg+xml" in output.get("data", {}) for output in outputs) >= 2
     said = "".join(output.text for output in outputs if output.output_type == "stream")

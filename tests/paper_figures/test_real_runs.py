@@ -54,7 +54,7 @@ def test_a_choice_takes_runs_whose_other_options_are_the_defaults(
 def test_defaults_are_those_of_the_rules() -> None:
     assert default("clip-cov", "base.clip_high") == pytest.approx(0.2)
     assert default("clip-cov", "base") == "grpo"
-    with pytest.raises(AttributeError):
+    with pytest.raises(ValueError, match="unknown option of update rule 'grpo'"):
         default("grpo", "no_such_option")
 
 

@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 from entropy_theory.support.user_errors import run_command
-from simulations.__main__ import SWEEP, main
+from simulations.__main__ import main, sweep_help
 from simulations.experiments import EXPERIMENTS
 from simulations.sweeps.file import read_sweep
 
@@ -109,7 +109,7 @@ def test_the_sweep_files_that_are_shown_can_be_run(tmp_path):
     """In --help and in the README: one grid."""
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     texts = {
-        "help": SWEEP.partition("targets.toml:\n")[2].rpartition("\n\n")[0],
+        "help": sweep_help().partition("targets.toml:\n")[2].rpartition("\n\n")[0],
         "README": readme.partition("```toml\n")[2].partition("```")[0],
     }
     for name, text in texts.items():

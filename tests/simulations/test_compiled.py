@@ -55,6 +55,12 @@ SAMPLED = {
     "AEPO": get("aepo", target=0.6),
     "entropy bonus": get("entropy-bonus", coefficient=0.15),
 }
+@pytest.fixture(autouse=True)
+def tables_alone(monkeypatch):
+    """What is refused here is for the engine that traces rules (test_traced)."""
+    monkeypatch.setattr(engines, "COMPILED", (compilation.of,))
+
+
 COLUMNS = ("final_logits", "entropy", "reward", "temperature", "entropy_within_correct",
            "covariance", "covariance_pg", "distinct_answers", "pass_at_k", "response_length",
            "entropy_by_state", "reward_by_state", "covariance_by_state", "coefficient",

@@ -220,8 +220,8 @@ def test_two_processes_at_once_compute_everything_once(tmp_path):
     assert second.returncode == 0
     assert len(counting_cells.finished(log)) == finished + 6 - there
     assert os.listdir(output) == ["counted.nc"]
-    third = run_counted(output, log, n_cells=6, seconds=0.3)
-    third.communicate(timeout=60)
+    config = counting_cells.Config(log=str(log), n_cells=6, seconds=0.3)
+    result(counting_cells.experiment(config), output)
     assert len(counting_cells.finished(log)) == finished + 6 - there
 
 

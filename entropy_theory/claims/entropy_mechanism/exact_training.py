@@ -18,7 +18,7 @@ Rule = Literal["policy gradient", "natural gradient"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class TrainedRun:
     """A training run.
 
     Attributes:
@@ -29,10 +29,10 @@ class Run:
     entropy: np.ndarray
     performance: np.ndarray
 
-    def early(self, share: float) -> Run:
+    def early(self, share: float) -> TrainedRun:
         """The first ``share`` of its steps."""
         kept = max(3, round(share * len(self.entropy)))
-        return Run(entropy=self.entropy[:kept], performance=self.performance[:kept])
+        return TrainedRun(entropy=self.entropy[:kept], performance=self.performance[:kept])
 
 
 def random_prompts(
@@ -45,7 +45,7 @@ def random_prompts(
 
 def train(
     logits: np.ndarray, correct: np.ndarray, rule: Rule, *, learning_rate: float, steps: int
-) -> Run:
+) -> TrainedRun:
     """Run a rule from ``logits`` [prompts, actions]."""
     logits, history = logits.copy(), []
     for _ in range(steps + 1):
@@ -56,4 +56,4 @@ def train(
         pull = probabilities * advantage if rule == "policy gradient" else advantage
         logits += learning_rate * pull
     means = np.array(history)
-    return Run(entropy=means[:, 0], performance=means[:, 1])
+    return TrainedRun(entropy=means[:, 0], performance=means[:, 1])

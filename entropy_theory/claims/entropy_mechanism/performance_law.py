@@ -21,7 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.entropy_mechanism.exact_training import Rule, Run, random_prompts, train
+from entropy_theory.claims.entropy_mechanism.exact_training import (
+    Rule,
+    TrainedRun,
+    random_prompts,
+    train,
+)
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     gradient_step,
     never_affine,
@@ -53,7 +58,7 @@ def _defect(i: Any, abscissa: Any) -> Any:
 
 
 @functools.cache
-def run(rule: Rule, n_correct: int) -> Run:
+def run(rule: Rule, n_correct: int) -> TrainedRun:
     """100 prompts of 20 actions, 400 exact steps."""
     logits, correct = random_prompts(100, 20, n_correct)
     return train(logits, correct, rule, learning_rate=LEARNING_RATES[rule], steps=RUN_LENGTH)
@@ -129,7 +134,7 @@ def _linear_looks_alike() -> tuple[bool, str]:
         f"{fitted.rmse:.4f}, R^2 {fitted.r_squared:.4f}, ceiling {fitted.ceiling:.3f}")
 
 
-def _points(curve: Run) -> tuple[np.ndarray, np.ndarray]:
+def _points(curve: TrainedRun) -> tuple[np.ndarray, np.ndarray]:
     return curve.entropy, curve.performance
 
 

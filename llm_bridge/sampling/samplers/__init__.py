@@ -28,10 +28,10 @@ class Sampler:
     """One way to draw.
 
     Attributes:
-        draw: (model, batch, kept) -> Tokens; ``kept`` is a dictionary that lives as long as one call
-            of `sampling.sample`, for what batches share.
-        obstacle: why it cannot serve a model here, or None.
-        takes_all: it does its own batching, and gets all prompts at once.
+        draw: function of (model, batch, kept) that returns Tokens; ``kept`` is a dictionary that lives
+            as long as one call of `sampling.sample`, for what batches share.
+        obstacle: function that says why it cannot serve a model here, or returns None.
+        takes_all: whether it does its own batching, and gets all prompts at once.
     """
 
     draw: Callable[[Any, PromptBatch, dict[Any, Any]], Tokens]
@@ -51,12 +51,12 @@ SAMPLERS: dict[str, Sampler] = {
 
 
 def choose(name: str, model: Any) -> tuple[str, Sampler]:
-    """The sampler of that name; for "auto" static on a GPU where the model allows it, else generate.
+    """Return the sampler of that name; "auto" is static on a GPU if the model allows it, else generate.
 
-    "auto" never takes vLLM: it samples the weights in the model's folder, not those in memory.
+    "auto" never takes vLLM, which samples the weights in the model's folder, not those in memory.
 
     Raises:
-        ValueError: no such sampler, or one that cannot serve this model here, with the reason.
+        ValueError: an unknown sampler, or one that cannot serve this model here, with the reason.
     """
     if name == "auto":
         fits = model.device.type == "cuda" and static_cache.obstacle(model) is None

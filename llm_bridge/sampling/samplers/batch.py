@@ -1,4 +1,4 @@
-"""What a sampler is asked for, and what it gives back."""
+"""The input of a sampler, a batch of prompts, and its output, the tokens drawn."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class PromptBatch:
     Attributes:
         ids: [prompts, width] integers, padded on the left, on the model's device.
         mask: the same shape, 0 on padding.
-        copies: completions of each prompt; rows are all copies of a prompt, then the next.
+        copies: number of completions of each prompt; rows are all copies of a prompt, then the next.
         temperature: T, above 0.
-        max_new_tokens: completions end here at the latest.
+        max_new_tokens: largest number of tokens of a completion.
         stop_ids: tokens that end a completion; they belong to it.
-        pad_id: fills what follows.
-        length: prompt and completion together take at most so many positions.
-        seed: for samplers that do not draw from torch's global random state.
+        pad_id: token that fills the positions after the end.
+        length: largest number of positions that prompt and completion take together.
+        seed: seed for samplers that do not draw from torch's global random state.
     """
 
     ids: torch.Tensor
@@ -36,25 +36,25 @@ class PromptBatch:
     seed: int
 
     def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """(ids, mask) [prompts x copies, width]."""
+        """Return (ids, mask), each [prompts x copies, width]."""
         return tuple(  # type: ignore[return-value]
             column.repeat_interleave(self.copies, dim=0) for column in (self.ids, self.mask)
         )
 
     def plain_prompts(self) -> list[list[int]]:
-        """The prompts' tokens without padding, each as often as it is to be continued."""
+        """Return the prompts' tokens without padding, each as often as it is to be continued."""
         ids, mask = self.rows()
         return [row[keep.bool()].tolist() for row, keep in zip(ids, mask, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tokens:
-    """What was drawn, and what was known of it; whatever follows a stop token means nothing.
+    """The tokens drawn and their statistics; whatever follows a stop token is meaningless.
 
     Attributes:
         ids: [rows, positions].
-        log_prob, sampling_log_prob, entropy: the same shape, nats, under pi, under pi^T, of pi; None:
-            to be scored.
+        log_prob, sampling_log_prob, entropy: the same shape, nats, under pi, under pi^T, of pi; None
+            if they are still to be computed (`score`).
     """
 
     ids: torch.Tensor
@@ -64,12 +64,12 @@ class Tokens:
 
 
 def positions(mask: torch.Tensor) -> torch.Tensor:
-    """[rows, positions] places in the sequence, counted from the first token that is no padding."""
+    """Return positions, counted from the first token that is no padding: [rows, positions]."""
     return (mask.cumsum(-1) - 1).clamp(min=0)
 
 
 def padded(rows: list[list[int]], pad_id: int, device: torch.device) -> torch.Tensor:
-    """Lists of tokens as [rows, longest], filled on the right."""
+    """Return lists of tokens as one tensor [rows, longest], filled on the right."""
     width = max(map(len, rows))
     return torch.tensor([row + [pad_id] * (width - len(row)) for row in rows], device=device)
 
@@ -78,7 +78,7 @@ def score(
     model: torch.nn.Module, prompt_ids: torch.Tensor, prompt_mask: torch.Tensor,
     token_ids: torch.Tensor, mask: torch.Tensor, temperature: float, batch_size: int,
 ) -> Tokens:
-    """What the model says of drawn tokens, in teacher-forced passes of ``batch_size`` rows."""
+    """Compute the statistics of drawn tokens, in teacher-forced passes of ``batch_size`` rows."""
     found: list[list[torch.Tensor]] = []
     for start in range(0, len(token_ids), batch_size):
         rows = slice(start, start + batch_size)

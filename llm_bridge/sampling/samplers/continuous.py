@@ -1,4 +1,4 @@
-"""transformers' continuous batching: sequences that end make room for those that wait."""
+"""Samples by transformers' continuous batching: sequences that end make room for those that wait."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, padded
 
 
 def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
-    """All completions of all prompts, in the order that the scheduler finds best.
+    """Draw all completions of all prompts, in the order that the scheduler finds best.
 
     Raises:
         RuntimeError: requests that it lost or gave up, with their number.
@@ -42,7 +42,7 @@ CPU_SEQUENCES, CPU_BLOCK = 64, 32
 
 
 def _config(batch: PromptBatch) -> Any:
-    """Sized for the device: left to itself it takes most of the memory, on a CPU for masks."""
+    """Size the cache for the device; by default it takes most of the memory, on a CPU for masks."""
     if batch.ids.device.type == "cuda":
         return transformers.ContinuousBatchingConfig(seed=batch.seed)
     together = min(CPU_SEQUENCES, len(batch.ids) * batch.copies)
@@ -54,7 +54,7 @@ def _config(batch: PromptBatch) -> Any:
 
 
 def obstacle(model: Any) -> str | None:
-    """Why a model cannot be sampled this way, or None."""
+    """Say why a model cannot be sampled this way, or return None."""
     if not hasattr(transformers, "ContinuousBatchingConfig"):
         return f"transformers {transformers.__version__} has no continuous batching of this form"
     # Paged attention is put in place of the model's own by name.

@@ -1,4 +1,4 @@
-"""Hugging Face generate, with a recorder in its logits processors."""
+"""Samples by Hugging Face generate, with a recorder in its logits processors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 
 def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
-    """Token by token, each recorded as it is drawn."""
+    """Draw token by token and record each token as it is drawn."""
     ids, mask = batch.rows()
     recorder = _Recorder(batch.temperature)
     output = model.generate(
@@ -32,7 +32,7 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
 
 
 def draw_as_trl(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
-    """As GRPOTrainer's regular path does: every row from its prompt on, temperature in generate."""
+    """Draw as GRPOTrainer's regular path does: every row from its prompt on, temperature in generate."""
     ids, mask = batch.rows()
     config = model.generation_config
     config.temperature, config.disable_compile = batch.temperature, True
@@ -41,7 +41,7 @@ def draw_as_trl(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
 
 
 class _Recorder(transformers.LogitsProcessor):
-    """Sees the raw logits of each step, records what is asked of them, and applies T.
+    """Records statistics of the raw logits of each step, and applies the temperature.
 
     Temperature is applied here and not by generate, so that this one place decides what is drawn.
     The token drawn at a step is known at the next.
@@ -77,10 +77,10 @@ class _Recorder(transformers.LogitsProcessor):
 
 
 def _prefill(model: Any, batch: PromptBatch) -> transformers.Cache | None:
-    """Keys and values of all but each prompt's last token, computed once for its copies.
+    """Compute keys and values of all but each prompt's last token, once for all its copies.
 
     generate would compute them for every sample, which for a few-shot prompt is most of the work.
-    None where there is nothing to gain, or where the model keeps a state that is not a cache.
+    Returns None where there is nothing to gain, or where the model keeps a state that is not a cache.
     """
     if batch.copies == 1 or batch.ids.shape[1] == 1 or getattr(model, "_is_stateful", False):
         return None

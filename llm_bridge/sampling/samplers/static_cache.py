@@ -1,9 +1,9 @@
-"""Decoding on a static cache: one step writes into fixed buffers, and a GPU replays it as a graph.
+"""Decodes on a static cache: one step writes into fixed buffers, and a GPU replays it as a graph.
 
 At a small model's size a token costs far more time in Python and in kernel launches than on the GPU. All
 that a step needs (cache, mask, positions, counters, records) is therefore kept in tensors that it changes
 in place, so that it can be captured once, as a CUDA graph, and replayed for every later token. The prompt
-is worked off once for all of its samples.
+is read once for all of its samples.
 
 Tokens are drawn by argmax(log pi^T - log E) with E exponential (the Gumbel trick), which needs no
 synchronization; torch's random state, captured with the graph, moves on with every replay.
@@ -22,11 +22,11 @@ from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 WARM_UP_STEPS = 3
 LOOK_EVERY = {"cuda": 16, "cpu": 1}
-"""Tokens between looks at whether all sequences have ended; a look waits for the GPU."""
+"""The number of tokens between checks whether all sequences have ended; a check waits for the GPU."""
 
 
 def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
-    """All completions of a batch; buffers and graph are kept for later batches of the same shape.
+    """Draw all completions of a batch; buffers and graph are kept for batches of the same shape.
 
     Raises:
         ValueError: NaN or +inf logits.
@@ -41,7 +41,7 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
 
 
 def obstacle(model: Any) -> str | None:
-    """Why a model cannot be decoded this way, or None."""
+    """Say why a model cannot be decoded this way, or return None."""
     name = type(model).__name__
     if not getattr(model, "_can_compile_fullgraph", False):
         return f"{name} does not work on a static cache"
@@ -55,8 +55,9 @@ def obstacle(model: Any) -> str | None:
 
 
 def statistics(logits: torch.Tensor, temperature: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
-    """`policy.log_softmax` and `policy.entropy`, NaN for logits that those refuse: nothing here waits for
-    the GPU.
+    """Compute `policy.log_softmax` and `policy.entropy`, NaN for logits that those refuse.
+
+    Nothing here waits for the GPU.
 
     Returns:
         [rows, actions] and [rows, 1], nats.
@@ -66,7 +67,7 @@ def statistics(logits: torch.Tensor, temperature: float = 1.0) -> tuple[torch.Te
 
 
 class _Decoder:
-    """Buffers for one shape of batch, and the step that changes them."""
+    """The buffers for one shape of batch, and the step that changes them."""
 
     def __init__(self, model: Any, batch: PromptBatch):
         rows, device = len(batch.ids) * batch.copies, model.device
@@ -89,7 +90,7 @@ class _Decoder:
         self._graph: Any = None
 
     def run(self, batch: PromptBatch) -> Tokens:
-        """Completions of a batch of this shape."""
+        """Draw the completions of a batch of this shape."""
         device = batch.ids.device.type
         first = self._prefill(batch)
         if device == "cuda" and self._graph is None and batch.max_new_tokens > WARM_UP_STEPS:
@@ -142,7 +143,7 @@ class _Decoder:
         return logits.repeat_interleave(copies, 0)
 
     def _step(self) -> None:
-        """The next token of every sequence, given the last."""
+        """Draw the next token of every sequence, given the last."""
         self._mask.index_fill_(-1, self._place, 0.0)
         self._place.add_(1)
         logits = self._model(

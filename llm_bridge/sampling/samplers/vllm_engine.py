@@ -1,7 +1,7 @@
-"""vLLM, an optional package, on the weights in the model's folder.
+"""Samples by vLLM, an optional package, on the weights in the model's folder.
 
-The weights in memory are not handed over: what was drawn is scored by the model in memory, and tokens
-that vLLM found likely and the model does not are an error, for then the two are different models.
+The weights in memory are not handed over. The model in memory scores what was drawn, and it is an error
+if its log-probabilities differ from vLLM's, since the two are then different models.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import torch
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, padded
 
 MEMORY_SHARE = 0.4
-"""Of the GPU, for vLLM's copy of the weights and its cache."""
+"""Share of the GPU's memory for vLLM's copy of the weights and its cache."""
 
 
 def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
-    """All completions of all prompts; one engine a call of `sampling.sample`."""
+    """Draw all completions of all prompts, with one engine for each call of `sampling.sample`."""
     import vllm
 
     if "engine" not in kept:
@@ -52,7 +52,7 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
 
 
 def obstacle(model: Any) -> str | None:
-    """Why vLLM cannot serve a model here, or None."""
+    """Say why vLLM cannot serve a model here, or return None."""
     if importlib.util.find_spec("vllm") is None:
         return "vllm is not installed (pip install vllm==0.31.0, on a machine with a GPU)"
     if not torch.cuda.is_available():

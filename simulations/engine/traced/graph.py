@@ -19,6 +19,7 @@ import numpy as np
 
 LARGEST_LOGIT = 1e300
 """Compiled steps stop before a logit beyond this, so that differences of logits are finite."""
+_LARGEST = float(np.finfo(np.float64).max)
 FLOAT, INTEGER, BOOLEAN = "float", "integer", "boolean"
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 
@@ -129,8 +130,17 @@ class Graph:
 
     def guard(self, view: View, expected: bool) -> None:
         """The trace holds only where the scalar has this value."""
-        if view.node.operation != "constant":
-            self.guards.append((view, expected))
+        if view.node.operation == "constant":
+            return
+        self.guards.append((view, expected))
+        inner = view
+        while inner.node.operation == "all":
+            inner = inner.node.arguments[0]
+        if expected and inner.node.operation == "isfinite":
+            # What follows is used only where the guard holds.
+            node = inner.node.arguments[0].node
+            low, high = max(node.interval.low, -_LARGEST), min(node.interval.high, _LARGEST)
+            node.interval = Interval(low, high, False)
 
     def _append(self, node: Node) -> Node:
         node.number = len(self.nodes)
@@ -153,8 +163,11 @@ class Graph:
         kind, interval = _type_of(operation, cut)
         if interval.low == interval.high and not interval.nan and kind == BOOLEAN:
             return broadcast(self.constant(np.array([bool(interval.low)]), 1), shape)
-        node = self.add(operation, cut, cut[0].shape, kind, interval)
-        return broadcast(whole(node), shape)
+        # (Axes of length 1 are no part of a node: a column and a row of the same numbers are one node.)
+        length = tuple(n for n in cut[0].shape if n > 1)
+        node = self.add(
+            operation, [view.at(view.index.reshape(length)) for view in cut], length, kind, interval)
+        return broadcast(View(node, whole(node).index.reshape(cut[0].shape)), shape)
 
     # ------------------------------------------------------------------------------- reductions
 
@@ -194,7 +207,10 @@ class Graph:
         # The axes that go come last: loops over them are the inner ones.
         kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
         last = self.transposed(view, (*kept, *axes))
-        node = self.add(operation, (last,), last.shape[: len(kept)], kind, interval, len(kept))
+        staying = tuple(n for n in last.shape[: len(kept)] if n > 1)
+        going = tuple(n for n in last.shape[len(kept):] if n > 1)
+        last = last.at(last.index.reshape((*staying, *going)))
+        node = self.add(operation, (last,), staying, kind, interval, len(staying))
         place = [1 if axis in axes else view.shape[axis] for axis in range(len(shape))]
         return broadcast(View(node, whole(node).index.reshape(place)), shape)
 
@@ -203,9 +219,9 @@ class Graph:
         if order == tuple(range(len(order))):
             return view
         node = view.node
-        if node.operation in NUMPY and node.shape == view.shape and view.is_whole():
+        if node.operation in NUMPY and view.is_whole():
             return self.elementwise(node.operation, *(
-                self.transposed(argument, order) for argument in node.arguments))
+                self.transposed(argument, order) for argument in _arguments(view)))
         return view.at(view.index.transpose(order))
 
     def cumulative_sum(self, view: View) -> View:
@@ -220,23 +236,10 @@ class Graph:
     def rank(self, view: View) -> View:
         """Place of each element in the stable order along the last axis."""
         n = view.shape[-1]
-        mine, others = view.at(view.index[..., :, None]), view.at(view.index[..., None, :])
-        earlier = self.constant(np.tril(np.ones((n, n), dtype=bool), -1)[None], 1)
-        below = self.elementwise("less", others, mine)
-        tied = self.elementwise("equal", others, mine)
-        if view.node.interval.nan:  # NaN goes last
-            mine_nan, other_nan = (self.elementwise("isnan", side) for side in (mine, others))
-            not_other = self.elementwise("logical_not", other_nan)
-            below = self.elementwise(
-                "logical_or", below, self.elementwise("logical_and", mine_nan, not_other))
-            tied = self.elementwise(
-                "logical_or", tied, self.elementwise("logical_and", mine_nan, other_nan))
-        before = self.elementwise(
-            "logical_or", below, self.elementwise("logical_and", earlier, tied))
-        counted = self.reduce("sum", self.convert(before, INTEGER), (len(view.shape),))
-        counted = counted.at(counted.index[..., 0])
-        counted.node.interval = Interval(0, n - 1, False)
-        return counted
+        if n == 1:
+            return broadcast(self.constant(np.zeros(1, dtype=np.int64), 1), view.shape)
+        node = self.add("rank", (view,), view.shape, INTEGER, Interval(0, n - 1, False))
+        return whole(node)
 
     def order(self, ranks: View) -> View:
         """From ranks along the last axis to the stable order: who stands at each place."""
@@ -264,6 +267,8 @@ class Graph:
             raise NotTraceable("indices that are not known to lie within the array")
         if _same_along(source.index, axis):
             return broadcast(source.at(source.index.take([0], axis=axis)), index.shape)
+        if _counts(source, axis):
+            return index
         # Where each row of the source begins, and how far its elements lie apart.
         apart = np.diff(source.index, axis=axis)
         is_even = (apart == apart.flat[0]).all()
@@ -328,7 +333,8 @@ def scalar(view: View) -> float | None:
     value = view.node.value
     if view.node.operation != "constant" or value is None or value.size != 1:
         return None
-    return value.ravel()[0].item()
+    number: float = value.ravel()[0].item()
+    return number
 
 
 def _same_along(index: np.ndarray, axis: int) -> bool:
@@ -348,6 +354,16 @@ def _cut(array: np.ndarray, axis: int) -> np.ndarray:
     if array.dtype.kind == "f":
         same |= np.isnan(array) & np.isnan(first)
     return first if same.all() else array
+
+
+def _counts(view: View, axis: int) -> bool:
+    """Whether its elements along an axis are 0, 1, 2 and so on."""
+    value = view.node.value
+    if value is None or len(value) > 1 or view.node.kind != INTEGER:
+        return False
+    places = np.arange(view.shape[axis]).reshape(
+        [-1 if a == axis else 1 for a in range(len(view.shape))])
+    return bool((value[0].ravel()[view.index] == places).all())
 
 
 def _is_maximum_of(top: View, source: View, axis: int) -> bool:
@@ -582,9 +598,10 @@ def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
                 absorbs = bool(numbers[this]) == (operation == "logical_or")
                 return views[this] if absorbs else views[other]
         return views[0] if _same(*views) else None
-    if operation == "logical_not" and views[0].node.operation == "logical_not":
-        inner = views[0].node.arguments[0]
-        return inner.at(inner.index.ravel()[views[0].index])
+    if operation == "exp":
+        return _exponential(graph, *views)
+    if operation in ("logical_not", "negative") and views[0].node.operation == operation:
+        return _arguments(views[0])[0]
     if operation == "where":
         if numbers[0] is not None:
             return views[1] if numbers[0] else views[2]
@@ -599,6 +616,28 @@ def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
             if first.high <= second.low:
                 return views[one if operation == "minimum" else 1 - one]
     return views[0] if operation in ("minimum", "maximum") and _same(*views) else None
+
+
+def _arguments(view: View) -> list[View]:
+    """Of an elementwise operation, seen as its result is."""
+    return [x.at(x.index.ravel()[view.index]) for x in view.node.arguments]
+
+
+def _exponential(graph: Graph, view: View) -> View | None:
+    """Of log-probabilities: from the exponentials and the normalizer, which are there already."""
+    operation = view.node.operation
+    if operation == "log1p":
+        (x,) = _arguments(view)
+        return graph.elementwise("add", x, graph.constant(np.array([1.0]), 1))
+    if operation == "subtract":
+        x, log_normalizer = _arguments(view)
+        if x.node.interval.high <= 0 and log_normalizer.node.operation == "log1p" and (
+                log_normalizer.node.interval.low >= 0 and _same_along(log_normalizer.index, -1)):
+            total = graph.elementwise("exp", log_normalizer)
+            one = graph.constant(np.array([1.0]), 1)
+            return graph.elementwise(
+                "multiply", graph.elementwise("exp", x), graph.elementwise("divide", one, total))
+    return None
 
 
 def _arithmetic(

@@ -23,12 +23,12 @@ from simulations.engine.traced.program import NAME, Program
 _LOCK = threading.Lock()
 _LOADED: dict[str, tuple[Any, Callable[..., None]]] = {}
 _POINTER, _WORD = ctypes.c_void_p, ctypes.c_int64
-_SIGNATURE = ctypes.CFUNCTYPE(None, *[_POINTER] * 8, *[_WORD] * 7)
+_SIGNATURE = ctypes.CFUNCTYPE(None, *[_POINTER] * 8, *[_WORD] * 8)
 _MARK = 32
 
 
 def function(program: Program) -> Callable[..., None]:
-    """What takes the steps of a program: eight addresses and seven integers, as `traced.program` says."""
+    """What takes the steps of a program: eight addresses and eight integers, as `traced.program` says."""
     with _LOCK:
         if program.digest not in _LOADED:
             _LOADED[program.digest] = _load(program)
@@ -73,7 +73,8 @@ def _compile(program: Program, machine: Any) -> bytes:
     options.loop_vectorization = options.slp_vectorization = False
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
-    return machine.emit_object(module)
+    code: bytes = machine.emit_object(module)
+    return code
 
 
 def _read(path: Path) -> bytes | None:

@@ -93,6 +93,11 @@ def _is_result(node: Node) -> bool:
     return not (_is_elementwise(node) or node.operation in ("gather", "cumulative_sum"))
 
 
+def _reads_others(node: Node, place: int) -> bool:
+    """Whether an element of a node reads other elements of an argument than its own."""
+    return node.operation == "rank" or (node.operation == "gather" and place == 1)
+
+
 def _identity(view: View) -> bool:
     return view.is_whole()
 
@@ -103,14 +108,14 @@ class _Writer:
         self.module = ir.Module(name="step")
         pointer, word = DOUBLE.as_pointer(), WORD
         # logits, memory, shared, by_run, targets, measured, stops, work;
-        # first group, last group, steps, first step, n_targets, n_groups, is measured
-        kinds = [pointer] * 6 + [word.as_pointer(), pointer] + [word] * 7
+        # first group, last group, steps, first step, n_targets, n_groups, is measured, is observed
+        kinds = [pointer] * 6 + [word.as_pointer(), pointer] + [word] * 8
         self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), kinds), NAME)
         for argument in self.function.args[:8]:
             argument.add_attribute("noalias")
         (self.logits, self.memory, self.shared, self.by_run, self.targets, self.measured, self.stops,
          self.work, self.first_group, self.last_group, self.steps, self.step_0, self.n_targets,
-         self.n_groups, self.is_measured) = self.function.args
+         self.n_groups, self.is_measured, self.is_observed) = self.function.args
         self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
         self.vectors = Vectors(self.builder, self.module, lanes)
@@ -174,7 +179,7 @@ class _Writer:
                 ready = level[other.number]
                 is_here = (
                     not _is_result(other) and _space(other) == space and _identity(view)
-                    and not (node.operation == "gather" and place == 1))
+                    and not _reads_others(node, place))
                 is_number = not _is_result(other) and not _space(other)
                 at = max(at, ready + (0 if is_here or is_number else 1))
             level[node.number] = at
@@ -200,7 +205,7 @@ class _Writer:
 
         for node in live:
             for place, view in enumerate(node.arguments):
-                read(view, node, node.operation == "gather" and place == 1)
+                read(view, node, _reads_others(node, place))
         for view in self.outputs:
             read(view, None)
         for node in live:
@@ -309,6 +314,8 @@ class _Writer:
                 base = self._offset(self.work, WORD(self.slots[node.number] * self.lanes))
                 zero = self.vectors.constant(0, node.kind)
                 self._clear(base, node.shape[0], zero, node.kind)
+            elif node.operation == "rank":
+                self._rank(node)
             elif node.operation == "cumulative_sum":
                 totals[node.number] = total = self._variable(self._type(node.kind))
                 starts.setdefault(len(space) - 1, []).append(self._zeroed(total, node.kind))
@@ -317,12 +324,14 @@ class _Writer:
 
         def body(at: list[Any]) -> None:
             here.clear()
-            for node in loop.nodes:
+            for node in nodes:
                 self._body(node, at, space, here, totals)
 
-        self._nest(space, body, starts, ends)
+        nodes = [node for node in loop.nodes if node.operation != "rank"]
+        if nodes:
+            self._nest(space, body, starts, ends)
         for node in loop.nodes:
-            if _is_result(node) and node.operation != "scatter" and math.prod(node.shape) == 1:
+            if node.number in totals and _is_result(node) and math.prod(node.shape) == 1:
                 self.values[node.number] = b.load(totals[node.number])
         self._here = None
 
@@ -334,6 +343,38 @@ class _Writer:
             self.builder.store(self.vectors.constant(0, kind), total)
 
         return begin
+
+    def _rank(self, node: Node) -> None:
+        """Each pair is compared once: of two, the later one goes behind unless it is smaller."""
+        b, v = self.builder, self.vectors
+        (view,) = node.arguments
+        n, shape = view.shape[-1], _length(view.shape)
+        base = self._base(node)
+        one, zero = (v.constant(k, INTEGER) for k in (1, 0))
+        self._clear(base, math.prod(shape), zero, INTEGER)
+
+        def compare(at: list[Any]) -> None:
+            *outer, i = at
+            mine = self._read(view, at, shape)
+            place = self._element(base, self._linear(at, shape))
+            before = self._variable(v.integers)
+            b.store(self._load(place, INTEGER), before)
+
+            def with_later(j: Any) -> None:
+                other = self._read(view, [*outer, j], shape)
+                first = v.apply("less", [other, mine], [view.node.kind])
+                if view.node.kind == FLOAT and view.node.interval.nan:  # NaN goes last
+                    is_nan = [v.apply("isnan", [x], [FLOAT]) for x in (mine, other)]
+                    first = b.or_(first, b.and_(is_nan[0], b.not_(is_nan[1])))
+                b.store(b.add(b.load(before), b.select(first, one, zero)), before)
+                theirs = self._element(base, self._linear([*outer, j], shape))
+                self._store(theirs, b.add(self._load(theirs, INTEGER), b.select(first, zero, one)),
+                            INTEGER)
+
+            self._for(b.add(i, WORD(1)), n, with_later)
+            self._store(place, b.load(before), INTEGER)
+
+        self._nest(shape, compare)
 
     def _reduction(
         self, node: Node, space: tuple[int, ...], totals: dict[int, Any], starts: Any, ends: Any
@@ -415,6 +456,8 @@ class _Writer:
         kinds = [view.node.kind for view in views]
         if len(set(kinds[1:] if node.operation == "where" else kinds)) > 1:
             raise NotTraceable(f"{node.operation} of different types")
+        if node.operation == "exp" and views[0].node.interval.high <= 600:
+            return self.vectors.exp_below_600(*values)
         return self.vectors.apply(node.operation, values, kinds)
 
     def _gather(self, node: Node, at: list[Any], space: tuple[int, ...]) -> Any:
@@ -491,7 +534,9 @@ class _Writer:
         if name == "step":
             return self.vectors.splat(b.add(self.step_0, self.now))
         if name == "first":
-            return self.vectors.splat(b.icmp_signed("==", self.now, WORD(0)))
+            return self.vectors.splat(b.and_(
+                b.icmp_signed("==", self.now, WORD(0)),
+                b.icmp_signed("!=", self.is_observed, WORD(0))))
         row = b.srem(self.now, self.n_targets)
         at = b.mul(b.add(b.mul(row, self.n_groups), self.group), WORD(self.lanes))
         return self._load(self._offset(self.targets, at), FLOAT)
@@ -597,30 +642,32 @@ class _Writer:
         starts: dict[int, list[Any]] | None = None, ends: dict[int, list[Any]] | None = None,
     ) -> None:
         """Loops over all places of a shape, with what is to be done before and after inner ones."""
-        b = self.builder
-
         def inner(depth: int, at: list[Any]) -> None:
             for begin in (starts or {}).get(depth, []):
                 begin(at)
             if depth == len(space):
                 body(at)
             else:
-                place = self._variable(WORD)
-                b.store(WORD(0), place)
-                head, todo, after = (self.function.append_basic_block(n) for n in ("l", "b", "a"))
-                b.branch(head)
-                b.position_at_end(head)
-                b.cbranch(b.icmp_signed("<", b.load(place), WORD(space[depth])), todo, after)
-                b.position_at_end(todo)
-                here = b.load(place)
-                inner(depth + 1, [*at, here])
-                b.store(b.add(here, WORD(1)), place)
-                b.branch(head)
-                b.position_at_end(after)
+                self._for(WORD(0), space[depth], lambda place: inner(depth + 1, [*at, place]))
             for end in (ends or {}).get(depth, []):
                 end(at)
 
         inner(0, [])
+
+    def _for(self, begin: Any, end: int, body: Callable[[Any], None]) -> None:
+        b = self.builder
+        place = self._variable(WORD)
+        b.store(begin, place)
+        head, todo, after = (self.function.append_basic_block(n) for n in ("l", "b", "a"))
+        b.branch(head)
+        b.position_at_end(head)
+        b.cbranch(b.icmp_signed("<", b.load(place), WORD(end)), todo, after)
+        b.position_at_end(todo)
+        here = b.load(place)
+        body(here)
+        b.store(b.add(here, WORD(1)), place)
+        b.branch(head)
+        b.position_at_end(after)
 
 
 def _encoded(value: np.ndarray) -> np.ndarray:

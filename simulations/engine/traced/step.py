@@ -42,8 +42,8 @@ MOST_STEPS = 2**40
 class Step:
     """A step of one run as a graph, and what of it is wanted.
 
-    Inputs are "logits", "memory.0" and so on, "step" (how many were taken before), "first" (whether it is
-    the first of a call) and "target".
+    Inputs are "logits", "memory.0" and so on, "step" (how many were taken before), "first" (whether the
+    controllers have chosen for it already) and "target".
     """
 
     graph: Graph
@@ -100,12 +100,11 @@ def _signature(step: Step) -> Any:
 def _traced(runs: Runs, rule: UpdateRule) -> Step:
     trace = Trace(runs.n_runs)
     example = np.ascontiguousarray(runs.logits, dtype=np.float64)
-    unchecked = trace.input("logits.unchecked", example, Interval())
+    unchecked: Any = trace.input("logits.unchecked", example, Interval())
     logits = trace.input("logits", example, Interval(-LARGEST_LOGIT, LARGEST_LOGIT, False))
     bool(xp.all(abs(unchecked) < LARGEST_LOGIT))
     shadow = _shadow(runs, trace, logits)
     memory = _control(runs, shadow, trace)
-    policy = shift_logits(logits)
     shadow.draws = {}
     if runs.samples is not None:
         kinds = [ORDINARY] * runs.has_ordinary + [TEMPERED] * (shadow.temperature is not None)
@@ -117,7 +116,7 @@ def _traced(runs: Runs, rule: UpdateRule) -> Step:
         raise NotTraceable("its logits do not depend on themselves")
     if runs.dynamics.precision == "float32":
         moved = trace.graph.elementwise("single", moved)
-    probabilities = policy.exponentials / xp.exp(policy.log_normalizer)
+    probabilities = xp.exp(shadow.log_probabilities())
     reward = (probabilities * runs.reward).sum(axis=-1).mean(axis=-1)
     measured = [shadow.mean_entropy(), reward]
     if shadow.temperature is not None:
@@ -168,7 +167,8 @@ def _draws(runs: Runs, shadow: Any, trace: Trace, kind: int) -> Traced:
     temperature: Any = 1.0 if kind == ORDINARY else shadow.temperature[..., None]
     running = xp.cumulative_sum(shift_logits(shadow.logits, temperature).exponentials, axis=-1)
     level = uniform * running[..., -1:]
-    return xp.sum(xp.astype(running[..., None, :-1] <= level[..., None], np.int64), axis=-1)
+    drawn: Traced = xp.sum(xp.astype(running[..., None, :-1] <= level[..., None], np.int64), axis=-1)
+    return drawn
 
 
 def _mixed(state: Any) -> Any:
@@ -189,7 +189,7 @@ def _shifted(state: Any, bits: int) -> Any:
 def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
     """Let the controllers of the shadow choose, by `Runs` itself; what they chose and hold.
 
-    Before the first step of a call they have chosen already (`Runs.evaluate`): that is taken as it is.
+    For the first step of a call they may have chosen already (`Runs.evaluate`): that is taken.
     """
     graph = trace.graph
     first = graph.input("first", (), BOOLEAN, Interval(0, 1, False))
@@ -212,7 +212,7 @@ def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
         setattr(shadow, loop.name, controller)
     n_guards = len(graph.guards)
     shadow._control()
-    # In the first step of a call nothing is observed, and no condition of observing counts.
+    # Where they have chosen already nothing is observed, and no condition of observing counts.
     later = graph.elementwise("logical_not", first)
     graph.guards[n_guards:] = [
         (graph.elementwise("logical_or", view, first) if expected

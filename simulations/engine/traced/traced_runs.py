@@ -87,7 +87,8 @@ class TracedRuns(Runs):
         """Why NumPy takes the steps that are left; None: it does not."""
 
     def chunk(self) -> int:
-        return max(1, min(2**22 // self.logits.size, 2**16 // self.n_runs, 400))
+        steps: int = min(2**22 // self.logits.size, 2**16 // self.n_runs, 400)
+        return max(1, steps)
 
     def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
         taken: list[StepMeasures] = []
@@ -106,8 +107,6 @@ class TracedRuns(Runs):
         if self.left is not None:
             return 0, None
         found = loops(self)
-        if found:
-            self.evaluate()
         if self._code is None and not self._trace():
             return 0, None
         before = self.logits.copy(order="K")
@@ -147,7 +146,8 @@ class TracedRuns(Runs):
         logits = code.packed(self.logits.reshape(self.n_runs, -1))
         memory = code.packed(self._memory())
         targets = self._targets(steps)
-        stop, out = code(logits, memory, targets, steps, self.step, measured)
+        stop, out = code(
+            logits, memory, targets, steps, self.step, measured, self._evaluated == self.step)
         if stop < steps:
             return stop, None
         self.logits[...] = code.unpacked(logits).reshape(self.logits.shape)
@@ -218,10 +218,22 @@ class _Code:
 
     def __call__(
         self, logits: np.ndarray, memory: np.ndarray, targets: np.ndarray, steps: int, taken: int,
-        measured: bool,
+        measured: bool, observed: bool,
     ) -> tuple[int, np.ndarray]:
-        """Take steps in place: after how many a guard stopped some run (``steps``: none), and what was
-        measured, [numbers, steps, runs]."""
+        """Take steps in place.
+
+        Args:
+            logits, memory: packed; changed.
+            targets: [steps or 1, runs], nats.
+            steps: how many.
+            taken: how many were taken before.
+            measured: whether to say what was before each.
+            observed: whether the controllers have chosen for the first one.
+
+        Returns:
+            After how many steps a guard stopped some run (``steps``: none did), and what was measured,
+            [numbers, steps, runs].
+        """
         program, n_groups = self.program, len(logits)
         width = n_groups * program.lanes
         filled = np.empty((len(targets), width))
@@ -231,7 +243,7 @@ class _Code:
         work = np.empty(program.work * program.lanes)
         arrays = (logits, memory, program.shared, self.packed(self.by_run), filled, out, stops, work)
         self.call(*(array.ctypes.data for array in arrays), 0, n_groups, steps, taken, len(targets),
-                  n_groups, int(measured))
+                  n_groups, int(measured), int(observed))
         return int(stops.min()), out[..., : self.n_runs]
 
 

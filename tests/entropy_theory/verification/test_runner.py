@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from entropy_theory.verification.runner import Job, run
+from entropy_theory.verification.runner import ClaimJob, run
 from tests.entropy_theory.verification import planted
 
 TROUBLE = '''
@@ -44,7 +44,7 @@ def test_trouble_is_reported_and_the_rest_goes_on(tmp_path):
     # The limit of a step is 1.5 times its own plus 10 seconds: a negative value makes it 1 second.
     profile = dataclasses.replace(planted.TINY, step_seconds=-6.0)
     seen = []
-    evidence = run({"mine.trouble": Job(claim_id="mine.trouble", path=str(path), profile=profile)},
+    evidence = run({"mine.trouble": ClaimJob(claim_id="mine.trouble", path=str(path), profile=profile)},
                    processes=1, on_evidence=lambda claim_id, e: seen.append(e))["mine.trouble"]
     by_name = {e.name: e for e in evidence if e.target == "statement"}
     assert by_name["hangs"].outcome == "timeout"

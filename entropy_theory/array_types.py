@@ -1,0 +1,34 @@
+"""Annotations of arrays by shape: which axes an argument has, and which sizes must agree.
+
+`jaxtyping` reads them: ``"*states actions"`` is any number of leading axes, called states, and a last
+one, called actions. Within one call an axis of one name has one size, so that a temperature for each
+state and logits of other states do not go together; ``#`` marks axes that broadcast. Nothing is
+checked in ordinary use. The tests check every call of the annotated modules (``tests/conftest.py``).
+
+The functions take numpy arrays and torch tensors alike, for which Python has no common class: to a
+static checker such an array is `Any`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from jaxtyping import Bool, Float, Num, Shaped
+
+Array: TypeAlias = Any
+"""A numpy array or a torch tensor."""
+
+Logits: TypeAlias = Num[Array, "*states actions"]
+PerAction: TypeAlias = Float[Array, "*states actions"]
+"""A real number of each action in each state: a log-probability, a covariance, a logit step."""
+PerState: TypeAlias = Float[Array, "*states"]
+"""A real number of each state: an entropy, a rate."""
+PerStateColumn: TypeAlias = Float[Array, "*states 1"]
+"""A real number of each state, shaped to broadcast over its actions."""
+ActionMask: TypeAlias = Bool[Array, "*states actions"]
+Values: TypeAlias = Num[Array, "*states actions"]
+"""Numbers of each action, of any dtype."""
+CorrectSet: TypeAlias = Shaped[Array, "*#states actions"]
+"""A mask of the correct actions; the function that takes it refuses what is not boolean."""
+Temperature: TypeAlias = float | Num[Array, "*#states"]
+"""One temperature, or one of each state."""

@@ -1,0 +1,207 @@
+"""Update rules as a user writes them: a table of TOML or JSON, or texts ``name=value``.
+
+    name = "clip-cov"                              clip-cov
+    ratio = 0.002                                  ratio=0.002
+    base = { name = "grpo", clip_high = 0.28 }     base=grpo base.clip_high=0.28
+
+A part that is not named (``base = { clip_high = 0.28 }``) is the one that the rule comes with, changed.
+Every option is held to its annotation, and None may be written "none".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+from entropy_theory.policy import Array
+from entropy_theory.support.user_errors import check_choice, lookup
+from entropy_theory.targets import TARGETS, Target
+from entropy_theory.typed_values import NO_MATCH, from_text, in_words, matched
+from entropy_theory.update_rules import UpdateRule, rule_class
+
+WORDS = {Target: 'a table such as { name = "shorter-responses", per_token = 0.02 }',
+         UpdateRule: 'a rule such as "grpo" or { name = "grpo", clip_high = 0.28 }'}
+
+
+class OptionError(ValueError):
+    """An option that its rule does not have, or that has a value it cannot take.
+
+    Attributes:
+        path: keys from the rule's table to where the mistake is.
+        problem: what is wrong there.
+        subject: what ``problem`` is said of: the option or the table at ``path``, or nothing, as it says
+            all itself.
+        value: what was given there, where it is of the wrong kind.
+    """
+
+    def __init__(
+        self, path: tuple[str, ...], problem: str, subject: Literal["option", "table", ""] = "",
+        value: Any = None,
+    ) -> None:
+        place = ".".join(path)
+        label = {"option": f"rule option {place} ", "table": "", "": ""}[subject]
+        super().__init__(f"{label}{problem}")
+        self.path, self.problem, self.subject, self.value = path, problem, subject, value
+
+
+def from_table(table: Any) -> UpdateRule:
+    """The rule that a table describes, or a text that is its name alone.
+
+    Raises:
+        OptionError: an unknown rule or option (the nearest names are given), a value of another kind than
+            the option's, or one that the rule refuses.
+    """
+    return _rule(table, (), None, "", texts=False)
+
+
+def from_texts(name: str, texts: Iterable[str]) -> UpdateRule:
+    """The rule ``name`` with options ``option=value``; dots lead into parts, as in ``base.clip_high=3``.
+
+    Raises:
+        OptionError: a text without "=", or as `from_table`.
+    """
+    table: dict[str, Any] = {"name": name}
+    for text in texts:
+        path, equals, value = text.partition("=")
+        if not equals:
+            raise OptionError((), f"rule option '{text}' is not of the form name=value, as in alpha=3")
+        *way, last = path.split(".")
+        place = table
+        for step in way:
+            inner = place.get(step, {})
+            place[step] = place = dict(inner) if isinstance(inner, dict) else {"name": inner}
+        inner = place.get(last)
+        place[last] = {**inner, "name": value} if isinstance(inner, dict) else value
+    return _rule(table, (), None, "", texts=True)
+
+
+def to_texts(table: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options of a rule's table as `from_texts` reads them; the rule's own name is left out."""
+    return tuple(_texts({key: value for key, value in table.items() if key != "name"}, ""))
+
+
+def value_at(rule: UpdateRule, path: str) -> Any:
+    """The value of an option; dots lead into parts, and a part is told by its name.
+
+    Raises:
+        ValueError: an unknown option (the nearest names are given).
+    """
+    value: Any = rule
+    for step in path.split("."):
+        known = {f.name for f in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else ()
+        check_choice(step, known, f"option of update rule '{rule.name}':")
+        value = getattr(value, step)
+    if isinstance(value, Target):
+        return next((name for name, kind in TARGETS.items() if kind is type(value)), value)
+    return value.name if isinstance(value, UpdateRule) else value
+
+
+def _rule(
+    table: Any, path: tuple[str, ...], default: UpdateRule | None, owner: str, *, texts: bool
+) -> UpdateRule:
+    """``owner``: what has this rule as an option, for error messages."""
+    if isinstance(table, str):
+        table = {"name": table}
+    if not isinstance(table, Mapping):
+        raise OptionError(path, f"must be {WORDS[UpdateRule]}, got {table!r}", "option")
+    options = dict(table)
+    name = options.pop("name", None)
+    kind: Any = type(default)
+    if name is not None or default is None:
+        if not isinstance(name, str):
+            raise OptionError(path, f'needs a name, such as name = "grpo", got {name!r}', "table")
+        try:
+            kind = rule_class(name)
+        except ValueError as error:
+            raise OptionError((*path, "name"), str(error)) from None
+        default, owner = None, f"update rule '{name}'"
+    else:
+        owner = f"{path[-1]} of {owner}"
+    return _built(kind, default, options, path, owner, texts)
+
+
+def _target(table: Any, path: tuple[str, ...], default: Any, owner: str, *, texts: bool) -> Any:
+    if isinstance(table, str) and (texts or table in TARGETS):
+        table = {"name": table}
+    if not isinstance(table, Mapping):
+        return NO_MATCH
+    options = dict(table)
+    name = options.pop("name", None)
+    kind = type(default)
+    if name is not None:
+        try:
+            kind, default = lookup(TARGETS, name, "target"), None
+        except ValueError as error:
+            raise OptionError((*path, "name"), str(error)) from None
+    return _built(kind, default, options, path, f"{path[-1]} of {owner}", texts)
+
+
+def _built(
+    kind: Any, default: Any, options: Mapping[str, Any], path: tuple[str, ...], owner: str, texts: bool
+) -> Any:
+    """The dataclass ``kind``, or ``default`` with these options changed."""
+    known = _hints(kind)
+    found = {}
+    for key, value in options.items():
+        there = (*path, key)
+        try:
+            hint = lookup(known, key, f"option of {owner}:")
+        except ValueError as error:
+            raise OptionError(there, str(error)) from None
+        found[key] = _value(hint, value, there, default or kind, owner, texts)
+    try:
+        return kind(**found) if default is None else dataclasses.replace(default, **found)
+    except (TypeError, ValueError) as error:
+        raise OptionError(path, str(error), "table") from None
+
+
+def _value(
+    hint: Any, value: Any, path: tuple[str, ...], record: Any, owner: str, texts: bool
+) -> Any:
+    """``record``: the instance that has the option, or its class."""
+    if hint is UpdateRule:
+        return _rule(value, path, _default(record, path[-1]), owner, texts=texts)
+    if hint is Target:
+        found = _target(value, path, _default(record, path[-1]), owner, texts=texts)
+    elif isinstance(value, Mapping):
+        raise OptionError(path, f"option {path[-1]} of {owner} has no options of its own: {value!r}")
+    elif texts and isinstance(value, str):
+        found = from_text(hint, value)
+    else:
+        found = matched(hint, value)
+    if found is NO_MATCH:
+        wanted = in_words(hint, WORDS)
+        raise OptionError(
+            path, f"must be {wanted}, got {value!r}" if wanted else "cannot be set so: use Python",
+            "option", value)
+    return found
+
+
+def _default(record: Any, name: str) -> Any:
+    """The part that an instance has, or a class gives its instances."""
+    if not isinstance(record, type):
+        return getattr(record, name)
+    field = next(field for field in dataclasses.fields(record) if field.name == name)
+    return None if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+@functools.cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """What each option takes; one that may be one number a run (`Array`) takes a number."""
+    hints = typing.get_type_hints(kind)
+    return {field.name: float if hints[field.name] is Array else hints[field.name]
+            for field in dataclasses.fields(kind) if field.init}
+
+
+def _texts(table: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            inner = dict(value)
+            if "name" in inner:
+                yield f"{prefix}{key}={inner.pop('name')}"
+            yield from _texts(inner, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}={str(value).lower() if isinstance(value, bool) else value}"

@@ -1,0 +1,88 @@
+"""Guards rule_options.py: a rule that a user writes is the rule that Python builds, or a clear error."""
+
+import math
+
+import pytest
+
+from entropy_theory.targets import Nucleus, ShorterResponses
+from entropy_theory.update_rules import get
+from entropy_theory.update_rules.rule_options import (
+    OptionError,
+    from_table,
+    from_texts,
+    to_texts,
+    value_at,
+)
+
+UNCLIPPED = {"clip_low": math.inf, "clip_high": math.inf, "normalization": "token-mean"}
+TABLES = [
+    ({"name": "grpo"}, get("grpo")),
+    ({"name": "clip-cov", "ratio": 1, "at_least_one": True},
+     get("clip-cov", ratio=1.0, at_least_one=True)),
+    ({"name": "clip-cov", "base": "gspo"}, get("clip-cov", base="gspo")),
+    ({"name": "grpo", "dual_clip": "none", "group_size": 4}, get("grpo", group_size=4)),
+    # A part that is not named is the one that the rule comes with: KL-Cov's base has no clip.
+    ({"name": "kl-cov", "base": {"max_length": 9}},
+     get("kl-cov", base=get("grpo", max_length=9, **UNCLIPPED))),
+    ({"name": "kl-cov", "base": {"name": "grpo", "max_length": 9}},
+     get("kl-cov", base=get("grpo", max_length=9))),
+    ({"name": "aepo", "base": {"name": "aent", "base": {"clip_high": 0.5}}},
+     get("aepo", base=get("aent", base=get("grpo", clip_high=0.5)))),
+    ({"name": "aepo", "towards": {"name": "shorter-responses", "per_token": 1}},
+     get("aepo", towards=ShorterResponses(per_token=1.0))),
+    ({"name": "aepo", "towards": "nucleus"}, get("aepo", towards=Nucleus())),
+]
+
+
+@pytest.mark.parametrize(("table", "rule"), TABLES, ids=range(len(TABLES)))
+def test_tables_and_texts_are_the_rule_that_python_builds(table, rule):
+    """A whole number is a number too, and None a word: else two runs of one rule differ."""
+    assert from_table(table) == rule
+    assert from_texts(table["name"], to_texts(table)) == rule
+
+
+def test_the_order_of_texts_does_not_matter():
+    texts = ("base=clip-higher", "base.clip_low=inf")
+    rule = get("clip-cov", base=get("clip-higher", clip_low=math.inf))
+    assert from_texts("clip-cov", texts) == from_texts("clip-cov", texts[::-1]) == rule
+
+
+@pytest.mark.parametrize(("table", "path", "message"), [
+    ({"ratio": 1.0}, (), r'^needs a name, such as name = "grpo"'),
+    (3, (), "must be a rule such as"),
+    ({"name": "grop"}, ("name",), "unknown update rule 'grop': did you mean grpo"),
+    ({"name": "aepo", "alpa": 1}, ("alpa",), "option of update rule 'aepo': 'alpa': did you mean al"),
+    ({"name": "aepo", "alpha": "3"}, ("alpha",), "rule option alpha must be a number, got '3'"),
+    ({"name": "aepo", "alpha": True}, ("alpha",), "alpha must be a number, got True"),
+    ({"name": "aepo", "alpha": -1}, (), "^alpha must be finite and at least 0"),
+    ({"name": "aepo", "alpha": {"x": 1}}, ("alpha",), "alpha of update rule 'aepo' has no options of"),
+    ({"name": "grpo", "group_size": 4.0}, ("group_size",), 'group_size must be a whole number or "none"'),
+    ({"name": "aepo", "base": {"clip_hi": 1}}, ("base", "clip_hi"), "option of base of update rule"),
+    ({"name": "aepo", "base": {"name": "gspo", "clip_hi": 1}}, ("base", "clip_hi"),
+     "option of update rule 'gspo': 'clip_hi'"),
+    ({"name": "aepo", "base": {"clip_low": -1}}, ("base",), "^clip_low must be at least 0"),
+    ({"name": "aepo", "towards": {"name": "nucleos"}}, ("towards", "name"), "did you mean nucleus"),
+    ({"name": "aepo", "towards": {"top_p": 1.0}}, ("towards", "top_p"), "option of towards of update"),
+    ({"name": "aepo", "towards": 3}, ("towards",), "towards must be a table such as"),
+])
+def test_mistakes_say_where_they_are(table, path, message):
+    with pytest.raises(OptionError, match=message) as raised:
+        from_table(table)
+    assert raised.value.path == path
+
+
+def test_texts_without_a_value_or_of_another_kind_are_refused():
+    for texts, message in (
+        (("alpha",), "not of the form name=value"), (("alpha=x",), "alpha must be a number, got 'x'"),
+        (("alpha.x=3",), "has no options of its own"), (("base=3",), "unknown update rule '3'"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            from_texts("aepo", texts)
+
+
+def test_values_are_found_by_their_paths():
+    rule = get("kl-cov", base="gspo")
+    assert value_at(rule, "base.clip_high") == 4e-4
+    assert (value_at(rule, "base"), value_at(get("aepo"), "towards")) == ("gspo", "plain")
+    with pytest.raises(ValueError, match="did you mean clip_high"):
+        value_at(rule, "base.clip_hig")
