@@ -1,4 +1,4 @@
-"""What any TRL GRPOTrainer's loss does to entropy, watched from outside: the loss is left alone.
+"""Watches what the loss of any TRL GRPOTrainer does to entropy, without changing the loss.
 
     trainer = GRPOTrainer(...)
     diagnostics.attach(trainer)
@@ -42,24 +42,25 @@ from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 PREFIX = "diagnostics/"
 SHARES = {"top_0.02%": 2e-4, "top_0.2%": 2e-3, "top_2%": 0.02, "top_20%": 0.2, "top_50%": 0.5,
           "all": 1.0}
-"""Rows of the covariance table."""
+"""The rows of the covariance table: the share of the tokens, by name."""
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Ceiling:
-    """The performance at zero entropy that the law announces, and how far to believe it."""
+    """The performance at zero entropy that the law forecasts, and the reasons to doubt it."""
 
     value: float | None
-    """None where nothing can be fitted."""
+    """The forecast performance; None where nothing can be fitted."""
     low: float | None
     high: float | None
-    """Ends of the interval, widened for the correlation of successive residuals."""
+    """``low`` and ``high`` end the interval, which is widened for the correlation of residuals."""
     doubts: tuple[str, ...]
-    """Why the fit is not to be trusted; none if it is."""
+    """Why the fit is not to be trusted; empty if nothing speaks against it."""
 
     @property
     def trusted(self) -> bool:
+        """Whether there is no reason to doubt the fit."""
         return not self.doubts
 
 
@@ -67,13 +68,14 @@ def performance_ceiling(
     entropy: Sequence[float], performance: Sequence[float], level: float = 0.95, *,
     rivals: bool = False,
 ) -> Ceiling:
-    """Forecast of the ceiling from the steps so far.
+    """Forecast the ceiling from the steps so far.
 
     Args:
         entropy: mean token entropy of each step, nats.
         performance: mean reward of each step.
-        level: of the interval.
-        rivals: doubt it too where another form of law fits as well; some tenths of a second.
+        level: confidence level of the interval.
+        rivals: whether to doubt it too where another form of law fits as well, which takes some tenths
+            of a second.
     """
     try:
         report = forecast_performance(entropy, performance, level=level, with_rivals=rivals)
@@ -86,10 +88,10 @@ def performance_ceiling(
 
 
 def covariance_table(batch: TokenBatch, log_prob: Any, advantage: Any) -> dict[str, float]:
-    """Mean of the largest token covariances, by their share of the tokens (at least one token).
+    """Return the mean of the largest token covariances, by share of the tokens (at least one token).
 
     Args:
-        batch: whole; supplies ``weight`` and ``mask``.
+        batch: the whole batch, which supplies ``weight`` and ``mask``.
         log_prob: [sequences, positions], nats.
         advantage: [sequences, positions].
     """
@@ -102,7 +104,7 @@ def covariance_table(batch: TokenBatch, log_prob: Any, advantage: Any) -> dict[s
 
 
 def largest_count(share: float, tokens: int) -> int:
-    """How many tokens the covariance table's row of this share is about: at least one."""
+    """Return the number of tokens in the covariance table's row of this share: at least one."""
     return max(1, math.floor(share * tokens + 1e-9))
 
 
@@ -114,12 +116,13 @@ def attach(trainer: Any, **options: Any) -> Diagnostics:
 
 
 class Diagnostics(TrainerCallback):
-    """See the module's docstring; added to a trainer by `attach`.
+    """The callback that `attach` adds to a trainer (see the module's docstring).
 
     Args:
         trainer: a TRL GRPOTrainer, or a subclass with a loss of its own that scores tokens through
             ``_get_per_token_logps_and_entropies``, as TRL's losses do.
-        forecast_every: forecast every N-th step, the first included; 0: never, and no extra forward.
+        forecast_every: forecast every N-th step, the first included; with 0 there is no forecast, and no
+            extra forward pass.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
     Raises:
@@ -216,7 +219,7 @@ class Diagnostics(TrainerCallback):
     def _distributions(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int
     ) -> dict[str, torch.Tensor]:
-        """The sums over the vocabulary that the forecast needs, at the trainer's temperature."""
+        """Compute the sums over the vocabulary that the forecast needs, at the trainer's temperature."""
         model.eval()
         try:
             with torch.no_grad(), self._trainer.accelerator.autocast():
@@ -234,17 +237,17 @@ class Diagnostics(TrainerCallback):
     # ------------------------------------------------------------------------------------- callbacks
 
     def on_train_begin(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
-        """Take up the points of a resumed run from its log."""
+        """Read the points of a resumed run from its log."""
         names = [PREFIX + name for name in ("entropy", "reward")]
         points = [entry for entry in state.log_history if all(name in entry for name in names)]
         self.entropy, self.reward = ([entry[name] for entry in points] for name in names)
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
-        """The rate of the step about to be taken."""
+        """Note the learning rate of the step about to be taken."""
         self._learning_rate = self._trainer._get_learning_rate()
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Put the step that was just taken on record."""
+        """Record the step that was just taken."""
         parts, self._parts = self._parts, []
         batch = gathered(self._trainer.accelerator, _as_batch(parts))
         batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
@@ -278,7 +281,7 @@ class Diagnostics(TrainerCallback):
         return self._every > 0 and self._trainer.state.global_step % self._every == 0
 
     def _forecast(self, batch: TokenBatch) -> float | None:
-        """Forecast (i) of the mean entropy, per sequence and then over sequences, nats."""
+        """Return forecast (i) of the mean entropy, per sequence and then over sequences, nats."""
         columns = batch.prepared
         if STATISTICS[0] not in columns:
             return None
@@ -298,7 +301,7 @@ class Diagnostics(TrainerCallback):
 
 
 def _as_batch(parts: list[dict[str, torch.Tensor]]) -> TokenBatch:
-    """The micro-batches of a step as one batch: its own columns, and everything else as prepared."""
+    """Join the micro-batches of a step: a batch's own columns, and all others as prepared columns."""
     width = max(part["mask"].shape[1] for part in parts)
 
     def column(name: str) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""A training run as a folder: what was asked for, what happened at each step, what came out.
+"""Trains a model; a run is a folder with its options, the record of each step, and the results.
 
     run.json          options, digests of the user's own code (`user_code.digests`: the files of rules and
                       rewards given by import path), number of processes, constant-answer line, status,
@@ -78,11 +78,11 @@ class TrainConfig:
     """The rule's options as name=value, such as alpha=3 target=0.6; those of a rule that it modifies
     with a dot, such as base=grpo base.clip_high=0.28."""
     steps: int = 160
-    """Optimizer steps."""
+    """Number of optimizer steps."""
     prompts: int | None = None
     """Prompts a step, of all processes together; 32 for small-sums, else 4."""
     samples: int = 8
-    """Completions of each prompt."""
+    """Number of completions of each prompt."""
     iterations: int = 1
     """Optimizer steps on each batch of samples; from the second on they are off-policy."""
     mini_batches: int = 1
@@ -91,14 +91,14 @@ class TrainConfig:
     tempered_fraction: float = 1.0
     """Share of the prompts answered again in a second batch (aepo); the authors' code has 0.25."""
     learning_rate: float | None = None
-    """3e-4 for small-sums on split, 1e-4 on sum, 5e-6 for SmolLM2, else 1e-6."""
+    """Learning rate; default 3e-4 for small-sums on split, 1e-4 on sum, 5e-6 for SmolLM2, else 1e-6."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
-    """sgd has neither momentum nor weight decay."""
+    """The optimizer; sgd has neither momentum nor weight decay."""
     max_grad_norm: float = 1.0
     """Gradients are scaled down to this norm; 0 leaves them as they are."""
     micro_batches: int = 1
-    """Parts that each process's rows of a step are worked off in: more take less memory, and one more
-    forward pass."""
+    """Parts into which each process cuts its rows of a step: more take less memory, and one more forward
+    pass."""
     max_new_tokens: int | None = None
     """Longest completion, in tokens; the task's own limit by default."""
     chat_template: bool = False
@@ -108,7 +108,7 @@ class TrainConfig:
     save_every: int | None = None
     """Steps between checkpoints, 0: none; by default a quarter of the run."""
     save_model: bool = True
-    """Keep the trained model."""
+    """Whether to keep the trained model."""
     seed: int = 0
     """Seed of prompts and samples."""
     dtype: str = "float32"
@@ -116,7 +116,7 @@ class TrainConfig:
     trl_options: tuple[str, ...] = ()
     """Further options of TRL's GRPOConfig as name=value, such as use_vllm=true warmup_steps=10."""
     device: Literal["auto", "cuda", "cpu"] = "auto"
-    """auto: a GPU where there is one; cuda: a GPU, or an error."""
+    """Where the model is trained. auto: a GPU where there is one; cuda: a GPU, or an error."""
     log_to: Literal["tensorboard", "trackio", "none"] = "tensorboard"
     """Where metrics go beside metrics.jsonl."""
     output: Path | None = None
@@ -133,18 +133,18 @@ class AuditConfig(TrainConfig):
     kernel_states: int = 6
     """At how many states of each audited step logit gradients are compared (Assumption B.4); 0: none."""
     kernel_actions: int = 4
-    """Of how many actions at each; every one costs a pass backward and one forward."""
+    """How many actions are compared at each state; every one costs a pass backward and one forward."""
     save_every: int | None = 0
     save_model: bool = False
     log_to: Literal["tensorboard", "trackio", "none"] = "none"
 
 
 def train(config: TrainConfig) -> dict[str, Any]:
-    """Run, continue or recall a training run; returns what its run.json says.
+    """Run a training run, continue it, or read a finished one; return what its run.json says.
 
     Raises:
         ValueError: an unknown name or a bad value, or an output folder with another run in it.
-        OSError: the output folder cannot be written.
+        OSError: an output folder that cannot be written.
     """
     ranks.join(cpu=config.device == "cpu")
     config = _resolved(config)
@@ -235,7 +235,7 @@ def build_trainer(
     config: TrainConfig, model: Any, tokenizer: Any, task: tasks.Task,
     rule: update_rules.UpdateRule, on_step: Any = None,
 ) -> EntropyTrainer:
-    """The trainer of a resolved config."""
+    """Make the trainer of a resolved config."""
     assert config.output is not None
     assert config.prompts is not None
     rows = config.prompts * config.samples // ranks.count()
@@ -273,7 +273,7 @@ def build_trainer(
 
 
 def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
-    """``name=value`` texts as options of TRL's GRPOConfig, each of the kind that it has there.
+    """Read ``name=value`` texts as options of TRL's GRPOConfig, each of the kind that it has there.
 
     Raises ValueError for an unknown option, a text without "=", or a value of another kind.
     """
@@ -292,7 +292,7 @@ def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
 
 
 def closing_averages(records: list[dict[str, Any]]) -> dict[str, float]:
-    """Mean of every metric over those steps of the run's last tenth that have it."""
+    """Return the mean of every metric over those steps of the run's last tenth that have it."""
     last = records[-max(1, len(records) // 10) :]
     found = {
         name: [record[name] for record in last if record.get(name) is not None]
@@ -302,7 +302,7 @@ def closing_averages(records: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def _resolved(config: TrainConfig) -> TrainConfig:
-    """The config with every default that depends on model or task filled in, and checked."""
+    """Check the config and fill in every default that depends on model or task."""
     small = config.model == "small-sums"
     rate = LEARNING_RATES.get(
         (config.model, config.task),
@@ -364,10 +364,10 @@ def _round_up(number: int, multiple: int) -> int:
 
 
 def _claim(output: Path, config: TrainConfig, code: dict[str, str]) -> dict[str, Any]:
-    """What run.json says of this run; written now if the folder is new, or has no step logged.
+    """Return the content of run.json; it is written now if the folder is new, or has no step logged.
 
     Raises ValueError when the folder holds a run with other options, with a rule or reward whose file has
-    changed since (``code``), by other processes, or begun on a GPU that is no longer there.
+    changed since (``code``), with another number of processes, or begun on a GPU that is missing now.
     """
     # Where a run lies and how it is watched does not change its numbers.
     options = {
@@ -425,7 +425,7 @@ def _device_begun_on(output: Path) -> str:
 
 @contextlib.contextmanager
 def _full_disk_named(output: Path) -> Iterator[None]:
-    """Turn what libraries make of a full disk, each in its own way, into one OSError."""
+    """Turn the errors that libraries raise for a full disk, each its own, into one OSError."""
     try:
         yield
     except Exception as error:

@@ -26,6 +26,15 @@ from simulations.problems import Bandit
 numba = pytest.importorskip("numba")
 kernels = pytest.importorskip("simulations.engine.compiled.kernels")
 
+
+@pytest.fixture(scope="module", autouse=True)
+def tables_alone():
+    """Without the engine that traces rules, which would take what the tables refuse."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engines, "COMPILED", (compilation.of,))
+        yield
+
+
 G8 = get("grpo", group_size=8)
 EXACT = {
     "policy gradient": get("reinforce"),
