@@ -17,7 +17,8 @@ from typing import Any
 
 import array_api_compat
 
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weight
 
 REWARD_ROUNDINGS = 8

@@ -31,7 +31,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from entropy_theory import advantages
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.reads import EVERYTHING, NOTHING
 from entropy_theory.token_batch import TokenBatch
 

@@ -42,7 +42,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 
 REQUIRED_COLUMNS = ("log_prob", "old_log_prob", "reward", "mask", "weight")
 OPTIONAL_COLUMNS = (

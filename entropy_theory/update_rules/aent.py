@@ -19,8 +19,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from entropy_theory.array_types import Array
 from entropy_theory.controllers import AdaptiveCoefficient
-from entropy_theory.policy import Array
 from entropy_theory.reads import NOTHING
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 

@@ -30,8 +30,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from entropy_theory import advantages
+from entropy_theory.array_types import Array
 from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
-from entropy_theory.policy import Array, namespace, to_numpy
+from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.reads import RATIO
 from entropy_theory.targets import TargetPolicy
 from entropy_theory.token_batch import (

@@ -21,7 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules import selection

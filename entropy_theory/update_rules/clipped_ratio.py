@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, masked_sum
 
 NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")

@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from entropy_theory.array_types import Array
 from entropy_theory.controllers import TargetEntropyCoefficient
-from entropy_theory.policy import Array, namespace, to_numpy
+from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.reads import NOTHING
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch

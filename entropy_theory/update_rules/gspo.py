@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp, log_ratio
 from entropy_theory.update_rules.grpo import Grpo

@@ -22,7 +22,8 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.reads import RATIO
 from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.token_batch import TokenBatch

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropy_theory.policy import Array
+from entropy_theory.array_types import Array
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.rule import UpdateRule, merged_metrics

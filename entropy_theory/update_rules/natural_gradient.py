@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from entropy_theory import advantages
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import UpdateRule

@@ -22,7 +22,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from entropy_theory.policy import Array, namespace, to_numpy
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor

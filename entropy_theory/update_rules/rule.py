@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from entropy_theory.policy import Array, array_like, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import array_like, namespace
 from entropy_theory.reads import EVERYTHING, POOLABLE
 from entropy_theory.token_batch import TokenBatch
 

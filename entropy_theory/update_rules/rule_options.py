@@ -16,7 +16,7 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from entropy_theory.policy import Array
+from entropy_theory.array_types import Array
 from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.targets import TARGETS, TargetPolicy
 from entropy_theory.typed_values import NO_MATCH, from_text, in_words, matched

@@ -11,7 +11,8 @@ from typing import Any
 
 import array_api_compat
 
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, masked_sum
 
 # Odd 64-bit constants of splitmix64 (Steele, Lea, Flood 2014), as signed integers.

@@ -117,6 +117,11 @@ def entropy(logits: Reals, temperature: Reals | None = None) -> Reals:
     return _log_normalizer(shifted, exponentials, normalizer) + depth
 
 
+def entropy_gradient(logits: Reals) -> Reals:
+    """Gradient of `entropy` with respect to the logits, -pi (log pi + H)."""
+    return -softmax(logits) * (log_softmax(logits) + per_action(entropy(logits)))
+
+
 def entropy_change(logits: Reals, step: Reals) -> Reals:
     """H(softmax(logits + step)) - H(softmax(logits)).
 

@@ -22,8 +22,11 @@ from entropy_theory import strategies
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 
-Instance = dict[str, Any]
-Batch = dict[str, np.ndarray]
+Instance: TypeAlias = Mapping[str, object]
+"""Fields by name: integers, fractions, floats or booleans, alone or in nested lists."""
+Json: TypeAlias = Any
+"""What `to_json` writes: numbers, strings that are fractions, nested lists of them."""
+Batch: TypeAlias = dict[str, np.ndarray]
 
 MOST_ROWS = 20_000
 """The largest number of instances in one enumerated batch."""
@@ -72,7 +75,7 @@ class Instances:
         finite: whether ``enumerate`` lists the whole set, so that nothing is sampled.
     """
 
-    strategy: Any
+    strategy: st.SearchStrategy[Instance]
     sample: Callable[[np.random.Generator, int], Batch]
     enumerate: Callable[[int], Iterator[Batch]]
     movable: tuple[str, ...] = ()
@@ -351,12 +354,12 @@ def pick(batch: Batch, index: int) -> Instance:
     return {name: _exact(value[index].tolist()) for name, value in batch.items()}
 
 
-def to_json(instance: Instance) -> dict[str, Any]:
+def to_json(instance: Instance) -> dict[str, Json]:
     """The instance as JSON: fractions as strings, everything else as it is."""
     return {name: _plain(value) for name, value in instance.items()}
 
 
-def from_json(record: dict[str, Any]) -> Instance:
+def from_json(record: Mapping[str, Json]) -> Instance:
     """Inverse of `to_json`."""
     return {name: _parse(value) for name, value in record.items()}
 
@@ -379,7 +382,7 @@ def _sample_vector(
     return np.where(only_exact | (generator.random(shape) < 0.2), exact, uniform)
 
 
-def _vector_entries(vector: Vector) -> Any:
+def _vector_entries(vector: Vector) -> st.SearchStrategy[float]:
     return st.one_of(
         st.sampled_from(vector.grid).map(float),
         st.floats(vector.low, vector.high, allow_subnormal=False),
@@ -450,7 +453,7 @@ def _unit_steps(n: int) -> list[tuple[int, ...]]:
     return [s for s in itertools.product((-1, 0, 1), repeat=n) if any(s)]
 
 
-def _balls(value: Any) -> Reals:
+def _balls(value: object) -> Reals:
     from flint import arb
 
     array = np.asarray(value, dtype=object)
@@ -465,7 +468,7 @@ def _balls(value: Any) -> Reals:
     return np.asarray(np.frompyfunc(ball, 1, 1)(array), dtype=object)
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: object) -> object:
     if isinstance(value, list):
         return [_exact(v) for v in value]
     if isinstance(value, float) and math.isfinite(value):
@@ -475,13 +478,13 @@ def _exact(value: Any) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return str(value) if isinstance(value, Fraction) else value
 
 
-def _parse(value: Any) -> Any:
+def _parse(value: Json) -> object:
     if isinstance(value, list):
         return [_parse(v) for v in value]
     return Fraction(value) if isinstance(value, str) else value

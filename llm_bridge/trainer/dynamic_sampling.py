@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from entropy_theory import advantages
+from entropy_theory.token_batch import TokenBatch
 from llm_bridge.trainer.batches import join
 from llm_bridge.trainer.columns import token_weights
 
@@ -16,13 +17,15 @@ from llm_bridge.trainer.columns import token_weights
 def without_signal(columns: dict[str, Any], group_size: int) -> torch.Tensor:
     """Mask of the groups whose usable rows all have one reward, or which have no usable row: [groups].
 
-    Rewards are equal as the rules count them equal: `advantages.equal_rewards`.
+    The groups that the rules themselves find without signal (`advantages.without_signal`).
     """
-    reward = columns["reward"].reshape(-1, group_size)
-    usable = columns["mask"].any(dim=1).reshape(-1, group_size)
-    largest = reward.masked_fill(~usable, -torch.inf).amax(dim=1)
-    smallest = reward.masked_fill(~usable, torch.inf).amin(dim=1)
-    return advantages.equal_rewards(smallest, largest)
+    mask = columns["mask"].bool().reshape(-1, group_size, columns["mask"].shape[1])
+    reward = columns["reward"].reshape(-1, group_size, 1).expand(mask.shape)
+    nothing = torch.zeros_like(reward)
+    # Each group is a run of its own; of its rows only rewards are looked at.
+    batch = TokenBatch(
+        log_prob=nothing, old_log_prob=nothing, reward=reward, mask=mask, weight=mask.to(reward.dtype))
+    return (advantages.without_signal(batch, mask) | ~mask).all(dim=2).all(dim=1)
 
 
 def other_prompts(

@@ -18,6 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from entropy_theory.policy import tied_entropy
 from entropy_theory.update_rules import UpdateRule
 from simulations.engine.block import diverged
 from simulations.engine.pooled import Levels, Rows, coefficients
@@ -112,7 +113,7 @@ def train(
         if not math.isfinite(total):
             raise diverged(step)
         if step % record_every == 0 or step == steps:
-            entropy = math.log(total) - float(mass @ shifted) / total
+            entropy = float(tied_entropy(state.logits, state.counts))
             records.append((step, float(mass @ state.reward) / total, entropy))
         if step == steps:
             break
@@ -245,9 +246,8 @@ class _State:
             where = np.flatnonzero(kept)
             shifted, e, mass = shifted[where], e[where], mass[where]
         total = mass.sum()
-        log_total = math.log(total)
-        entropy = log_total - float(mass @ shifted) / total
-        step = (shifted + (entropy - log_total)) * e
+        # log pi + H is the shifted logit above its mean (`policy.tilt`).
+        step = (shifted - float(mass @ shifted) / total) * e
         step *= -rate / total
         if kept is None:
             self.logits += step

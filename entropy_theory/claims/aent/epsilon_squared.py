@@ -87,11 +87,11 @@ def _instances() -> Instances:
     """Token trees; where the first response is right, it is the only one in half of the cases."""
     drawn = trees(COEFFICIENT, EPSILON)
 
-    def alone(correct: list[bool] | Mask) -> Mask:
-        first = np.asarray(correct)[..., :1]
-        only = np.zeros(np.shape(correct), dtype=bool)
+    def alone(correct: object) -> Mask:
+        given = np.asarray(correct)
+        only = np.zeros(given.shape, dtype=bool)
         only[..., 0] = True
-        return np.where(first, only, correct)
+        return np.where(given[..., :1], only, given)
 
     def sample(generator: np.random.Generator, size: int) -> Batch:
         batch = drawn.sample(generator, size)

@@ -42,8 +42,7 @@ from entropy_theory.verification.instances import tree_instances
 def _updates(i: Cases, centered: bool = False) -> tuple[Reals, Reals]:
     """(without, with 1/|o|): AEPO's term, or if ``centered`` GRPO's (R - p at T = 1)."""
     table = responses(TokenTree.of(i.logits))
-    one, none = ar.constant(1, like=i.logits), ar.constant(0, like=i.logits)
-    score: Reals = np.where(right(i.correct, table), one, none)
+    score = right(i.correct, table) * ar.constant(1, like=i.logits)
     temperature = None if centered else i.temperature
     if centered:
         sampled = table.tree.response_probabilities(ar.softmax(i.logits))

@@ -45,7 +45,7 @@ def _gradients(i: Cases) -> tuple[Reals, Reals, Reals]:
     """(grad of E[|o| R], grad of E[R], the printed gradient), each flattened."""
     table = responses(TokenTree.of(i.logits))
     mask = right(i.correct, table)
-    reward: Reals = np.where(mask, ar.constant(1, like=i.logits), ar.constant(0, like=i.logits))
+    reward = mask * ar.constant(1, like=i.logits)
     p = ar.softmax(i.logits)
 
     def gradient(of: Reals) -> Reals:

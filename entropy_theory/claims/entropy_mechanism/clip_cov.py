@@ -24,11 +24,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropy_theory import update_rules
 from entropy_theory.claims.aepo.tempered_reinforce import excess
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     SOME_IN_BAND,
     THRESHOLD,
+    WIDTH,
     advantage,
     at_least_c,
     contribution_steps,
@@ -55,6 +57,9 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.instances import as_floats
+from entropy_theory.verification.shipped import agreement, shipped_step
 
 INSTANCES = bandit_instances(THRESHOLD, actions=(2, 5), correct=False, vectors=(GRADED_REWARD,))
 
@@ -75,6 +80,17 @@ def _no_weak_right_answer(i: Cases) -> Mask:
     zero = 0 * i.logits
     weak = in_band(i) & ar.less(zero, advantage(i)) & ~ar.less(zero, at_least_c(i))
     return ~np.any(weak, axis=-1)
+
+
+def _as_shipped() -> tuple[bool, str]:
+    """What the rule of `update_rules` adds to its base, beside `_gain`."""
+    i = as_floats(INSTANCES.sample(np.random.default_rng(0), 200))
+    base = update_rules.get("reinforce", estimator="group-centered")
+    zeroed = shipped_step("clip-cov", i.logits, i.reward, base=base, ratio=1.0, lower=i.lower,
+                          upper=WIDTH * i.lower)
+    plain = shipped_step("reinforce", i.logits, i.reward)
+    size = np.abs(i.reward).max(axis=-1) * (1 + np.ptp(i.logits, axis=-1))
+    return agreement(first_order(i.logits, zeroed - plain), _gain(i), size)
 
 
 NO_WEAK_RIGHT_ANSWER = Condition(
@@ -155,6 +171,10 @@ clip_cov = Claim(
             "probabilities 0.4 and 60 x 0.01, batch mean of log pi -0.36, advantage -sqrt(7): the "
             "smaller of c - C and K - 1 for the likely token, whose push-down raises entropy",
             _fork)),
+    ),
+    experiments=(
+        experiment("the rule that ships", "'clip-cov' of update_rules adds to its base, on 200 sampled "
+                   "policies, what is judged here", _as_shipped),
     ),
     mutants=(
         Mutant(name="the hypothesis is dropped",

@@ -44,7 +44,7 @@ from entropy_theory.verification.instances import GRADED_REWARD, Instance
 
 def _settling(case: Instance) -> Instance:
     """The instance with one rewarded action and time enough to settle on it."""
-    return {**case, "reward": [1.0] + [0.0] * (len(case["reward"]) - 1), "time": 12.0}
+    return {**case, "reward": [1.0] + [0.0] * (np.asarray(case["reward"]).size - 1), "time": 12.0}
 
 
 _any_reward = bandit_instances(

@@ -39,13 +39,14 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
+from entropy_theory.verification.instances import Instance
 
 
-def _in_order(case: dict[str, list[float]]) -> dict[str, list[float]]:
+def _in_order(case: Instance) -> Instance:
     """The instance with its rewards put into the order of the policy."""
-    order = np.argsort(case.get("weights", case["logits"]))
+    order = np.argsort(np.asarray(case.get("weights", case["logits"])))
     reward = np.empty(len(order))
-    reward[order] = np.sort(case["reward"])
+    reward[order] = np.sort(np.asarray(case["reward"]))
     return {**case, "reward": reward.tolist()}
 
 

@@ -50,17 +50,13 @@ def _trained(i: Cases, logits: Reals, uneven: bool = False) -> Reals:
     """Logits after a mixed step (REINFORCE, tempered REINFORCE, entropy bonus) and a natural one."""
     rate = ar.per_action(i.learning_rate)
     mixed = (gradient_step(logits, i.correct) + unit_step(logits, i.correct, i.temperature)
-             + ar.per_action(i.bonus) * _entropy_gradient(logits))
+             + ar.per_action(i.bonus) * ar.entropy_gradient(logits))
     logits = logits + rate * mixed
     natural = np.where(i.correct, ar.per_action(failure(logits, i.correct)),
                        -ar.per_action(performance(logits, i.correct)))
     if uneven:
         natural = natural * np.arange(1, logits.shape[-1] + 1)
     return logits + rate * natural
-
-
-def _entropy_gradient(logits: Reals) -> Reals:
-    return -ar.softmax(logits) * (ar.log_softmax(logits) + ar.per_action(ar.entropy(logits)))
 
 
 def _off_the_curve(i: Cases, logits: Reals) -> Reals:

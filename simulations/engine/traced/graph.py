@@ -338,7 +338,8 @@ def scalar(view: View) -> float | None:
     value = view.node.value
     if view.node.operation != "constant" or value is None or value.size != 1:
         return None
-    return value.ravel()[0].item()
+    number: float = value.ravel()[0].item()
+    return number
 
 
 def _same_along(index: np.ndarray, axis: int) -> bool:

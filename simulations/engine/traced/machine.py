@@ -73,7 +73,8 @@ def _compile(program: Program, machine: Any) -> bytes:
     options.loop_vectorization = options.slp_vectorization = False
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
-    return machine.emit_object(module)
+    code: bytes = machine.emit_object(module)
+    return code
 
 
 def _read(path: Path) -> bytes | None:

@@ -331,8 +331,7 @@ class _Writer:
         if nodes:
             self._nest(space, body, starts, ends)
         for node in loop.nodes:
-            if (_is_result(node) and node.operation not in ("scatter", "rank")
-                    and math.prod(node.shape) == 1):
+            if node.number in totals and _is_result(node) and math.prod(node.shape) == 1:
                 self.values[node.number] = b.load(totals[node.number])
         self._here = None
 

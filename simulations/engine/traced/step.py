@@ -167,7 +167,8 @@ def _draws(runs: Runs, shadow: Any, trace: Trace, kind: int) -> Traced:
     temperature: Any = 1.0 if kind == ORDINARY else shadow.temperature[..., None]
     running = xp.cumulative_sum(shift_logits(shadow.logits, temperature).exponentials, axis=-1)
     level = uniform * running[..., -1:]
-    return xp.sum(xp.astype(running[..., None, :-1] <= level[..., None], np.int64), axis=-1)
+    drawn: Traced = xp.sum(xp.astype(running[..., None, :-1] <= level[..., None], np.int64), axis=-1)
+    return drawn
 
 
 def _mixed(state: Any) -> Any:
@@ -188,7 +189,7 @@ def _shifted(state: Any, bits: int) -> Any:
 def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
     """Let the controllers of the shadow choose, by `Runs` itself; return what they chose and hold.
 
-    Before the first step of a call they may have chosen already (`Runs.evaluate`): that is kept.
+    For the first step of a call they may have chosen already (`Runs.evaluate`): that is taken.
     """
     graph = trace.graph
     first = graph.input("first", (), BOOLEAN, Interval(0, 1, False))

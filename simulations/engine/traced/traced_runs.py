@@ -87,7 +87,8 @@ class TracedRuns(Runs):
         """Why NumPy takes the steps that are left; None: it does not."""
 
     def chunk(self) -> int:
-        return max(1, min(2**22 // self.logits.size, 2**16 // self.n_runs, 400))
+        steps: int = min(2**22 // self.logits.size, 2**16 // self.n_runs, 400)
+        return max(1, steps)
 
     def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
         taken: list[StepMeasures] = []
@@ -219,9 +220,20 @@ class _Code:
         self, logits: np.ndarray, memory: np.ndarray, targets: np.ndarray, steps: int, taken: int,
         measured: bool, observed: bool,
     ) -> tuple[int, np.ndarray]:
-        """Take steps in place and return after how many a guard stopped some run (``steps``: none did),
-        and what was measured, [numbers, steps, runs]; ``observed``: controllers have chosen for the first
-        step."""
+        """Take steps in place.
+
+        Args:
+            logits, memory: packed; changed.
+            targets: [steps or 1, runs], nats.
+            steps: how many.
+            taken: how many were taken before.
+            measured: whether to say what was before each.
+            observed: whether the controllers have chosen for the first one.
+
+        Returns:
+            After how many steps a guard stopped some run (``steps``: none did), and what was measured,
+            [numbers, steps, runs].
+        """
         program, n_groups = self.program, len(logits)
         width = n_groups * program.lanes
         filled = np.empty((len(targets), width))
