@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from entropy_theory.policy import Array, array_like, check_temperature, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import array_like, check_temperature, namespace
 
 
 @dataclass(kw_only=True, slots=True)

@@ -30,9 +30,9 @@ from entropy_theory.array_types import (
 from entropy_theory.policy import (
     as_float_array,
     entropy,
-    log_softmax,
     namespace,
     softmax,
+    tilt,
 )
 
 PAIRWISE_LIMIT = 2048
@@ -57,17 +57,16 @@ def exact(logits: Logits, step: Values) -> PerState:
     """
     logits, step = _checked(logits, step)
     xp = namespace(logits, step)
-    probabilities, log_probabilities = _policy(xp, logits)
+    probabilities = softmax(logits)
     relative = step - xp.sum(probabilities * step, axis=-1, keepdims=True)
     small = xp.max(xp.abs(relative), axis=-1) < 1.0
     bounded = xp.clip(relative, -1.0, 1.0)
     # growth = pi'/pi - 1 = exp(d - log E e^d) - 1, with log and exp taken around their zero.
     log_mean = xp.log1p(xp.sum(probabilities * xp.expm1(bounded), axis=-1, keepdims=True))
     growth = xp.expm1(bounded - log_mean)
-    tilt = log_probabilities + entropy(logits)[..., None]
     # KL(pi' || pi) = E_pi[(1 + g) log(1 + g) - g], because E_pi[g] = 0.
     divergence = (1 + growth) * (bounded - log_mean) - growth
-    from_parts = -xp.sum(probabilities * (growth * tilt + divergence), axis=-1)
+    from_parts = -xp.sum(probabilities * (growth * tilt(logits) + divergence), axis=-1)
     return xp.where(small, from_parts, entropy(logits + step) - entropy(logits))
 
 
@@ -89,10 +88,9 @@ def second_order(logits: Logits, step: Values) -> PerState:
     """
     logits, step = _checked(logits, step)
     xp = namespace(logits, step)
-    probabilities, log_probabilities = _policy(xp, logits)
+    probabilities = softmax(logits)
     centered = step - xp.sum(probabilities * step, axis=-1, keepdims=True)
-    curvature = 1 + log_probabilities + entropy(logits)[..., None]
-    quadratic = -xp.sum(probabilities * curvature * centered * centered, axis=-1)
+    quadratic = -xp.sum(probabilities * (1 + tilt(logits)) * centered * centered, axis=-1)
     return _first_order(xp, logits, step) + quadratic / 2
 
 
@@ -249,19 +247,10 @@ def _checked_correct(logits: Array, correct: Array) -> Array:
     return mask
 
 
-def _policy(xp: Any, logits: Array) -> tuple[Array, Array]:
-    """(pi, log pi), log pi set to 0 where pi is 0 so that products with pi vanish there."""
-    log_probabilities = log_softmax(logits)
-    probabilities = xp.exp(log_probabilities)
-    taken = probabilities > 0
-    return probabilities, xp.where(taken, log_probabilities, xp.zeros_like(log_probabilities))
-
-
 def _first_order(xp: Any, logits: Array, step: Array) -> Array:
-    probabilities, log_probabilities = _policy(xp, logits)
-    tilt = log_probabilities + entropy(logits)[..., None]
+    probabilities = softmax(logits)
     centered = step - xp.sum(probabilities * step, axis=-1, keepdims=True)
-    return -xp.sum(probabilities * tilt * centered, axis=-1)
+    return -xp.sum(probabilities * tilt(logits) * centered, axis=-1)
 
 
 def _finite_shifted(xp: Any, logits: Array) -> Array:
@@ -276,7 +265,7 @@ def _finite_shifted(xp: Any, logits: Array) -> Array:
 
 
 def _centered(xp: Any, probabilities: Array, values: Array) -> Array:
-    """values - E[values], as sum_b p_b (values_a - values_b): exact zeros at ties, signs kept."""
+    """Center values as sum_b p_b (values_a - values_b), with exact zeros at ties and no lost signs."""
     if values.shape[-1] > PAIRWISE_LIMIT:
         return values - xp.sum(probabilities * values, axis=-1, keepdims=True)
     differences = values[..., :, None] - values[..., None, :]

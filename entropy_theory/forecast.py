@@ -20,13 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropy_theory.policy import (
-    Array,
-    clamped_logits,
-    entropy_gradient,
-    namespace,
-    to_numpy,
-)
+from entropy_theory.array_types import Array
+from entropy_theory.policy import clamped_logits, entropy_gradient, namespace, to_numpy
 from entropy_theory.token_batch import TokenBatch
 
 

@@ -51,8 +51,10 @@ def namespace(*arrays: Array) -> Any:
 
 
 def _takes_numpy(array: Array) -> bool:
-    """Whether it is an array of a library whose functions take NumPy's arrays beside its own, as its
-    type says by ``absorbs_numpy`` (the simulator's traced arrays)."""
+    """Whether an array's library also takes NumPy's arrays, as its type says by ``absorbs_numpy``.
+
+    The simulator's traced arrays do.
+    """
     return getattr(type(array), "absorbs_numpy", False)
 
 
@@ -140,7 +142,9 @@ def _top(logits: Array) -> tuple[Array, Array]:
     return top_index, xp.take_along_axis(logits, top_index, axis=-1)
 
 
-def _shift(logits: Array, top_index: Array, top: Array, temperature: Array) -> ShiftedLogits:
+def _shift(
+    logits: Array, top_index: Array, top: Array, temperature: Array, counts: Array | None = None
+) -> ShiftedLogits:
     xp = namespace(logits)
     shifted = logits - top
     if not (isinstance(temperature, (int, float)) and temperature == 1.0):
@@ -159,8 +163,11 @@ def _shift(logits: Array, top_index: Array, top: Array, temperature: Array) -> S
     exponentials = xp.exp(shifted)
     # The sum over all but one maximal action: log1p of it keeps digits that log(1 + sum) loses.
     is_top = top_index == xp.arange(logits.shape[-1], device=array_api_compat.device(logits))
-    rest = xp.sum(xp.where(is_top, xp.zeros_like(exponentials), exponentials), axis=-1,
-                  keepdims=True)
+    if counts is None:
+        others, left = exponentials, xp.zeros_like(exponentials)
+    else:
+        others, left = counts * exponentials, counts - 1
+    rest = xp.sum(xp.where(is_top, left, others), axis=-1, keepdims=True)
     return ShiftedLogits(shifted, exponentials, xp.log1p(rest))
 
 
@@ -202,13 +209,37 @@ def entropy(logits: Logits, temperature: Temperature = 1.0) -> PerState:
     return entropy_of(shift_logits(logits, temperature))
 
 
-def entropy_of(policy: ShiftedLogits) -> PerState:
-    """Entropy of logits that are shifted already: [...], nats, as `entropy`."""
-    xp = namespace(policy.shifted)
-    # 0 * -inf is NaN: mask before multiplying, so that gradients are clean too.
-    depth = xp.where(policy.exponentials > 0, -policy.shifted, xp.zeros_like(policy.shifted))
-    mean_depth = xp.sum(policy.exponentials * depth, axis=-1) / xp.exp(policy.log_normalizer[..., 0])
+def entropy_of(policy: ShiftedLogits, counts: Array | None = None) -> PerState:
+    """Entropy of logits that are shifted already: [...], nats, as `entropy`.
+
+    Args:
+        counts: as in `tied_entropy`; None: 1 each.
+    """
+    depth = _depth(policy)
+    weights = policy.exponentials if counts is None else counts * policy.exponentials
+    xp = namespace(depth)
+    mean_depth = xp.sum(weights * depth, axis=-1) / xp.exp(policy.log_normalizer[..., 0])
     return policy.log_normalizer[..., 0] + mean_depth
+
+
+def _depth(policy: ShiftedLogits) -> Array:
+    """Minus the shifted logits, 0 where exp underflows: 0 * -inf is NaN, in gradients too."""
+    xp = namespace(policy.shifted)
+    return xp.where(policy.exponentials > 0, -policy.shifted, xp.zeros_like(policy.shifted))
+
+
+def tied_entropy(logits: Logits, counts: Values) -> PerState:
+    """`entropy` of a policy whose actions come in classes of equal logits.
+
+    Args:
+        logits: [..., classes], finite.
+        counts: [..., classes], actions of each class, at least 1.
+
+    Returns:
+        [...], between 0 and the logarithm of the number of actions, nats.
+    """
+    top_index, top = _top(logits)
+    return entropy_of(_shift(logits, top_index, top, 1.0, counts), counts)
 
 
 def kept_actions(logits: Logits, removed_fraction: float) -> ActionMask:
@@ -264,16 +295,37 @@ def clamped_logits(logits: Logits, removed_fraction: float) -> PerAction:
     return xp.where(kept, logits, xp.full_like(logits, -math.inf))
 
 
+def tilt(logits: Logits) -> PerAction:
+    """log pi_a + H, the log-probability above its mean: [..., actions], nats; 0 where pi_a is 0.
+
+    The normalizer cancels: it is the shifted logit above its mean, which keeps its digits at collapse.
+
+    Raises:
+        ValueError: as `shift_logits`.
+    """
+    policy = shift_logits(logits)
+    return _tilt(policy, _probabilities(policy))
+
+
 def entropy_gradient(logits: Logits) -> PerAction:
     """dH/dz_a = -pi_a (log pi_a + H): [..., actions], nats; sums to 0, exact zeros at -inf logits.
 
     Given `clamped_logits`, it is the gradient of the clamped entropy with the kept actions held fixed.
     """
-    log_probabilities = log_softmax(logits)
-    xp = namespace(log_probabilities)
-    probabilities = xp.exp(log_probabilities)
-    finite = xp.where(probabilities > 0, log_probabilities, xp.zeros_like(log_probabilities))
-    return -probabilities * (finite + entropy(logits)[..., None])
+    policy = shift_logits(logits)
+    probabilities = _probabilities(policy)
+    return -probabilities * _tilt(policy, probabilities)
+
+
+def _probabilities(policy: ShiftedLogits) -> Array:
+    return policy.exponentials / namespace(policy.exponentials).exp(policy.log_normalizer)
+
+
+def _tilt(policy: ShiftedLogits, probabilities: Array) -> Array:
+    depth = _depth(policy)
+    xp = namespace(depth)
+    mean = xp.sum(probabilities * depth, axis=-1, keepdims=True)
+    return xp.where(policy.exponentials > 0, mean - depth, xp.zeros_like(depth))
 
 
 def covariance(probabilities: Values, x: Values, y: Values) -> PerState:

@@ -78,6 +78,7 @@ def temperatures(low: float = 0.05, high: float = 20.0) -> SearchStrategy[float]
 @st.composite
 def bandits(
     draw: DrawFn,
+    /,
     *,
     actions: tuple[int, int] = (2, 8),
     with_correct: bool = True,
@@ -124,6 +125,7 @@ def bandits(
 @st.composite
 def token_trees(
     draw: DrawFn,
+    /,
     *,
     tokens: tuple[int, int] = (2, 3),
     horizon: tuple[int, int] = (1, 3),
@@ -178,6 +180,7 @@ def token_trees(
 @st.composite
 def token_batches(
     draw: DrawFn,
+    /,
     *,
     prompts: tuple[int, int] = (1, 3),
     group_size: tuple[int, int] = (1, 4),

@@ -13,8 +13,8 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
+from entropy_theory.array_types import Array
 from entropy_theory.policy import (
-    Array,
     as_float_array,
     clamped_entropy,
     clamped_logits,

@@ -1,4 +1,4 @@
-"""What any TRL GRPOTrainer's loss does to entropy, watched from outside: the loss is left alone.
+"""Watches what the loss of any TRL GRPOTrainer does to entropy, without changing the loss.
 
     trainer = GRPOTrainer(...)
     diagnostics.attach(trainer)
@@ -49,12 +49,13 @@ def attach(trainer: Any, **options: Any) -> Diagnostics:
 
 
 class Diagnostics(TrainerCallback):
-    """See the module's docstring; added to a trainer by `attach`.
+    """The callback that `attach` adds to a trainer (see the module's docstring).
 
     Args:
         trainer: a TRL GRPOTrainer, or a subclass with a loss of its own that scores tokens through
             ``_get_per_token_logps_and_entropies``, as TRL's losses do.
-        forecast_every: forecast every N-th step, the first included; 0: never, and no extra forward.
+        forecast_every: forecast every N-th step, the first included; with 0 there is no forecast, and no
+            extra forward pass.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
     Raises:
@@ -151,7 +152,7 @@ class Diagnostics(TrainerCallback):
     def _distributions(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int
     ) -> dict[str, torch.Tensor]:
-        """The sums over the vocabulary that the forecast needs, at the trainer's temperature."""
+        """Compute the sums over the vocabulary that the forecast needs, at the trainer's temperature."""
         model.eval()
         try:
             with torch.no_grad(), self._trainer.accelerator.autocast():
@@ -169,17 +170,17 @@ class Diagnostics(TrainerCallback):
     # ------------------------------------------------------------------------------------- callbacks
 
     def on_train_begin(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
-        """Take up the points of a resumed run from its log."""
+        """Read the points of a resumed run from its log."""
         names = [PREFIX + name for name in ("entropy", "reward")]
         points = [entry for entry in state.log_history if all(name in entry for name in names)]
         self.entropy, self.reward = ([entry[name] for entry in points] for name in names)
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
-        """The rate of the step about to be taken."""
+        """Note the learning rate of the step about to be taken."""
         self._learning_rate = self._trainer._get_learning_rate()
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Put the step that was just taken on record."""
+        """Record the step that was just taken."""
         parts, self._parts = self._parts, []
         batch = gathered(self._trainer.accelerator, _as_batch(parts))
         batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
@@ -213,7 +214,7 @@ class Diagnostics(TrainerCallback):
         return self._every > 0 and self._trainer.state.global_step % self._every == 0
 
     def _forecast(self, batch: TokenBatch) -> float | None:
-        """Forecast (i) of the mean entropy, per sequence and then over sequences, nats."""
+        """Return forecast (i) of the mean entropy, per sequence and then over sequences, nats."""
         columns = batch.prepared
         if STATISTICS[0] not in columns:
             return None
@@ -233,7 +234,7 @@ class Diagnostics(TrainerCallback):
 
 
 def _as_batch(parts: list[dict[str, torch.Tensor]]) -> TokenBatch:
-    """The micro-batches of a step as one batch: its own columns, and everything else as prepared."""
+    """Join the micro-batches of a step: a batch's own columns, and all others as prepared columns."""
     width = max(part["mask"].shape[1] for part in parts)
 
     def column(name: str) -> torch.Tensor:

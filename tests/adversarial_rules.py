@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import Modifier
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-# Before torch and NumPy are imported, here and in what tests start: threads of several test processes
-# that wait for one another take five times the time.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+from tests import shape_checks
+
 # Nothing that is imported becomes garbage, and torch with all around it is a million objects: looked
 # through while they are imported, and again by each training run, which collects garbage on its own
 # account, that took a third of the time of all tests.
 gc.disable()
+shape_checks.install()
 
 
 def pytest_collection_finish() -> None:
@@ -23,9 +22,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
 
-from tests import shape_checks  # noqa: E402  it imports NumPy
-
-shape_checks.install()
 
 
 @pytest.fixture

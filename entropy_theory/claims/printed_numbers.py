@@ -11,19 +11,18 @@ which is as lenient as can be: an average that fails is wrong whatever the digit
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory.verification import Condition, Instances, Statement, Step
+from entropy_theory.verification import Cases, Condition, Instances, Statement, Step
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.certify import check_instance
 from entropy_theory.verification.claim import Outcome, Relation
-from entropy_theory.verification.instances import Batch, Instance
+from entropy_theory.verification.instances import Batch, Instance, Margin
 
 
 def half_unit(printed: str) -> Fraction:
@@ -43,8 +42,10 @@ def averaged_row(number: int, entries: str, average: str) -> Instance:
     }
 
 
-def rounding_room(i: Any, weights: Sequence[Fraction] | None = None, shift: Fraction | int = 0) -> Any:
-    """What rounding allows minus |average + shift - weighted mean|; equal weights by default."""
+def rounding_room(
+    i: Cases, weights: Sequence[Fraction] | None = None, shift: Fraction | int = 0
+) -> Reals:
+    """What rounding allows minus |average + shift - weighted mean|; weights are equal by default."""
     n = i.entries.shape[-1]
     shares = weights if weights is not None else [Fraction(1, n)] * n
     w = np.array([ar.constant(s.numerator, like=i.entries) / s.denominator for s in shares])
@@ -83,7 +84,7 @@ def every_row(
     name: str,
     text: str,
     rows: Sequence[Instance],
-    margin: Callable[[SimpleNamespace], Any],
+    margin: Margin,
     *,
     relation: Relation = ">=",
     conditions: tuple[Condition, ...] = (),

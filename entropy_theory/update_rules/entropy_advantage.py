@@ -13,7 +13,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import Modifier
 
@@ -27,7 +28,7 @@ class EntropyAdvantage(Modifier):
     beta: float = 0.4
     """Advantage per nat of entropy."""
     kappa: float = 2.0
-    """The bonus is at most |A| / kappa; above 1."""
+    """The bonus is at most |A| / kappa; kappa is above 1."""
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)

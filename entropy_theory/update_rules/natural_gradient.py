@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from entropy_theory import advantages
-from entropy_theory.policy import Array, namespace
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import UpdateRule
@@ -25,13 +26,13 @@ REFUSED = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NaturalGradient(UpdateRule):
-    """score = (A_a - mean over actions) / pi_a, on exact listings only."""
+    """The score is (A_a - mean over actions) / pi_a, on exact listings only."""
 
     name: ClassVar[str] = "natural-gradient"
     requires: ClassVar[tuple[str, ...]] = ("state", "action")
     advantage_options: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator: str = "reward"
-    """"reward" (any baseline drops out) or another of `advantages.ESTIMATORS`."""
+    """The estimator of advantages: "reward" (any baseline drops out) or another of `ESTIMATORS`."""
 
     def __post_init__(self) -> None:
         check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")

@@ -22,7 +22,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from entropy_theory.policy import Array, namespace, to_numpy
+from entropy_theory.array_types import Array
+from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor
@@ -40,11 +41,11 @@ class ReferenceKl(Modifier):
     name: ClassVar[str] = "reference-kl"
     requires: ClassVar[tuple[str, ...]] = ("reference_log_prob",)
     coefficient: Array = 0.01
-    """A number or one a run; Cui et al., Figure 10: .001 to .1."""
+    """The coefficient, a number or one a run; Cui et al., Figure 10, have .001 to .1."""
     estimator: str = "k2"
-    """"k1" (placement "reward" only), "k2" or "k3" (placement "loss" only)."""
+    """The estimator: "k1" (placement "reward" only), "k2" or "k3" (placement "loss" only)."""
     placement: str = "loss"
-    """"loss" or "reward"."""
+    """Where the KL is subtracted, "loss" or "reward"."""
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
@@ -87,7 +88,7 @@ class ReferenceKl(Modifier):
         return self.base.advantages(self._penalized(batch))
 
     def _penalized(self, batch: TokenBatch) -> TokenBatch:
-        """The batch with coefficient x sum_t k1 taken off each sequence's reward."""
+        """Return the batch with coefficient x sum_t k1 subtracted from each sequence's reward."""
         if self.placement != "reward":
             return batch
         batch.require(self.name, "reference_log_prob")

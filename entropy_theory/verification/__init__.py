@@ -22,6 +22,7 @@ from entropy_theory.verification.check import FULL, QUICK, judge
 from entropy_theory.verification.claim import Claim, Condition, Mutant, PrintedStep, Statement, Step
 from entropy_theory.verification.instances import (
     GRADED_REWARD,
+    Cases,
     Instances,
     Scalar,
     Vector,
@@ -34,6 +35,7 @@ __all__ = [
     "FULL",
     "GRADED_REWARD",
     "QUICK",
+    "Cases",
     "Claim",
     "Condition",
     "Instances",

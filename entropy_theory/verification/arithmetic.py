@@ -12,36 +12,46 @@ shape of the batch. Entropy is in nats.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-Array = Any
-"""numpy array: float64, or objects that are Arb balls."""
+if TYPE_CHECKING:
+    import flint
+
+Ball: TypeAlias = "flint.arb"
+"""A real number enclosed in ball arithmetic."""
+Real: TypeAlias = Any
+"""One real number in either of the two: a float or a ball, which numpy's own annotations do not know
+as a number."""
+Reals: TypeAlias = np.ndarray
+"""Real numbers in either: float64, or objects that are balls; one for each instance, or more."""
+Mask: TypeAlias = np.ndarray
+"""Booleans."""
 
 
 class UndecidedComparisonError(Exception):
     """Raised where two balls overlap, so that only more precision may tell which is larger."""
 
 
-def is_exact(values: Array) -> bool:
+def is_exact(values: Reals) -> bool:
     """Whether ``values`` holds balls (or other exact numbers) rather than floats."""
     return np.asarray(values).dtype == object
 
 
-def maximum(x: Array, y: Array) -> Array:
+def maximum(x: Reals, y: Reals) -> Reals:
     """Elementwise maximum, enclosing both when balls overlap."""
     if is_exact(x) or is_exact(y):
         return np.frompyfunc(lambda a, b: _ball(a).max(_ball(b)), 2, 1)(x, y)
     return np.maximum(x, y)
 
 
-def minimum(x: Array, y: Array) -> Array:
+def minimum(x: Reals, y: Reals) -> Reals:
     """Elementwise minimum, enclosing both when balls overlap."""
     return -maximum(-x, -y)
 
 
-def largest(x: Array, mask: Array | None = None) -> Array:
+def largest(x: Reals, mask: Mask | None = None) -> Reals:
     """Maximum over actions, or over those in ``mask``, which must hold at least one."""
     if not is_exact(x):
         return np.max(x if mask is None else np.where(mask, x, -np.inf), axis=-1)
@@ -57,12 +67,12 @@ def largest(x: Array, mask: Array | None = None) -> Array:
     return tops.reshape(x.shape[:-1])[()]
 
 
-def smallest(x: Array, mask: Array | None = None) -> Array:
+def smallest(x: Reals, mask: Mask | None = None) -> Reals:
     """Minimum over actions, or over those in ``mask``."""
     return -largest(-x, mask)
 
 
-def less(x: Array, y: Array) -> Array:
+def less(x: Reals, y: Reals) -> Mask:
     """Boolean array x < y; raises `UndecidedComparisonError` where balls overlap."""
     if not (is_exact(x) or is_exact(y)):
         return np.less(x, y)
@@ -78,36 +88,41 @@ def less(x: Array, y: Array) -> Array:
     return np.frompyfunc(decide, 2, 1)(x, y).astype(bool)
 
 
-def total(values: Array, mask: Array | None = None) -> Array:
+def total(values: Reals, mask: Mask | None = None) -> Reals:
     """Sum over actions, or over those in ``mask``."""
     return np.sum(values if mask is None else np.where(mask, values, 0 * values), axis=-1)
 
 
-def mean(probabilities: Array, values: Array) -> Array:
+def mean(probabilities: Reals, values: Reals) -> Reals:
     """Expectation over actions."""
     return np.sum(probabilities * values, axis=-1)
 
 
-def softmax(logits: Array, temperature: Array | None = None) -> Array:
+def softmax(logits: Reals, temperature: Reals | None = None) -> Reals:
     """softmax(logits / temperature)."""
     _, exponentials, normalizer = _shifted(logits, temperature)
     return exponentials / normalizer[..., None]
 
 
-def log_softmax(logits: Array, temperature: Array | None = None) -> Array:
+def log_softmax(logits: Reals, temperature: Reals | None = None) -> Reals:
     """Logarithm of `softmax`."""
     shifted, exponentials, normalizer = _shifted(logits, temperature)
     return shifted - _log_normalizer(shifted, exponentials, normalizer)[..., None]
 
 
-def entropy(logits: Array, temperature: Array | None = None) -> Array:
+def entropy(logits: Reals, temperature: Reals | None = None) -> Reals:
     """Entropy of softmax(logits / temperature), accurate near a deterministic policy."""
     shifted, exponentials, normalizer = _shifted(logits, temperature)
     depth = np.sum(exponentials * -shifted, axis=-1) / normalizer
     return _log_normalizer(shifted, exponentials, normalizer) + depth
 
 
-def entropy_change(logits: Array, step: Array) -> Array:
+def entropy_gradient(logits: Reals) -> Reals:
+    """Gradient of `entropy` with respect to the logits, -pi (log pi + H)."""
+    return -softmax(logits) * (log_softmax(logits) + per_action(entropy(logits)))
+
+
+def entropy_change(logits: Reals, step: Reals) -> Reals:
     """H(softmax(logits + step)) - H(softmax(logits)).
 
     In floats it is summed from -Cov(pi'/pi, log pi) and -KL(pi' || pi), so that the change under a
@@ -127,38 +142,38 @@ def entropy_change(logits: Array, step: Array) -> Array:
     return -np.sum(terms, axis=-1)
 
 
-def binary_entropy(p: Array) -> Array:
+def binary_entropy(p: Reals) -> Reals:
     """-p log p - (1 - p) log(1 - p), for p strictly between 0 and 1."""
     return -p * np.log(p) - (1 - p) * np.log1p(-p)
 
 
-def centered(probabilities: Array, values: Array) -> Array:
-    """values - E[values], summed over pairs: exact zeros at ties and no cancellation of signs."""
+def centered(probabilities: Reals, values: Reals) -> Reals:
+    """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs."""
     differences = values[..., :, None] - values[..., None, :]
     return np.sum(probabilities[..., None, :] * differences, axis=-1)
 
 
-def covariance(probabilities: Array, x: Array, y: Array) -> Array:
+def covariance(probabilities: Reals, x: Reals, y: Reals) -> Reals:
     """Covariance of x and y over actions."""
     return np.sum(probabilities * centered(probabilities, x) * centered(probabilities, y), axis=-1)
 
 
-def constant(number: int | float, like: Array) -> Array:
+def constant(number: int | float, like: Reals) -> Real:
     """A number in the arithmetic of ``like``: a ball where that holds balls."""
     return _ball(number) if is_exact(like) else float(number)
 
 
-def log_of(number: int, like: Array) -> Array:
+def log_of(number: int, like: Reals) -> Real:
     """Natural logarithm of a positive integer, in the arithmetic of ``like``."""
     return _ball(number).log() if is_exact(like) else math.log(number)
 
 
-def per_action(scalar: Array) -> Array:
+def per_action(scalar: Reals | Real) -> Reals:
     """A scalar per instance, shaped to broadcast over actions."""
     return np.asarray(scalar)[..., None]
 
 
-def _shifted(logits: Array, temperature: Array | None) -> tuple[Array, Array, Array]:
+def _shifted(logits: Reals, temperature: Reals | None) -> tuple[Reals, Reals, Reals]:
     if is_exact(logits):
         # Balls have unbounded exponents, so no shift is needed: any reference action will do.
         shifted = logits - logits[..., :1]
@@ -170,7 +185,7 @@ def _shifted(logits: Array, temperature: Array | None) -> tuple[Array, Array, Ar
     return shifted, exponentials, np.sum(exponentials, axis=-1)
 
 
-def _log_normalizer(shifted: Array, exponentials: Array, normalizer: Array) -> Array:
+def _log_normalizer(shifted: Reals, exponentials: Reals, normalizer: Reals) -> Reals:
     if is_exact(shifted):
         return np.log(normalizer)
     # log1p over all but one maximal action keeps the digits that log(1 + rest) would lose.
@@ -178,7 +193,7 @@ def _log_normalizer(shifted: Array, exponentials: Array, normalizer: Array) -> A
     return np.log1p(np.sum(np.where(is_top, 0.0, exponentials), axis=-1))
 
 
-def _ball(value: Any) -> Any:
+def _ball(value: Any) -> Ball:
     from flint import arb
 
     return value if isinstance(value, arb) else arb(value)

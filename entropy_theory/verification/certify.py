@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from entropy_theory.verification.arithmetic import UndecidedComparisonError
+from entropy_theory.verification.arithmetic import (
+    Ball,
+    Mask,
+    Reals,
+    UndecidedComparisonError,
+)
 from entropy_theory.verification.claim import Outcome, Relation, Statement, Step
 from entropy_theory.verification.instances import Instance, as_balls
 
@@ -54,7 +59,7 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec = before
 
 
-def sign(ball: Any) -> int | None:
+def sign(ball: Ball) -> int | None:
     """-1, 0 or 1 where the ball proves it, else None."""
     if ball > 0:
         return 1
@@ -64,7 +69,7 @@ def sign(ball: Any) -> int | None:
 
 
 def decided_sign(
-    function: Callable[[], Any], *, first_bits: int = FIRST_BITS, ceiling: int = CEILING
+    function: Callable[[], Ball], *, first_bits: int = FIRST_BITS, ceiling: int = CEILING
 ) -> tuple[int | None, str, int]:
     """Sign of the number that ``function`` encloses, with the precision doubled until it is decided.
 
@@ -85,7 +90,7 @@ def decided_sign(
     return None, "" if ball is None else enclosure(ball), bits // 2
 
 
-def enclosure(ball: Any) -> str:
+def enclosure(ball: Ball) -> str:
     """A ball in decimal, ``[midpoint +/- radius]``, eight digits."""
     text: str = ball.str(8, radius=True)
     return text if text.startswith("[") else f"[{text}]"
@@ -152,13 +157,13 @@ def _status(statement: Statement, instance: Instance) -> tuple[Status, str, bool
     return ("undecided" if None in verdicts else "holds"), enclosure(worst), True
 
 
-def _worst(relation: Relation, margins: np.ndarray) -> Any:
+def _worst(relation: Relation, margins: Reals) -> Ball:
     if relation == "==":
         return max(margins, key=lambda m: abs(float(m.mid())))
     return min(margins, key=lambda m: float(m.mid()))
 
 
-def _conclusion(relation: Relation, margin: Any) -> bool | None:
+def _conclusion(relation: Relation, margin: Ball) -> bool | None:
     if relation == "==":
         if not margin.contains(0):
             return False
@@ -166,14 +171,14 @@ def _conclusion(relation: Relation, margin: Any) -> bool | None:
     return _decide(relation, margin)
 
 
-def _decide(relation: Relation, ball: Any) -> bool | None:
+def _decide(relation: Relation, ball: Ball) -> bool | None:
     """Whether the relation holds between the ball and 0; None if the ball leaves it open."""
     if relation == ">":
         return True if ball > 0 else False if ball <= 0 else None
     return True if ball >= 0 else False if ball < 0 else None
 
 
-def holds(value: Any, relation: Relation) -> bool | None:
+def holds(value: Reals | Mask, relation: Relation) -> bool | None:
     """Whether a hypothesis holds at a batch of one; None if the balls leave it open."""
     answers: list[bool | None] = []
     for entry in np.asarray(value).reshape(-1):
@@ -187,7 +192,7 @@ def holds(value: Any, relation: Relation) -> bool | None:
 
 
 def positive(
-    name: str, statement: str, function: Callable[[], Any], *, uses: Sequence[str] = ()
+    name: str, statement: str, function: Callable[[], Ball], *, uses: Sequence[str] = ()
 ) -> Step:
     """Make the proof step that the number which ``function`` encloses is above zero."""
 
@@ -203,7 +208,7 @@ def positive(
 def positive_on_box(
     name: str,
     statement: str,
-    function: Callable[..., Any],
+    function: Callable[..., Ball],
     box: Sequence[tuple[float, float]],
     *,
     uses: Sequence[str] = (),
@@ -243,7 +248,7 @@ def positive_on_box(
     return Step(name=name, statement=statement, method="certify", check=check, uses=tuple(uses))
 
 
-def _hull(low: Any, high: Any) -> Any:
+def _hull(low: Ball, high: Ball) -> Ball:
     from flint import arb
 
     return arb((low + high) / 2, (high - low) / 2)

@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from entropy_theory.verification import certify
 from entropy_theory.verification.claim import (
@@ -105,7 +106,7 @@ def judge(claim: Claim, profile: Profile = QUICK) -> Verdict:
 
 
 def checks(
-    claim: Claim, profile: Profile, *, accepted_counterexample: dict | None = None
+    claim: Claim, profile: Profile, *, accepted_counterexample: dict[str, Any] | None = None
 ) -> list[Check]:
     """All checks of a claim.
 
@@ -200,7 +201,7 @@ def _convergence_check(
     )
 
 
-def _recheck(claim: Claim, stored: dict, profile: Profile) -> Check:
+def _recheck(claim: Claim, stored: dict[str, Any], profile: Profile) -> Check:
     def run() -> list[Evidence]:
         started = time.monotonic()
         data = {name: value for name, value in stored.items() if name != "margin_interval"}

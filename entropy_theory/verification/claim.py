@@ -14,11 +14,11 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
 from entropy_theory.support.user_errors import check_choice
-from entropy_theory.verification.instances import Instance, Instances
+from entropy_theory.verification.arithmetic import Ball, Mask, Reals
+from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
 
 Relation = Literal[">", ">=", "=="]
 Method = Literal[
@@ -66,7 +66,7 @@ class Condition:
     """
 
     latex: str
-    value: Callable[[SimpleNamespace], Any]
+    value: Callable[[Cases], Reals | Mask]
     relation: Relation = ">"
 
 
@@ -123,7 +123,7 @@ class Statement:
     """
 
     latex: str
-    margin: Callable[[SimpleNamespace], Any]
+    margin: Margin
     relation: Relation = ">="
     conditions: tuple[Condition, ...] = ()
     proof: tuple[Step, ...] = ()
@@ -143,9 +143,9 @@ class Convergence:
         parameter: name of the small parameter.
     """
 
-    remainder: Callable[[SimpleNamespace, Any], Any]
+    remainder: Callable[[Cases, Ball], Reals]
     order: int
-    bound: Callable[[SimpleNamespace, Any], Any] | None = None
+    bound: Callable[[Cases, Ball], Reals] | None = None
     parameter: str = "learning rate"
 
 

@@ -8,11 +8,11 @@ large h too.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.verification import certify
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, Evidence, Target
 from entropy_theory.verification.instances import Instance, Instances, as_balls, pick, to_json
 from entropy_theory.verification.search import describe
@@ -104,6 +104,6 @@ def _ratio(convergence: Convergence, instance: Instance, size: float) -> float:
     return ratio
 
 
-def _largest(balls: Any) -> Any:
+def _largest(balls: Reals) -> Ball:
     entries = list(np.asarray(balls, dtype=object).reshape(-1))
     return max(entries, key=lambda ball: abs(float(ball.mid())))

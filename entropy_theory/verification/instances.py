@@ -3,7 +3,7 @@
 An *instance* is a dict of exact data: integer ``weights`` (policy weights/sum, logits = log weights)
 or float ``logits``, a ``correct`` mask, scalars such as ``temperature``. A *batch* is a dict of arrays
 with one leading axis; all its instances have the same number of actions. Margins receive a batch as
-a namespace (``i.logits``, ``i.correct``, ``i.temperature``), in float64 or in balls.
+`Cases` (``i.logits``, ``i.correct``, ``i.temperature``), in float64 or in balls.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
 
 from entropy_theory import strategies
 from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 
-Instance = dict[str, Any]
-Batch = dict[str, np.ndarray]
+Instance: TypeAlias = Mapping[str, object]
+"""Fields by name: integers, fractions, floats or booleans, alone or in nested lists."""
+Json: TypeAlias = Any
+"""What `to_json` writes: numbers, strings that are fractions, nested lists of them."""
+Batch: TypeAlias = dict[str, np.ndarray]
 
 MOST_ROWS = 20_000
 """The largest number of instances in one enumerated batch."""
@@ -31,6 +34,31 @@ MOST_VECTORS = 250
 """How many combinations of a vector's grid values are enumerated for one policy, at most."""
 MOST_TREES = 3000
 """How many combinations of integer weights are enumerated on one tree, at most."""
+
+
+class Cases:
+    """A batch of instances as a margin sees it: an attribute for each of the instances' fields.
+
+    Each is an array with one leading axis, in float64 or in balls; masks are boolean.
+
+    Attributes:
+        logits: [B, actions], or [B, states, tokens] on token trees.
+        correct: [B, actions], or [B, responses], where the instances have a correct set.
+    """
+
+    logits: Reals
+    correct: Mask
+
+    def __init__(self, **fields: Reals) -> None:
+        self.__dict__.update(fields)
+
+    def __getattr__(self, name: str) -> Reals:
+        """Only asked for a field that is not there; the declaration also types those that are."""
+        raise AttributeError(f"these instances have no field '{name}', only {sorted(vars(self))}")
+
+
+Margin: TypeAlias = Callable[[Cases], Reals]
+"""One number for each instance, or several, of which the smallest counts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +75,7 @@ class Instances:
         finite: whether ``enumerate`` lists the whole set, so that nothing is sampled.
     """
 
-    strategy: Any
+    strategy: st.SearchStrategy[Instance]
     sample: Callable[[np.random.Generator, int], Batch]
     enumerate: Callable[[int], Iterator[Batch]]
     movable: tuple[str, ...] = ()
@@ -294,7 +322,7 @@ def sample_correct(generator: np.random.Generator, size: int, n: int) -> np.ndar
     return order < generator.integers(1, n + 1, (size, 1))
 
 
-def as_floats(batch: Batch) -> SimpleNamespace:
+def as_floats(batch: Batch) -> Cases:
     """Return the batch as the namespace of float64 arrays that a margin receives."""
     fields = {
         name: value if value.dtype == bool else np.asarray(value, dtype=np.float64)
@@ -302,15 +330,15 @@ def as_floats(batch: Batch) -> SimpleNamespace:
     }
     if "weights" in fields:
         fields["logits"] = np.log(fields["weights"])
-    return SimpleNamespace(**fields)
+    return Cases(**fields)
 
 
-def as_balls(instance: Instance) -> SimpleNamespace:
+def as_balls(instance: Instance) -> Cases:
     """One instance as a batch of one in ball arithmetic, at the current precision."""
     fields = {name: _balls(value)[None, ...] for name, value in instance.items()}
     if "weights" in fields:
         fields["logits"] = np.log(fields["weights"])
-    return SimpleNamespace(**fields)
+    return Cases(**fields)
 
 
 def as_batch(instance: Instance) -> Batch:
@@ -326,12 +354,12 @@ def pick(batch: Batch, index: int) -> Instance:
     return {name: _exact(value[index].tolist()) for name, value in batch.items()}
 
 
-def to_json(instance: Instance) -> dict[str, Any]:
+def to_json(instance: Instance) -> dict[str, Json]:
     """The instance as JSON: fractions as strings, everything else as it is."""
     return {name: _plain(value) for name, value in instance.items()}
 
 
-def from_json(record: dict[str, Any]) -> Instance:
+def from_json(record: Mapping[str, Json]) -> Instance:
     """Inverse of `to_json`."""
     return {name: _parse(value) for name, value in record.items()}
 
@@ -354,7 +382,7 @@ def _sample_vector(
     return np.where(only_exact | (generator.random(shape) < 0.2), exact, uniform)
 
 
-def _vector_entries(vector: Vector) -> Any:
+def _vector_entries(vector: Vector) -> st.SearchStrategy[float]:
     return st.one_of(
         st.sampled_from(vector.grid).map(float),
         st.floats(vector.low, vector.high, allow_subnormal=False),
@@ -425,14 +453,14 @@ def _unit_steps(n: int) -> list[tuple[int, ...]]:
     return [s for s in itertools.product((-1, 0, 1), repeat=n) if any(s)]
 
 
-def _balls(value: Any) -> np.ndarray:
+def _balls(value: object) -> Reals:
     from flint import arb
 
     array = np.asarray(value, dtype=object)
     if array.size and all(isinstance(v, (bool, np.bool_)) for v in array.flat):
         return array.astype(bool)
 
-    def ball(number: Any) -> Any:
+    def ball(number: Any) -> Ball:
         if isinstance(number, Fraction):
             return arb(number.numerator) / arb(number.denominator)
         return arb(number)
@@ -440,7 +468,7 @@ def _balls(value: Any) -> np.ndarray:
     return np.asarray(np.frompyfunc(ball, 1, 1)(array), dtype=object)
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: object) -> object:
     if isinstance(value, list):
         return [_exact(v) for v in value]
     if isinstance(value, float) and math.isfinite(value):
@@ -450,13 +478,13 @@ def _exact(value: Any) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return str(value) if isinstance(value, Fraction) else value
 
 
-def _parse(value: Any) -> Any:
+def _parse(value: Json) -> object:
     if isinstance(value, list):
         return [_parse(v) for v in value]
     return Fraction(value) if isinstance(value, str) else value

@@ -41,22 +41,12 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
         "verdict": verdict.statement,
         "printed_proof": verdict.printed_proof,
         "evidence": [
-            {"method": e.method, "outcome": e.outcome, "detail": label(e) + e.detail,
-             "cases": e.cases, "seconds": round(e.seconds, 3)}
+            {"method": e.method, "outcome": e.outcome, "detail": e.detail, "cases": e.cases,
+             "seconds": round(e.seconds, 3), "target": e.target, "name": e.name}
             for e in evidence
         ],
         "counterexample": verdict.counterexample,
     }
-
-
-def label(evidence: Evidence) -> str:
-    """Name what a piece of evidence is about, as a prefix: ``step 'Chebyshev': ``."""
-    if evidence.target == "mutant":
-        return f"mutant '{evidence.name}': "
-    about = "" if evidence.target == "statement" else evidence.target
-    step = f"step '{evidence.name}'" if evidence.name else ""
-    text = ", ".join(part for part in (about, step) if part)
-    return f"{text}: " if text else ""
 
 
 def write(

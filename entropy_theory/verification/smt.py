@@ -12,13 +12,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from entropy_theory.verification.claim import Outcome, Step
 
-Formula = Any
-"""A z3 Boolean or a Python bool."""
+if TYPE_CHECKING:
+    import z3
+
+Number: TypeAlias = "z3.ArithRef | Fraction"
+Formula: TypeAlias = "z3.BoolRef | bool"
+
+
+class Values:
+    """What stands for a lemma's variables, an attribute each: z3 reals, or fractions."""
+
+    def __init__(self, **values: Number) -> None:
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Number:
+        """Only asked for a variable that is not there; the declaration also types those that are."""
+        raise AttributeError(f"the lemma has no variable '{name}', only {sorted(vars(self))}")
+
+
+Premises: TypeAlias = Callable[[Values], Sequence[Formula]]
+Conclusion: TypeAlias = Callable[[Values], Formula]
 
 
 def _is_symbolic(formulas: Sequence[Formula]) -> bool:
@@ -59,8 +76,8 @@ def negation(formula: Formula) -> Formula:
 
 def prove(
     variables: Sequence[str],
-    premises: Callable[[SimpleNamespace], Sequence[Formula]],
-    conclusion: Callable[[SimpleNamespace], Formula],
+    premises: Premises,
+    conclusion: Conclusion,
     seconds: float,
 ) -> tuple[Outcome, str]:
     """Decide whether the conclusion follows from the premises for all real values of the variables.
@@ -73,7 +90,7 @@ def prove(
     """
     import z3
 
-    unknowns = SimpleNamespace(**{name: z3.Real(name) for name in variables})
+    unknowns = Values(**{name: z3.Real(name) for name in variables})
     given = list(premises(unknowns))
     solver = z3.Solver()
     solver.set("timeout", max(1, int(1000 * seconds)))
@@ -102,10 +119,10 @@ class Lemma(Step):
     """
 
     variables: tuple[str, ...]
-    premises: Callable[[SimpleNamespace], Sequence[Formula]]
-    conclusion: Callable[[SimpleNamespace], Formula]
+    premises: Premises
+    conclusion: Conclusion
 
-    def instance(self, **values: Any) -> Formula:
+    def instance(self, **values: Number) -> Formula:
         """Return what the lemma says about these values: that its premises imply its conclusion.
 
         It stands among the premises of a later lemma, so that what is proved is what is used.
@@ -117,7 +134,7 @@ class Lemma(Step):
             raise ValueError(
                 f"lemma '{self.name}' speaks of {sorted(self.variables)}, got {sorted(values)}"
             )
-        point = SimpleNamespace(**values)
+        point = Values(**values)
         return implies(all_of(*self.premises(point)), self.conclusion(point))
 
 
@@ -125,8 +142,8 @@ def lemma(
     name: str,
     statement: str,
     variables: str,
-    premises: Callable[[SimpleNamespace], Sequence[Formula]],
-    conclusion: Callable[[SimpleNamespace], Formula],
+    premises: Premises,
+    conclusion: Conclusion,
     *,
     uses: Sequence[str] = (),
     axioms: Sequence[str] = (),
@@ -148,7 +165,7 @@ def lemma(
 def lemmas(
     name: str,
     statement: str,
-    cases: Sequence[tuple[Sequence[str], Callable[..., Any], Callable[..., Any]]],
+    cases: Sequence[tuple[Sequence[str], Premises, Conclusion]],
 ) -> Step:
     """Make one cross-check of several lemmas (variables, premises, conclusion), all to be proved."""
 
@@ -163,10 +180,10 @@ def lemmas(
 
 
 def _recheck(
-    model: Any,
+    model: z3.ModelRef,
     variables: Sequence[str],
-    premises: Callable[[SimpleNamespace], Sequence[Formula]],
-    conclusion: Callable[[SimpleNamespace], Formula],
+    premises: Premises,
+    conclusion: Conclusion,
 ) -> tuple[Outcome, str]:
     import z3
 
@@ -176,7 +193,7 @@ def _recheck(
         if not z3.is_rational_value(value):
             return "undecided", f"z3's model has an irrational {name} and was not re-checked"
         values[name] = Fraction(value.numerator_as_long(), value.denominator_as_long())
-    point = SimpleNamespace(**values)
+    point = Values(**values)
     if all(premises(point)) and not conclusion(point):
         shown = ", ".join(f"{name} = {value}" for name, value in values.items())
         return "fail", f"counterexample, re-checked in fractions: {shown}"

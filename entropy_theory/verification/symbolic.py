@@ -14,12 +14,16 @@ second, independent check (`ExplicitSoftmax`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from entropy_theory.verification.claim import Outcome, Step
 
-Expression = Any
-"""A SymPy expression."""
+if TYPE_CHECKING:
+    import sympy
+
+Expression: TypeAlias = "sympy.Expr"
+Rational: TypeAlias = "sympy.polys.fields.FracElement"
+"""A rational function of `ExplicitSoftmax`'s symbols."""
 
 
 class Moments:
@@ -39,7 +43,7 @@ class Moments:
         names = variables.split() + indicators.split()
         self.variables = {name: sympy.Symbol(name) for name in names}
         self._indicators = {self.variables[name] for name in indicators.split()}
-        self._moments: dict[Any, Expression] = {}
+        self._moments: dict[Expression, Expression] = {}
 
     def __getitem__(self, name: str) -> Expression:
         return self.variables[name]
@@ -141,23 +145,23 @@ class ExplicitSoftmax:
         normalizer = sum(self.e[1:], self.e[0])
         self.p = [e / normalizer for e in self.e]
 
-    def mean(self, f: Sequence[Any]) -> Any:
+    def mean(self, f: Sequence[Rational]) -> Rational:
         """E_p[f]."""
         return _sum(p * v for p, v in zip(self.p, f, strict=True))
 
-    def covariance(self, f: Sequence[Any], g: Sequence[Any]) -> Any:
+    def covariance(self, f: Sequence[Rational], g: Sequence[Rational]) -> Rational:
         """Cov_p(f, g)."""
         products = [u * v for u, v in zip(f, g, strict=True)]
         return self.mean(products) - self.mean(f) * self.mean(g)
 
-    def along_direction(self, f: Any) -> Any:
+    def along_direction(self, f: Rational) -> Rational:
         """df/dt when dz/dt = x at b = 1: dz_a = x_a, de_a = e_a x_a."""
         return _sum(
             f.diff(z) * x + f.diff(e) * e * x
             for z, x, e in zip(self.z, self.x, self.e, strict=True)
         )
 
-    def along_inverse_temperature(self, f: Any) -> Any:
+    def along_inverse_temperature(self, f: Rational) -> Rational:
         """df/db: de_a = z_a e_a."""
         return f.diff(self.b) + _sum(
             f.diff(e) * z * e for z, e in zip(self.z, self.e, strict=True)
@@ -195,7 +199,7 @@ def identity(
 def explicit(
     name: str,
     statement: str,
-    residuals: Callable[[ExplicitSoftmax], Iterable[Any]],
+    residuals: Callable[[ExplicitSoftmax], Iterable[Rational]],
     *,
     actions: Sequence[int] = range(2, 7),
 ) -> Step:
@@ -251,8 +255,8 @@ def entropy_slope(
     return identity(name, statement, entropy_slope_residual, uses=("softmax rule",))
 
 
-def _sum(terms: Iterable[Any]) -> Any:
-    result: Any = 0
+def _sum(terms: Iterable[Rational]) -> Rational:
+    result: Rational = 0
     for term in terms:
         result = term + result
     return result

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from entropy_theory.verification.claim import Claim, Evidence, Step, Target
 
@@ -42,7 +43,7 @@ class Verdict:
 
     statement: str
     printed_proof: str
-    counterexample: dict | None
+    counterexample: dict[str, Any] | None
     problems: tuple[str, ...]
 
 
@@ -58,7 +59,7 @@ def derive(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
 
 
 def _statement_verdict(
-    claim: Claim, evidence: Sequence[Evidence], counterexample: dict | None
+    claim: Claim, evidence: Sequence[Evidence], counterexample: dict[str, Any] | None
 ) -> str:
     if _problems(claim, evidence, counterexample):
         return "undecided"
@@ -74,7 +75,7 @@ def _statement_verdict(
 
 
 def _problems(
-    claim: Claim, evidence: Sequence[Evidence], counterexample: dict | None
+    claim: Claim, evidence: Sequence[Evidence], counterexample: dict[str, Any] | None
 ) -> list[str]:
     """What makes the evidence untrustworthy; a refuted printed statement is not a problem."""
     found = [
@@ -106,7 +107,7 @@ def _is_problem(e: Evidence) -> bool:
     return bool(e.name) or e.target != "statement"
 
 
-def _counterexample(evidence: Sequence[Evidence], target: Target) -> dict | None:
+def _counterexample(evidence: Sequence[Evidence], target: Target) -> dict[str, Any] | None:
     """The counterexample of the search, which is the simplest; else that of Hypothesis, if any."""
     for method in ("search", "property", "certify"):
         for e in evidence:

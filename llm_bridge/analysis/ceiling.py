@@ -10,18 +10,19 @@ from entropy_theory.performance_law.forecast import forecast as forecast_perform
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Ceiling:
-    """The performance at zero entropy that the law announces, and how far to believe it."""
+    """The performance at zero entropy that the law forecasts, and the reasons to doubt it."""
 
     value: float | None
-    """None where nothing can be fitted."""
+    """The forecast performance; None where nothing can be fitted."""
     low: float | None
     high: float | None
-    """Ends of the interval, widened for the correlation of successive residuals."""
+    """``low`` and ``high`` end the interval, which is widened for the correlation of residuals."""
     doubts: tuple[str, ...]
-    """Why the fit is not to be trusted; none if it is."""
+    """Why the fit is not to be trusted; empty if nothing speaks against it."""
 
     @property
     def trusted(self) -> bool:
+        """Whether there is no reason to doubt the fit."""
         return not self.doubts
 
 
@@ -29,13 +30,14 @@ def performance_ceiling(
     entropy: Sequence[float], performance: Sequence[float], level: float = 0.95, *,
     rivals: bool = False,
 ) -> Ceiling:
-    """Forecast of the ceiling from the steps so far.
+    """Forecast the ceiling from the steps so far.
 
     Args:
         entropy: mean token entropy of each step, nats.
         performance: mean reward of each step.
-        level: of the interval.
-        rivals: doubt it too where another form of law fits as well; some tenths of a second.
+        level: confidence level of the interval.
+        rivals: whether to doubt it too where another form of law fits as well, which takes some tenths
+            of a second.
     """
     try:
         report = forecast_performance(entropy, performance, level=level, with_rivals=rivals)

@@ -43,7 +43,7 @@ CURVES = {
 WINDOW = 0.05
 """Curves on the page are means over this share of a run's steps."""
 LONG_WINDOW = 0.2
-"""The same share for reward against entropy, where both are noisy and the order of steps is hidden."""
+"""That share for reward against entropy, where both are noisy and the order of steps is hidden."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,14 +10,14 @@ from entropy_theory.update_rules import selection
 
 SHARES = {"top_0.02%": 2e-4, "top_0.2%": 2e-3, "top_2%": 0.02, "top_20%": 0.2, "top_50%": 0.5,
           "all": 1.0}
-"""Rows of the covariance table."""
+"""The rows of the covariance table: the share of the tokens, by name."""
 
 
 def covariance_table(batch: TokenBatch, log_prob: Any, advantage: Any) -> dict[str, float]:
-    """Mean of the largest token covariances, by their share of the tokens (at least one token).
+    """Return the mean of the largest token covariances, by share of the tokens (at least one token).
 
     Args:
-        batch: whole; supplies ``weight`` and ``mask``.
+        batch: the whole batch, which supplies ``weight`` and ``mask``.
         log_prob: [sequences, positions], nats.
         advantage: [sequences, positions].
     """
@@ -30,5 +30,5 @@ def covariance_table(batch: TokenBatch, log_prob: Any, advantage: Any) -> dict[s
 
 
 def largest_count(share: float, tokens: int) -> int:
-    """How many tokens the covariance table's row of this share is about: at least one."""
+    """Return the number of tokens in the covariance table's row of this share: at least one."""
     return max(1, math.floor(share * tokens + 1e-9))

@@ -39,7 +39,7 @@ def build_trainer(
     config: TrainConfig, model: Any, tokenizer: Any, task: tasks.Task,
     rule: update_rules.UpdateRule, on_step: Any = None,
 ) -> EntropyTrainer:
-    """The trainer of a resolved config."""
+    """Make the trainer of a resolved config."""
     assert config.output is not None
     assert config.prompts is not None
     rows = config.prompts * config.samples // ranks.count()

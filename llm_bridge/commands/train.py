@@ -1,4 +1,4 @@
-"""A training run as a folder: what was asked for, what happened at each step, what came out.
+"""Trains a model; a run is a folder with its options, the record of each step, and the results.
 
 `llm_bridge.running.run_folder` lists the files. The same command continues an interrupted run from its
 last whole checkpoint, to the same numbers as an uninterrupted one, and computes a finished run no second
@@ -40,11 +40,11 @@ PACKAGES = ("torch", "transformers", "trl", "accelerate", "numpy", "reasoning-gy
 
 
 def train(config: TrainConfig) -> dict[str, Any]:
-    """Run, continue or recall a training run; returns what its run.json says.
+    """Run a training run, continue it, or read a finished one; return what its run.json says.
 
     Raises:
         ValueError: an unknown name or a bad value, or an output folder with another run in it.
-        OSError: the output folder cannot be written.
+        OSError: an output folder that cannot be written.
     """
     ranks.join(cpu=config.device == "cpu")
     config = resolved(config)

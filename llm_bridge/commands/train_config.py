@@ -44,11 +44,11 @@ class TrainConfig:
     """The rule's options as name=value, such as alpha=3 target=0.6; those of a rule that it modifies
     with a dot, such as base=grpo base.clip_high=0.28."""
     steps: int = 160
-    """Optimizer steps."""
+    """Number of optimizer steps."""
     prompts: int | None = None
     """Prompts a step, of all processes together; 32 for small-sums, else 4."""
     samples: int = 8
-    """Completions of each prompt."""
+    """Number of completions of each prompt."""
     iterations: int = 1
     """Optimizer steps on each batch of samples; from the second on they are off-policy."""
     mini_batches: int = 1
@@ -57,14 +57,14 @@ class TrainConfig:
     tempered_fraction: float = 1.0
     """Share of the prompts answered again in a second batch (aepo); the authors' code has 0.25."""
     learning_rate: float | None = None
-    """3e-4 for small-sums on split, 1e-4 on sum, 5e-6 for SmolLM2, else 1e-6."""
+    """Learning rate; default 3e-4 for small-sums on split, 1e-4 on sum, 5e-6 for SmolLM2, else 1e-6."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
-    """sgd has neither momentum nor weight decay."""
+    """The optimizer; sgd has neither momentum nor weight decay."""
     max_grad_norm: float = 1.0
     """Gradients are scaled down to this norm; 0 leaves them as they are."""
     micro_batches: int = 1
-    """Parts that each process's rows of a step are worked off in: more take less memory, and one more
-    forward pass."""
+    """Parts into which each process cuts its rows of a step: more take less memory, and one more forward
+    pass."""
     max_new_tokens: int | None = None
     """Longest completion, in tokens; the task's own limit by default."""
     chat_template: bool = False
@@ -74,7 +74,7 @@ class TrainConfig:
     save_every: int | None = None
     """Steps between checkpoints, 0: none; by default a quarter of the run."""
     save_model: bool = True
-    """Keep the trained model."""
+    """Whether to keep the trained model."""
     seed: int = 0
     """Seed of prompts and samples."""
     dtype: str = "float32"
@@ -82,7 +82,7 @@ class TrainConfig:
     trl_options: tuple[str, ...] = ()
     """Further options of TRL's GRPOConfig as name=value, such as use_vllm=true warmup_steps=10."""
     device: Literal["auto", "cuda", "cpu"] = "auto"
-    """auto: a GPU where there is one; cuda: a GPU, or an error."""
+    """Where the model is trained. auto: a GPU where there is one; cuda: a GPU, or an error."""
     log_to: Literal["tensorboard", "trackio", "none"] = "tensorboard"
     """Where metrics go beside metrics.jsonl."""
     output: Path | None = None
@@ -99,14 +99,14 @@ class AuditConfig(TrainConfig):
     kernel_states: int = 6
     """At how many states of each audited step logit gradients are compared (Assumption B.4); 0: none."""
     kernel_actions: int = 4
-    """Of how many actions at each; every one costs a pass backward and one forward."""
+    """How many actions are compared at each state; every one costs a pass backward and one forward."""
     save_every: int | None = 0
     save_model: bool = False
     log_to: Literal["tensorboard", "trackio", "none"] = "none"
 
 
 def resolved(config: TrainConfig) -> TrainConfig:
-    """The config with every default that depends on model or task filled in, and checked."""
+    """Check the config and fill in every default that depends on model or task."""
     small = config.model == "small-sums"
     rate = LEARNING_RATES.get(
         (config.model, config.task),
@@ -174,7 +174,7 @@ def device_name(config: TrainConfig) -> str:
 
 
 def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
-    """``name=value`` texts as options of TRL's GRPOConfig, each of the kind that it has there.
+    """Read ``name=value`` texts as options of TRL's GRPOConfig, each of the kind that it has there.
 
     Raises ValueError for an unknown option, a text without "=", or a value of another kind.
     """

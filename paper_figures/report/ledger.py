@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
@@ -28,12 +27,8 @@ PRINTED_PROOFS = {
 
 CHECKS = "Evidence (fail speaks against the statement as printed)"
 MUTANTS = "Wrong variants of the statement (pass: the same checks reject it)"
-# The ledger opens the detail of a proof step with what is proved: "repair, step 'NAME': ...".
-STEP = re.compile(r"(?:(?P<what>repair|negation|experiment|printed proof), )?"
-                  r"step '(?P<name>.*?)': (?P<detail>.*)",
-                  re.DOTALL)
 STEPS = {
-    "": "Proof, for any number of actions",
+    "statement": "Proof, for any number of actions",
     "repair": "Proof of the repaired statement",
     "negation": "Disproof beyond the counterexample",
     "experiment": "Experiments: what long exact runs and fits show",
@@ -83,13 +78,14 @@ def _claim(claim: dict[str, Any], known: Claim | None) -> dict[str, Any]:
     hypotheses = [_as_formula(h) for h in claim["hypotheses"]]
     groups: dict[str, list[dict[str, Any]]] = {title: [] for title in EVIDENCE_GROUPS}
     for evidence in claim["evidence"]:
-        match = STEP.fullmatch(evidence["detail"])
-        if evidence["method"] == "mutant":
-            title, step, detail = MUTANTS, "", evidence["detail"]
-        elif match is None:
-            title, step, detail = CHECKS, "", evidence["detail"]
+        target, name, detail = (evidence[key] for key in ("target", "name", "detail"))
+        if target == "mutant":
+            title, step, detail = MUTANTS, "", f"mutant '{name}': {detail}"
+        elif name:
+            title, step = STEPS[target], name
         else:
-            title, step, detail = STEPS[match["what"] or ""], match["name"], match["detail"]
+            about = "" if target == "statement" else f"{target}: "
+            title, step, detail = CHECKS, "", about + detail
         shown = {"step": step, "statement": statements.get(step, ""), "detail": detail}
         groups[title].append({**evidence, **shown})
     return {

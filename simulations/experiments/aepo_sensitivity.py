@@ -126,7 +126,7 @@ def rank_separation(score: np.ndarray, positive: np.ndarray) -> float:
 
     0.5 if there are no positive cases, or no others.
     """
-    from scipy.stats import rankdata  # a second to import, and the registry imports every experiment
+    from scipy.stats import rankdata  # slow to import, and the registry imports every experiment
 
     n_positive = int(positive.sum())
     n_other = positive.size - n_positive

@@ -209,7 +209,7 @@ def _by_difficulty(
 
     A prompt counts with the probability that ``right`` of its samples are right.
     """
-    from scipy.stats import binom  # a second to import, and the registry imports every experiment
+    from scipy.stats import binom  # slow to import, and the registry imports every experiment
 
     size = config.group_size
     exact = covariances(logits, correct)

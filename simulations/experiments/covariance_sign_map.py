@@ -1,4 +1,4 @@
-"""How general is "the covariance is mostly positive"? (Cui et al., a referee's third objection)
+"""How general is "the covariance is mostly positive" (Cui et al., a referee's third objection)?
 
 Entropy falls, to first order, by eta times Cov_pi(log pi, pi A) under the policy gradient (PG, Theorem
 1) and by eta times Cov_pi(log pi, A) under the natural gradient (NPG, Theorem 2). For rewards 0 and 1
@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from entropy_theory.policy import entropy, log_softmax
+from entropy_theory.policy import entropy_gradient, log_softmax
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
 from simulations.engine.dynamics import Dynamics
@@ -89,7 +89,7 @@ def covariances(logits: np.ndarray, correct: np.ndarray) -> np.ndarray:
     """
     log_pi = log_softmax(logits)
     pi = np.exp(log_pi)
-    values = np.stack([pi * (log_pi + entropy(logits)[..., None]), log_pi])
+    values = np.stack([-entropy_gradient(logits), log_pi])
     right, wrong = (np.where(mask, pi, 0.0) for mask in (correct, ~correct))
     p, q = right.sum(axis=-1), wrong.sum(axis=-1)
     return p * q * ((right * values).sum(axis=-1) / p - (wrong * values).sum(axis=-1) / q)

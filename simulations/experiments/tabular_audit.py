@@ -10,6 +10,7 @@ whole error of a forecast is that of first order, and grows with the step size.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -111,7 +112,7 @@ def _rule(name: str, config: Config, *, exact: bool) -> UpdateRule:
     return get("entropy-bonus", coefficient=config.coefficient, base=base)
 
 
-def _comparison(table: np.ndarray, dims: tuple[str, ...], coords: dict) -> xr.Dataset:
+def _comparison(table: np.ndarray, dims: tuple[str, ...], coords: dict[str, Any]) -> xr.Dataset:
     """Errors and correlation of each (rule, mode, learning rate), over steps and starts."""
     names = ("tabular_error", "first_order_error", "identity_error", "correlation", "slope")
     shape = (len(coords["rule"]), len(coords["mode"]), len(coords["learning_rate"]))

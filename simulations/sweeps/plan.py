@@ -86,7 +86,7 @@ def plan(sweep: SweepFile, folder: Path) -> Plan:
     return Plan(runs=runs, kept=kept, cells=tuple(cells))
 
 
-def _runs(sweep: SweepFile) -> PlannedRun:
+def _runs(sweep: SweepFile) -> Iterator[PlannedRun]:
     shared = [code_digest(run_cell.__module__), identity_of(sweep.record)]
     for number, point in enumerate(sweep.points):
         found = identity_of(point)

@@ -29,12 +29,12 @@ CLAIM: dict[str, Any] = {
     "hypotheses": [r"\sum_{a \in A^*} \pi_a \le \frac12", "n is at least 2"],
     "verdict": "repaired", "printed_proof": "gap",
     "evidence": [
-        {"method": "smt", "outcome": "pass", "detail": "step 'Chebyshev': proved", "cases": 0,
-         "seconds": 0.1},
+        {"method": "smt", "outcome": "pass", "detail": "proved", "cases": 0,
+         "seconds": 0.1, "target": "statement", "name": "Chebyshev"},
         {"method": "search", "outcome": "fail", "detail": "<script>alert(1)</script>",
-         "cases": 12345, "seconds": 2.0},
-        {"method": "mutant", "outcome": "pass", "detail": "mutant 'sign': rejected", "cases": 3,
-         "seconds": 0.0},
+         "cases": 12345, "seconds": 2.0, "target": "statement", "name": ""},
+        {"method": "mutant", "outcome": "pass", "detail": "rejected", "cases": 3,
+         "seconds": 0.0, "target": "mutant", "name": "sign"},
     ],
     "counterexample": {"weights": [1, 2], "correct": [2], "margin_interval": "[-0.5 +/- 1e-9]"},
 }

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from entropy_theory.controllers import TemperatureSwitch
 from entropy_theory.policy import entropy
 from entropy_theory.update_rules import combine, get
 from entropy_theory.update_rules.grpo import Grpo
@@ -24,6 +25,15 @@ from simulations.problems import Bandit
 
 numba = pytest.importorskip("numba")
 kernels = pytest.importorskip("simulations.engine.compiled.kernels")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables_alone():
+    """Without the engine that traces rules, which would take what the tables refuse."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engines, "COMPILED", (compilation.of,))
+        yield
+
 
 G8 = get("grpo", group_size=8)
 EXACT = {
@@ -307,3 +317,28 @@ def test_float32_logits_are_float32_and_near_the_others(engine, n_actions):
     expected = simulate(start, problem.correct, double).final_logits
     np.testing.assert_allclose(found, expected, atol=200 * 8 * 2.0**-24)
     assert not np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n_actions", [8, 300])
+def test_the_compiled_switch_is_the_controller_s(n_actions):
+    """At an entropy that is exactly the target T is T_low, with a target an ulp above it T_high.
+
+    The loops have the comparison of `TemperatureSwitch` a second time, for short rows and for long ones;
+    which temperature they took is told by the step, which is bit for bit that under a far target.
+    """
+    start = np.random.default_rng(3).normal(size=(9, 1, n_actions))
+    rule = get("aepo", base=get("reinforce"))
+
+    def trained(targets):
+        return simulate(start, np.arange(n_actions) < 3, Dynamics(
+            rule=rule, targets=tuple(targets), steps=1, tail=1, engine="compiled"))
+
+    seen = trained([0.0] * 9).tail_entropy
+    places = [0.0, -np.inf, np.inf] * 3
+    targets = [h if to == 0 else math.nextafter(h, to) for h, to in zip(seen, places, strict=True)]
+    cold, hot, found = (trained(t).final_logits for t in ([0.0] * 9, [9.0] * 9, targets))
+    for run, (target, held) in enumerate(zip(targets, seen, strict=True)):
+        chosen = TemperatureSwitch(target=target).observe(held)
+        expected = {0.8: cold, 1.2: hot}[float(chosen)][run]
+        np.testing.assert_array_equal(found[run], expected)
+    assert (cold != hot).any(axis=(1, 2)).all()

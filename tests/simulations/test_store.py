@@ -15,7 +15,7 @@ import xarray as xr
 
 from entropy_theory.support.imported_sources import imported_sources
 from simulations.computing import code_digest, store
-from simulations.computing.cells import cell_key, described, map_cells
+from simulations.computing.cells import cell_key, identity_of, map_cells
 from simulations.computing.store import Experiment, path_of, read, result
 from simulations.computing.workers import attempt, in_this_process, local_processes
 from tests.simulations import counting_cells
@@ -300,7 +300,7 @@ def test_a_key_tells_apart_what_equal_numbers_hide(tmp_path):
     from entropy_theory.update_rules import get
 
     same = {"clip_low": 0.2, "clip_high": 0.28}
-    assert described(get("grpo", **same)) != described(get("clip-higher", **same))
+    assert identity_of(get("grpo", **same)) != identity_of(get("clip-higher", **same))
     cell = counting_cells.cells(tmp_path, 1)[0]
     keys = {
         cell_key(counting_cells.compute, cell),
@@ -310,7 +310,7 @@ def test_a_key_tells_apart_what_equal_numbers_hide(tmp_path):
     }
     assert len(keys) == 4
     with pytest.raises(ValueError, match="cannot be part of a key"):
-        described({"schedule": lambda step: 0.0})
+        identity_of({"schedule": lambda step: 0.0})
 
 
 def test_the_code_of_a_result_is_what_its_module_imports(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from entropy_theory.policy import log_softmax
+from entropy_theory.policy import entropy, log_softmax
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, simulate
 from simulations.engine.sampling import Samples
@@ -98,3 +98,11 @@ def test_what_cannot_be_run_so_is_refused():
         train(single(start.logits, np.full(60, 0.2)), RULES["full"], **how)
     with pytest.raises(ValueError, match="cannot be tied"):
         tie(*state(), np.array([10, 60]))
+
+
+def test_a_collapsed_state_has_the_one_entropy():
+    """38 nats below the first token: log(1 + e^-38) in place of log1p is 2.6 % off."""
+    start = single(np.array([0.0, -38.0]), np.array([1.0, 0.0]))
+    curve = train(start, RULES["no bonus"], learning_rate=0.0, steps=1, record_every=1, seed=0,
+                  samples=Samples())
+    np.testing.assert_allclose(curve.entropy, entropy(start.logits), rtol=1e-14)

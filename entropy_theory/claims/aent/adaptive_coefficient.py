@@ -23,7 +23,6 @@ with the paper's box up to 0.009 and unit rewards no solved state of one right t
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from entropy_theory.claims.aent.token_mdp import returns
 from entropy_theory.claims.aepo.tempered_reinforce import MEAN_VALUE
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -41,6 +41,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import Step, variant
 from entropy_theory.verification.experiment import experiment
 
@@ -57,18 +58,18 @@ SCALARS = (
 )
 
 
-def force(i: Any, entropy: Any) -> Any:
+def force(i: Cases, entropy: Reals) -> Reals:
     """f(H): above zero below the band, below zero above it."""
     zero = 0 * entropy
     return ar.maximum(i.low - entropy, zero) - ar.maximum(entropy - i.high, zero)
 
 
-def sharpened_entropy(i: Any, sharpness: Any) -> Any:
+def sharpened_entropy(i: Cases, sharpness: Reals) -> Reals:
     """H of softmax(x r)."""
     return ar.entropy(ar.per_action(sharpness) * returns(i.correct, i.logits))
 
 
-def after_run(i: Any) -> Any:
+def after_run(i: Cases) -> Reals:
     """Logits after the exact run; the coefficient starts at the lower end of its box."""
     logits, coefficient = i.logits, i.least
     for _ in range(STEPS):
@@ -79,12 +80,12 @@ def after_run(i: Any) -> Any:
     return logits
 
 
-def _in_band(i: Any) -> Any:
+def _in_band(i: Cases) -> Reals:
     entropy = ar.entropy(after_run(i))
     return ar.minimum(entropy - 9 * i.low / 10, 11 * i.high / 10 - entropy)
 
 
-def _vanilla(i: Any) -> Any:
+def _vanilla(i: Cases) -> Reals:
     """g(x) of the vanilla gradient: n p (1 - p)/(m (n - m))."""
     reward = returns(i.correct, i.logits)
     right = ar.total(ar.softmax(ar.per_action(i.sharpness) * reward), i.correct)
@@ -92,7 +93,7 @@ def _vanilla(i: Any) -> Any:
     return n * right * (1 - right) / (m * (n - m))
 
 
-def _dissipation(i: Any) -> Any:
+def _dissipation(i: Cases) -> Reals:
     """-dE/dt where the box holds lambda at its upper or lower end (inside it is lambda g u^2)."""
     pull, zero = force(i, sharpened_entropy(i, i.sharpness)), 0 * i.sharpness
     found = []
@@ -102,7 +103,7 @@ def _dissipation(i: Any) -> Any:
     return np.stack(found, axis=-1)
 
 
-def _vanilla_speed() -> Any:
+def _vanilla_speed() -> list[symbolic.Expression]:
     """x' = pi_r A_r - pi_w A_w with p A_r + (1 - p) A_w = 0 and A_r - A_w = u = 1 - lambda x."""
     import sympy
 
@@ -113,7 +114,7 @@ def _vanilla_speed() -> Any:
     return [p * right + (1 - p) * wrong, right - wrong - u, sympy.together(speed - g * u)]
 
 
-def _natural_speed() -> Any:
+def _natural_speed() -> symbolic.Expression:
     """z' = r - lambda z, with z = x r: x' = 1 - lambda x."""
     import sympy
 
@@ -121,7 +122,7 @@ def _natural_speed() -> Any:
     return (r - lam * x * r) - r * (1 - lam * x)
 
 
-def _entropy_slope() -> Any:
+def _entropy_slope() -> list[symbolic.Expression]:
     """z = x r along dz/dx = r: dH/dx = -Cov(z, r) = -x Var(r)."""
     import sympy
 
@@ -131,7 +132,7 @@ def _entropy_slope() -> Any:
     return [slope + m.covariance(m["L"], m["r"]), at_line]
 
 
-def _energy() -> Any:
+def _energy() -> list[symbolic.Expression]:
     """E = u^2/2 + beta Phi(x), Phi' = f x/g, u = 1 - lambda x, x' = g u, lambda' = s."""
     import sympy
 
@@ -230,7 +231,7 @@ def _box_out_of_reach() -> tuple[bool, str]:
     return bool(entropy < arb("0.15") / 10**30), f"h(0.009) = {entropy.str(3, radius=False)}, low = 0.15"
 
 
-def _run(gain: float, vanilla: bool, steps: int, start: float = 25.0, size: float = 0.02) -> Any:
+def _run(gain: float, vanilla: bool, steps: int, start: float = 25.0, size: float = 0.02) -> Reals:
     """(x, lambda, H) of 1 right token in 10, band [0.4, 0.8], box [0.05, 1], small time steps."""
     x, coefficient, path = start, 0.05, []
     for _ in range(steps):

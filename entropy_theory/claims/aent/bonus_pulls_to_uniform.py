@@ -16,8 +16,6 @@ is lifted least. (A natural-gradient bonus multiplies every log-ratio by 1 - eta
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import likeliest, nonnegative_divergence
@@ -27,32 +25,41 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     excess,
     own_covariance,
 )
-from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, smt, symbolic
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Statement,
+    bandit_instances,
+    smt,
+    symbolic,
+)
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def gains(logits: Any) -> Any:
+def gains(logits: Reals) -> Reals:
     """d log pi_a under the flow: Sb - S_a, since S_a = Cov_pi(z, delta_a)."""
     return -excess(logits)
 
 
-def _above_uniform(logits: Any) -> Any:
+def _above_uniform(logits: Reals) -> Reals:
     """pi_a - 1/n, summed over pairs."""
     probabilities = ar.softmax(logits)
     return ar.centered(0 * logits + ar.constant(1, like=logits), probabilities) / logits.shape[-1]
 
 
-def _towards_uniform(i: Any) -> Any:
+def _towards_uniform(i: Cases) -> Reals:
     return -_above_uniform(i.logits) * gains(i.logits)
 
 
-def _above_typical(logits: Any) -> Any:
+def _above_typical(logits: Reals) -> Reals:
     """log pi_a + H: above zero where pi_a > e^{-H}."""
     return ar.centered(ar.softmax(logits), logits)
 
 
-def _rule(i: Any) -> Any:
+def _rule(i: Cases) -> Reals:
     """Each token is above e^{-H} or gains, is below 1/n only if it gains, and the likeliest loses."""
     gain = gains(i.logits)
     return np.concatenate([
@@ -62,14 +69,14 @@ def _rule(i: Any) -> Any:
     ], axis=-1)
 
 
-def _lift(i: Any) -> Any:
+def _lift(i: Cases) -> Reals:
     """A rarer token's logit is lifted at least as much as a more frequent one's."""
     lift = -own_covariance(i.logits)
     order = i.logits[..., :, None] - i.logits[..., None, :]
     return (ar.maximum(order, lift[..., :, None] - lift[..., None, :])).reshape(len(i.logits), -1)
 
 
-def _flow() -> Any:
+def _flow() -> list[symbolic.Expression]:
     """x = grad H = -S: d log pi = x - E x = -(S - E S), and dH/dt = -Cov(L, x) = E[pi (L + H)^2]."""
     m = symbolic.Moments("L P")
     own = m["P"] * (m["L"] - m.expect(m["L"]))
@@ -78,13 +85,13 @@ def _flow() -> Any:
     return [moved + own - m.expect(own), entropy_rate]
 
 
-def _gradient() -> Any:
+def _gradient() -> symbolic.Expression:
     m = symbolic.Moments("L x")
     slope = m.derivative(-m.expect(m["L"]), m["x"], {m["L"]: m["x"] - m.expect(m["x"])})
     return slope + m.expect(m["x"] * (m["L"] - m.expect(m["L"])))
 
 
-def _lift_slope() -> Any:
+def _lift_slope() -> symbolic.Expression:
     import sympy
 
     p, h = sympy.symbols("p H", positive=True)

@@ -20,7 +20,6 @@ bound is uniform over starts, as C grows at most by the factor e^eta a step.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from entropy_theory.claims.aent.stationarity import is_right
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, SUM_OF_SIGNS
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -40,22 +40,21 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.certify import precision
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
-Array = Any
-
 # ---------------------------------------------------------------- numbers
 
 
-def gradient_step(i: Any) -> Array:
+def gradient_step(i: Cases) -> Reals:
     """eta pi_a (R_a - V)."""
     policy = ar.softmax(i.logits)
     return ar.per_action(i.learning_rate) * policy * ar.centered(policy, i.reward)
 
 
-def growth(i: Any, step: Array | None = None) -> Array:
+def growth(i: Cases, step: Reals | None = None) -> Reals:
     """E[1 - e^{d_a - d*}], d* the growth of the likeliest right logit: has the sign of C' - C."""
     step = gradient_step(i) if step is None else step
     right = is_right(i.reward)
@@ -68,7 +67,7 @@ def growth(i: Any, step: Array | None = None) -> Array:
     return -ar.mean(ar.softmax(i.logits), np.expm1(step - best[..., None]))
 
 
-def _parts(i: Any) -> Array:
+def _parts(i: Cases) -> Reals:
     """C' - C, p' - p (both times a positive number), and m C - p."""
     policy, step, right = ar.softmax(i.logits), gradient_step(i), is_right(i.reward)
     moved = policy * np.expm1(step)
@@ -81,14 +80,14 @@ def _parts(i: Any) -> Array:
     ], axis=-1)
 
 
-def _every_right_growth(i: Any) -> Array:
+def _every_right_growth(i: Cases) -> Reals:
     """The least of E[e^{d_a} - e^d] over right answers a: has the sign of pi'_a - pi_a."""
     policy, step = ar.softmax(i.logits), gradient_step(i)
     moved = np.expm1(step)
     return ar.smallest(moved - ar.mean(policy, moved)[..., None], is_right(i.reward))
 
 
-def _tree_growth(i: Any) -> Array:
+def _tree_growth(i: Cases) -> Reals:
     """C' - C on a token tree."""
     tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
     slope = tree.expectation_gradient(policy, tree.edge_reward(i.reward))
@@ -101,7 +100,7 @@ def _tree_growth(i: Any) -> Array:
 # ---------------------------------------------------------------- proof
 
 
-def _slope() -> Any:
+def _slope() -> symbolic.Expression:
     # A marks one answer: dV/dz_a = pi_a (R_a - V).
     m = symbolic.Moments("R", indicators="A")
     r, a = m["R"], m["A"]
@@ -229,7 +228,7 @@ def commitment_steps() -> tuple[Step, ...]:
 # ---------------------------------------------------------------- long runs
 
 
-def _lowest(delta: Fraction, steps: int) -> Any:
+def _lowest(delta: Fraction, steps: int) -> Ball:
     """The least C over a run from pi = (1, 2, 5)/8, R = (1, 1 - delta, 0), eta = 4, divided by C_0."""
     from flint import arb
 
@@ -273,7 +272,8 @@ def _commitment() -> tuple[bool, str]:
 
 _NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)))
 BINARY = Condition(latex="returns are 0 or 1",
-                   value=lambda i: np.asarray((i.reward == 0) | (i.reward == 1), dtype=bool).all(-1))
+                   value=lambda i: np.all(
+                       np.asarray((i.reward == 0) | (i.reward == 1), dtype=bool), axis=-1))
 
 _statement = Statement(
     latex=r"$C(q)$ is bounded away from 0 by the initial model, read as: an exact policy gradient step "

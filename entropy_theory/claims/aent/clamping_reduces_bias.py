@@ -20,12 +20,12 @@ whose kept set moves with the policy, the optimum is never more biased: `extensi
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, likeliest, midpoints
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -36,6 +36,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
 REMOVED = Scalar(
@@ -43,7 +44,7 @@ REMOVED = Scalar(
 )
 
 
-def kept_tokens(logits: Any, removed_fraction: Any) -> np.ndarray:
+def kept_tokens(logits: Reals, removed_fraction: Reals) -> np.ndarray:
     """The likeliest tokens: floor(p n) are removed; among ties the higher index goes first."""
     n = logits.shape[-1]
     kept = n - np.floor(midpoints(removed_fraction) * n + 1e-9)
@@ -51,13 +52,13 @@ def kept_tokens(logits: Any, removed_fraction: Any) -> np.ndarray:
     return np.argsort(order, axis=-1) < kept[..., None]
 
 
-def bias(n_tokens: Any, n_right: Any, coefficient: Any) -> Any:
+def bias(n_tokens: Reals, n_right: Reals, coefficient: Reals) -> Reals:
     """B: value that softmax(r/lambda) on these tokens gives away; one right answer or more exists."""
     wrong = n_tokens - n_right
     return wrong / (n_right * np.exp(1 / coefficient) + wrong)
 
 
-def _counts(i: Any) -> tuple[Any, Any, Any, Any]:
+def _counts(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
     """(n, m, k, m') as numbers of the instance's arithmetic."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     kept = kept_tokens(i.logits, i.removed_fraction)
@@ -65,26 +66,26 @@ def _counts(i: Any) -> tuple[Any, Any, Any, Any]:
             ar.total(one, kept & i.correct))
 
 
-def _less_biased(i: Any) -> Any:
+def _less_biased(i: Cases) -> Reals:
     """B(n, m) - B(k, m')."""
     n, m, k, kept_right = _counts(i)
     return bias(n, m, i.coefficient) - bias(k, kept_right, i.coefficient)
 
 
-def _denser(i: Any) -> Any:
+def _denser(i: Cases) -> Reals:
     """m' n - m k: whether right tokens are denser among the kept ones."""
     n, m, k, kept_right = _counts(i)
     return kept_right * n - m * k
 
 
-def _no_tie_at_the_cut(i: Any) -> Any:
+def _no_tie_at_the_cut(i: Cases) -> Mask:
     kept = kept_tokens(i.logits, i.removed_fraction)
     z = midpoints(i.logits)
     least = np.min(np.where(kept, z, np.inf), axis=-1)
     return least > np.max(np.where(kept, -np.inf, z), axis=-1)
 
 
-def _optimum() -> Any:
+def _optimum() -> symbolic.Expression:
     """softmax(r/lambda) on k tokens: the wrong ones' share, with E = e^{1/lambda}, e^0 = 1."""
     import sympy
 

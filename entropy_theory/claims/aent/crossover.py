@@ -9,12 +9,11 @@ B2 <= B1 only where B2 >= 1, which is shown on a box of x.
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.verification import Step, certify, smt, symbolic
+from entropy_theory.verification.arithmetic import Ball
 
 
-def _crossover() -> Any:
+def _crossover() -> symbolic.Expression:
     import sympy
 
     k, c, eps, bias = sympy.symbols("k c epsilon bias")
@@ -124,7 +123,7 @@ NO_INTERVAL = smt.lemma(
 )
 
 
-def _discriminant() -> Any:
+def _discriminant() -> symbolic.Expression:
     import sympy
 
     h, c_right, c_soft, lam, sparsity = sympy.symbols("h C C_lambda lambda L", positive=True)
@@ -137,7 +136,7 @@ DISCRIMINANT = symbolic.identity(
     "discriminant", "(c^2 - 4 k lambda L) C_lambda C^2 = h C_lambda - 2 L C^2", _discriminant)
 
 
-def _beta(x: Any) -> Any:
+def _beta(x: Ball) -> Ball:
     return _log(4) / (_log(4) + x.log())
 
 
@@ -210,7 +209,7 @@ def negation_steps() -> tuple[Step, ...]:
     )
 
 
-def _log(n: int) -> Any:
+def _log(n: int) -> Ball:
     from flint import arb
 
     return arb(n).log()

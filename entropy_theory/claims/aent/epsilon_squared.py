@@ -27,8 +27,6 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -38,6 +36,7 @@ from entropy_theory.claims.aent.stationarity import entropy_bias, largest_right_
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, returns, trees
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -46,18 +45,17 @@ from entropy_theory.verification import (
     listed_instances,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import Batch, Instance, Instances
-
-Array = Any
 
 # ---------------------------------------------------------------- numbers
 
 
-def _parts(i: Any) -> tuple[Array, Array, Array, Array]:
+def _parts(i: Cases) -> tuple[Reals, Reals, Reals, Real]:
     """(C, 2 lambda C_lambda, lambda L, sqrt(h)), one number per instance."""
     logits, reward = i.logits[:, None], returns(i.correct, i.logits)[:, None]
-    lifted = SimpleNamespace(logits=logits, reward=reward, coefficient=i.coefficient)
+    lifted = Cases(logits=logits, reward=reward, coefficient=i.coefficient)
     horizon = ar.constant(TokenTree.of(i.logits).horizon, like=i.logits)
     return (
         largest_right_probability(logits, reward)[:, 0],
@@ -67,13 +65,13 @@ def _parts(i: Any) -> tuple[Array, Array, Array, Array]:
     )
 
 
-def improvement(i: Any) -> Array:
+def improvement(i: Cases) -> Reals:
     """B1 - B2, times 2 lambda C_lambda C > 0."""
     c, scale, bias, root = _parts(i)
     return scale * root * i.epsilon - c * (i.epsilon**2 + scale * bias)
 
 
-def _void_or_worse(i: Any) -> Array:
+def _void_or_worse(i: Cases) -> Reals:
     """The larger of B2 - 1 and B2 - B1, each times a positive number."""
     _, scale, bias, _ = _parts(i)
     return ar.maximum(i.epsilon**2 + scale * (bias - 1), -improvement(i))
@@ -89,11 +87,11 @@ def _instances() -> Instances:
     """Token trees; where the first response is right, it is the only one in half of the cases."""
     drawn = trees(COEFFICIENT, EPSILON)
 
-    def alone(correct: Array) -> Array:
-        first = np.asarray(correct)[..., :1]
-        only = np.zeros(np.shape(correct), dtype=bool)
+    def alone(correct: object) -> Mask:
+        given = np.asarray(correct)
+        only = np.zeros(given.shape, dtype=bool)
         only[..., 0] = True
-        return np.where(first, only, correct)
+        return np.where(given[..., :1], only, given)
 
     def sample(generator: np.random.Generator, size: int) -> Batch:
         batch = drawn.sample(generator, size)

@@ -13,7 +13,7 @@ H = -sum_y pi(y) log pi(y) is the *sum* of the token entropies on the way, not t
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -25,24 +25,25 @@ from entropy_theory.claims.aent.token_mdp import (
     written_out,
 )
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def _direct(i: Any) -> Any:
+def _direct(i: Cases) -> Reals:
     """-d/dtheta sum_y pi(y) log pi(y) = -sum_y pi(y) (log pi(y) + 1) d log pi(y)."""
     log_response = TokenTree.of(i.logits).sum_along(ar.log_softmax(i.logits))
     return -response_gradient(i.logits, log_response + 1)
 
 
-def _by_state(i: Any) -> Any:
+def _by_state(i: Cases) -> Reals:
     """d(s) pi(a|s) (-log pi(a|s) + H_to(sa) - H_to(s))."""
     return TokenTree.of(i.logits).expectation_gradient(
         ar.softmax(i.logits), -ar.log_softmax(i.logits))
 
 
-def _from_here_on(i: Any) -> Any:
+def _from_here_on(i: Cases) -> Reals:
     """(A.1): each token's score times the log-probability of the rest of the response.
 
     Along the responses through (s, a) the sum over t' >= t is the whole log pi(y) minus the prefix's.
@@ -59,7 +60,7 @@ def _from_here_on(i: Any) -> Any:
     return -(weighted - np.sum(weighted, axis=-1)[..., None] * policy)
 
 
-def _to_come(tree: Any, level: slice, policy: Any, log_policy: Any) -> Any:
+def _to_come(tree: TokenTree, level: slice, policy: Reals, log_policy: Reals) -> Reals:
     """E[log pi of the tokens from this one on | state and token], enumerating the continuations."""
     states = np.arange(level.start, level.stop)
     total, reached = log_policy[..., states, :], 1 + 0 * policy[..., states, :]
@@ -73,19 +74,19 @@ def _to_come(tree: Any, level: slice, policy: Any, log_policy: Any) -> Any:
     return total
 
 
-def _residuals(i: Any) -> Any:
+def _residuals(i: Cases) -> Reals:
     direct = _direct(i)
     both = np.stack([direct - _by_state(i), direct - _from_here_on(i)], axis=-1)
     return both.reshape(both.shape[0], -1)
 
 
-def _entropy_to_go(t: ExplicitTree) -> Any:
+def _entropy_to_go(t: ExplicitTree) -> Iterable[symbolic.Rational]:
     # H of responses, as sum_y pi(y) sum_t (-log pi), against the entropy-to-go at the root.
     by_response = np.sum(t.tree.response_probabilities(t.policy) * t.tree.sum_along(-t.log_policy))
     yield by_response - t.tree.values(t.policy, -t.log_policy)[0][0]
 
 
-def _entropy_of_edge() -> Any:
+def _entropy_of_edge() -> symbolic.Expression:
     """Lemma 3's level step at e = 0, lambda = 1: the edge is -log pi, its own change adds nothing."""
     m = symbolic.Moments("L x W Y")
     log_p, x, to_go, rate = (m[name] for name in "LxWY")
@@ -94,7 +95,7 @@ def _entropy_of_edge() -> Any:
     return moved - m.expect((x - m.expect(x)) * (-log_p + to_go)) - m.expect(rate)
 
 
-def _score_times_past() -> Any:
+def _score_times_past() -> symbolic.Expression:
     """Earlier tokens have a fixed log-probability: their part is a baseline and drops out."""
     m = symbolic.Moments("L x W")
     import sympy
@@ -104,7 +105,7 @@ def _score_times_past() -> Any:
     return m.expect(score * (past + m["L"] + m["W"])) - m.expect(score * (m["L"] + m["W"]))
 
 
-def _score_has_no_mean() -> Any:
+def _score_has_no_mean() -> symbolic.Expression:
     m = symbolic.Moments("x")
     return m.expect(m["x"] - m.expect(m["x"]))
 
@@ -158,14 +159,14 @@ lemma_1 = Claim(
 )
 
 
-def _token_entropies_only(i: Any) -> Any:
+def _token_entropies_only(i: Cases) -> Reals:
     """The state distribution treated as fixed."""
     tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
     tilt = -ar.log_softmax(i.logits) - ar.entropy(i.logits)[..., None]
     return tree.visitation(policy)[..., None] * policy * tilt
 
 
-def _without_visitation(i: Any) -> Any:
+def _without_visitation(i: Cases) -> Reals:
     tree, policy, edge = TokenTree.of(i.logits), ar.softmax(i.logits), -ar.log_softmax(i.logits)
     to_go, by_token = tree.values(policy, edge)
     return policy * (by_token - to_go[..., None])

@@ -8,7 +8,7 @@ Used in Lemma 3 with b = V_lambda. A baseline that depends on the token does not
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from entropy_theory.claims.aent.token_mdp import (
     written_out,
 )
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import Vector
 
@@ -29,7 +30,7 @@ from entropy_theory.verification.instances import Vector
 NUMBERS = Vector(name="baseline", low=-2.0, high=2.0, grid=(0, 1, -1))
 
 
-def _weighted_score(i: Any, by_token: bool = False) -> Any:
+def _weighted_score(i: Cases, by_token: bool = False) -> Reals:
     """E[sum_t b(s_t) grad log pi(a_t|s_t)] [..., states, tokens], summed over the responses."""
     tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
     through = sum_through(tree, tree.response_probabilities(policy))
@@ -38,7 +39,7 @@ def _weighted_score(i: Any, by_token: bool = False) -> Any:
     return scores.reshape(len(i.logits), -1)
 
 
-def _one_state() -> Any:
+def _one_state() -> symbolic.Expression:
     m = symbolic.Moments("x Y")
     import sympy
 
@@ -48,7 +49,7 @@ def _one_state() -> Any:
     return m.expect(b * score + m["Y"]) - m.expect(m["Y"])
 
 
-def _whole_tree(t: ExplicitTree) -> Any:
+def _whole_tree(t: ExplicitTree) -> Iterable[symbolic.Rational]:
     # The symbols L serve as baselines: the first token's, one per state.
     drift = t.direction - np.sum(t.policy * t.direction, axis=-1)[:, None]
     along = t.tree.sum_along(drift * t.log_policy[:, :1])
@@ -91,7 +92,7 @@ lemma_2 = Claim(
 )
 
 
-def _gradient_of_probability(i: Any) -> Any:
+def _gradient_of_probability(i: Cases) -> Reals:
     """E[sum_t b(s_t) grad pi(a_t|s_t)], entry by entry."""
     tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
     visits = tree.visitation(policy)[..., None]

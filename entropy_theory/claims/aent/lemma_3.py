@@ -12,8 +12,6 @@ zero. The printed formula sums over time steps; on a tree a state has one time.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import (
@@ -26,12 +24,14 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
 )
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import Margin
 
 
-def direct(i: Any) -> Any:
+def direct(i: Cases) -> Reals:
     """d/dtheta of the prompts' mean of sum_y pi(y) (R(y) - lambda log pi(y)), over the responses.
 
     The derivative of -lambda log pi(y) adds -lambda to each response's weight.
@@ -42,16 +42,16 @@ def direct(i: Any) -> Any:
     return response_gradient(i.logits, weight) / i.logits.shape[1]
 
 
-def by_advantage(i: Any) -> Any:
+def by_advantage(i: Cases) -> Reals:
     """(A.16)."""
     return gradient(i.logits, i.reward, i.coefficient) / i.logits.shape[1]
 
 
-def _residual(i: Any, formula: Any = by_advantage) -> Any:
+def _residual(i: Cases, formula: Margin = by_advantage) -> Reals:
     return (direct(i) - formula(i)).reshape(len(i.logits), -1)
 
 
-def _unregularized_advantage(i: Any) -> Any:
+def _unregularized_advantage(i: Cases) -> Reals:
     """(A.16) with A = Q_lambda - V_lambda, the entropy of the present token left out."""
     tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
     values, with_bonus = regularized_values(i.logits, i.reward, i.coefficient)
@@ -60,7 +60,7 @@ def _unregularized_advantage(i: Any) -> Any:
     return tree.visitation(policy)[..., None] * policy * advantage / i.logits.shape[1]
 
 
-def _prompt_mean() -> Any:
+def _prompt_mean() -> symbolic.Expression:
     """A state belongs to one prompt q: only V_lambda(q) depends on its logits."""
     import sympy
 
@@ -69,7 +69,7 @@ def _prompt_mean() -> Any:
     return sympy.diff((own + others) / many, t).subs(sympy.diff(own, t), rate) - rate / many
 
 
-def _score_form() -> Any:
+def _score_form() -> symbolic.Expression:
     """(A.12) to (A.14): E[score (Q - lambda log pi)] = E[score A_lambda], score = x - E x."""
     m = symbolic.Moments("L x Q")
     import sympy
@@ -80,7 +80,7 @@ def _score_form() -> Any:
     return m.expect(score * inside) - m.expect(score * (inside - v))
 
 
-def _element_form() -> Any:
+def _element_form() -> symbolic.Expression:
     """(A.16): E[(x - E x) A_lambda] = E[x A_lambda], because E[A_lambda] = 0."""
     m = symbolic.Moments("L x Q")
     import sympy

@@ -11,7 +11,7 @@ and V_lambda are those of pi, the logarithm is that of pi': with log pi instead 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -25,21 +25,22 @@ from entropy_theory.claims.aent.token_mdp import (
     written_out,
 )
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Claim, Mutant, PrintedStep, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import Vector
 
 STEP = Vector(name="step", low=-4.0, high=4.0, grid=(0, 1, -1))
 
 
-def _difference(i: Any) -> Any:
+def _difference(i: Cases) -> Reals:
     after, _ = regularized_values(i.logits + i.step, i.reward, i.coefficient)
     before, _ = regularized_values(i.logits, i.reward, i.coefficient)
     return after[..., 0] - before[..., 0]
 
 
-def _right_side(i: Any, own_log: bool = False, own_visits: bool = False) -> Any:
+def _right_side(i: Cases, own_log: bool = False, own_visits: bool = False) -> Reals:
     """The sum over states; with ``own_*`` the log-policy or visitation of pi is used by mistake."""
     tree, scale = TokenTree.of(i.logits), spread(i.coefficient, i.logits)
     values, with_bonus = regularized_values(i.logits, i.reward, i.coefficient)
@@ -51,7 +52,7 @@ def _right_side(i: Any, own_log: bool = False, own_visits: bool = False) -> Any:
     return np.sum(visits * (expected - values), axis=-1)
 
 
-def _one_level() -> Any:
+def _one_level() -> symbolic.Expression:
     """At a state, under pi': reward e, log pi' = L; children's values W' (of pi') and W (of pi)."""
     import sympy
 
@@ -62,7 +63,7 @@ def _one_level() -> Any:
     return difference - (here + m.expect(m["U"] - m["W"]))
 
 
-def _all_levels() -> Any:
+def _all_levels() -> symbolic.Expression:
     """The hypothesis for the children: a later state u adds d'_a(u) g to U_a - W_a."""
     import sympy
 
@@ -73,7 +74,7 @@ def _all_levels() -> Any:
     return (after - v) - (here + m.expect(m["d"]) * g)
 
 
-def _whole_tree(t: ExplicitTree) -> Any:
+def _whole_tree(t: ExplicitTree) -> Iterable[symbolic.Rational]:
     # pi' is the tree's policy with log pi' = L; pi has the same symbols in other places: x as its
     # log-policy and the policy read from the last state to the first.
     tree = t.tree

@@ -16,8 +16,6 @@ lambda = 1/(c log k), c < 1 and c -> 1, k -> inf its ratio to the bound tends to
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import (
@@ -33,21 +31,23 @@ from entropy_theory.claims.aent.token_mdp import (
     value,
 )
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Claim, Mutant, PrintedStep, Statement, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.certify import precision
 from entropy_theory.verification.claim import Step, variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.instances import Margin
 
 
-def log_sizes(i: Any) -> tuple[Any, Any]:
+def log_sizes(i: Cases) -> tuple[Real, Reals]:
     """(h log|A|, log m)."""
     tree = TokenTree.of(i.logits)
     one = returns(i.correct, i.logits) * 0 + ar.constant(1, like=i.logits)
     return tree.horizon * ar.log_of(tree.n_tokens, like=i.logits), np.log(ar.total(one, i.correct))
 
 
-def soft_gap(i: Any) -> Any:
+def soft_gap(i: Cases) -> Reals:
     """V_lambda^{pi*_lambda} - V_lambda^pi at the root."""
     reward = returns(i.correct, i.logits)
     best, _ = soft_values(TokenTree.of(i.logits), reward, i.coefficient)
@@ -55,24 +55,24 @@ def soft_gap(i: Any) -> Any:
     return best[..., 0] - own[..., 0]
 
 
-def true_gap(i: Any) -> Any:
+def true_gap(i: Cases) -> Reals:
     """V* - V^pi."""
     reward = returns(i.correct, i.logits)
     return optimal_value(reward) - value(i.logits, reward)
 
 
-def plain_bias(i: Any) -> Any:
+def plain_bias(i: Cases) -> Reals:
     """V* - V^{pi*_lambda}: the value that the regularized optimum gives away."""
     tree, reward = TokenTree.of(i.logits), returns(i.correct, i.logits)
     _, best = soft_values(tree, reward, i.coefficient)
     return optimal_value(reward) - value(best / spread(i.coefficient, best), reward)
 
 
-def _room(i: Any, bias: Any = None) -> Any:
+def _room(i: Cases, bias: Margin | None = None) -> Reals:
     """Right minus left side: the form with two policies, and the plain one."""
     log_all, log_optimal = log_sizes(i)
-    bias = i.coefficient * (log_all - log_optimal) if bias is None else bias(i)
-    return np.stack([soft_gap(i) + bias - true_gap(i), bias - plain_bias(i)], axis=-1)
+    found = i.coefficient * (log_all - log_optimal) if bias is None else bias(i)
+    return np.stack([soft_gap(i) + found - true_gap(i), found - plain_bias(i)], axis=-1)
 
 
 def soft_optimum() -> tuple[Step, ...]:
@@ -88,7 +88,7 @@ def soft_optimum() -> tuple[Step, ...]:
     )
 
 
-def _gibbs() -> Any:
+def _gibbs() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("L Q")
@@ -97,7 +97,7 @@ def _gibbs() -> Any:
     return m.expect(m["Q"] - lam * m["L"]) - (lam * log_z - lam * divergence)
 
 
-def _entropy_above_uniform() -> Any:
+def _entropy_above_uniform() -> symbolic.Expression:
     """log A - H = KL(pi || uniform), with log of the uniform probability = -log A."""
     import sympy
 
@@ -156,7 +156,7 @@ _statement = Statement(
 )
 
 
-def _one_level_of_sums() -> Any:
+def _one_level_of_sums() -> symbolic.Expression:
     """A state's value from its children's, one token after another: Z_a is added to the sum so far."""
     import sympy
 

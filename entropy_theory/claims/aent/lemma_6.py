@@ -19,8 +19,6 @@ Every constant is of order |A|^(-2h) or worse: qualitatively right, quantitative
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -36,17 +34,18 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
 )
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Claim, Mutant, PrintedStep, Statement, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import Step, variant
 
-Constant = Callable[[Any], Any]
+Constant = Callable[[Cases], Reals]
 """An instance to C_lambda(q), one number per prompt [..., prompts]."""
 
 SUM_OF_TERMS = "a finite sum of nonnegative terms is nonnegative, and at least each of them"
 
 
-def _visits(i: Any) -> tuple[Any, Any, Any]:
+def _visits(i: Cases) -> tuple[Reals, Reals, Reals]:
     """(P(s), P*(s), min_a pi(a|s)), each [..., prompts, states]."""
     tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
     _, best = soft_values(tree, i.reward, i.coefficient)
@@ -54,27 +53,27 @@ def _visits(i: Any) -> tuple[Any, Any, Any]:
     return tree.visitation(policy), tree.visitation(soft_policy), ar.smallest(policy)
 
 
-def by_state(i: Any) -> Any:
+def by_state(i: Cases) -> Reals:
     """min_s P^2 min_a pi^2 / P*, over |D|^2."""
     visits, best, least = _visits(i)
     return ar.smallest((visits * least) ** 2 / best) / i.logits.shape[1] ** 2
 
 
-def by_ratio(i: Any) -> Any:
+def by_ratio(i: Cases) -> Reals:
     """min_s P min pi^2 min_s (P/P*) / |S_q|, over |D|^2."""
     visits, best, least = _visits(i)
     factors = ar.smallest(visits) * ar.smallest(least) ** 2 * ar.smallest(visits / best)
     return factors / visits.shape[-1] / i.logits.shape[1] ** 2
 
 
-def by_response(i: Any) -> Any:
+def by_response(i: Cases) -> Reals:
     """(min_y pi(y))^2, over |D|^2."""
     tree = TokenTree.of(i.logits)
     least = ar.smallest(tree.response_probabilities(ar.softmax(i.logits)))
     return (least / i.logits.shape[1]) ** 2
 
 
-def room(i: Any, *constants: Constant, factor: int = 2) -> Any:
+def room(i: Cases, *constants: Constant, factor: int = 2) -> Reals:
     """||grad V_lambda(D)||^2 - factor lambda C (soft gap), for each constant and prompt."""
     best, _ = soft_values(TokenTree.of(i.logits), i.reward, i.coefficient)
     own, _ = regularized_values(i.logits, i.reward, i.coefficient)
@@ -85,13 +84,13 @@ def room(i: Any, *constants: Constant, factor: int = 2) -> Any:
     return np.concatenate([size - constant(i) * scaled_gap for constant in constants], axis=-1)
 
 
-def _log_moment_slopes() -> Any:
+def _log_moment_slopes() -> symbolic.Expression:
     """d/dt of E_t[u] along dz/dt = u is Var_t(u): the second derivative of log E[e^{t u}]."""
     m = symbolic.Moments("u")
     return m.derivative(m.expect(m["u"]), m["u"], {}) - m.covariance(m["u"], m["u"])
 
 
-def _variance_and_range() -> Any:
+def _variance_and_range() -> symbolic.Expression:
     """Var = (hi - E u)(E u - lo) - E[(hi - u)(u - lo)]."""
     import sympy
 
@@ -102,7 +101,7 @@ def _variance_and_range() -> Any:
     return m.covariance(m["u"], m["u"]) - ((high - mean) * (mean - low) - outside)
 
 
-def _log_moment() -> Any:
+def _log_moment() -> symbolic.Expression:
     """lambda log Z - V = lambda log E_pi e^{zeta/lambda} - E zeta, zeta = Q - lambda log pi."""
     import sympy
 
@@ -112,9 +111,9 @@ def _log_moment() -> Any:
     return sympy.exp(q / lam) - sympy.exp(log_p) * sympy.exp(sympy.expand(zeta / lam))
 
 
-def _block(v: Any) -> SimpleNamespace:
+def _block(v: smt.Values) -> smt.Values:
     """The variables of "gradient block", its width being the range of zeta."""
-    return SimpleNamespace(a=v.a, b=v.b, pa=v.pa, pb=v.pb, least=v.least, d=v.d, g2=v.g2,
+    return smt.Values(a=v.a, b=v.b, pa=v.pa, pb=v.pb, least=v.least, d=v.d, g2=v.g2,
                            rest=v.rest, width=v.zwidth)
 
 
@@ -214,7 +213,7 @@ def soft_gap_steps() -> tuple[Step, ...]:
     )
 
 
-def _bound_of_mei() -> Any:
+def _bound_of_mei() -> symbolic.Expression:
     """Printed: KL(pi || pi') <= (1/2) max_a (u_a - c)^2 for any c, from Var_t(u) <= E_t (u - c)^2."""
     import sympy
 
@@ -304,7 +303,7 @@ lemma_6 = Claim(
 )
 
 
-def _with_likeliest(i: Any) -> Any:
+def _with_likeliest(i: Cases) -> Reals:
     visits, best, _ = _visits(i)
     top = ar.largest(ar.softmax(i.logits))
     return ar.smallest((visits * top) ** 2 / best) / i.logits.shape[1] ** 2

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.extensions.gradient_entropy_bounds import value_gradient
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     PrintedStep,
@@ -41,39 +41,40 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
 BOUNDED = "the return of a response lies in [0, 1], so every Q does (up to the reward so far)"
 
 
-def _norm(i: Any) -> Any:
+def _norm(i: Cases) -> Reals:
     """||grad V(D)||_1."""
     gradient = np.abs(value_gradient(i.logits, i.reward))
     return np.sum(gradient, axis=(-3, -2, -1)) / i.logits.shape[-3]
 
 
-def _entropy(i: Any) -> Any:
+def _entropy(i: Cases) -> Reals:
     return np.sum(entropy(i.logits), axis=-1) / i.logits.shape[-3]
 
 
-def _room(i: Any, gradient: int = 1, entropy_share: int = 1) -> Any:
+def _room(i: Cases, gradient: int = 1, entropy_share: int = 1) -> Reals:
     return 2 * _entropy(i) - entropy_share * gradient * _norm(i)
 
 
-def _first_token(i: Any) -> Any:
+def _first_token(i: Cases) -> Reals:
     """2 H of the first token only."""
     return 2 * np.sum(ar.entropy(i.logits[..., 0, :]), axis=-1) / i.logits.shape[-3]
 
 
-def _jacobian() -> Any:
+def _jacobian() -> symbolic.Expression:
     # A marks the action b: d pi_b / dz_a = pi_b (1{a = b} - pi_a); the rows add up to zero.
     m = symbolic.Moments("Q", indicators="A")
     q, a = m["Q"], m["A"]
     return m.derivative(m.expect(q), a, {}) - (m.expect(a * q) - m.expect(a) * m.expect(q))
 
 
-def _column_sum() -> Any:
+def _column_sum() -> symbolic.Expression:
     # |d pi_a/dz_a| = p - p^2 and, over b != a, the sum of |d pi_b/dz_a| = p pi_b; p = E[A].
     m = symbolic.Moments("", indicators="A")
     a = m["A"]
@@ -155,7 +156,7 @@ _LATE = {"weights": [[_SURE, [1, 1], [1, 1]]], "reward": [[1, 0, 1, 0]]}
 _BANDIT = {"weights": [[[1, 1]]], "reward": [[1, 0]]}
 
 
-def grpo_norm(probability: Any, group: int) -> Any:
+def grpo_norm(probability: Ball, group: int) -> Ball:
     """||E[GRPO gradient]||_1 = 2 E sqrt(k/G (1 - k/G)), k ~ Binomial(G, p), of one token with n = 2."""
     from flint import arb
 

@@ -17,8 +17,6 @@ h = 2 it is true without, by ``extension.sharpened-stationarity``, which has sqr
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.claims.aent.stationarity import (
     CAUCHY_SCHWARZ,
     STEP,
@@ -33,6 +31,7 @@ from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     PrintedStep,
@@ -41,20 +40,24 @@ from entropy_theory.verification import (
     smt,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
 def room(
-    i: Any, constant: Constant = largest_right_probability, factor: int | None = None, share: int = 1
-) -> Any:
-    """factor eps^2 - share (C(q) gap(q))^2 for each prompt, eps the norm itself; factor: |D|^2 h."""
+    i: Cases, constant: Constant = largest_right_probability, factor: int | None = None, share: int = 1
+) -> Reals:
+    """The margin factor eps^2 - share (C(q) gap(q))^2 for each prompt, with eps the norm itself.
+
+    By default the factor is |D|^2 h.
+    """
     if factor is None:
         factor = i.logits.shape[-3] ** 2 * TokenTree.of(i.logits).horizon
     product = constant(i.logits, i.reward) * gap(i.logits, i.reward)
     return factor * square_of_gradient(i.logits, i.reward)[..., None] - share * product * product
 
 
-def _mass_of_right_responses(logits: Any, reward: Any) -> Any:
+def _mass_of_right_responses(logits: Reals, reward: Reals) -> Reals:
     responses = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
     return ar.total(responses, is_right(reward))
 

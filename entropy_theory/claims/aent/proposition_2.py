@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -41,6 +39,7 @@ from entropy_theory.claims.aent.stationarity import (
 from entropy_theory.claims.aent.token_mdp import gradient_steps, spread
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     PrintedStep,
@@ -50,13 +49,14 @@ from entropy_theory.verification import (
     smt,
     symbolic,
 )
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
 # ---------------------------------------------------------------- numbers
 
 
-def room(i: Any, constant: Constant = by_state, bias_share: int = 1, power: int = 2) -> Any:
+def room(i: Cases, constant: Constant = by_state, bias_share: int = 1, power: int = 2) -> Reals:
     """eps^power - 2 lambda C_lambda (gap - bias) for each prompt, eps the norm itself (in the square)."""
     bias = bias_share * entropy_bias(i.logits, i.reward, i.coefficient)
     excess = gap(i.logits, i.reward) - bias
@@ -65,7 +65,7 @@ def room(i: Any, constant: Constant = by_state, bias_share: int = 1, power: int 
     return (square if power == 2 else square * square) - scale * excess
 
 
-def bound(i: Any, constant: Constant = by_state) -> Any:
+def bound(i: Cases, constant: Constant = by_state) -> Reals:
     """The right side of the proposition, at eps = ||grad V_lambda(D)||."""
     square = square_of_soft_gradient(i.logits, i.reward, i.coefficient)[..., None]
     c_lambda = constant(i)
@@ -73,13 +73,13 @@ def bound(i: Any, constant: Constant = by_state) -> Any:
     return first + entropy_bias(i.logits, i.reward, i.coefficient)
 
 
-def random_policies(many: int, n_tokens: int, horizon: int, scale: float, seed: int) -> Any:
+def random_policies(many: int, n_tokens: int, horizon: int, scale: float, seed: int) -> Cases:
     """Gaussian logits with one right response, as a float batch without a coefficient."""
     generator, tree = np.random.default_rng(seed), TokenTree(n_tokens, horizon)
     reward = np.zeros((many, 1, tree.n_responses))
     reward[np.arange(many), 0, generator.integers(tree.n_responses, size=many)] = 1
     logits = scale * generator.standard_normal((many, 1, tree.n_states, n_tokens))
-    return SimpleNamespace(logits=logits, reward=reward)
+    return Cases(logits=logits, reward=reward)
 
 
 # ---------------------------------------------------------------- proof
@@ -128,7 +128,7 @@ _statement = Statement(
 # ---------------------------------------------------------------- the printed proof
 
 
-def _centering() -> Any:
+def _centering() -> symbolic.Expression:
     import sympy
 
     # Under the uniform distribution: the mean square from c is least at the mean.
@@ -175,8 +175,8 @@ def _void() -> tuple[bool, str]:
         batch = random_policies(1000, n_tokens, horizon, scale, seed=horizon)
         void = np.ones(1000, dtype=bool)
         for coefficient in COEFFICIENTS:
-            batch.coefficient = np.full(1000, coefficient)
-            void &= bound(batch)[:, 0] >= 1
+            with_coefficient = Cases(**vars(batch), coefficient=np.full(1000, coefficient))
+            void &= bound(with_coefficient)[:, 0] >= 1
         found.append((n_tokens, horizon, scale, float(np.mean(void))))
     shown = all(share > 0.95 for n, h, _, share in found if n**h >= 4)
     return shown, "; ".join(f"|A| = {n}, h = {h}, logits of size {s:g}: {share:.3f}"

@@ -19,13 +19,13 @@ A whole group with a baseline does something else: ``extension.group-baseline``.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import likeliest
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -35,12 +35,13 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 SIZE = Scalar(name="size", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 4), 8))
 
 
-def log_growth(i: Any, sign: int = 1) -> Any:
+def log_growth(i: Cases, sign: int = 1) -> Reals:
     """log pi'_a - log pi_a [..., k, a] after the step for each sampled token k."""
     policy = ar.softmax(i.logits)
     n = policy.shape[-1]
@@ -52,27 +53,27 @@ def log_growth(i: Any, sign: int = 1) -> Any:
     return step - normalizer[..., None]
 
 
-def _others(values: Any) -> Any:
+def _others(values: Reals) -> Reals:
     """[..., n (n - 1)]: the entries [..., k, a] with a not k."""
     n = values.shape[-1]
     return values[..., ~np.eye(n, dtype=bool)]
 
 
-def _rate(i: Any) -> Any:
+def _rate(i: Cases) -> Reals:
     """d log pi_a/dc for each sampled k [..., k, a]: sum pi^2 - pi_k - pi_a."""
     policy = ar.softmax(i.logits)
     collision = ar.total(policy * policy)[..., None, None]
     return collision - policy[..., :, None] - policy[..., None, :]
 
 
-def _without_sampled(i: Any, values: Any) -> Any:
+def _without_sampled(i: Cases, values: Reals) -> Reals:
     """The entries [..., a] of [..., k, a] where k is the likeliest token; 1 at a = k."""
     top = likeliest(i.logits)
     rows = np.take_along_axis(values, top[..., None], axis=-2)[..., 0, :]
     return np.where(np.arange(values.shape[-1]) == top, 1 + 0 * rows, rows)
 
 
-def _step_mean() -> Any:
+def _step_mean() -> symbolic.Expression:
     """E_pi[dz] = c (pi_k - g), with K the indicator of k and P the function pi of the token."""
     import sympy
 
@@ -80,7 +81,7 @@ def _step_mean() -> Any:
     return m.expect(c * (m["K"] - m["P"])) - c * (m.expect(m["K"]) - m.expect(m["P"]))
 
 
-def _first_order() -> Any:
+def _first_order() -> symbolic.Expression:
     """d log pi = x - E x along x = K - P: at a token that is not k it is -pi_a - (pi_k - g)."""
     import sympy
 

@@ -10,7 +10,6 @@ tokens], rewards [batch, prompts, responses].
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -20,18 +19,18 @@ from entropy_theory.claims.extensions.gradient_entropy_bounds import value_gradi
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Step
 
-Array = Any
-Constant = Callable[[Array, Array], Array]
+Constant = Callable[[Reals, Reals], Reals]
 """(logits, reward) -> C(q) [batch, prompts]."""
 
 
 # ---------------------------------------------------------------- numbers
 
 
-def is_right(reward: Array) -> Array:
-    """Which responses have the largest return; exact data that agree as doubles are equal."""
+def is_right(reward: Reals) -> Mask:
+    """A mask of the responses with the largest return; exact data that agree as doubles are equal."""
     doubles = np.asarray(
         np.frompyfunc(lambda r: float(getattr(r, "mid", lambda: r)()), 1, 1)(reward)
         if ar.is_exact(reward) else reward, dtype=float,
@@ -39,36 +38,36 @@ def is_right(reward: Array) -> Array:
     return doubles == np.max(doubles, axis=-1, keepdims=True)
 
 
-def number_right(reward: Array) -> Array:
+def number_right(reward: Reals) -> Reals:
     """|A*|, in the arithmetic of ``reward``."""
     return ar.total(0 * reward + ar.constant(1, like=reward), is_right(reward))
 
 
-def gap(logits: Array, reward: Array) -> Array:
+def gap(logits: Reals, reward: Reals) -> Reals:
     """V* - V = sum_y pi(y) (R* - R(y)), without cancellation."""
     responses = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
     return ar.total(responses * (ar.largest(reward)[..., None] - reward))
 
 
-def largest_right_probability(logits: Array, reward: Array) -> Array:
+def largest_right_probability(logits: Reals, reward: Reals) -> Reals:
     """C(q): the probability of the likeliest right response."""
     responses = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
     return ar.largest(responses, is_right(reward))
 
 
-def square_of_gradient(logits: Array, reward: Array) -> Array:
+def square_of_gradient(logits: Reals, reward: Reals) -> Reals:
     """||grad V(D)||_2^2 [batch], V(D) the mean over prompts."""
     gradient = value_gradient(logits, reward) / logits.shape[-3]
     return mdp.norm_squared(gradient, axes=3)
 
 
-def square_of_soft_gradient(logits: Array, reward: Array, coefficient: Array) -> Array:
+def square_of_soft_gradient(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """||grad V_lambda(D)||_2^2 [batch]."""
     gradient = mdp.gradient(logits, reward, coefficient) / logits.shape[-3]
     return mdp.norm_squared(gradient, axes=3)
 
 
-def entropy_bias(logits: Array, reward: Array, coefficient: Array) -> Array:
+def entropy_bias(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """lambda (h log|A| - log|A*|) = lambda h log(|A|/|A*|^{1/h})."""
     tree = TokenTree.of(logits)
     sparsity = ar.log_of(tree.n_responses, like=logits) - np.log(number_right(reward))
@@ -78,7 +77,7 @@ def entropy_bias(logits: Array, reward: Array, coefficient: Array) -> Array:
 # ---------------------------------------------------------------- shared proof steps
 
 
-def _telescope() -> Any:
+def _telescope() -> symbolic.Expression:
     import sympy
 
     # After k tokens the advantages add up to E + V - V0 (E: reward so far); the next is e + W - V.
@@ -86,7 +85,7 @@ def _telescope() -> Any:
     return (so_far + value - start) + (e + after - value) - ((so_far + e) + after - start)
 
 
-def _pairs() -> Any:
+def _pairs() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("x")

@@ -9,13 +9,12 @@ all baselines on five benchmarks. They are not the same five: MATH-500 is lost i
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.printed_numbers import every_row
-from entropy_theory.verification import Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
 # In thousandths: MATH-Hard, MATH-500, AIME24, Minerva, Olympiad, AMC.
@@ -43,7 +42,7 @@ PAIRS = tuple(
 )
 
 
-def _lead(i: Any, least: int = 0) -> Any:
+def _lead(i: Cases, least: int = 0) -> Reals:
     """AEnt's mean minus the baseline's in thousandths, minus the most that rounding can add."""
     return ar.total(i.aent - i.baseline) / 6 - 1 - least
 
@@ -77,13 +76,13 @@ table_1_averages = Claim(
 SETTINGS = tuple({name: list(row) for name, row in table.items()} for table in PRINTED.values())
 
 
-def _wins(i: Any) -> Any:
+def _wins(i: Cases) -> Mask:
     """[..., 6] where AEnt is strictly ahead of every baseline."""
     ahead = [ar.less(getattr(i, name), i.aent) for name in BASELINES]
     return np.logical_and.reduce(ahead)
 
 
-def _wins_beyond(i: Any, needed: int) -> Any:
+def _wins_beyond(i: Cases, needed: int) -> Reals:
     one = 0 * i.aent + ar.constant(1, like=i.aent)
     return ar.total(one, _wins(i)) - needed
 

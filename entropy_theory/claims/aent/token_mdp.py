@@ -18,17 +18,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Outcome, Step
 from entropy_theory.verification.instances import Instances, Scalar, Vector, tree_instances
-
-Array = Any
 
 COEFFICIENT = Scalar(
     name="coefficient", low=0.02, high=10.0, grid=(1, Fraction(1, 4))
@@ -66,68 +65,68 @@ def trees(
 # ---------------------------------------------------------------- numbers
 
 
-def spread(scalar: Array, like: Array) -> Array:
+def spread(scalar: Reals, like: Reals) -> Reals:
     """A scalar per instance, shaped to broadcast over all further axes of ``like``."""
     scalar = np.asarray(scalar)
     return scalar.reshape(scalar.shape + (1,) * (np.ndim(like) - scalar.ndim))
 
 
-def midpoints(values: Array) -> np.ndarray:
+def midpoints(values: Reals) -> np.ndarray:
     """Floats, or the midpoints of balls: for ranking and counting only."""
     if not ar.is_exact(values):
         return np.asarray(values, dtype=float)
     return np.vectorize(lambda ball: float(ball.mid()), otypes=[float])(values)
 
 
-def likeliest(logits: Array) -> np.ndarray:
+def likeliest(logits: Reals) -> np.ndarray:
     """Index [..., 1] of the likeliest token, the first one among ties."""
     return np.argmax(midpoints(logits), axis=-1)[..., None]
 
 
-def returns(correct: Array, like: Array) -> Array:
+def returns(correct: Mask, like: Reals) -> Reals:
     """The 0/1 returns of a mask of right responses, in the arithmetic of ``like``."""
     one = ar.constant(1, like=like)
     return np.where(correct, one, 0 * one)
 
 
-def regularized_edge(logits: Array, reward: Array, coefficient: Array) -> Array:
+def regularized_edge(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """r - lambda log pi on each (state, token), the return put on the last token."""
     tree, log_policy = TokenTree.of(logits), ar.log_softmax(logits)
     return tree.edge_reward(reward) - spread(coefficient, logits) * log_policy
 
 
-def regularized_values(logits: Array, reward: Array, coefficient: Array) -> tuple[Array, Array]:
+def regularized_values(logits: Reals, reward: Reals, coefficient: Reals) -> tuple[Reals, Reals]:
     """(V_lambda [..., states], Q_lambda - lambda log pi [..., states, tokens])."""
     edge = regularized_edge(logits, reward, coefficient)
     return TokenTree.of(logits).values(ar.softmax(logits), edge)
 
 
-def value(logits: Array, reward: Array) -> Array:
+def value(logits: Reals, reward: Reals) -> Reals:
     """V: the expected return."""
     probabilities = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
     return np.sum(probabilities * reward, axis=-1)
 
 
-def entropy(logits: Array) -> Array:
+def entropy(logits: Reals) -> Reals:
     """H: the entropy of the response, which is the sum of the token entropies on the way."""
     tree = TokenTree.of(logits)
     visits = tree.visitation(ar.softmax(logits))
     return np.sum(visits * ar.entropy(logits), axis=-1)
 
 
-def gradient(logits: Array, reward: Array, coefficient: Array) -> Array:
+def gradient(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """dV_lambda/dlogits [..., states, tokens]: d(s) pi(a|s) A_lambda(s, a) (Lemma 3)."""
     edge = regularized_edge(logits, reward, coefficient)
     return TokenTree.of(logits).expectation_gradient(ar.softmax(logits), edge)
 
 
-def policy_gradient(logits: Array, reward: Array) -> Array:
+def policy_gradient(logits: Reals, reward: Reals) -> Reals:
     """dV/dlogits: `gradient` at lambda = 0."""
     tree = TokenTree.of(logits)
     return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
 
 
-def response_gradient(logits: Array, weight: Array) -> Array:
+def response_gradient(logits: Reals, weight: Reals) -> Reals:
     """sum_y pi(y) weight(y) d log pi(y)/dlogits: REINFORCE, written out over the responses.
 
     An independent route to the gradients above: no values, no visitation.
@@ -137,7 +136,7 @@ def response_gradient(logits: Array, weight: Array) -> Array:
     return through - np.sum(through, axis=-1)[..., None] * policy
 
 
-def sum_through(tree: TokenTree, of_response: Array) -> Array:
+def sum_through(tree: TokenTree, of_response: Reals) -> Reals:
     """[..., states, tokens]: the sum of ``of_response`` over the responses through each edge."""
     lead = of_response.shape[:-1]
     sums = [
@@ -147,24 +146,24 @@ def sum_through(tree: TokenTree, of_response: Array) -> Array:
     return np.concatenate(sums, axis=-2)
 
 
-def optimal_value(reward: Array) -> Array:
+def optimal_value(reward: Reals) -> Reals:
     """V*: the largest return."""
     return ar.largest(reward)
 
 
-def log_sum_exp(x: Array) -> Array:
+def log_sum_exp(x: Reals) -> Reals:
     """log sum exp over the last axis, safe in floats."""
     top = x[..., :1] if ar.is_exact(x) else np.max(x, axis=-1, keepdims=True)
     return np.log(np.sum(np.exp(x - top), axis=-1)) + top[..., 0]
 
 
-def soft_values(tree: TokenTree, reward: Array, coefficient: Array) -> tuple[Array, Array]:
+def soft_values(tree: TokenTree, reward: Reals, coefficient: Reals) -> tuple[Reals, Reals]:
     """(V*_lambda [..., states], Q*_lambda [..., states, tokens]) by backward log-sum-exp.
 
     The soft-optimal policy is softmax(Q*_lambda / lambda) at each state.
     """
-    values: list[Array] = []
-    action_values: list[Array] = []
+    values: list[Reals] = []
+    action_values: list[Reals] = []
     for level in reversed(tree.levels):
         shape = (*reward.shape[:-1], level.stop - level.start, tree.n_tokens)
         action_values.append((values[-1] if values else reward).reshape(shape))
@@ -173,7 +172,7 @@ def soft_values(tree: TokenTree, reward: Array, coefficient: Array) -> tuple[Arr
     return np.concatenate(values[::-1], axis=-1), np.concatenate(action_values[::-1], axis=-2)
 
 
-def norm_squared(values: Array, axes: int = 2) -> Array:
+def norm_squared(values: Reals, axes: int = 2) -> Reals:
     """Sum of squares over the last ``axes`` axes."""
     squares = values * values
     for _ in range(axes):
@@ -206,7 +205,7 @@ class ExplicitTree:
                  for k in range(many)]
         symbols = iter(ring([*names, "lam"], QQ)[1:])
 
-        def take(*shape: int) -> Array:
+        def take(*shape: int) -> np.ndarray:
             found = np.empty(shape, dtype=object)
             for index in np.ndindex(*shape):
                 found[index] = next(symbols)
@@ -219,7 +218,7 @@ class ExplicitTree:
         self.reward = take(self.tree.n_responses)
         self.coefficient = next(symbols)
 
-    def along(self, f: Any) -> Any:
+    def along(self, f: symbolic.Rational) -> symbolic.Rational:
         """df/dt when dtheta/dt = x."""
         drift = self.direction - np.sum(self.policy * self.direction, axis=-1)[:, None]
         moving = [*zip(self._free.flat, (self.policy * drift)[:, :-1].flat, strict=True),
@@ -230,7 +229,7 @@ class ExplicitTree:
 def written_out(
     name: str,
     statement: str,
-    residuals: Callable[[ExplicitTree], Iterable[Any]],
+    residuals: Callable[[ExplicitTree], Iterable[symbolic.Rational]],
     shapes: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 2), (2, 3)),
 ) -> Step:
     """A cross-check: the identity on whole trees (tokens, horizon) in symbols."""
@@ -251,7 +250,7 @@ def written_out(
 def gradient_steps() -> tuple[Step, ...]:
     """dV_lambda/dtheta(s, a) = d(s) pi(a|s) A_lambda(s, a) on trees of any depth and width."""
 
-    def one_step() -> Any:
+    def one_step() -> symbolic.Expression:
         import sympy
 
         # At a state: log pi = L, reward e of the token, value W of the child, which moves at rate Y.
@@ -262,7 +261,7 @@ def gradient_steps() -> tuple[Step, ...]:
         return moved - (m.expect(x * (e - lam * log_p + child)) - m.expect(x) * here
                         + m.expect(rate))
 
-    def unrolled() -> Any:
+    def unrolled() -> symbolic.Expression:
         import sympy
 
         # The hypothesis for the children: a later state s adds d_a(s) G to the rate of child a.
@@ -274,7 +273,7 @@ def gradient_steps() -> tuple[Step, ...]:
         own = m.expect(x * (edge - m.expect(edge)))
         return moved - (own + m.expect(visits) * part)
 
-    def whole(t: ExplicitTree) -> Any:
+    def whole(t: ExplicitTree) -> Iterable[symbolic.Rational]:
         edge = t.tree.edge_reward(t.reward) - t.log_policy * t.coefficient
         root = t.tree.values(t.policy, edge)[0][0]
         slope = np.sum(t.direction * t.tree.expectation_gradient(t.policy, edge))

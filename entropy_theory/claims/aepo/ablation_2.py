@@ -29,6 +29,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE, LEAR
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, gap
 from entropy_theory.claims.extensions.long_runs import constant, entropies, switch
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -38,6 +39,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
@@ -45,16 +47,16 @@ STEPS = 4
 GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,))
 
 
-def _step(logits: Any, i: Any) -> Any:
+def _step(logits: Reals, i: Cases) -> Reals:
     """eta (kappa + 1) grad p."""
     return ar.per_action(i.learning_rate * (i.grpo_weight + 1)) * plain_step(logits, i.correct)
 
 
-def _entropy_falls(i: Any) -> Any:
+def _entropy_falls(i: Cases) -> Reals:
     return -ar.entropy_change(i.logits, _step(i.logits, i))
 
 
-def _right_answers_draw_apart(i: Any) -> Any:
+def _right_answers_draw_apart(i: Cases) -> Reals:
     """Falls of H(q), pairs of right answers, and growth of Phi, along a short run."""
     logits, found = i.logits, []
     for _ in range(STEPS):
@@ -66,8 +68,8 @@ def _right_answers_draw_apart(i: Any) -> Any:
     return np.stack(found, axis=-1)
 
 
-def _with_temperature(i: Any) -> Any:
-    """The same with AEPO's term at another temperature."""
+def _with_temperature(i: Cases) -> Reals:
+    """The conditional entropy's fall, with AEPO's term at another temperature."""
     step = (ar.per_action(i.grpo_weight) * plain_step(i.logits, i.correct)
             + rewards_only(i.logits, i.correct, i.temperature))
     return conditional_entropy_fall(i.logits, i.correct, ar.per_action(i.learning_rate) * step)
@@ -76,7 +78,7 @@ def _with_temperature(i: Any) -> Any:
 def moves() -> Step:
     """On A*: dz_a = eta (kappa + alpha)(1 - p) pi_a."""
 
-    def residual() -> Any:
+    def residual() -> list[symbolic.Expression]:
         import sympy
 
         kappa, alpha, p, pi = sympy.symbols("kappa alpha p pi_a")

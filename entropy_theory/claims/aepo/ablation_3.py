@@ -16,6 +16,7 @@ the solved face nothing moves.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERA
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, gap
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -42,19 +44,23 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
 STEPS = 4
 
 
-def _step(logits: Any, i: Any, temperature: Any, term: Any = advantage_step) -> Any:
+def _step(
+    logits: Reals, i: Cases, temperature: Reals,
+    term: Callable[[Reals, Mask, Reals], Reals] = advantage_step,
+) -> Reals:
     extra = ar.per_action(i.advantage_weight) * term(logits, i.correct, temperature)
     return ar.per_action(i.learning_rate) * (
         ar.per_action(i.grpo_weight) * plain_step(logits, i.correct) + extra)
 
 
-def _right_answers_draw_apart(i: Any) -> Any:
+def _right_answers_draw_apart(i: Cases) -> Reals:
     """Falls of H(q), pairs of right answers, growth of Phi, as T and 1/T alternate."""
     logits, found = i.logits, []
     for k in range(STEPS):
@@ -67,7 +73,7 @@ def _right_answers_draw_apart(i: Any) -> Any:
 
 
 def _moves() -> Step:
-    def residual() -> Any:
+    def residual() -> list[symbolic.Expression]:
         import sympy
 
         # Under pi^T: A indicates A*, a one action; the score of action b is e_b - pi.

@@ -1,4 +1,4 @@
-r"""What AEPO's ablations share: without "positives only at T != 1" the right answers draw apart.
+r"""Lemmas that AEPO's ablations share: without "positives only at T != 1" the right answers draw apart.
 
 An expected step of ablation (2) or (3) moves the right answers by dz_a = x pi_a + y pi^T_a, with
 x = eta kappa (1 - p) from GRPO and y >= 0 from the extra term, and every wrong logit down. So z_i >= z_j
@@ -7,8 +7,6 @@ conditional distribution q = pi( . | A*) moves towards its likeliest answers, an
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -22,11 +20,10 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
 from entropy_theory.claims.extensions.solved_face import conditional_entropy
 from entropy_theory.verification import Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 
-Array = Any
 
-
-def advantage_step(logits: Array, correct: Array, temperature: Array) -> Array:
+def advantage_step(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     """sum_a pi^T_a (1_{A*}(a) - P_T)(e_a - pi) = pi^T (1_{A*} - P_T): the centered reward."""
     tempered = ar.softmax(logits, temperature)
     # 1 - P_T is summed over the wrong answers, so that it keeps its digits near a solved state.
@@ -34,12 +31,12 @@ def advantage_step(logits: Array, correct: Array, temperature: Array) -> Array:
     return tempered * np.where(correct, ar.per_action(wrong), -ar.per_action(right))
 
 
-def plain_step(logits: Array, correct: Array) -> Array:
+def plain_step(logits: Reals, correct: Mask) -> Reals:
     """grad p = pi (1_{A*} - p): expected GRPO, and REINFORCE at T = 1, per unit weight."""
     return advantage_step(logits, correct, 1 + 0 * logits[..., 0])
 
 
-def conditional_entropy_fall(logits: Array, correct: Array, step: Array) -> Array:
+def conditional_entropy_fall(logits: Reals, correct: Mask, step: Reals) -> Reals:
     """H(q) - H(q') on the right answers, without cancellation in floats."""
     if ar.is_exact(logits):
         return conditional_entropy(logits, correct) - conditional_entropy(logits + step, correct)
@@ -47,7 +44,7 @@ def conditional_entropy_fall(logits: Array, correct: Array, step: Array) -> Arra
     return -ar.entropy_change(far, np.where(correct, step, 0.0))
 
 
-def right_pairs(logits: Array, correct: Array, step: Array) -> Array:
+def right_pairs(logits: Reals, correct: Mask, step: Reals) -> Reals:
     """min over pairs of right answers of (z_i - z_j)(dz_i - dz_j)."""
     both = correct[..., :, None] & correct[..., None, :] & ~np.eye(correct.shape[-1], dtype=bool)
     products = ((logits[..., :, None] - logits[..., None, :])
@@ -137,6 +134,6 @@ def draws_apart(moves: Step) -> tuple[Step, ...]:
     )
 
 
-def rewards_only(logits: Array, correct: Array, temperature: Array) -> Array:
+def rewards_only(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     """AEPO's own term, R instead of the advantage."""
     return unit_step(logits, correct, temperature)

@@ -12,7 +12,6 @@ general no target above log|A*| can be held; with a single right answer, none at
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from entropy_theory.claims.extensions.entropy_ceiling import (
     proof,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -31,12 +31,13 @@ from entropy_theory.verification import (
     bandit_instances,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
 
 STEPS = 16
 
 
-def _after_run(i: Any) -> Any:
+def _after_run(i: Cases) -> Reals:
     """Logits after a run under AEPO's temperature switch."""
     logits, rate = i.logits, ar.per_action(i.learning_rate)
     one = 0 * logits[..., 0] + ar.constant(1, like=logits)
@@ -48,12 +49,12 @@ def _after_run(i: Any) -> Any:
     return logits
 
 
-def _best_future(i: Any) -> Any:
+def _best_future(i: Cases) -> Reals:
     """Highest entropy that any continuation can reach, minus nine tenths of the target."""
     return ceiling(_after_run(i), i.correct) - 9 * i.target / 10
 
 
-def _log_actions(i: Any) -> Any:
+def _log_actions(i: Cases) -> Real:
     return ar.log_of(i.logits.shape[-1], like=i.logits)
 
 

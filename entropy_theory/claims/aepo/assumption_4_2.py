@@ -12,7 +12,6 @@ T = 1, which the assumption itself excludes.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
 )
 from entropy_theory.claims.aepo.theorem_4_3 import error_of_first_order, expansion_proof
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -32,10 +32,11 @@ from entropy_theory.verification import (
     bandit_instances,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def _error_with_untempered_rate(i: Any) -> Any:
+def _error_with_untempered_rate(i: Cases) -> Reals:
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     first_order = i.learning_rate * rate(i.logits, i.correct)
     return remainder_bound(step) - np.abs(ar.entropy_change(i.logits, step) - first_order)

@@ -20,7 +20,6 @@ entropy; at collapsed ones, which the high temperature is meant for, the increas
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     unit_step,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -44,6 +44,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
 
@@ -51,7 +52,7 @@ HIGH = Scalar(name="temperature_high", low=1.02, high=1.3, grid=(Fraction(6, 5),
 LOW = Scalar(name="temperature_low", low=0.6, high=0.98, grid=(Fraction(4, 5),))
 
 
-def _surplus(i: Any) -> Any:
+def _surplus(i: Cases) -> Reals:
     """|F(T_low)| - F(T_high) = sum (pi^low + pi^high - 2 pi)(c - C); the part with pi is zero."""
     policy = ar.softmax(i.logits)
     low = ar.softmax(i.logits, i.temperature_low) - policy
@@ -59,16 +60,16 @@ def _surplus(i: Any) -> Any:
     return ar.total((low + high) * excess(i.logits))
 
 
-def _distances(i: Any) -> tuple[Any, Any]:
-    """alpha = 1 - 1/T_high and beta = 1/T_low - 1."""
+def _distances(i: Cases) -> tuple[Reals, Reals]:
+    """The distances alpha = 1 - 1/T_high and beta = 1/T_low - 1."""
     return 1 - 1 / i.temperature_high, 1 / i.temperature_low - 1
 
 
-def _range(i: Any) -> Any:
+def _range(i: Cases) -> Reals:
     return ar.largest(i.logits) - ar.smallest(i.logits)
 
 
-def _flat_enough(i: Any, factor: Any = 2) -> Any:
+def _flat_enough(i: Cases, factor: float = 2) -> Reals:
     alpha, beta = _distances(i)
     spread = factor * _range(i)
     return 2 - np.exp(spread * alpha) - np.exp(-spread * beta)
@@ -82,12 +83,12 @@ NARROW = Condition(latex="R <= 1", value=lambda i: 1 - _range(i), relation=">=")
 FLAT = Condition(latex="e^{2 R alpha} + e^{-2 R beta} <= 2", value=_flat_enough, relation=">=")
 
 
-def _mean_slope() -> Any:
+def _mean_slope() -> symbolic.Expression:
     m = symbolic.Moments("z c")
     return m.derivative(m.expect(m["c"]), m["z"], {}) - m.covariance(m["z"], m["c"])
 
 
-def _own_slope() -> Any:
+def _own_slope() -> symbolic.Expression:
     import sympy
 
     z, mean, normalizer = sympy.symbols("z zb Z")
@@ -95,7 +96,7 @@ def _own_slope() -> Any:
     return sympy.diff(own, z) - sympy.exp(z) / normalizer * (1 + z - mean)
 
 
-def _pair_slope() -> Any:
+def _pair_slope() -> symbolic.Expression:
     import sympy
 
     # d/db of p_i p_j, each p = e^{bz}/Z(b) with Z' = Z E z.
@@ -106,7 +107,7 @@ def _pair_slope() -> Any:
     return sympy.simplify(slope - pair * (zi + zj - 2 * mean))
 
 
-def _integrals() -> Any:
+def _integrals() -> list[symbolic.Expression]:
     import sympy
 
     s, spread, a = sympy.symbols("s R a", positive=True)
@@ -116,7 +117,7 @@ def _integrals() -> Any:
             2 * spread * growing - (sympy.exp(2 * spread * a) - 1)]
 
 
-def _two_actions() -> Any:
+def _two_actions() -> symbolic.Expression:
     import sympy
 
     # pi = (1 -+ t)/2, t = tanh(x/2), z = (0, x): h(b) = E_b c with pi^{1/b} = (1 -+ t_b)/2.
@@ -127,7 +128,7 @@ def _two_actions() -> Any:
     return (1 - t_b) / 2 * own_low + (1 + t_b) / 2 * own_high - x * (1 - t**2) / 4 * t_b
 
 
-def _concave() -> Any:
+def _concave() -> symbolic.Expression:
     import sympy
 
     # tanh(u + v) + tanh(u - v) - 2 tanh(u) with t = tanh u, s = tanh v.
@@ -136,7 +137,7 @@ def _concave() -> Any:
     return sympy.simplify(both - 2 * t + 2 * t * s**2 * (1 - t**2) / (1 - t**2 * s**2))
 
 
-def _at_one_and_eleven() -> Any:
+def _at_one_and_eleven() -> Ball:
     """F(6/5) - |F(4/5)| at weights (1, 11), over x (1 - t^2)/4: 2 t(1) - t(5/6) - t(5/4)."""
     from flint import arb
 

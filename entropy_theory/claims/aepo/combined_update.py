@@ -19,7 +19,6 @@ alpha > sqrt(G - 1) |F(1)|/F(T) is enough whatever the difficulty of the prompt.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     unit_step,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -43,6 +43,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1, 3))
@@ -50,14 +51,14 @@ ALPHA = Scalar(name="alpha", low=0.01, high=50.0, grid=(1, 40))
 LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-10, high=4.0, grid=(1, Fraction(1, 64)))
 
 
-def combined_step(i: Any) -> Any:
+def combined_step(i: Cases) -> Reals:
     """kappa grad p + alpha (1_{A*} pi^T - P_T pi), per unit learning rate."""
     grpo = unit_step(i.logits, i.correct)
     tempered = unit_step(i.logits, i.correct, i.temperature)
     return ar.per_action(i.grpo_weight) * grpo + ar.per_action(i.alpha) * tempered
 
 
-def _parts(i: Any) -> tuple[Any, Any, Any]:
+def _parts(i: Cases) -> tuple[Reals, Reals, Reals]:
     """-Cov(z, step), F(T), and alpha F(T) - kappa |F(1)|."""
     first_order = -ar.covariance(ar.softmax(i.logits), i.logits, combined_step(i))
     tempered = rate(i.logits, i.correct, i.temperature)
@@ -65,22 +66,22 @@ def _parts(i: Any) -> tuple[Any, Any, Any]:
     return first_order, tempered, balance
 
 
-def _exactly_when(i: Any) -> Any:
+def _exactly_when(i: Cases) -> Reals:
     """Both directions of "rate > 0 iff F(T) > 0 and alpha > kappa |F(1)|/F(T)"."""
     first_order, tempered, balance = _parts(i)
     enough = ar.minimum(tempered, balance)
     return np.stack([ar.maximum(-first_order, enough), ar.maximum(-enough, first_order)], axis=-1)
 
 
-def _small_steps(i: Any) -> Any:
-    """As `_exactly_when`; and entropy rises where eta rate > (1/4)(1 + log n)||eta s||^2."""
+def _small_steps(i: Cases) -> Reals:
+    """What `_exactly_when` says, and that entropy rises where eta rate > (1/4)(1 + log n)||eta s||^2."""
     step = ar.per_action(i.learning_rate) * combined_step(i)
     small = i.learning_rate * _parts(i)[2] - remainder_bound(step)
     rises = ar.maximum(-small, ar.entropy_change(i.logits, step))
     return np.concatenate([_exactly_when(i), rises[..., None]], axis=-1)
 
 
-def _rates_add() -> Any:
+def _rates_add() -> symbolic.Expression:
     import sympy
 
     # Under pi, with values z, P = pi_a, Q = pi^T_a, A = 1_{A*}; grad p = A P - p P.

@@ -16,7 +16,6 @@ likeliest action is wrong, pi^T(A*) vanishes as T -> 0 and with it the whole ste
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
@@ -32,6 +31,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     threshold_lemmas,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -41,10 +41,11 @@ from entropy_theory.verification import (
     smt,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
 
 
-def _rate_above_one(i: Any) -> Any:
+def _rate_above_one(i: Cases) -> Reals:
     """F(T) - F(1)."""
     return rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct)
 
@@ -52,7 +53,7 @@ def _rate_above_one(i: Any) -> Any:
 # ---------------------------------------------------------------- high half
 
 
-def fall_with_one_answer(inverse_temperature: Any) -> Any:
+def fall_with_one_answer(inverse_temperature: Ball) -> Ball:
     """-F(T) for pi = (1, 2)/3 and A* = {2}; z = (0, log 2)."""
     from flint import arb
 
@@ -141,7 +142,7 @@ corollary_4_4_high = Claim(
 # ---------------------------------------------------------------- low half
 
 
-def _falls_everywhere_and_faster(i: Any) -> Any:
+def _falls_everywhere_and_faster(i: Cases) -> Reals:
     """min(F'(1), -F(T))."""
     return ar.minimum(
         scaled_slope(i.logits, i.correct), -rate(i.logits, i.correct, i.temperature)

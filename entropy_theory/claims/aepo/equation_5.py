@@ -10,17 +10,18 @@ The samples are tempered, the gradient is that of pi at T = 1: there is no impor
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE, unit_step
-from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import PrintedStep, variant
 
 
-def _expected_score(i: Any, score_temperature: Any = None) -> Any:
+def _expected_score(i: Cases, score_temperature: Reals | None = None) -> Reals:
     """sum_a pi^T_a R_a d log pi_a / dz_k, from the Jacobian delta_ak - pi_k, written out."""
     tempered = ar.softmax(i.logits, i.temperature)
     n = i.logits.shape[-1]
@@ -29,12 +30,12 @@ def _expected_score(i: Any, score_temperature: Any = None) -> Any:
     return np.sum(hits[..., :, None] * jacobian, axis=-2)
 
 
-def _residual(i: Any) -> Any:
+def _residual(i: Cases) -> Reals:
     scale = ar.per_action(i.learning_rate)
     return scale * _expected_score(i) - scale * unit_step(i.logits, i.correct, i.temperature)
 
 
-def _jacobian() -> Any:
+def _jacobian() -> symbolic.Expression:
     import sympy
 
     # log pi = z - A along the direction e_k, whose values over actions are the indicator of k.
@@ -44,7 +45,7 @@ def _jacobian() -> Any:
     return moved - (m["k"] - m.expect(m["k"]))
 
 
-def _sum_over_correct() -> Any:
+def _sum_over_correct() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("", indicators="A k")
@@ -52,7 +53,7 @@ def _sum_over_correct() -> Any:
     return m.expect(m["A"] * (m["k"] - p_k)) - (m.expect(m["A"] * m["k"]) - p_k * m.expect(m["A"]))
 
 
-def _written_out(s: symbolic.ExplicitSoftmax) -> Any:
+def _written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
     # e is free, so log p_a = log e_a - log(sum e) has derivative (d e_a)/e_a - (sum d e)/(sum e).
     normalizer = sum(s.e[1:], s.e[0])
     for a, e_a in enumerate(s.e):
@@ -86,13 +87,13 @@ _statement = Statement(
 )
 
 
-def _wrong_score(i: Any) -> Any:
+def _wrong_score(i: Cases) -> Reals:
     scale = ar.per_action(i.learning_rate)
     return scale * (_expected_score(i, i.temperature)
                     - unit_step(i.logits, i.correct, i.temperature))
 
 
-def _without_baseline(i: Any) -> Any:
+def _without_baseline(i: Cases) -> Reals:
     tempered = ar.softmax(i.logits, i.temperature)
     return _expected_score(i) - np.where(i.correct, tempered, 0 * tempered)
 

@@ -11,16 +11,17 @@ after a finite step is from this is Theorem 4.3a.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
-from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import PrintedStep, variant
 
 
-def _chain(i: Any) -> tuple[Any, Any, Any]:
+def _chain(i: Cases) -> tuple[Reals, Reals, Reals]:
     """The three forms of Eq. 6: by action, with log pi, with z."""
     probabilities, log_probabilities = ar.softmax(i.logits), ar.log_softmax(i.logits)
     mean = ar.mean(probabilities, log_probabilities)[..., None]
@@ -32,12 +33,12 @@ def _chain(i: Any) -> tuple[Any, Any, Any]:
     )
 
 
-def _residuals(i: Any) -> Any:
+def _residuals(i: Cases) -> Reals:
     by_action, with_log, with_logits = _chain(i)
     return np.stack([by_action - with_log, with_log - with_logits], axis=-1)
 
 
-def _log_probability_or_logit() -> Any:
+def _log_probability_or_logit() -> symbolic.Expression:
     import sympy
 
     # log pi = z - A, and the constant A has no covariance.
@@ -46,13 +47,13 @@ def _log_probability_or_logit() -> Any:
     return m.covariance(m["z"] - log_normalizer, m["x"]) - m.covariance(m["z"], m["x"])
 
 
-def _by_action() -> Any:
+def _by_action() -> symbolic.Expression:
     m = symbolic.Moments("L x")
     log_p, x = m["L"], m["x"]
     return m.expect(x * (log_p - m.expect(log_p))) - m.covariance(x, log_p)
 
 
-def _written_out(s: symbolic.ExplicitSoftmax) -> Any:
+def _written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
     # H = log(sum e) - E z with e = exp(z): d log(sum e) = E x, and E z is differentiated in full.
     yield s.mean(s.x) - s.along_direction(s.mean(s.z)) + s.covariance(s.z, s.x)
 
@@ -80,12 +81,12 @@ _statement = Statement(
 )
 
 
-def _wrong_sign(i: Any) -> Any:
+def _wrong_sign(i: Cases) -> Reals:
     by_action, _, with_logits = _chain(i)
     return by_action + with_logits
 
 
-def _unweighted(i: Any) -> Any:
+def _unweighted(i: Cases) -> Reals:
     by_action, _, _ = _chain(i)
     n = i.logits.shape[-1]
     uniform = 0 * i.logits + ar.constant(1, like=i.logits) / n

@@ -11,10 +11,11 @@ It improves on (1/2)(1 + (1/2) log n) and needs no bound on the varentropy of pi
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from entropy_theory.claims.aepo.tempered_reinforce import PER_LOG, SUM_OF_SIGNS, UNIT
 from entropy_theory.verification import Step, certify, smt, symbolic
+from entropy_theory.verification.arithmetic import Ball
 
 LOG_BOUND = "log y <= y - 1 for y > 0"
 TAYLOR = "Taylor's formula: |f(1) - f(0) - f'(0)| <= (1/2) sup |f''| on [0, 1]"
@@ -115,13 +116,13 @@ def remainder_steps() -> tuple[Step, ...]:
     )
 
 
-def _log(n: int) -> Any:
+def _log(n: int) -> Ball:
     from flint import arb
 
     return arb(n).log()
 
 
-def _slope() -> Any:
+def _slope() -> symbolic.Expression:
     import sympy
 
     # H = A - E z along dz/dt = d, with dA/dt = E d for the log normalizer A.
@@ -131,7 +132,7 @@ def _slope() -> Any:
     return slope + m.covariance(z, d)
 
 
-def _curvature() -> Any:
+def _curvature() -> symbolic.Expression:
     m = symbolic.Moments("L d")
     log_p, d = m["L"], m["d"]
     moves = {log_p: d - m.expect(d)}
@@ -141,7 +142,7 @@ def _curvature() -> Any:
     return second + m.expect((1 + log_p + entropy) * centered**2)
 
 
-def _written_out(s: symbolic.ExplicitSoftmax) -> Any:
+def _written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
     # -d/dt Cov(z, x) = -Var(x) - Cov(z, (x - E x)^2), all in rational functions.
     centered = [x - s.mean(s.x) for x in s.x]
     squares = [c * c for c in centered]
@@ -149,7 +150,7 @@ def _written_out(s: symbolic.ExplicitSoftmax) -> Any:
            - s.covariance(s.x, s.x) - s.covariance(s.z, squares))
 
 
-def _variance_from_range() -> Any:
+def _variance_from_range() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("d")
@@ -159,7 +160,7 @@ def _variance_from_range() -> Any:
     return m.covariance(d, d) - ((top - mean) * (mean - bottom) - product)
 
 
-def _reweighting() -> Any:
+def _reweighting() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("L s")

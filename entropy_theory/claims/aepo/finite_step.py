@@ -24,7 +24,6 @@ which is positive where F(1) < 0 (`aepo.corollary-4.4-high`).
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from entropy_theory.claims.aepo.expansion import remainder_steps
 from entropy_theory.claims.aepo.tempered_reinforce import (
@@ -36,6 +35,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     unit_step,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -47,6 +47,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.search import Effort, search
@@ -56,18 +57,18 @@ LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-6, high=32.0, grid=(20, F
 CALM_RATE = Scalar(name="learning_rate", low=0.1, high=4.0, grid=(4, 1))
 
 
-def change(i: Any, temperature: Any = None) -> Any:
+def change(i: Cases, temperature: Reals | None = None) -> Reals:
     """dH(T), exact."""
     step = unit_step(i.logits, i.correct, temperature)
     return ar.entropy_change(i.logits, ar.per_action(i.learning_rate) * step)
 
 
-def _gain(i: Any) -> Any:
+def _gain(i: Cases) -> Reals:
     """dH(T) - dH(1)."""
     return change(i, i.temperature) - change(i)
 
 
-def _below_threshold(i: Any, factor: int = 1) -> Any:
+def _below_threshold(i: Cases, factor: int = 1) -> Reals:
     """eta (F(T) - F(1)) - (1/4)(1 + log n) eta^2 (||d_T||^2 + ||d_1||^2)."""
     eta = ar.per_action(i.learning_rate)
     first = rate(i.logits, i.correct, i.temperature) - rate(i.logits, i.correct)
@@ -115,7 +116,7 @@ _repaired = Statement(
 )
 
 
-def _two_answers() -> Any:
+def _two_answers() -> symbolic.Expression:
     import sympy
 
     # pi = (1 -+ t)/2 and pi^T = (1 -+ t_T)/2: the gap moves by d_2 - d_1 = t_T - t, t = tanh(x/2).
@@ -125,28 +126,26 @@ def _two_answers() -> Any:
     return second - first - (t_hot - t)
 
 
-def _limit() -> Any:
+def _limit() -> symbolic.Expression:
     import sympy
 
     x = sympy.Symbol("x", positive=True)
     return sympy.limit(2 * x / sympy.tanh(x / 2), x, 0) - 4
 
 
-def _all_but_one() -> Any:
+def _all_but_one() -> symbolic.Expression:
     # sum_a pi_a w_a = 0: F(1) = -sum_{A*} pi w is the sum of pi w over the wrong actions.
     m = symbolic.Moments("c", indicators="A")
     w = m["c"] - m.expect(m["c"])
     return -m.expect(m["A"] * w) - m.expect((1 - m["A"]) * w)
 
 
-def _just_above_four(sign_of: str) -> Any:
-    """At eta = 41/10, T = 100, z = (-1000, 0, 1/10), A* = {2, 3}: dH(1) - dH(T), or -dH(1)."""
-    from types import SimpleNamespace
-
+def _just_above_four(sign_of: str) -> Ball:
+    """dH(1) - dH(T), or -dH(1), at eta = 41/10, T = 100, z = (-1000, 0, 1/10), A* = {2, 3}."""
     import numpy as np
     from flint import arb
 
-    i = SimpleNamespace(
+    i = Cases(
         logits=np.array([[arb(-1000), arb(0), arb(1) / 10]], dtype=object),
         correct=np.array([[False, True, True]]), learning_rate=np.array([arb(41) / 10], dtype=object),
         temperature=np.array([arb(100)], dtype=object),

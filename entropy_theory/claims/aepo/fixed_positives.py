@@ -19,8 +19,6 @@ r = q^{1/b'}/q^{1/b} increases in z and has mean 1; c is negative below zb and n
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.reward_improvement import conditional
@@ -32,19 +30,28 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     own_covariance,
     rate,
 )
-from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, smt, symbolic
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Statement,
+    bandit_instances,
+    smt,
+    symbolic,
+)
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
 
-def fixed_rate(logits: Any, correct: Any, temperature: Any = None) -> Any:
+def fixed_rate(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
     """G(T) = -Cov_pi(z, q^T - pi)."""
     probabilities = ar.softmax(logits)
     step = conditional(logits, correct, temperature) - probabilities
     return -ar.covariance(probabilities, logits, step)
 
 
-def _gain(i: Any) -> Any:
+def _gain(i: Cases) -> Reals:
     """G(T) - G(1) = E_q c - E_{q^T} c, with c relative to its least value on A*: zeros at ties stay."""
     own = own_covariance(i.logits)
     relative = own - ar.smallest(own, i.correct)[..., None]
@@ -52,12 +59,12 @@ def _gain(i: Any) -> Any:
     return ar.total(change * relative, i.correct)
 
 
-def _mean_of_correct(i: Any) -> Any:
+def _mean_of_correct(i: Cases) -> Reals:
     """E_q c."""
     return ar.total(conditional(i.logits, i.correct) * own_covariance(i.logits), i.correct)
 
 
-def _conclusions(i: Any) -> Any:
+def _conclusions(i: Cases) -> Reals:
     plain = rate(i.logits, i.correct, i.temperature)
     fixed = fixed_rate(i.logits, i.correct, i.temperature)
     return np.stack([
@@ -69,7 +76,7 @@ def _conclusions(i: Any) -> Any:
     ], axis=-1)
 
 
-def _fixed_rate_formula() -> Any:
+def _fixed_rate_formula() -> symbolic.Expression:
     import sympy
 
     # Under pi, with values z, P = pi_a, Q = pi^T_a and A = 1_{A*}; q^T = A Q/P_T, c = P (z - E z).

@@ -13,8 +13,6 @@ S < 0; apart from the policies with c = C on all of A*, where F is zero. S < 0 i
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.claims.aepo.sign_change import (
     EXCESS_ON_CORRECT,
     HOT,
@@ -31,6 +29,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     rate,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -40,17 +39,18 @@ from entropy_theory.verification import (
     smt,
     symbolic,
 )
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant, without
 
 
-def _rate(i: Any) -> Any:
+def _rate(i: Cases) -> Reals:
     return rate(i.logits, i.correct, i.temperature)
 
 
 def likeliest_alone() -> tuple[Step, ...]:
     """c_top > C at the likeliest action of a policy that is not uniform."""
 
-    def mean_gap() -> Any:
+    def mean_gap() -> symbolic.Expression:
         import sympy
 
         m, top = symbolic.Moments("c"), sympy.Symbol("c_top")

@@ -7,13 +7,14 @@ fixed logits; it says nothing about the policy after training.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import MEAN_VALUE, SUM_OF_SIGNS
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -25,14 +26,15 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def _gain(i: Any) -> Any:
+def _gain(i: Cases) -> Reals:
     return ar.entropy(i.logits, i.temperature * i.factor) - ar.entropy(i.logits, i.temperature)
 
 
-def _slope_residual(power: int) -> Any:
+def _slope_residual(power: int) -> symbolic.Expression:
     """dH/db + b^(power) Var(z) with H = A - b E z, A = log normalizer; zero for power = 1."""
     import sympy
 
@@ -43,13 +45,13 @@ def _slope_residual(power: int) -> Any:
     return slope + b**power * m.covariance(z, z)
 
 
-def _written_out(s: symbolic.ExplicitSoftmax) -> Any:
+def _written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
     # H = A - b E z, and dA/db = E z: only the second term needs the written-out sums.
     slope = s.mean(s.z) - s.along_inverse_temperature(s.b * s.mean(s.z))
     yield slope + s.b * s.covariance(s.z, s.z)
 
 
-def _variance_as_pairs() -> Any:
+def _variance_as_pairs() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("z")

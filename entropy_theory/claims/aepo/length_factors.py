@@ -14,8 +14,6 @@ ones is not enough (a mutant here).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.objective_gradient import ONE_LENGTH
@@ -29,21 +27,22 @@ from entropy_theory.claims.aepo.response_length import (
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Statement,
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import tree_instances
 
 
-def _updates(i: Any, centered: bool = False) -> tuple[Any, Any]:
+def _updates(i: Cases, centered: bool = False) -> tuple[Reals, Reals]:
     """(without, with 1/|o|): AEPO's term, or if ``centered`` GRPO's (R - p at T = 1)."""
     table = responses(TokenTree.of(i.logits))
-    one, none = ar.constant(1, like=i.logits), ar.constant(0, like=i.logits)
-    score = np.where(right(i.correct, table), one, none)
+    score = right(i.correct, table) * ar.constant(1, like=i.logits)
     temperature = None if centered else i.temperature
     if centered:
         sampled = table.tree.response_probabilities(ar.softmax(i.logits))
@@ -52,19 +51,19 @@ def _updates(i: Any, centered: bool = False) -> tuple[Any, Any]:
             policy_update(i.logits, score / lengths(i.logits, table), table, temperature))
 
 
-def _cross(i: Any, centered: bool = False) -> Any:
+def _cross(i: Cases, centered: bool = False) -> Reals:
     """|u|^2 |v|^2 - (u . v)^2: zero exactly where u and v are parallel."""
     u, v = _updates(i, centered)
     return ar.total(u * u) * ar.total(v * v) - ar.total(u * v) * ar.total(u * v)
 
 
-def _times_length(i: Any) -> Any:
+def _times_length(i: Cases) -> Reals:
     table = responses(TokenTree.of(i.logits))
     u, v = _updates(i)
     return u - common_length(i.logits, i.correct, table) * v
 
 
-def _factor() -> Any:
+def _factor() -> symbolic.Expression:
     import sympy
 
     # Under pi^T: u = 1/|o| is 1/h where R = 1, so u = 1/h + (1 - R) e with any e; x is a score.

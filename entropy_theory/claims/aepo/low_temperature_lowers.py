@@ -14,7 +14,6 @@ correct and the policy is not uniform.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from entropy_theory.claims.aepo.sign_change import (
     COLD,
@@ -32,6 +31,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     rate,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -39,10 +39,11 @@ from entropy_theory.verification import (
     bandit_instances,
     smt,
 )
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant, without
 
 
-def _fall(i: Any) -> Any:
+def _fall(i: Cases) -> Reals:
     """-F(T)."""
     return -rate(i.logits, i.correct, i.temperature)
 

@@ -16,8 +16,6 @@ on a solved state (P_T = 1), partial elsewhere.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.ablations import advantage_step
@@ -25,6 +23,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess, r
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.claims.extensions.solved_face import face_rate, sign_of_rate
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -35,27 +34,28 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def effects(i: Any) -> tuple[Any, Any]:
+def effects(i: Cases) -> tuple[Reals, Reals]:
     """(E+, E-): entropy effects of positive and negative samples, per unit learning rate."""
     parts = advantage_step(i.logits, i.correct, i.temperature) * excess(i.logits)
     return -ar.total(parts, i.correct), -ar.total(parts, ~i.correct)
 
 
-def _opposite(i: Any) -> Any:
+def _opposite(i: Cases) -> Reals:
     positive, negative = effects(i)
     return -positive * negative
 
 
-def _against_the_temperature(i: Any) -> Any:
+def _against_the_temperature(i: Cases) -> Reals:
     """(T - 1) P_T F_all(T): minus the change, times T - 1."""
     mass = ar.total(ar.softmax(i.logits, i.temperature), i.correct)
     return (i.temperature - 1) * mass * face_rate(i.logits, i.temperature)
 
 
-def _centering() -> Any:
+def _centering() -> symbolic.Expression:
     m = symbolic.Moments("w", indicators="A")  # under pi^T
     right = m.expect(m["A"])
     centered = -m.expect((m["A"] - right) * m["w"])
@@ -63,7 +63,7 @@ def _centering() -> Any:
     return centered - (rewards - right * everything)
 
 
-def _at_one() -> Any:
+def _at_one() -> list[symbolic.Expression]:
     # Under pi itself, where sum_a pi_a w_a = 0: w = c - E c.
     m = symbolic.Moments("c", indicators="A")
     w = m["c"] - m.expect(m["c"])

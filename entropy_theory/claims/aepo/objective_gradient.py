@@ -15,8 +15,6 @@ responses.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.response_length import (
@@ -29,6 +27,7 @@ from entropy_theory.claims.aepo.response_length import (
 )
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -37,18 +36,19 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import tree_instances
 
 
-def _gradients(i: Any) -> tuple[Any, Any, Any]:
+def _gradients(i: Cases) -> tuple[Reals, Reals, Reals]:
     """(grad of E[|o| R], grad of E[R], the printed gradient), each flattened."""
     table = responses(TokenTree.of(i.logits))
     mask = right(i.correct, table)
-    reward = np.where(mask, ar.constant(1, like=i.logits), ar.constant(0, like=i.logits))
+    reward = mask * ar.constant(1, like=i.logits)
     p = ar.softmax(i.logits)
 
-    def gradient(of: Any) -> Any:
+    def gradient(of: Reals) -> Reals:
         found = table.tree.expectation_gradient(p, table.tree.edge_reward(of))
         return found.reshape(len(found), -1)
 
@@ -56,36 +56,36 @@ def _gradients(i: Any) -> tuple[Any, Any, Any]:
             policy_update(i.logits, reward, table))
 
 
-def _printed(i: Any) -> Any:
+def _printed(i: Cases) -> Reals:
     of_objective, _, printed = _gradients(i)
     return of_objective - printed
 
 
-def _repaired_residual(i: Any) -> Any:
+def _repaired_residual(i: Cases) -> Reals:
     _, of_reward, printed = _gradients(i)
     return of_reward - printed
 
 
-def _times_length(i: Any) -> Any:
+def _times_length(i: Cases) -> Reals:
     table = responses(TokenTree.of(i.logits))
     of_objective, _, printed = _gradients(i)
     return of_objective - common_length(i.logits, i.correct, table) * printed
 
 
-def _score() -> Any:
+def _score() -> symbolic.Expression:
     # Over responses: f any function of the response, x = d log pi(o), with E x = 0.
     m = symbolic.Moments("f x")
     return m.derivative(m.expect(m["f"]), m["x"], {}) - (
         m.expect(m["f"] * m["x"]) - m.expect(m["f"]) * m.expect(m["x"]))
 
 
-def _no_push_from_padding() -> Any:
+def _no_push_from_padding() -> symbolic.Expression:
     # E_pi[e_a - pi] = 0 for one component: A indicates the token.
     m = symbolic.Moments("", indicators="A")
     return m.expect(m["A"] - m.expect(m["A"]))
 
 
-def _one_length_only() -> Any:
+def _one_length_only() -> symbolic.Expression:
     import sympy
 
     # Where R = 1 the length is h: |o| = h + (1 - R) e with any e.
@@ -95,15 +95,13 @@ def _one_length_only() -> Any:
     return m.expect(length * m["R"] * m["x"]) - h * m.expect(m["R"] * m["x"])
 
 
-def _descent() -> Any:
+def _descent() -> Ball:
     """Minus the inner product of printed gradient and grad J at one small tree; see the negation."""
-    from types import SimpleNamespace
-
     from flint import arb
 
     weights = [[2, 1], [1, 1], [4, 1]]
     logits = np.array([[[arb(w).log() for w in row] for row in weights]], dtype=object)
-    case = SimpleNamespace(logits=logits, correct=np.array([[True, True, True, False]]))
+    case = Cases(logits=logits, correct=np.array([[True, True, True, False]]))
     of_objective, _, printed = _gradients(case)
     return -ar.total(of_objective * printed)[0]
 

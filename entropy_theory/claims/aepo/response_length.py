@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 
-Array = Any
 STOP = 0
 
 
@@ -57,17 +56,19 @@ def responses(tree: TokenTree) -> Responses:
     return Responses(tree, length, canonical, taken.reshape(n, -1), taken.sum(axis=-1))
 
 
-def right(correct: Array, table: Responses) -> Array:
+def right(correct: Mask, table: Responses) -> Mask:
     """The mask of right responses, made independent of padding."""
     return correct[..., table.canonical]
 
 
-def lengths(logits: Array, table: Responses) -> Array:
+def lengths(logits: Reals, table: Responses) -> Reals:
     """[1, leaves] lengths in the arithmetic of ``logits``."""
     return np.array([[ar.constant(int(n), like=logits) for n in table.length]])
 
 
-def policy_update(logits: Array, factor: Array, table: Responses, temperature: Array = None) -> Array:
+def policy_update(
+    logits: Reals, factor: Reals, table: Responses, temperature: Reals | None = None
+) -> Reals:
     """E_{o ~ pi^T} factor(o) sum_{t <= |o|} grad log pi(o_t | o_{<t}), flattened."""
     if temperature is not None:
         temperature = ar.per_action(temperature)
@@ -80,7 +81,7 @@ def policy_update(logits: Array, factor: Array, table: Responses, temperature: A
     return taken - expected.reshape(taken.shape)
 
 
-def one_length(correct: Array, table: Responses) -> Array:
+def one_length(correct: Mask, table: Responses) -> Mask:
     """Whether all right responses have the same length."""
     mask = right(correct, table)
     longest = np.max(np.where(mask, table.length, 0), axis=-1)
@@ -88,7 +89,7 @@ def one_length(correct: Array, table: Responses) -> Array:
     return (longest == shortest) | ~np.any(mask, axis=-1)
 
 
-def common_length(logits: Array, correct: Array, table: Responses) -> Array:
+def common_length(logits: Reals, correct: Mask, table: Responses) -> Reals:
     """[B, 1] the length of the longest right response (1 if none is right)."""
     longest = np.max(np.where(right(correct, table), table.length, 1), axis=-1)
     return np.array([[ar.constant(int(n), like=logits)] for n in longest])

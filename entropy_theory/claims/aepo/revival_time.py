@@ -17,7 +17,6 @@ a policy that collapsed does revive, after a time exponential in its log-odds ov
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from entropy_theory.claims.extensions.solved_face import (
     two_answer_entropy,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -40,13 +40,14 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
 STEPS = 8
 
 
-def top_gap(logits: Any) -> Any:
+def top_gap(logits: Reals) -> Reals:
     """z_1 - z_2: the likeliest answer above the next (0 for a tie)."""
     if ar.is_exact(logits):
         ordered = logits
@@ -61,13 +62,13 @@ def top_gap(logits: Any) -> Any:
     return ordered[..., -1] - ordered[..., -2]
 
 
-def slowness(gap: Any, temperature: Any) -> Any:
+def slowness(gap: Reals | Real, temperature: Reals | Real) -> Reals:
     """c(D) = f_T(D) e^{D/T}."""
     return speed(gap, temperature) * np.exp(gap / temperature)
 
 
-def largest_fall(logits: Any, temperature: Any) -> Any:
-    """How much the gap of the likeliest answer to any other falls at most, per unit learning rate."""
+def largest_fall(logits: Reals, temperature: Reals) -> Reals:
+    """An upper bound of the fall of the likeliest answer's gap to any other, per unit learning rate."""
     step = face_step(logits, temperature)
     if ar.is_exact(logits):
         # Whichever answer is the likeliest: the largest fall over pairs, upper one first.
@@ -83,13 +84,13 @@ def largest_fall(logits: Any, temperature: Any) -> Any:
     return np.max(np.where(is_top, -np.inf, others), axis=-1) + np.sum(others, axis=-1)
 
 
-def _slowest(i: Any, share: int = 1) -> Any:
+def _slowest(i: Cases, share: int = 1) -> Reals:
     """2 (m - 1)/V minus the largest fall of a gap per unit learning rate."""
     limit = 2 * (i.logits.shape[-1] - 1) * np.exp(-top_gap(i.logits) / i.temperature)
     return limit / share - largest_fall(i.logits, i.temperature)
 
 
-def _both_bounds(i: Any, base: Any = None) -> Any:
+def _both_bounds(i: Cases, base: Reals | None = None) -> Reals:
     """Room in both bounds on N = 1..8 steps of two answers, divided by e^{D/T}."""
     temperature, rate = i.temperature, i.learning_rate
     start = top_gap(i.logits)
@@ -104,19 +105,19 @@ def _both_bounds(i: Any, base: Any = None) -> Any:
     return np.stack(rooms, axis=-1)
 
 
-def _revives(i: Any) -> Any:
+def _revives(i: Cases) -> Reals:
     return np.concatenate([_slowest(i)[..., None], _both_bounds(i)], axis=-1)
 
 
 def _proof() -> tuple[Step, ...]:
-    def two_answers() -> Any:
+    def two_answers() -> symbolic.Expression:
         import sympy
 
         u, w = sympy.symbols("u w", positive=True)  # e^{-D/T}, e^{-D}
         step = (1 - u) / (1 + u) - (1 - w) / (1 + w)
         return step + 2 * (u - w) / ((1 + u) * (1 + w))
 
-    def slope() -> Any:
+    def slope() -> symbolic.Expression:
         import sympy
 
         # As a function of D: u = e^{-D/T} and w = e^{-D} have du = -u/T, dw = -w.

@@ -20,7 +20,6 @@ In the long run p -> 1 at any temperatures (`extension.entropy-ceiling`): the fa
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     unit_step,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -43,6 +43,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
 
 TEMPERATURES = Scalar(
@@ -51,7 +52,7 @@ TEMPERATURES = Scalar(
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
-def conditional(logits: Any, chosen: Any, temperature: Any = None) -> Any:
+def conditional(logits: Reals, chosen: Mask, temperature: Reals | None = None) -> Reals:
     """pi^T given that the action is one of ``chosen``; zero elsewhere."""
     depth = logits - ar.largest(logits, chosen)[..., None]
     if temperature is not None:
@@ -60,14 +61,14 @@ def conditional(logits: Any, chosen: Any, temperature: Any = None) -> Any:
     return exponentials / ar.total(exponentials)[..., None]
 
 
-def reward_rate(logits: Any, correct: Any, temperature: Any) -> Any:
+def reward_rate(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     """<grad p, d> = Cov_pi(1_{A*}, d): first-order change of the reward per unit learning rate."""
     one = 0 * logits + ar.constant(1, like=logits)
     hit = np.where(correct, one, 0 * one)
     return ar.covariance(ar.softmax(logits), hit, unit_step(logits, correct, temperature))
 
 
-def log_odds_change(i: Any) -> Any:
+def log_odds_change(i: Cases) -> Reals:
     """Change of log(p/(1 - p)) in one step, whatever its size: log E_q e^{eta d} - log E_W e^{eta d}."""
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     growth = np.expm1(step)
@@ -76,7 +77,7 @@ def log_odds_change(i: Any) -> Any:
     return np.log1p(right) - np.log1p(wrong)
 
 
-def _concentration(i: Any) -> Any:
+def _concentration(i: Cases) -> Reals:
     """1 - p |A*| sum_{A*} q^2."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     hits = ar.total(ar.softmax(i.logits), i.correct)
@@ -108,7 +109,7 @@ def similar_order() -> tuple[Step, ...]:
 def reward_formula() -> Step:
     """<grad p, d> in terms of q, q^T and the wrong probabilities."""
 
-    def residual() -> Any:
+    def residual() -> symbolic.Expression:
         import sympy
 
         # Under pi, with values P = pi_a and Q = pi^T_a, A = 1_{A*}: grad p . d = E[(A - p)(A Q - P_T P)].
@@ -129,7 +130,7 @@ def reward_formula() -> Step:
     )
 
 
-def _mean_on_correct() -> Any:
+def _mean_on_correct() -> symbolic.Expression:
     import sympy
 
     # Under q, with values Q = q_a and R = q^T_a: d_a = P_T R - P_T p Q.
@@ -138,14 +139,14 @@ def _mean_on_correct() -> Any:
     return m.expect(mass * m["R"] - mass * p * m["Q"]) - mass * (m.expect(m["R"]) - p * m.expect(m["Q"]))
 
 
-def ratio_covariance() -> Any:
+def ratio_covariance() -> symbolic.Expression:
     """<q, q^T> - <q, q> - Cov_q(r, q), r = q^T/q with E_q r = 1; of two temperatures likewise."""
     m = symbolic.Moments("r Q")
     difference = m.expect(m["r"] * m["Q"]) - m.expect(m["Q"])
     return (difference - m.covariance(m["r"], m["Q"])).subs(m.expect(m["r"]), 1)
 
 
-def _uniform_covariance() -> Any:
+def _uniform_covariance() -> symbolic.Expression:
     import sympy
 
     # Under the uniform distribution on A*, E Q = E R = 1/m: <q, q^T> = m E[Q R].

@@ -13,8 +13,6 @@ and these are the only two ways: F(T) > 0 needs S < 0, and F(T) < 0 needs max_{A
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
@@ -26,23 +24,24 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, Step
 from entropy_theory.verification.smt import Lemma
 
 EXP_BOUNDS = "1 - x <= e^{-x} <= 1 for x >= 0"
 
 
-def sum_of_excess(logits: Any, correct: Any) -> Any:
+def sum_of_excess(logits: Reals, correct: Mask) -> Reals:
     """S: below zero exactly where the mean of c over A* is below C."""
     return ar.total(excess(logits), correct)
 
 
-def largest_excess(logits: Any, correct: Any) -> Any:
+def largest_excess(logits: Reals, correct: Mask) -> Reals:
     """max_{A*} c - C."""
     return ar.largest(excess(logits), correct)
 
 
-def hot_enough(logits: Any, correct: Any, temperature: Any, scale: Any = None) -> Any:
+def hot_enough(logits: Reals, correct: Mask, temperature: Reals, scale: Reals | None = None) -> Reals:
     """T |S| - R W, where S < 0; F(T) > 0 where it is positive. ``scale`` stands in for R."""
     above = excess(logits)
     missing = ar.total(ar.maximum(-above, 0 * above), correct)
@@ -50,7 +49,7 @@ def hot_enough(logits: Any, correct: Any, temperature: Any, scale: Any = None) -
     return -temperature * ar.total(above, correct) - (span if scale is None else scale) * missing
 
 
-def cold_enough(logits: Any, correct: Any, temperature: Any) -> Any:
+def cold_enough(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     """max_{A*} w - W e^{-D/T}; F(T) < 0 where it is positive."""
     above = excess(logits)
     missing = ar.total(ar.maximum(-above, 0 * above), correct)
@@ -60,7 +59,7 @@ def cold_enough(logits: Any, correct: Any, temperature: Any) -> Any:
     return ar.largest(above, correct) - missing * np.exp(-distance / temperature)
 
 
-def all_correct(correct: Any, like: Any) -> Any:
+def all_correct(correct: Mask, like: Reals) -> Reals:
     """1 where every action is correct, else -1."""
     one = 0 * like + ar.constant(1, like=like)
     return np.where(np.all(correct, axis=-1), one, -one)
@@ -90,7 +89,7 @@ COLD = Condition(
 def weighted_sum() -> Step:
     """F = -k g for any reference."""
 
-    def term() -> Any:
+    def term() -> symbolic.Expression:
         import sympy
 
         b, z, y, w, normalizer = sympy.symbols("b z y w Z", positive=True)
@@ -193,7 +192,7 @@ def cold_terms() -> tuple[Lemma, Lemma]:
 def face_identity() -> Step:
     """F(1) = 0 where every action is correct."""
 
-    def residual() -> Any:
+    def residual() -> symbolic.Expression:
         m = symbolic.Moments("c")
         return m.expect(m["c"] - m.expect(m["c"]))
 

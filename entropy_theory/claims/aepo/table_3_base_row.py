@@ -19,6 +19,7 @@ from entropy_theory.claims.printed_numbers import (
     rounding_room,
 )
 from entropy_theory.verification import Claim, Mutant, Statement, certify, listed_instances
+from entropy_theory.verification.arithmetic import Ball
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.instances import as_balls
 
@@ -48,7 +49,7 @@ _others = Statement(
 )
 
 
-def _base_mean_in_table_1() -> object:
+def _base_mean_in_table_1() -> Ball:
     """Rounding's room at the base row as Table 1 prints it."""
     entries, average = TABLE_1["Qwen2.5-math-7B"]
     if entries != PRINTED["Qwen2.5-math-7B"][0]:

@@ -8,18 +8,17 @@ c_a = Cov_pi(z, delta_a) = pi_a (z_a - zb), C = Cov_pi(z, pi), and per unit lear
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, Step
 from entropy_theory.verification.instances import Scalar
 from entropy_theory.verification.smt import Lemma
-
-Array = Any
 
 TEMPERATURE = Scalar(
     name="temperature", low=0.05, high=20.0,
@@ -42,36 +41,36 @@ EXP_INCREASES = "exp is increasing, so z_i <= z_j implies pi_i <= pi_j"
 MEAN_VALUE = "a differentiable function with nonnegative derivative on an interval does not decrease"
 
 
-def own_covariance(logits: Array) -> Array:
+def own_covariance(logits: Reals) -> Reals:
     """c_a = Cov_pi(z, delta_a)."""
     probabilities = ar.softmax(logits)
     return probabilities * ar.centered(probabilities, logits)
 
 
-def excess(logits: Array) -> Array:
+def excess(logits: Reals) -> Reals:
     """c_a - C, summed over pairs so that its sign survives saturation."""
     return ar.centered(ar.softmax(logits), own_covariance(logits))
 
 
-def rate(logits: Array, correct: Array, temperature: Array | None = None) -> Array:
+def rate(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
     """F(T); F(1) without a temperature."""
     return -ar.total(ar.softmax(logits, temperature) * excess(logits), correct)
 
 
-def scaled_slope(logits: Array, correct: Array, temperature: Array | None = None) -> Array:
+def scaled_slope(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
     """T^2 F'(T), which has the sign of F'(T); F'(1) without a temperature."""
     tempered = ar.softmax(logits, temperature)
     return ar.total(tempered * ar.centered(tempered, logits) * excess(logits), correct)
 
 
-def unit_step(logits: Array, correct: Array, temperature: Array | None = None) -> Array:
+def unit_step(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
     """The expected logit step per unit learning rate: 1_{A*} pi^T - pi^T(A*) pi (Eqs. 4, 5)."""
     tempered = ar.softmax(logits, temperature)
     hits = np.where(correct, tempered, 0 * tempered)
     return hits - ar.total(hits)[..., None] * ar.softmax(logits)
 
 
-def remainder_bound(step: Array) -> Array:
+def remainder_bound(step: Reals) -> Reals:
     """(1/4)(1 + log n) ||step||_2^2, with n the number of actions; proved in `expansion`."""
     return (1 + PER_LOG * ar.log_of(step.shape[-1], like=step)) * ar.total(step * step) / UNIT
 
@@ -89,7 +88,7 @@ PAIRS = (
 def covariance_as_pairs(statement: str = PAIRS) -> Step:
     """The identity behind Chebyshev's sum inequality, for any p, x, y and n, in words of the caller."""
 
-    def residual() -> Any:
+    def residual() -> symbolic.Expression:
         import sympy
 
         m = symbolic.Moments("x y")
@@ -103,11 +102,11 @@ def covariance_as_pairs(statement: str = PAIRS) -> Step:
 def mean_falls() -> tuple[Step, Step, Lemma]:
     """E_T z <= zb <= z+ for T >= 1, from dE_b z/db = Var_b(z); rests on the step "softmax rule"."""
 
-    def slope() -> Any:
+    def slope() -> symbolic.Expression:
         m = symbolic.Moments("z")
         return m.derivative(m.expect(m["z"]), m["z"], {}) - m.covariance(m["z"], m["z"])
 
-    def pairs() -> Any:
+    def pairs() -> symbolic.Expression:
         import sympy
 
         m = symbolic.Moments("z")
@@ -131,7 +130,7 @@ def mean_falls() -> tuple[Step, Step, Lemma]:
 def rate_of_step() -> Step:
     """-Cov_pi(z, d) = F(T) for the expected step d = 1_{A*} pi^T - P_T pi."""
 
-    def residual() -> Any:
+    def residual() -> symbolic.Expression:
         import sympy
 
         # Under pi, with values z, P = pi_a, Q = pi^T_a, A = 1_{A*}; C = Cov(z, P).
@@ -216,14 +215,14 @@ def threshold_lemmas(strict: bool = True) -> tuple[Step, ...]:
 def slope_formula() -> tuple[Step, ...]:
     """T^2 F'(T) = sum_{A*} pi^T_a (z_a - E_T z) w_a with w = c - C, split at z+."""
 
-    def slope() -> Any:
+    def slope() -> symbolic.Expression:
         m = symbolic.Moments("z w", indicators="A")
         z, w, a = m["z"], m["w"], m["A"]
         # F as a function of b = 1/T; dF/dT = -b^2 dF/db.
         slope_in_b = m.derivative(-m.expect(a * w), z, {})
         return -slope_in_b - m.expect(a * w * (z - m.expect(z)))
 
-    def split() -> Any:
+    def split() -> symbolic.Expression:
         import sympy
 
         m = symbolic.Moments("z w", indicators="A")
@@ -232,7 +231,7 @@ def slope_formula() -> tuple[Step, ...]:
         parts = m.expect(a * w * (z - top)) + (top - m.expect(z)) * m.expect(a * w)
         return whole - parts
 
-    def written_out(s: symbolic.ExplicitSoftmax) -> Any:
+    def written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
         # The symbols x are the numbers 1_{A*} (c - C): free, so every A* is covered at once.
         centered = [z - s.mean(s.z) for z in s.z]
         expected = s.mean([u * w for u, w in zip(centered, s.x, strict=True)])
@@ -260,7 +259,7 @@ def monotone_form() -> tuple[Step, ...]:
     Rests on `threshold_lemmas`, for the step called "threshold".
     """
 
-    def weighted_sum() -> Any:
+    def weighted_sum() -> symbolic.Expression:
         import sympy
 
         # One term: pi^T_a w_a = (e^{b z+}/Z) e^{b (z_a - z+)} w_a.
@@ -268,7 +267,7 @@ def monotone_form() -> tuple[Step, ...]:
         factor = sympy.exp(b * top) / normalizer
         return sympy.exp(b * z) / normalizer * w - factor * sympy.exp(b * (z - top)) * w
 
-    def slope_of_term() -> Any:
+    def slope_of_term() -> symbolic.Expression:
         import sympy
 
         b, z, top, w = sympy.symbols("b z z_plus w")

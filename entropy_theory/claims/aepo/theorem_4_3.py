@@ -19,8 +19,6 @@ where no term is negative, and one is positive.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.equation_6 import equation_6
@@ -39,6 +37,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     unit_step,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     PrintedStep,
@@ -49,12 +48,13 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant, without
 
 # ---------------------------------------------------------------- 4.3a: the expansion
 
 
-def error_of_first_order(i: Any, sign: int = 1, share: int = 1) -> Any:
+def error_of_first_order(i: Cases, sign: int = 1, share: int = 1) -> Reals:
     """bound / share - |H(z + d) - H(z) - sign eta F(T)|."""
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     first_order = i.learning_rate * rate(i.logits, i.correct, i.temperature)
@@ -62,8 +62,8 @@ def error_of_first_order(i: Any, sign: int = 1, share: int = 1) -> Any:
     return remainder_bound(step) / share - error
 
 
-def _wrong_covariance(i: Any) -> Any:
-    """As `error_of_first_order`, with c and C taken under pi^T instead of pi."""
+def _wrong_covariance(i: Cases) -> Reals:
+    """The error of `error_of_first_order`, with c and C taken under pi^T instead of pi."""
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     tempered = ar.softmax(i.logits, i.temperature)
     own = tempered * ar.centered(tempered, i.logits)
@@ -72,17 +72,17 @@ def _wrong_covariance(i: Any) -> Any:
     return remainder_bound(step) - error
 
 
-def _remainder(i: Any, size: Any, sign: int = 1) -> Any:
+def _remainder(i: Cases, size: Ball, sign: int = 1) -> Reals:
     step = unit_step(i.logits, i.correct, i.temperature)
     first_order = sign * rate(i.logits, i.correct, i.temperature)
     return ar.entropy_change(i.logits, size * step) - size * first_order
 
 
-def _bound(i: Any, size: Any) -> Any:
+def _bound(i: Cases, size: Ball) -> Reals:
     return remainder_bound(size * unit_step(i.logits, i.correct, i.temperature))
 
 
-def _step_covariance() -> Any:
+def _step_covariance() -> symbolic.Expression:
     """-Cov(z, A Q - P_T P) = F, with P, Q the functions pi, pi^T of the action and A = 1_{A*}."""
     import sympy
 
@@ -155,11 +155,11 @@ theorem_4_3a = Claim(
 # ---------------------------------------------------------------- 4.3b: the sign
 
 
-def similarly_ordered(n: int, mask: tuple[bool, ...]) -> tuple[list[str], Any, Any]:
+def similarly_ordered(n: int, mask: tuple[bool, ...]) -> tuple[list[str], smt.Premises, smt.Conclusion]:
     """4.3b for n actions as a polynomial lemma: pi any distribution ordered like z."""
     names = [f"z{k}" for k in range(n)] + [f"p{k}" for k in range(n)]
 
-    def parts(v: Any) -> tuple[list[Any], list[Any], Any, Any]:
+    def parts(v: smt.Values) -> tuple[list[smt.Number], list[smt.Number], smt.Number, smt.Number]:
         z = [getattr(v, f"z{k}") for k in range(n)]
         p = [getattr(v, f"p{k}") for k in range(n)]
         mean = sum(a * b for a, b in zip(p, z, strict=True))
@@ -169,7 +169,7 @@ def similarly_ordered(n: int, mask: tuple[bool, ...]) -> tuple[list[str], Any, A
         slope = sum(c * (c - average) for c, m in zip(own, mask, strict=True) if m)
         return z, p, fall, slope
 
-    def premises(v: Any) -> list[Any]:
+    def premises(v: smt.Values) -> list[smt.Formula]:
         z, p, fall, _ = parts(v)
         order = [smt.implies(z[i] <= z[j], p[i] <= p[j])
                  for i in range(n) for j in range(n) if i != j]
@@ -213,8 +213,10 @@ _sign = Statement(
 )
 
 
-def _gap(name: str, statement: str, variables: str, premises: Any, conclusion: Any,
-         missing: Any, unsaid: str) -> PrintedStep:
+def _gap(
+    name: str, statement: str, variables: str, premises: smt.Premises, conclusion: smt.Conclusion,
+    missing: smt.Premises, unsaid: str,
+) -> PrintedStep:
     """An inference of the printed proof, and the same with the premise that it leaves unsaid."""
     return PrintedStep(
         as_printed=smt.lemma(f"printed: {name}", statement, variables, premises, conclusion),

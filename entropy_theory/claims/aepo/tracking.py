@@ -19,8 +19,8 @@ that.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from entropy_theory.claims.extensions.solved_face import (
     two_answer_entropy,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -45,6 +46,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
@@ -56,7 +58,7 @@ GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=4.0, grid=(1,))
 DRIFT = Scalar(name="drift", low=0.001, high=0.5, grid=(Fraction(1, 10),))
 
 
-def _reach(i: Any) -> Any:
+def _reach(i: Cases) -> Reals:
     """Room between 0.9 and 1.1 of the target and what eight steps can reach from here."""
     now, target = ar.entropy(i.logits), two_answer_entropy(i.target_gap)
     most = np.exp(2 * STEPS * i.learning_rate * (i.grpo_weight + 1))
@@ -64,7 +66,7 @@ def _reach(i: Any) -> Any:
     return np.stack([highest - 9 * target / 10, 11 * target / 10 - now / most], axis=-1)
 
 
-def _speed_limit(i: Any, share: int = 1) -> Any:
+def _speed_limit(i: Cases, share: int = 1) -> Reals:
     """e^rho H - H' and e^rho H' - H, rho = 2 eta (kappa + 1)."""
     step = aepo_step(i.logits, i.correct, i.temperature, i.grpo_weight)
     now = ar.entropy(i.logits)
@@ -73,7 +75,7 @@ def _speed_limit(i: Any, share: int = 1) -> Any:
     return np.stack([most * now - then, most * then - now], axis=-1)
 
 
-def _tracking(i: Any, drift: int = 1, share: int = 8) -> Any:
+def _tracking(i: Cases, drift: int = 1, share: int = 8) -> Reals:
     """max(e - s, eta/8) + drift * delta - e'."""
     gap = ar.largest(i.logits) - ar.smallest(i.logits)
     target = i.target_gap
@@ -85,19 +87,19 @@ def _tracking(i: Any, drift: int = 1, share: int = 8) -> Any:
     return (bound - np.abs(error + move) + (drift - 1) * i.drift)[..., None]
 
 
-def _repaired_margin(i: Any) -> Any:
+def _repaired_margin(i: Cases) -> Reals:
     return np.concatenate([_speed_limit(i), _tracking(i)], axis=-1)
 
 
 def _proof() -> tuple[Step, ...]:
-    def any_center() -> Any:
+    def any_center() -> symbolic.Expression:
         import sympy
 
         m = symbolic.Moments("L x")
         c = sympy.Symbol("c")
         return m.expect((m["L"] - m.expect(m["L"])) * (m["x"] - c)) - m.covariance(m["L"], m["x"])
 
-    def twice() -> Any:
+    def twice() -> symbolic.Expression:
         m = symbolic.Moments("L")
         entropy = -m.expect(m["L"])
         return m.expect(entropy - m["L"]) - 2 * entropy
@@ -171,7 +173,7 @@ def _follows() -> tuple[bool, str]:
     start = np.log([6.0, 4.0, 0.02, 0.02])
     right = (1, 1, 0, 0)
 
-    def worst(target: Any, since: int = 60, jump: int = 400) -> float:
+    def worst(target: Callable[[int], float], since: int = 60, jump: int = 400) -> float:
         path = entropies(start, right, switch(target), steps=400)
         return max(abs(h - target(k)) for k, h in enumerate(path[:400])
                    if k >= since and not jump <= k < jump + 60)

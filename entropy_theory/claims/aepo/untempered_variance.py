@@ -15,8 +15,6 @@ T_low has at most the variance of T = 1, and T_high at least.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
@@ -26,6 +24,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     unit_step,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -36,13 +35,14 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
 ALL_RIGHT = Condition(latex="A* = all actions (the state is solved)",
                       value=lambda i: np.all(i.correct, axis=-1))
 
 
-def variance(logits: Any, correct: Any, temperature: Any = None) -> Any:
+def variance(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
     """V(T): total variance of one sample's gradient."""
     pi, tempered = ar.softmax(logits), ar.softmax(logits, temperature)
     lengths = 1 - 2 * pi + ar.per_action(ar.total(pi * pi))
@@ -50,17 +50,17 @@ def variance(logits: Any, correct: Any, temperature: Any = None) -> Any:
     return ar.total(tempered * lengths, correct) - ar.total(mean * mean)
 
 
-def _untempered_is_larger(i: Any) -> Any:
+def _untempered_is_larger(i: Cases) -> Reals:
     return variance(i.logits, i.correct) - variance(i.logits, i.correct, i.temperature)
 
 
-def _spread(i: Any) -> Any:
+def _spread(i: Cases) -> Reals:
     """(T - 1)(|q|^2 - |q^T|^2), which is (T - 1)(V(T) - V(1)) on the face, over pairs."""
     q, hot = ar.softmax(i.logits), ar.softmax(i.logits, i.temperature)
     return (i.temperature - 1) * ar.total((q - hot) * (q + hot))
 
 
-def _on_the_face() -> Any:
+def _on_the_face() -> symbolic.Expression:
     import sympy
 
     # Under q^T: q is a variable, s = |q|^2, x = q . q^T = E q, t = |q^T|^2.
@@ -70,14 +70,14 @@ def _on_the_face() -> Any:
     return m.expect(1 - 2 * m["q"] + s) - (t - 2 * x + s) - (1 - t)
 
 
-def _slope() -> Any:
+def _slope() -> symbolic.Expression:
     m = symbolic.Moments("z P")  # P = q^T itself: dP/db = P (z - E z)
     z, p = m["z"], m["P"]
     drift = p * (z - m.expect(z))
     return m.derivative(m.expect(p), z, {p: drift}) - 2 * m.covariance(z, p)
 
 
-def _one_right_answer() -> Any:
+def _one_right_answer() -> symbolic.Expression:
     import sympy
 
     # m = 1: P (1 - 2 pi + s) - |P (e - pi)|^2 with |e - pi|^2 = 1 - 2 pi + s.

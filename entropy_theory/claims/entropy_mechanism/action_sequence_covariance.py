@@ -17,7 +17,7 @@ with x = d(s) pi(a|s) A(s, a) for the policy gradient. Both sides are minus the 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -39,8 +39,9 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     visits,
     weighted_response_advantage,
 )
-from entropy_theory.verification import Claim, Mutant, Statement, certify, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, certify, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import as_balls
 
@@ -48,32 +49,32 @@ SMALLEST = {"weights": [[1, 1], [1, 1], [1, 2]], "reward": [0, 0, 1, 1]}
 """Reward 1 iff the first token is the second one; only behind it the policy is not uniform."""
 
 
-def of_actions(i: Any) -> Any:
+def of_actions(i: Cases) -> Reals:
     """sum_s d(s) Cov_s(log pi, pi A)."""
     return action_covariance(i.logits, gradient_formula(i.logits, i.reward, with_visits=False))
 
 
-def of_responses(i: Any) -> Any:
+def of_responses(i: Cases) -> Reals:
     """Cov_y(log pi(y), pi(y) A(y))."""
     return response_covariance(i.logits, weighted_response_advantage(i.logits, i.reward))
 
 
-def _direction(i: Any) -> Any:
+def _direction(i: Cases) -> Reals:
     return gradient_formula(i.logits, i.reward)
 
 
-def _with_entropy_ahead(i: Any, x: Any, sign: int = 1) -> Any:
+def _with_entropy_ahead(i: Cases, x: Reals, sign: int = 1) -> Reals:
     """sum_s d(s) Cov_s(log pi - sign H(sa), x)."""
     ahead = ar.log_softmax(i.logits) - sign * entropy_to_go(i.logits)
     return action_covariance(i.logits, x, ahead)
 
 
-def _along_responses(i: Any, x: Any) -> Any:
+def _along_responses(i: Cases, x: Reals) -> Reals:
     """Cov_y(log pi(y), sum_t (x_t - E x_t))."""
     return response_covariance(i.logits, summed(i.logits, x))
 
 
-def _every_action_covariance_is_zero() -> Any:
+def _every_action_covariance_is_zero() -> Ball:
     """Cov_y minus 10^12 times the largest covariance of a state, on a witness: above zero."""
     found = []
     for witness in (SMALLEST, FIRST_TOKEN_REWARDED):
@@ -84,7 +85,7 @@ def _every_action_covariance_is_zero() -> Any:
     return found[0].min(found[1])
 
 
-def _actions_as_responses() -> Any:
+def _actions_as_responses() -> list[symbolic.Expression]:
     import sympy
 
     # K(a) = sum_{t below} d(t|sa) Cov_t(log pi - H, x) = Cov_{y|sa}: the hypothesis of the induction.
@@ -97,7 +98,7 @@ def _actions_as_responses() -> Any:
     return [along - of_states, m.expect(m["L"] * u) - m.covariance(m["L"], m["x"])]
 
 
-def _residuals(w: WrittenOutTree) -> Any:
+def _residuals(w: WrittenOutTree) -> Iterable[symbolic.Rational]:
     _, action_values = w.tree.values(w.p, -w.log_p)
     of_states = w.covariances(-action_values, w.x)
     yield np.sum(w.tree.visitation(w.p) * of_states) - w.response_covariance(w.x)

@@ -14,7 +14,6 @@ the same entropy, because every permutation-equivariant algorithm stays on one c
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
 from entropy_theory.claims.extensions.entropy_range_at_reward import SOME_WRONG
 from entropy_theory.claims.extensions.symmetric_curve import same_curve, symmetric_start
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -35,31 +35,32 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
 
-def _log_odds(logits: Any, correct: Any) -> Any:
+def _log_odds(logits: Reals, correct: Mask) -> Reals:
     return np.log(performance(logits, correct)) - np.log(failure(logits, correct))
 
 
-def after_policy_gradient(i: Any, start: Any) -> Any:
+def after_policy_gradient(i: Cases, start: Reals) -> Reals:
     """Logits after one exact step."""
     return start + ar.per_action(i.learning_rate) * gradient_step(start, i.correct)
 
 
-def natural_at_same_performance(i: Any, start: Any, target: Any) -> Any:
+def natural_at_same_performance(i: Cases, start: Reals, target: Reals) -> Reals:
     """Logits of the natural policy gradient from ``start`` when its performance is that of ``target``."""
     time = ar.per_action(_log_odds(target, i.correct) - _log_odds(start, i.correct))
     return start + np.where(i.correct, time, 0 * time)
 
 
-def _entropy_gap(i: Any, start: Any) -> Any:
+def _entropy_gap(i: Cases, start: Reals) -> Reals:
     """H under the natural gradient minus H under the policy gradient, at the same performance."""
     target = after_policy_gradient(i, start)
     return ar.entropy(natural_at_same_performance(i, start, target)) - ar.entropy(target)
 
 
-def _odds() -> Any:
+def _odds() -> symbolic.Expression:
     """Adding t to the right logits multiplies W/S (right over wrong mass) by e^t."""
     import sympy
 

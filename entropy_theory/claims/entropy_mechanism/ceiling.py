@@ -20,7 +20,6 @@ answer: any number from 0 to 1, which an early stretch of the curve does not con
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.performance_law import law
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -46,6 +46,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
@@ -59,14 +60,14 @@ LATER_SPEED = 8
 class _Stretch:
     """The first two policies of a run and its performance some steps later."""
 
-    x0: Any
-    x1: Any
-    r0: Any
-    r1: Any
-    later: Any
+    x0: Reals
+    x1: Reals
+    r0: Reals
+    r1: Reals
+    later: Reals
 
 
-def _stretch(i: Any) -> _Stretch:
+def _stretch(i: Cases) -> _Stretch:
     path = [i.logits]
     for speed in (1, *(LATER_SPEED,) * LATER_STEPS):
         step = gradient_step(path[-1], i.correct)
@@ -76,7 +77,7 @@ def _stretch(i: Any) -> _Stretch:
         r1=performance(path[1], i.correct), later=performance(path[-1], i.correct))
 
 
-def _misses(i: Any) -> Any:
+def _misses(i: Cases) -> Reals:
     """(x0 - x1)(c + 1/20 - R later) and (x0 - x1)(1 + 1/20 - c), c the ceiling through two points."""
     s = _stretch(i)
     fall = s.x0 - s.x1
@@ -85,11 +86,11 @@ def _misses(i: Any) -> Any:
     return np.stack([ceiling + slack - s.later * fall, fall + slack - ceiling], axis=-1)
 
 
-def _smaller_share(i: Any) -> Any:
+def _smaller_share(i: Cases) -> Reals:
     return ar.minimum(performance(i.logits, i.correct), failure(i.logits, i.correct))
 
 
-def _room(i: Any, factor: int = 2) -> Any:
+def _room(i: Cases, factor: int = 2) -> Reals:
     """H - 2 log 2 min(R, 1 - R)."""
     return ar.entropy(i.logits) - factor * ar.log_of(2, like=i.logits) * _smaller_share(i)
 
@@ -97,14 +98,14 @@ def _room(i: Any, factor: int = 2) -> Any:
 # ------------------------------------------------------------------ proof of the repair
 
 
-def _binary_entropy() -> tuple[Any, Any]:
+def _binary_entropy() -> tuple[symbolic.Expression, symbolic.Expression]:
     import sympy
 
     p = sympy.Symbol("p", positive=True)
     return p, -p * sympy.log(p) - (1 - p) * sympy.log(1 - p)
 
 
-def _curvature() -> list[Any]:
+def _curvature() -> list[symbolic.Expression]:
     import sympy
 
     p, h = _binary_entropy()
@@ -130,7 +131,7 @@ _proof = (
 )
 
 
-def _certain() -> Any:
+def _certain() -> symbolic.Expression:
     """The chain rule at R = 1, where h = 0: H is the entropy among the right answers."""
     import sympy
 
@@ -177,7 +178,7 @@ def _early_fits() -> tuple[bool, str]:
     return shown, ", ".join(f"n = {n}: {c:.2f}" for n, c in found.items())
 
 
-def _fall(i: Any) -> Any:
+def _fall(i: Cases) -> Reals:
     step = ar.per_action(i.learning_rate) * gradient_step(i.logits, i.correct)
     return -ar.entropy_change(i.logits, step)
 

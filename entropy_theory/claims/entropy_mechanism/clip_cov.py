@@ -22,15 +22,15 @@ It is idle if the band is empty or the quota is 0.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from entropy_theory import update_rules
 from entropy_theory.claims.aepo.tempered_reinforce import excess
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     SOME_IN_BAND,
     THRESHOLD,
+    WIDTH,
     advantage,
     at_least_c,
     contribution_steps,
@@ -44,6 +44,7 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
 )
 from entropy_theory.verification import (
     GRADED_REWARD,
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -54,27 +55,42 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.instances import as_floats
+from entropy_theory.verification.shipped import agreement, shipped_step
 
 INSTANCES = bandit_instances(THRESHOLD, actions=(2, 5), correct=False, vectors=(GRADED_REWARD,))
 
 
-def _gain(i: Any) -> Any:
+def _gain(i: Cases) -> Reals:
     """First-order entropy change of Clip-Cov minus that of plain policy gradient."""
     weighted = ar.softmax(i.logits) * advantage(i)
     return first_order(i.logits, score_step(i.logits, -only(in_band(i), weighted)))
 
 
-def _natural_gain(i: Any) -> Any:
-    """The same for natural gradient: logits of selected actions do not move."""
+def _natural_gain(i: Cases) -> Reals:
+    """The gain under the natural gradient: logits of selected actions do not move."""
     return first_order(i.logits, -only(in_band(i), advantage(i)))
 
 
-def _no_weak_right_answer(i: Any) -> Any:
+def _no_weak_right_answer(i: Cases) -> Mask:
     """No selected action has A > 0 and c <= C."""
     zero = 0 * i.logits
     weak = in_band(i) & ar.less(zero, advantage(i)) & ~ar.less(zero, at_least_c(i))
     return ~np.any(weak, axis=-1)
+
+
+def _as_shipped() -> tuple[bool, str]:
+    """What the rule of `update_rules` adds to its base, beside `_gain`."""
+    i = as_floats(INSTANCES.sample(np.random.default_rng(0), 200))
+    base = update_rules.get("reinforce", estimator="group-centered")
+    zeroed = shipped_step("clip-cov", i.logits, i.reward, base=base, ratio=1.0, lower=i.lower,
+                          upper=WIDTH * i.lower)
+    plain = shipped_step("reinforce", i.logits, i.reward)
+    size = np.abs(i.reward).max(axis=-1) * (1 + np.ptp(i.logits, axis=-1))
+    return agreement(first_order(i.logits, zeroed - plain), _gain(i), size)
 
 
 NO_WEAK_RIGHT_ANSWER = Condition(
@@ -86,7 +102,7 @@ RIGHT_ABOVE_PERPLEXITY = Condition(
         in_band(i) & ~ar.less(0 * i.logits, relative_log_prob(i)), axis=-1),
 )
 
-def _fork() -> Any:
+def _fork() -> Ball:
     """min of c - C and of K - 1 for a token of probability 2/5, the others 60 x 1/100.
 
     Batch mean of log pi -0.36, A - mean A = -sqrt(7): one wrong answer among seven right ones.
@@ -156,6 +172,10 @@ clip_cov = Claim(
             "smaller of c - C and K - 1 for the likely token, whose push-down raises entropy",
             _fork)),
     ),
+    experiments=(
+        experiment("the rule that ships", "'clip-cov' of update_rules adds to its base, on 200 sampled "
+                   "policies, what is judged here", _as_shipped),
+    ),
     mutants=(
         Mutant(name="the hypothesis is dropped",
                statement=without(_repaired, NO_WEAK_RIGHT_ANSWER.latex)),
@@ -169,7 +189,7 @@ clip_cov = Claim(
 # ---------------------------------------------------------------- natural gradient
 
 
-def _natural_share() -> Any:
+def _natural_share() -> symbolic.Expression:
     m = symbolic.Moments("z A", indicators="B")
     z, a, b = m["z"], m["A"], m["B"]
     # Logit steps A and A (1 - B) of the base rule and of Clip-Cov.

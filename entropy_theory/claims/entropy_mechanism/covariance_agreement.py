@@ -16,8 +16,6 @@ covers two actions, and one right answer that is the likeliest or the least like
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.claims.aepo.tempered_reinforce import covariance_is_nonnegative
 from entropy_theory.claims.entropy_mechanism.sign_rules import (
     BANDITS,
@@ -31,32 +29,33 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     plain_covariance,
     plain_proof,
 )
-from entropy_theory.verification import Claim, Condition, Mutant, Statement, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def _agreement(i: Any) -> Any:
+def _agreement(i: Cases) -> Reals:
     """Above zero where both covariances are positive or both negative; zero where one vanishes."""
     plain = plain_covariance(i.logits, i.reward)
     natural = natural_covariance(i.logits, i.reward)
     return ar.maximum(ar.minimum(plain, natural), ar.minimum(-plain, -natural))
 
 
-def _linear_in_reward() -> Any:
+def _linear_in_reward() -> list[symbolic.Expression]:
     m = symbolic.Moments("z P r")
     z, prob, r = m["z"], m["P"], m["r"]
 
-    def plain(reward: Any) -> Any:
+    def plain(reward: symbolic.Expression) -> symbolic.Expression:
         return m.covariance(z, prob * (reward - m.expect(reward)))
 
-    def natural(reward: Any) -> Any:
+    def natural(reward: symbolic.Expression) -> symbolic.Expression:
         return m.covariance(z, reward - m.expect(reward))
 
     return [plain(-r) + plain(r), natural(-r) + natural(r)]
 
 
-def _average_of_products() -> Any:
+def _average_of_products() -> symbolic.Expression:
     """E over tokens a ~ pi of (L - E L)(A - E A) against Cov(L, A), L = log pi."""
     m = symbolic.Moments("L A")
     log_prob, advantage = m["L"], m["A"]
@@ -64,7 +63,7 @@ def _average_of_products() -> Any:
     return m.expect(product) - m.covariance(log_prob, advantage)
 
 
-def _one_answer() -> Any:
+def _one_answer() -> list[symbolic.Expression]:
     """With A* = {a*}: E[1_{A*} f] = p f*, so Cov_1 = p (c* - C) and Cov_2 = p (z* - zb)."""
     m = symbolic.Moments("z P", indicators="A")
     z, prob, a = m["z"], m["P"], m["A"]

@@ -15,8 +15,6 @@ wrong one.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.entropy_mechanism.sign_rules import (
@@ -34,8 +32,9 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     plain_proof,
     rare_answers,
 )
-from entropy_theory.verification import Claim, Condition, Mutant, Statement, certify
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, certify
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Real, Reals
 from entropy_theory.verification.claim import variant, without
 
 REPAIR_NOTE = ("hypothesis: the reward is ordered like the policy (such as one right answer, the "
@@ -47,22 +46,22 @@ LIKELIEST_IS_BEST = Condition(
 )
 
 
-def _likeliest_is_best(i: Any) -> Any:
+def _likeliest_is_best(i: Cases) -> Mask:
     top = ar.less(ar.largest(i.logits)[..., None] - 1e-3, i.logits)
     one = np.sum(top, axis=-1) == 1
     best = ar.total(i.reward, top) - ar.largest(i.reward)
     return one & ~ar.less(best, 0 * best)
 
 
-def _plain(i: Any) -> Any:
+def _plain(i: Cases) -> Reals:
     return plain_covariance(i.logits, i.reward)
 
 
-def _natural(i: Any) -> Any:
+def _natural(i: Cases) -> Reals:
     return natural_covariance(i.logits, i.reward)
 
 
-def _step_raises_entropy() -> Any:
+def _step_raises_entropy() -> Real:
     """H after the exact plain step of learning rate 1 minus H before, at pi = (1/4, 3/4)."""
     from flint import arb
 

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration, plain_covariance
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Instances,
@@ -35,6 +35,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import Batch
 
@@ -44,7 +45,7 @@ MEAN_VALUE_THEOREM = "mean value theorem: f(p') - f(p) = f'(x)(p' - p) for an x 
 # ---------------------------------------------------------------- two prompts of one family
 
 
-def _policy(n: int, gap: Any) -> Any:
+def _policy(n: int, gap: Reals | float) -> Reals:
     """Logits of one right answer (the first) and n - 1 wrong ones, for each gap."""
     return np.concatenate([np.asarray(gap)[..., None], np.zeros((*np.shape(gap), n - 1))], axis=-1)
 
@@ -66,7 +67,7 @@ def _enumerate(largest_total: int) -> Iterator[Batch]:
             }
 
 
-def _case(n: int, gap: float, shift: float) -> dict[str, Any]:
+def _case(n: int, gap: float, shift: float) -> dict[str, list[float] | float]:
     return {"logits": _policy(n, gap).tolist(), "shift": shift}
 
 
@@ -80,50 +81,50 @@ PROMPTS = Instances(
 )
 
 
-def _reward(logits: Any) -> Any:
+def _reward(logits: Reals) -> Mask:
     return np.arange(logits.shape[-1]) == 0
 
 
-def _covariance(logits: Any) -> Any:
+def _covariance(logits: Reals) -> Reals:
     first = _reward(logits)
     return plain_covariance(logits, np.where(first, ar.constant(1, logits), 0 * logits))
 
 
-def _easier(i: Any) -> Any:
-    """The same prompt with the right logit raised by ``shift``."""
+def _easier(i: Cases) -> Reals:
+    """The prompt with its right logit raised by ``shift``."""
     return i.logits + np.where(_reward(i.logits), ar.per_action(i.shift), 0 * i.logits)
 
 
-def _rise(i: Any) -> Any:
+def _rise(i: Cases) -> Reals:
     """Covariance of the easier prompt minus that of the harder one."""
     return _covariance(_easier(i)) - _covariance(i.logits)
 
 
-def _log_odds_against_one(logits: Any) -> Any:
+def _log_odds_against_one(logits: Reals) -> Reals:
     """l: log-probability of the right answer minus that of each wrong one."""
     return logits[..., 0] - logits[..., 1]
 
 
-def _past_peak(logits: Any) -> Any:
+def _past_peak(logits: Reals) -> Reals:
     """(2p - 1) l - 1/2, above zero where the covariance falls with p."""
     p = ar.softmax(logits)[..., 0]
     return (2 * p - 1) * _log_odds_against_one(logits) - ar.constant(1, logits) / 2
 
 
-def _on_rising_interval(i: Any) -> Any:
+def _on_rising_interval(i: Cases) -> Mask:
     """Whether both prompts have (2p - 1) l <= 1/2."""
     worse = ar.maximum(_past_peak(i.logits), _past_peak(_easier(i)))
     return ~ar.less(0 * worse, worse)
 
 
-def _on_one_side_of_it(i: Any) -> Any:
+def _on_one_side_of_it(i: Cases) -> Mask:
     """Whether both prompts have (2p - 1) l > 1/2, and l of the same sign."""
     past = ar.minimum(_past_peak(i.logits), _past_peak(_easier(i)))
     harder, easier = _log_odds_against_one(i.logits), _log_odds_against_one(_easier(i))
     return ar.less(0 * past, past) & (ar.less(0 * past, harder) | ar.less(easier, 0 * past))
 
 
-def _rise_or_fall(i: Any) -> Any:
+def _rise_or_fall(i: Cases) -> Reals:
     """The rise on the rising interval, the fall on either side of it."""
     return np.where(_on_rising_interval(i), _rise(i), -_rise(i))
 
@@ -146,14 +147,14 @@ BEFORE_A_LATER_PEAK = Condition(
 # ---------------------------------------------------------------- proof
 
 
-def _closed_form() -> Any:
+def _closed_form() -> list[symbolic.Expression]:
     """The two groups written out: E[f] = p f(right) + (1 - p) f(wrong), k = n - 1 wrong answers."""
     import sympy
 
     p, k, right, wrong = sympy.symbols("p k log_right log_wrong")
     each = (1 - p) / k
 
-    def mean(at_right: Any, at_wrong: Any) -> Any:
+    def mean(at_right: symbolic.Expression, at_wrong: symbolic.Expression) -> symbolic.Expression:
         return p * at_right + (1 - p) * at_wrong
 
     center = mean(right, wrong)
@@ -167,7 +168,7 @@ def _closed_form() -> Any:
     ]
 
 
-def _slope() -> Any:
+def _slope() -> symbolic.Expression:
     import sympy
 
     p, k = sympy.symbols("p k", positive=True)
@@ -176,7 +177,7 @@ def _slope() -> Any:
     return sympy.diff(value, p) - p * (1 - p) * (1 - 2 * (2 * p - 1) * gap)
 
 
-def _slope_of_peak_function() -> Any:
+def _slope_of_peak_function() -> list[symbolic.Expression]:
     import sympy
 
     p, k = sympy.symbols("p k", positive=True)
@@ -187,20 +188,20 @@ def _slope_of_peak_function() -> Any:
     ]
 
 
-def _peak_is_below_three_quarters() -> Any:
+def _peak_is_below_three_quarters() -> Ball:
     from flint import arb
 
     return arb(3).log() / 2 - arb(1) / 2
 
 
-def _half_against_seven_eighths() -> Any:
+def _half_against_seven_eighths() -> Ball:
     """(Cov(1/2) - Cov(7/8)) (n-1)/n at n = 3, where l = log 2 and log 14."""
     from flint import arb
 
     return (arb(1) / 16) * arb(2).log() - (arb(49) / 4096) * arb(14).log()
 
 
-def _limits() -> Any:
+def _limits() -> list[symbolic.Expression]:
     import sympy
 
     p, k = sympy.symbols("p k", positive=True)

@@ -21,12 +21,11 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory import strategies
+from entropy_theory import strategies, update_rules
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     at_least_c,
@@ -41,6 +40,7 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
     token_covariance,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -53,16 +53,21 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.instances import Instance, as_floats
+from entropy_theory.verification.shipped import agreement, shipped_step
 
 THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)))
 DRIFT = Vector(name="drift", low=-2.0, high=2.0, grid=(0, 1))
 REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1))
 
 
-def _sharpened(case: dict[str, Any]) -> dict[str, Any]:
-    """The same policy where its first likeliest action alone is right and has gained."""
-    top = [float(a == int(np.argmax(case["logits"]))) for a in range(len(case["logits"]))]
+def _sharpened(case: Instance) -> Instance:
+    """The instance with its first likeliest action alone right, after that action has gained."""
+    logits = np.asarray(case["logits"])
+    top = [float(a == int(np.argmax(logits))) for a in range(len(logits))]
     return {**case, "drift": top, "reward": top}
 
 
@@ -78,45 +83,60 @@ INSTANCES = dataclasses.replace(
 )
 
 
-def _old_policy(i: Any) -> Any:
+def _old_policy(i: Cases) -> Reals:
     """pi_old: the logits have drifted by ``drift`` since."""
     return ar.softmax(i.logits - i.drift)
 
 
-def _log_ratio(i: Any) -> Any:
+def _log_ratio(i: Cases) -> Reals:
     """log(pi / pi_old), up to rounding."""
     return ar.log_softmax(i.logits) - ar.log_softmax(i.logits - i.drift)
 
 
-def _advantage(i: Any) -> Any:
+def _advantage(i: Cases) -> Reals:
     """r - E_old r."""
     return i.reward - ar.per_action(ar.mean(_old_policy(i), i.reward))
 
 
-def _selected(i: Any) -> Any:
+def _selected(i: Cases) -> Mask:
     """Actions with K >= omega_low; a rank is a threshold."""
     center = ar.per_action(ar.mean(_old_policy(i), i.logits))
     return ~ar.less((i.logits - center) * _advantage(i), ar.per_action(i.lower))
 
 
-def _sign(values: Any) -> Any:
+def _sign(values: Reals) -> Reals:
     zero = 0 * values
     one = zero + ar.constant(1, like=values)
     return np.where(ar.less(zero, values), one, zero) - np.where(ar.less(values, zero), one, zero)
 
 
-def _gain(i: Any) -> Any:
+def _gain(i: Cases) -> Reals:
     """First-order entropy change that the penalty adds, per eta beta."""
     score = -_sign(_log_ratio(i)) * _old_policy(i)
     return first_order(i.logits, score_step(i.logits, only(_selected(i), score)))
 
 
-def _likelier_and_above(i: Any) -> Any:
+def _as_shipped() -> tuple[bool, str]:
+    """What the rule of `update_rules` adds to its base, beside `_gain`; its ranks are the threshold."""
+    i = as_floats(INSTANCES.sample(np.random.default_rng(0), 200))
+    # Where nothing has moved the sign of a ratio is that of its rounding.
+    moved = (np.abs(_log_ratio(i)) > 1e-9).all(axis=-1)
+    i = Cases(**{name: values[moved] for name, values in vars(i).items()})
+    old = i.logits - i.drift
+    base = update_rules.get("reinforce", estimator="group-centered")
+    penalized = shipped_step("kl-cov", i.logits, i.reward, old_logits=old, base=base,
+                             ratio=_selected(i).mean(axis=-1), cov_log_prob="current")
+    plain = shipped_step("reinforce", i.logits, i.reward, old_logits=old, estimator="group-centered")
+    size = 1 + np.ptp(i.logits, axis=-1) + np.ptp(i.drift, axis=-1)
+    return agreement(first_order(i.logits, penalized - plain), _gain(i), size)
+
+
+def _likelier_and_above(i: Cases) -> Mask:
     zero = 0 * i.logits
     return ar.less(zero, _log_ratio(i)) & ar.less(zero, at_least_c(i))
 
 
-def _rarer_and_below(i: Any) -> Any:
+def _rarer_and_below(i: Cases) -> Mask:
     zero = 0 * i.logits
     return ar.less(_log_ratio(i), zero) & ar.less(relative_log_prob(i), zero)
 
@@ -168,10 +188,8 @@ _repaired = Statement(
 )
 
 
-def _after_one_step() -> Any:
+def _after_one_step() -> Ball:
     """Minus the gain on the top action, after one plain step with learning rate 1/4."""
-    from types import SimpleNamespace
-
     from flint import arb
 
     old = np.array([[arb(w).log() for w in (1, 1, 2, 3)]], dtype=object)
@@ -179,7 +197,7 @@ def _after_one_step() -> Any:
     probabilities = ar.softmax(old)
     step = (probabilities / 4) * (reward - ar.per_action(ar.mean(probabilities, reward)))
     # Only action 3 has a positive covariance, so it is the top one; K > 1/1000.
-    i = SimpleNamespace(logits=old + step, drift=step, reward=reward,
+    i = Cases(logits=old + step, drift=step, reward=reward,
                         lower=np.array([arb(1) / 1000], dtype=object))
     if list(_selected(i)[0]) != [False, False, True, False]:
         raise ValueError("the top action should be the third")
@@ -212,6 +230,10 @@ kl_cov = Claim(
             "1/4: action 3 is the one of positive covariance; minus the gain of its penalty",
             _after_one_step)),
     ),
+    experiments=(
+        experiment("the rule that ships", "'kl-cov' of update_rules adds to its base, on 200 sampled "
+                   "policies, what is judged here", _as_shipped),
+    ),
     mutants=(
         Mutant(name="the hypothesis is dropped", statement=without(_repaired, UNDOING_RAISES.latex)),
         Mutant(name="moved in the direction of the advantage is enough",
@@ -224,34 +246,34 @@ kl_cov = Claim(
 # ---------------------------------------------------------------- on-policy
 
 
-def _divergence_step(i: Any, weighted: Any) -> Any:
+def _divergence_step(i: Cases, weighted: Reals) -> Reals:
     """Logit step of -sum_{selected} w KL(pi_old || pi), per beta: (sum w)(pi_old - pi)."""
     return ar.per_action(ar.total(only(_on_policy_selected(i), weighted))) * (
         ar.softmax(i.logits + ar.per_action(i.shift)) - ar.softmax(i.logits))
 
 
-def _on_policy_selected(i: Any) -> Any:
+def _on_policy_selected(i: Cases) -> Mask:
     return ~ar.less(token_covariance(i), ar.per_action(i.lower))
 
 
-def _extra_step(i: Any) -> Any:
-    """What KL-Cov adds to the logit step if pi_old has the logits of pi, up to a constant."""
+def _extra_step(i: Cases) -> Reals:
+    """The logit step that KL-Cov adds if pi_old has the logits of pi, up to a constant."""
     return _divergence_step(i, ar.softmax(i.logits))
 
 
-def _log_ratio_penalty(i: Any) -> Any:
-    """The same for a penalty log(pi_old / pi) without the absolute value (k1)."""
+def _log_ratio_penalty(i: Cases) -> Reals:
+    """The extra step of a penalty log(pi_old / pi) without the absolute value (k1)."""
     return score_step(i.logits, only(_on_policy_selected(i), ar.softmax(i.logits)))
 
 
-def _half_drift(i: Any) -> Any:
-    """The same if the first logit has moved by 1/2 since the rollout."""
+def _half_drift(i: Cases) -> Reals:
+    """The extra step if the first logit has moved by 1/2 since the rollout."""
     first = np.arange(i.logits.shape[-1]) == 0
     moved = i.logits + np.where(first, ar.constant(1, i.logits) / 2, 0 * i.logits)
     return ar.softmax(i.logits) - ar.softmax(moved)
 
 
-def _slope_of_divergence() -> list[Any]:
+def _slope_of_divergence() -> list[symbolic.Expression]:
     """d/dt KL(q || pi) along dz/dt = x, with Q = q / pi and KL = E_pi[Q log Q]."""
     m = symbolic.Moments("x Q l")
     x, q, log_q = m["x"], m["Q"], m["l"]
@@ -260,7 +282,7 @@ def _slope_of_divergence() -> list[Any]:
     return [slope + m.expect(q * drift)]
 
 
-def _at_the_minimum() -> Any:
+def _at_the_minimum() -> symbolic.Expression:
     m = symbolic.Moments("x")
     return m.expect(m["x"] - m.expect(m["x"]))
 

@@ -19,8 +19,6 @@ wrong sign. The remainder of the correct one is extension.response-entropy-expan
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.expansion import remainder_steps
@@ -38,6 +36,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
 )
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     PrintedStep,
@@ -47,27 +46,28 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
 from entropy_theory.verification.instances import as_balls
 
 # ---------------------------------------------------------------- one state
 
 
-def _first_order(i: Any) -> Any:
+def _first_order(i: Cases) -> Reals:
     return -ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), i.step)
 
 
-def _room(i: Any, first_order: Any = None, share: int = 1) -> Any:
+def _room(i: Cases, first_order: Reals | None = None, share: int = 1) -> Reals:
     """bound / share - |H(z + dz) - H(z) - first order|."""
     rate = _first_order(i) if first_order is None else first_order
     return remainder_bound(i.step) / share - np.abs(ar.entropy_change(i.logits, i.step) - rate)
 
 
-def _remainder(i: Any, size: Any) -> Any:
+def _remainder(i: Cases, size: Ball) -> Reals:
     return ar.entropy_change(i.logits, size * i.step) - size * _first_order(i)
 
 
-def _uniform_covariance(i: Any) -> Any:
+def _uniform_covariance(i: Cases) -> Reals:
     uniform = 0 * i.logits + ar.constant(1, like=i.logits) / i.logits.shape[-1]
     return -ar.covariance(uniform, ar.log_softmax(i.logits), i.step)
 
@@ -103,17 +103,17 @@ lemma_1_state = Claim(
 # ---------------------------------------------------------------- all states
 
 
-def _printed_rate(i: Any) -> Any:
+def _printed_rate(i: Cases) -> Reals:
     return -action_covariance(i.logits, i.step)
 
 
-def _visits_term(i: Any) -> Any:
+def _visits_term(i: Cases) -> Reals:
     """sum_s d(s) Cov_s(H(sa), dz): what the change of the visited states contributes."""
     return action_covariance(i.logits, i.step, entropy_to_go(i.logits))
 
 
-def _next_entropy_only(i: Any) -> Any:
-    """The same with the next state's own entropy in place of all that is to come."""
+def _next_entropy_only(i: Cases) -> Reals:
+    """The rate with the next state's own entropy in place of all entropy to come."""
     tree = TokenTree.of(i.logits)
     own = ar.entropy(i.logits)
     following = 0 * i.logits
@@ -122,12 +122,12 @@ def _next_entropy_only(i: Any) -> Any:
     return action_covariance(i.logits, i.step, following)
 
 
-def _unweighted(i: Any) -> Any:
+def _unweighted(i: Cases) -> Reals:
     p, log_p = ar.softmax(i.logits), ar.log_softmax(i.logits)
     return ar.total(covariance(p, entropy_to_go(i.logits) - log_p, i.step))
 
 
-def _left_out(m: Any, x: Any) -> Any:
+def _left_out(m: symbolic.Moments, x: symbolic.Expression) -> symbolic.Expression:
     """H' along x at one state of a tree, minus what is left of it when d(s) is frozen."""
     log_p, to_go = m["L"], m["W"]
     moves = {log_p: x - m.expect(x), to_go: m["D"]}
@@ -136,12 +136,12 @@ def _left_out(m: Any, x: Any) -> Any:
     return slope - frozen
 
 
-def _frozen_states() -> Any:
+def _frozen_states() -> symbolic.Expression:
     m = symbolic.Moments("L W x D")
     return _left_out(m, m["x"])
 
 
-def _dropped_along_to_go() -> Any:
+def _dropped_along_to_go() -> list[symbolic.Expression]:
     # The step x = W at one state, 0 elsewhere: what is left out is Var(W).
     m = symbolic.Moments("L W x D")
     along = symbolic.Moments("L W D")
@@ -155,7 +155,7 @@ FIRST_TOKEN_REWARDED = {
 """Reward 1 iff the first token is 0; the state behind it is nearly decided (9 : 1)."""
 
 
-def _silent_collapse() -> Any:
+def _silent_collapse() -> Ball:
     """Positive where the exact rate is below -0.046 and the printed one is 0 (below 1e-12 of this)."""
     i = as_balls(FIRST_TOKEN_REWARDED)
     step = gradient_formula(i.logits, i.reward)

@@ -11,12 +11,13 @@ because the second derivative is -pi_{a'}(1 - pi_{a'}), between -1/4 and 0 whate
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -26,13 +27,14 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 SIZE = Scalar(name="size", low=2.0**-8, high=16.0, grid=(1, Fraction(1, 8), 4))
 TAYLOR = "Taylor's formula: the remainder lies between h^2/2 times the extremes of the second derivative"
 
 
-def _excess(i: Any, derivative: Any) -> Any:
+def _excess(i: Cases, derivative: Reals) -> Reals:
     """log pi_a(z + h e_k) - log pi_a(z) - h derivative_{ak}, for h = size and -size; [B, 2, n, n]."""
     n = i.logits.shape[-1]
     units = np.eye(n, dtype=int)
@@ -46,11 +48,11 @@ def _excess(i: Any, derivative: Any) -> Any:
     return np.stack(found, axis=-3)
 
 
-def _jacobian(i: Any) -> Any:
+def _jacobian(i: Cases) -> Reals:
     return np.eye(i.logits.shape[-1], dtype=int) - ar.softmax(i.logits)[..., None, :]
 
 
-def _room(i: Any, derivative: Any) -> Any:
+def _room(i: Cases, derivative: Reals) -> Reals:
     """Both margins: the excess is at most 0 and at least -h^2/8."""
     excess = _excess(i, derivative)
     h = np.asarray(i.size)[..., None, None, None]
@@ -60,7 +62,7 @@ def _room(i: Any, derivative: Any) -> Any:
     return np.stack([rounding - excess, excess + slack + rounding], axis=-1)
 
 
-def _first_derivative() -> Any:
+def _first_derivative() -> symbolic.Expression:
     import sympy
 
     # log pi = z - A along e_k, whose values over actions are the indicator of k.
@@ -71,14 +73,14 @@ def _first_derivative() -> Any:
     return moved - (k - m.expect(k))
 
 
-def _second_derivative() -> Any:
+def _second_derivative() -> symbolic.Expression:
     m = symbolic.Moments("", indicators="k")
     k = m["k"]
     p = m.expect(k)
     return m.derivative(k - p, k, {}) + p * (1 - p)
 
 
-def _written_out(s: symbolic.ExplicitSoftmax) -> Any:
+def _written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
     # e is free, so log p_a = log e_a - log(sum e) has derivative (d e_a)/e_a - (sum d e)/(sum e).
     normalizer = sum(s.e[1:], s.e[0])
     for a, e_a in enumerate(s.e):

@@ -8,16 +8,15 @@ probabilities as weights: the mutants drop one or the other.
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.claims.entropy_mechanism.tree_rates import reward_through, trees
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Claim, Mutant, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def _values(i: Any) -> tuple[Any, Any]:
+def _values(i: Cases) -> tuple[Reals, Reals]:
     """(V [B, states], Q [B, states, tokens]) from the responses that pass through."""
     tree = TokenTree.of(i.logits)
     p = ar.softmax(i.logits)
@@ -26,17 +25,17 @@ def _values(i: Any) -> tuple[Any, Any]:
     return ar.total(through) / visits, through / (visits[..., None] * p)
 
 
-def _mean_advantage(i: Any, weights: Any = None, baseline: Any = None) -> Any:
+def _mean_advantage(i: Cases, weights: Reals | None = None, baseline: Reals | None = None) -> Reals:
     values, action_values = _values(i)
     p = ar.softmax(i.logits) if weights is None else weights
     return ar.total(p * (action_values - (values if baseline is None else baseline)[..., None]))
 
 
-def _uniform(i: Any) -> Any:
+def _uniform(i: Cases) -> Reals:
     return 0 * i.logits + ar.constant(1, like=i.logits) / i.logits.shape[-1]
 
 
-def _total_expectation() -> Any:
+def _total_expectation() -> symbolic.Expression:
     import sympy
 
     # V sums pi(y|s) R(y) with pi(y|s) = pi(a|s) pi(y|s, a): for one response y after each token,
@@ -48,7 +47,7 @@ def _total_expectation() -> Any:
     return m.expect(action_value - v).subs(v, value)
 
 
-def _centered() -> Any:
+def _centered() -> symbolic.Expression:
     m = symbolic.Moments("Q")
     return m.expect(m["Q"] - m.expect(m["Q"]))
 

@@ -16,40 +16,48 @@ order), which a plot does not show: the experiment measures it.
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, SUM_OF_SIGNS, unit_step
-from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, smt, symbolic
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Statement,
+    bandit_instances,
+    smt,
+    symbolic,
+)
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
 STRICT_LOG_BOUND = "log y < y - 1 for y > 0 other than 1"
 
 
-def _step(i: Any) -> Any:
+def _step(i: Cases) -> Reals:
     """eta pi A for a 0/1 reward: pi A = 1_{A*} pi - pi(A*) pi."""
     return ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct)
 
 
-def _change(i: Any) -> Any:
+def _change(i: Cases) -> Reals:
     """The difference of two entropies."""
     return ar.entropy(i.logits + _step(i)) - ar.entropy(i.logits)
 
 
-def _covariance(i: Any, x: Any) -> Any:
+def _covariance(i: Cases, x: Reals) -> Reals:
     return ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), x)
 
 
-def _growth(i: Any) -> tuple[Any, Any]:
+def _growth(i: Cases) -> tuple[Reals, Reals]:
     """(w, log w) with w = pi'/pi."""
     log_growth = ar.log_softmax(i.logits + _step(i)) - ar.log_softmax(i.logits)
     return np.exp(log_growth), log_growth
 
 
-def _exact(i: Any, sign: int = 1, reverse: bool = False) -> Any:
+def _exact(i: Cases, sign: int = 1, reverse: bool = False) -> Reals:
     """H(pi') - H(pi) + Cov(w, log pi) + sign KL; with ``reverse`` the other divergence."""
     growth, log_growth = _growth(i)
     p = ar.softmax(i.logits)
@@ -57,12 +65,12 @@ def _exact(i: Any, sign: int = 1, reverse: bool = False) -> Any:
     return _change(i) + _covariance(i, growth) + sign * divergence
 
 
-def _linear(i: Any) -> Any:
+def _linear(i: Cases) -> Reals:
     growth, log_growth = _growth(i)
     return _change(i) + _covariance(i, _step(i)) + ar.mean(ar.softmax(i.logits), growth * log_growth)
 
 
-def _decomposition() -> Any:
+def _decomposition() -> symbolic.Expression:
     # W = pi'/pi, so E_pi'[f] = E_pi[W f], and log pi' = L + log W = L + l.
     m = symbolic.Moments("W L l")
     w, log_p, log_w = m["W"], m["L"], m["l"]
@@ -72,7 +80,7 @@ def _decomposition() -> Any:
     return change + covariance + m.expect(w * log_w)
 
 
-def _normalized() -> Any:
+def _normalized() -> symbolic.Expression:
     # w = e^x / E[e^x], with X for e^x.
     import sympy
 
@@ -81,7 +89,7 @@ def _normalized() -> Any:
     return (m.expect(m["X"] / total) - 1).subs(total, m.expect(m["X"]))
 
 
-def _flat_covariance() -> Any:
+def _flat_covariance() -> symbolic.Expression:
     # At the uniform policy log pi is a constant: -log n.
     import sympy
 

@@ -11,33 +11,32 @@ claims about the law.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.verification import Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 
 CHAIN_AXIOM = "log of a product is the sum of the logs"
 ENTROPY_AXIOM = "the entropy of k actions lies between 0 and log k"
 
 
-def performance(logits: Any, correct: Any) -> Any:
+def performance(logits: Reals, correct: Mask) -> Reals:
     """Probability of a right answer."""
     return ar.total(ar.softmax(logits), correct)
 
 
-def failure(logits: Any, correct: Any) -> Any:
+def failure(logits: Reals, correct: Mask) -> Reals:
     """Probability of a wrong answer, summed and not taken from 1."""
     return ar.total(ar.softmax(logits), ~correct)
 
 
-def perplexity(logits: Any) -> Any:
+def perplexity(logits: Reals) -> Reals:
     """e^H."""
     return np.exp(ar.entropy(logits))
 
 
-def gradient_step(logits: Any, correct: Any) -> Any:
+def gradient_step(logits: Reals, correct: Mask) -> Reals:
     """One exact expected policy-gradient step per unit learning rate: pi (1_{A*} - R)."""
     probabilities = ar.softmax(logits)
     right = ar.per_action(ar.total(probabilities, correct))
@@ -51,7 +50,7 @@ def gradient_step(logits: Any, correct: Any) -> Any:
 def chain_rule() -> Step:
     """H = h(R) + R H(. | right) + (1 - R) H(. | wrong), any n."""
 
-    def residual() -> Any:
+    def residual() -> symbolic.Expression:
         import sympy
 
         # Among the right answers log pi = log R + r, with r their conditional log-probability.
@@ -67,7 +66,7 @@ def chain_rule() -> Step:
                              residual, axioms=(CHAIN_AXIOM,))
 
 
-def _curve() -> tuple[Any, Any, Any]:
+def _curve() -> tuple[symbolic.Expression, symbolic.Expression, symbolic.Expression]:
     """(R, H(R), g(R)) in SymPy, with L = log(n - 1) free."""
     import sympy
 
@@ -80,7 +79,7 @@ def _curve() -> tuple[Any, Any, Any]:
 def curve_slope() -> Step:
     """dH/dR on the exact curve."""
 
-    def residual() -> Any:
+    def residual() -> symbolic.Expression:
         import sympy
 
         right, curve, g = _curve()
@@ -92,16 +91,16 @@ def curve_slope() -> Step:
 
 
 def never_affine() -> tuple[Step, ...]:
-    """On no interval of R is e^H an affine function of R."""
+    """The steps that prove that e^H is an affine function of R on no interval of R."""
 
-    def curvature() -> Any:
+    def curvature() -> symbolic.Expression:
         import sympy
 
         right, curve, g = _curve()
         second = sympy.diff(sympy.exp(curve), right, 2) / sympy.exp(curve)
         return second - (g**2 - 1 / (right * (1 - right)))
 
-    def derivatives() -> list[Any]:
+    def derivatives() -> list[symbolic.Expression]:
         import sympy
 
         right, _, g = _curve()

@@ -17,7 +17,6 @@ policy gradient dR/dt = Var_pi(r), under the policy gradient dR/dt = E[pi (r - R
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -25,6 +24,7 @@ from hypothesis import strategies as st
 from entropy_theory import policy
 from entropy_theory.claims.entropy_mechanism.one_right_answer import ENTROPY_AXIOM, chain_rule
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -36,14 +36,15 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
-from entropy_theory.verification.instances import GRADED_REWARD
+from entropy_theory.verification.instances import GRADED_REWARD, Instance
 
 
-def _settling(case: dict[str, Any]) -> dict[str, Any]:
-    """The same policy with one rewarded action and time enough to settle on it."""
-    return {**case, "reward": [1.0] + [0.0] * (len(case["reward"]) - 1), "time": 12.0}
+def _settling(case: Instance) -> Instance:
+    """The instance with one rewarded action and time enough to settle on it."""
+    return {**case, "reward": [1.0] + [0.0] * (np.asarray(case["reward"]).size - 1), "time": 12.0}
 
 
 _any_reward = bandit_instances(
@@ -55,26 +56,26 @@ INSTANCES = dataclasses.replace(
     _any_reward, strategy=st.one_of(_any_reward.strategy, _any_reward.strategy.map(_settling)))
 
 
-def _after(i: Any, time: Any) -> Any:
+def _after(i: Cases, time: Reals) -> Reals:
     """Logits of the natural policy gradient after a total step size ``time``."""
     return i.logits + ar.per_action(time) * i.reward
 
 
-def _mean_reward(i: Any, logits: Any) -> Any:
+def _mean_reward(i: Cases, logits: Reals) -> Reals:
     return ar.mean(ar.softmax(logits), i.reward)
 
 
-def _later_gain(i: Any) -> Any:
+def _later_gain(i: Cases) -> Reals:
     """1/10 minus what performance gains between ``time`` and ``time + extra``."""
     later = _mean_reward(i, _after(i, i.time + i.extra))
     return ar.constant(1, like=i.logits) / 10 - (later - _mean_reward(i, _after(i, i.time)))
 
 
-def _variance(i: Any) -> Any:
+def _variance(i: Cases) -> Reals:
     return ar.covariance(ar.softmax(i.logits), i.reward, i.reward)
 
 
-def _speed_room(i: Any, factor: int = 4) -> Any:
+def _speed_room(i: Cases, factor: int = 4) -> Reals:
     """H - 4 log 2 Var(r)."""
     return ar.entropy(i.logits) - factor * ar.log_of(2, like=i.logits) * _variance(i)
 
@@ -82,7 +83,7 @@ def _speed_room(i: Any, factor: int = 4) -> Any:
 # ------------------------------------------------------------------ proof of the repair
 
 
-def _rates() -> list[Any]:
+def _rates() -> list[symbolic.Expression]:
     """dE[r]/dt along dz/dt = r - R and along dz/dt = pi (r - R); P is pi as a function of the action."""
     m = symbolic.Moments("r P")
     r, mean = m["r"], m.expect(m["r"])
@@ -91,7 +92,7 @@ def _rates() -> list[Any]:
     return [natural, plain]
 
 
-def _convexity() -> Any:
+def _convexity() -> symbolic.Expression:
     """d^2/ds^2 Var(r + s d) = 2 Var(d)."""
     import sympy
 
@@ -100,13 +101,13 @@ def _convexity() -> Any:
     return sympy.diff(m.covariance(moved, moved), s, 2) - 2 * m.covariance(m["d"], m["d"])
 
 
-def _binary_variance() -> Any:
+def _binary_variance() -> symbolic.Expression:
     """Var of a reward with values 0 and 1 is p (1 - p)."""
     m = symbolic.Moments("", indicators="A")
     return m.covariance(m["A"], m["A"]) - m.expect(m["A"]) * (1 - m.expect(m["A"]))
 
 
-def _gap_function() -> list[Any]:
+def _gap_function() -> list[symbolic.Expression]:
     """f = h(p) - 4 log 2 p (1 - p): f(1/2) = f'(1/2) = 0, f'' = 8 log 2 - 1/(p (1 - p))."""
     import sympy
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -34,8 +34,9 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     perplexity,
 )
 from entropy_theory.performance_law import law
-from entropy_theory.verification import Claim, Mutant, Scalar, Statement, bandit_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
@@ -44,7 +45,7 @@ RUN_LENGTH = 400
 LEARNING_RATES: dict[Rule, float] = {"policy gradient": 2.0, "natural gradient": 0.05}
 
 
-def _defect(i: Any, abscissa: Any) -> Any:
+def _defect(i: Cases, abscissa: Callable[[Reals], Reals]) -> Reals:
     """Twice the area of the triangle of three successive policies in the (abscissa, R) plane."""
     logits, points = i.logits, []
     for _ in range(3):

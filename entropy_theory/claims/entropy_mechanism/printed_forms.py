@@ -9,12 +9,12 @@ is positive but rises with entropy. The two forms agree for all H only if b = 0.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -24,22 +24,23 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 EXPONENTIAL = "e^x > 0, and e^x >= 1 + x"
 
 
-def as_boxed(i: Any) -> Any:
+def as_boxed(i: Cases) -> Reals:
     """-a e^{H + b}."""
     return -i.a * np.exp(ar.entropy(i.logits) + i.b)
 
 
-def as_in_the_text(i: Any) -> Any:
+def as_in_the_text(i: Cases) -> Reals:
     """-a e^H + b."""
     return i.b - i.a * np.exp(ar.entropy(i.logits))
 
 
-def _slope_and_ceiling() -> list[Any]:
+def _slope_and_ceiling() -> list[symbolic.Expression]:
     import sympy
 
     a, b, entropy = sympy.symbols("a b H")
@@ -47,7 +48,7 @@ def _slope_and_ceiling() -> list[Any]:
     return [sympy.diff(form, entropy) + a * sympy.exp(entropy), form.subs(entropy, 0) - (b - a)]
 
 
-def _boxed_slope() -> list[Any]:
+def _boxed_slope() -> list[symbolic.Expression]:
     import sympy
 
     a, b, entropy = sympy.symbols("a b H")

@@ -13,8 +13,6 @@ do weigh states by d(s).)
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
@@ -24,20 +22,21 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     trees,
     visits,
 )
-from entropy_theory.verification import Claim, Mutant, Statement, smt
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, smt
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def _residual(i: Any, formula: Any) -> Any:
+def _residual(i: Cases, formula: Reals) -> Reals:
     return policy_gradient(i.logits, i.reward) - formula
 
 
-def _return_for_advantage(i: Any) -> Any:
+def _return_for_advantage(i: Cases) -> Reals:
     """d(s) pi(a|s) Q(s, a): what the responses through (s, a) earn."""
     return reward_through(i.logits, i.reward)
 
 
-def _without_probability(i: Any) -> Any:
+def _without_probability(i: Cases) -> Reals:
     return advantage(i.logits, i.reward) * visits(i.logits)
 
 

@@ -21,14 +21,13 @@ for r = 2e-4 in batches of fewer than 5000 tokens (code that takes at least one 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Instances,
@@ -39,6 +38,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.instances import Batch
 
@@ -58,7 +58,7 @@ def _sample(generator: np.random.Generator, size: int) -> Batch:
         "lower": np.exp(generator.uniform(-3, 1, size)),
     }
     # Where the largest K is above mean NLL * max(A - mean A), every other threshold lies between the two.
-    drawn = SimpleNamespace(**batch)
+    drawn = Cases(**batch)
     bound = _mean_surprisal(drawn) * ar.largest(_deviation(drawn.advantage))
     most = ar.largest(_cross_product(drawn))
     between = bound + generator.uniform(0.01, 0.99, size) * (most - bound)
@@ -77,11 +77,13 @@ def _enumerate(largest_total: int) -> Iterator[Batch]:
         }
 
 
-def _case(pairs: list[tuple[float, float]], lower: float) -> dict[str, Any]:
+def _case(pairs: list[tuple[float, float]], lower: float) -> dict[str, list[float] | float]:
     return {"surprisal": [s for s, _ in pairs], "advantage": [a for _, a in pairs], "lower": lower}
 
 
-def _tokens(surprisals: Any, advantages: Any, fewest: int) -> Any:
+def _tokens(
+    surprisals: st.SearchStrategy[float], advantages: st.SearchStrategy[float], fewest: int
+) -> st.SearchStrategy[list[tuple[float, float]]]:
     return st.lists(st.tuples(surprisals, advantages), min_size=fewest, max_size=MOST_TOKENS)
 
 
@@ -107,38 +109,38 @@ TOKENS = Instances(
 )
 
 
-def _deviation(values: Any) -> Any:
-    """values minus their mean over the batch."""
+def _deviation(values: Reals) -> Reals:
+    """Values minus their mean over the batch."""
     count = ar.constant(values.shape[-1], like=values)
     return values - ar.per_action(ar.total(values) / count)
 
 
-def _cross_product(i: Any) -> Any:
+def _cross_product(i: Cases) -> Reals:
     """K = (log pi - mean)(A - mean), as in the code."""
     return _deviation(-i.surprisal) * _deviation(i.advantage)
 
 
-def _selected(i: Any) -> Any:
+def _selected(i: Cases) -> Mask:
     """Tokens with K >= omega_low."""
     return ~ar.less(_cross_product(i), ar.per_action(i.lower))
 
 
-def _mean_surprisal(i: Any) -> Any:
+def _mean_surprisal(i: Cases) -> Reals:
     return ar.total(i.surprisal) / ar.constant(i.surprisal.shape[-1], like=i.surprisal)
 
 
-def _smallest_of_selected(i: Any, values: Any) -> Any:
+def _smallest_of_selected(i: Cases, values: Reals) -> Reals:
     """Smallest value among selected tokens; 1 if there is none."""
     return ar.smallest(np.where(_selected(i), values, ar.constant(1, like=values)))
 
 
-def _confident_and_correct(i: Any) -> Any:
+def _confident_and_correct(i: Cases) -> Reals:
     """Over selected tokens: the smaller of log pi - mean and A - mean."""
     return ar.minimum(_smallest_of_selected(i, _deviation(-i.surprisal)),
                       _smallest_of_selected(i, _deviation(i.advantage)))
 
 
-def _rare_and_punished(i: Any) -> Any:
+def _rare_and_punished(i: Cases) -> Reals:
     """Over selected tokens: the smaller of mean - log pi and mean - A."""
     return ar.minimum(_smallest_of_selected(i, -_deviation(-i.surprisal)),
                       _smallest_of_selected(i, -_deviation(i.advantage)))
@@ -157,7 +159,7 @@ ONE_NAT = Condition(
 )
 
 
-def _split() -> Any:
+def _split() -> symbolic.Expression:
     """K = mean_nll (A - Ab) - nll (A - Ab), nll = -log pi, mean_nll its batch mean."""
     import sympy
 
@@ -166,7 +168,7 @@ def _split() -> Any:
     return product - (mean_nll - nll) * (advantage - mean_advantage)
 
 
-def _selection_at_step_one() -> Any:
+def _selection_at_step_one() -> Ball:
     """1 - 0.36 sqrt(7)."""
     from flint import arb
 

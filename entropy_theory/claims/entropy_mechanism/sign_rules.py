@@ -17,7 +17,7 @@ E[(r - rho)(c - C)] is negative.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from hypothesis import strategies as st
@@ -30,6 +30,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
 )
 from entropy_theory.verification import (
     GRADED_REWARD,
+    Cases,
     Condition,
     Step,
     bandit_instances,
@@ -37,15 +38,15 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
+from entropy_theory.verification.instances import Instance
 
-Array = Any
 
-
-def _in_order(case: dict[str, Any]) -> dict[str, Any]:
-    """The same policy and rewards, the rewards in the order of the policy."""
-    order = np.argsort(case.get("weights", case["logits"]))
+def _in_order(case: Instance) -> Instance:
+    """The instance with its rewards put into the order of the policy."""
+    order = np.argsort(np.asarray(case.get("weights", case["logits"])))
     reward = np.empty(len(order))
-    reward[order] = np.sort(case["reward"])
+    reward[order] = np.sort(np.asarray(case["reward"]))
     return {**case, "reward": reward.tolist()}
 
 
@@ -55,39 +56,39 @@ BANDITS = dataclasses.replace(
 )
 
 
-def plain_covariance(logits: Array, reward: Array) -> Array:
+def plain_covariance(logits: Reals, reward: Reals) -> Reals:
     """Cov_pi(log pi, pi A), as the covariance of the reward and c."""
     return ar.covariance(ar.softmax(logits), reward, own_covariance(logits))
 
 
-def natural_covariance(logits: Array, reward: Array) -> Array:
+def natural_covariance(logits: Reals, reward: Reals) -> Reals:
     """Cov_pi(log pi, A) = Cov_pi(z, r)."""
     return ar.covariance(ar.softmax(logits), logits, reward)
 
 
-def expected_reward(i: Any) -> Array:
+def expected_reward(i: Cases) -> Reals:
     """E_pi r."""
     return ar.mean(ar.softmax(i.logits), i.reward)
 
 
-def order_of_policy(i: Any) -> Array:
+def order_of_policy(i: Cases) -> Reals:
     """Numbers ordered like the logits; exact where the policy is given by integer weights."""
     return i.weights if hasattr(i, "weights") else i.logits
 
 
-def pair_products(i: Any) -> Array:
+def pair_products(i: Cases) -> Reals:
     """(r_a - r_b)(z_a - z_b) in sign, all pairs on the last axis."""
     order = order_of_policy(i)
     products = _differences(i.reward) * _differences(order)
     return products.reshape(*order.shape[:-1], -1)
 
 
-def spread(values: Array) -> Array:
+def spread(values: Reals) -> Reals:
     """Largest minus smallest."""
     return ar.largest(values) - ar.smallest(values)
 
 
-def _differences(values: Array) -> Array:
+def _differences(values: Reals) -> Reals:
     return values[..., :, None] - values[..., None, :]
 
 
@@ -107,7 +108,9 @@ def illustration(step: Step) -> Step:
     return dataclasses.replace(step, cross_check=True)
 
 
-def covariance_at(kind: Any, weights: list[int], reward: list[int]) -> Any:
+def covariance_at(
+    kind: Callable[[Reals, Reals], Reals], weights: list[int], reward: list[int]
+) -> Ball:
     """A covariance at an exact policy, as a ball."""
     from flint import arb
 
@@ -118,7 +121,7 @@ def covariance_at(kind: Any, weights: list[int], reward: list[int]) -> Any:
 # ---------------------------------------------------------------- any correct set
 
 
-def _plain_on_correct_set() -> Any:
+def _plain_on_correct_set() -> list[symbolic.Expression]:
     """Cov(z, P (A - p)) against p (1 - p)(E[c|A*] - E[c|wrong]) with E[Ac] = p E[c|A*]."""
     m = symbolic.Moments("z P", indicators="A")
     z, prob, a = m["z"], m["P"], m["A"]
@@ -130,7 +133,7 @@ def _plain_on_correct_set() -> Any:
     ]
 
 
-def _natural_on_correct_set() -> Any:
+def _natural_on_correct_set() -> list[symbolic.Expression]:
     m = symbolic.Moments("z", indicators="A")
     z, a = m["z"], m["A"]
     p = m.expect(a)
@@ -205,12 +208,12 @@ def extreme_actions() -> smt.Lemma:
     )
 
 
-def _values(v: Any, lemma: smt.Lemma) -> dict[str, Any]:
+def _values(v: smt.Values, lemma: smt.Lemma) -> dict[str, smt.Number]:
     """The variables of a lemma that is used under the same names."""
     return {name: getattr(v, name) for name in lemma.variables}
 
 
-def _centered_form() -> Any:
+def _centered_form() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("z P r")
@@ -281,7 +284,7 @@ def plain_proof() -> tuple[Step, ...]:
     )
 
 
-def _pairs() -> Any:
+def _pairs() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("z r")

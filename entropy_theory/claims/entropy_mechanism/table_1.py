@@ -17,7 +17,6 @@ without them it is negative; without the top 0.02 % (Clip-Cov's share) it is sti
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -26,8 +25,17 @@ from entropy_theory.claims.printed_numbers import (
     half_unit,
     unrounded_instances,
 )
-from entropy_theory.verification import Claim, Condition, Mutant, Statement, listed_instances, smt
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    listed_instances,
+    smt,
+)
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
 
 SOURCE = "Entropy Mechanism, Table 1"
@@ -39,14 +47,14 @@ OUTLIERS = tuple(
 )
 
 
-def _number(value: Fraction, like: Any) -> Any:
+def _number(value: Fraction, like: Reals) -> Real:
     return ar.constant(value.numerator, like=like) / value.denominator
 
 
 # ---------------------------------------------------------------- outliers
 
 
-def _compatible(i: Any, factor: int = 500, rounded: bool = True) -> Any:
+def _compatible(i: Cases, factor: int = 500, rounded: bool = True) -> Reals:
     """Some group mean and mean that round to the printed ones have this ratio: two margins >= 0."""
     half = _number(half_unit(MEAN), i.mean) if rounded else 0 * i.mean
     low, high = i.group_mean - half, i.group_mean + half
@@ -93,12 +101,12 @@ table_1_outliers = Claim(
 # ---------------------------------------------------------------- symmetry
 
 
-def _lower_half(i: Any) -> Any:
+def _lower_half(i: Cases) -> Reals:
     """The halves' means add up to twice the mean of all."""
     return 2 * i.mean - i.upper_half
 
 
-def _nearly_symmetric(i: Any, largest: Fraction = Fraction(97, 100)) -> Any:
+def _nearly_symmetric(i: Cases, largest: Fraction = Fraction(97, 100)) -> Reals:
     """-lower >= 0.95 upper, -lower <= 0.97 upper, |lower + 0.146| <= 0.002."""
     lower = _lower_half(i)
     return np.stack([
@@ -108,7 +116,7 @@ def _nearly_symmetric(i: Any, largest: Fraction = Fraction(97, 100)) -> Any:
     ], axis=-1)
 
 
-def _within(value: Any, printed: str) -> list[Any]:
+def _within(value: smt.Number, printed: str) -> list[smt.Formula]:
     """Premises: ``value`` rounds to the printed number."""
     middle, half = Fraction(printed), half_unit(printed)
     low, high = middle - half, middle + half
@@ -154,7 +162,7 @@ table_1_symmetry = Claim(
 # ---------------------------------------------------------------- what the outliers carry
 
 
-def _mean_of_the_rest(i: Any) -> Any:
+def _mean_of_the_rest(i: Cases) -> Reals:
     """(minus the mean without the top 0.2 %, the mean without the top 0.02 %), times their shares."""
     return np.stack([i.top_500th / 500 - i.mean, i.mean - i.top_5000th / 5000], axis=-1)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -22,8 +21,9 @@ from entropy_theory.claims.printed_numbers import (
     every_row,
     rounding_room,
 )
-from entropy_theory.verification import Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 SOURCE = "Entropy Mechanism, Table 2"
@@ -81,7 +81,7 @@ table_2_averages = Claim(
 # ---------------------------------------------------------------- order
 
 
-def _lead(i: Any, weights: Sequence[Fraction] = (Fraction(1, 7),) * 7) -> Any:
+def _lead(i: Cases, weights: Sequence[Fraction] = (Fraction(1, 7),) * 7) -> Reals:
     """KL-Cov's weighted mean minus Clip-Cov's, from the printed digits."""
     w = np.array([ar.constant(s.numerator, like=i.kl_cov) / s.denominator for s in weights])
     return ar.total(w * (i.kl_cov - i.clip_cov))

@@ -16,8 +16,6 @@ says how the entropy of whole responses moves: see Lemma 1.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.expansion import remainder_steps
@@ -30,12 +28,13 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     trees,
     visits,
 )
-from entropy_theory.verification import Claim, Mutant, Statement, Step, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
 
 
-def state_error(i: Any, step: Any, rate: Any, share: int = 1) -> Any:
+def state_error(i: Cases, step: Reals, rate: Reals, share: int = 1) -> Reals:
     """bound / share - |H(z + eta step) - H(z) - eta rate| at every state: [B, states]."""
     eta = np.asarray(i.learning_rate)[..., None]
     moved = eta[..., None] * step
@@ -43,12 +42,12 @@ def state_error(i: Any, step: Any, rate: Any, share: int = 1) -> Any:
     return remainder_bound(moved) / share - error
 
 
-def state_remainder(i: Any, size: Any, step: Any, rate: Any) -> Any:
+def state_remainder(i: Cases, size: Ball, step: Reals, rate: Reals) -> Reals:
     """H(z + size step) - H(z) - size rate at every state."""
     return ar.entropy_change(i.logits, size * step) - size * rate
 
 
-def rate_along(i: Any, x: Any) -> Any:
+def rate_along(i: Cases, x: Reals) -> Reals:
     """-Cov_s(log pi, x) at every state."""
     return -ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), x)
 
@@ -75,20 +74,20 @@ def state_proof(rate_step: Step, *before: Step) -> tuple[Step, ...]:
     )
 
 
-def _step(i: Any) -> Any:
+def _step(i: Cases) -> Reals:
     """The exact gradient from the responses, per unit learning rate."""
     return policy_gradient(i.logits, i.reward)
 
 
-def _rate(i: Any) -> Any:
+def _rate(i: Cases) -> Reals:
     return visits(i.logits)[..., 0] * _printed_rate(i)
 
 
-def _printed_rate(i: Any) -> Any:
+def _printed_rate(i: Cases) -> Reals:
     return rate_along(i, gradient_formula(i.logits, i.reward, with_visits=False))
 
 
-def _covariance_of_step() -> Any:
+def _covariance_of_step() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("L P A")

@@ -14,8 +14,6 @@ moves under it is extension.sequence-covariance-npg.
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, remainder_bound
 from entropy_theory.claims.entropy_mechanism.theorem_1 import (
     rate_along,
@@ -25,16 +23,17 @@ from entropy_theory.claims.entropy_mechanism.theorem_1 import (
 )
 from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import advantage, decidable, trees, visits
-from entropy_theory.verification import Claim, Mutant, Statement, Step, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, Step, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import Convergence, variant
 
 
-def _step(i: Any) -> Any:
+def _step(i: Cases) -> Reals:
     return advantage(i.logits, i.reward)
 
 
-def _rate(i: Any) -> Any:
+def _rate(i: Cases) -> Reals:
     return rate_along(i, _step(i))
 
 
@@ -60,7 +59,7 @@ def natural_steps() -> tuple[Step, ...]:
     )
 
 
-def _score() -> Any:
+def _score() -> list[symbolic.Expression]:
     m = symbolic.Moments("", indicators="k l")
     k, other = m["k"], m["l"]
     scores = (k - m.expect(k)) * (other - m.expect(other))
@@ -68,7 +67,7 @@ def _score() -> Any:
             m.expect(scores) - (m.expect(k * other) - m.expect(k) * m.expect(other))]
 
 
-def _cross_block() -> Any:
+def _cross_block() -> symbolic.Expression:
     # w is the score at a later state given the token taken here: its conditional mean is zero.
     m = symbolic.Moments("u")
     later = symbolic.Moments("", indicators="k")
@@ -76,14 +75,14 @@ def _cross_block() -> Any:
     return m.expect(m["u"] * mean_of_later)
 
 
-def _solution() -> Any:
+def _solution() -> symbolic.Expression:
     # Row a of (diag pi - pi pi^T) A is pi_a (A_a - E A); both sides are divided by pi_a > 0.
     m = symbolic.Moments("Q")
     own = m["Q"] - m.expect(m["Q"])
     return (own - m.expect(own)) - own
 
 
-def _covariance_of_step() -> Any:
+def _covariance_of_step() -> symbolic.Expression:
     import sympy
 
     # Any solution is A plus a constant c, which has no covariance.

@@ -1,4 +1,4 @@
-"""What each token adds to the entropy change, and what the token-wise covariance says of it.
+"""Each token's contribution to the entropy change, and what the token-wise covariance says of it.
 
 One state, actions listed with their probabilities. In plain policy gradient with score s_a the action a
 adds -pi_a s_a (c_a - C) to the first-order entropy change, c_a = pi_a (log pi_a + H), C = E c. Cui et
@@ -9,8 +9,8 @@ because then c_a < 0 <= C.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -19,53 +19,52 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     covariance_is_nonnegative,
     excess,
 )
-from entropy_theory.verification import Scalar, Step, smt, symbolic
+from entropy_theory.verification import Cases, Scalar, Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition
-
-Array = Any
 
 WIDTH = 5
 """omega_high / omega_low of the paper."""
 
 
-def advantage(i: Any) -> Array:
+def advantage(i: Cases) -> Reals:
     """r - E r."""
     return i.reward - ar.per_action(ar.mean(ar.softmax(i.logits), i.reward))
 
 
-def relative_log_prob(i: Any) -> Array:
+def relative_log_prob(i: Cases) -> Reals:
     """log pi_a + H = z_a - E z, exactly zero for a uniform policy."""
     return ar.centered(ar.softmax(i.logits), i.logits)
 
 
-def token_covariance(i: Any) -> Array:
+def token_covariance(i: Cases) -> Reals:
     """K_a = (log pi_a - E log pi)(A_a - E A)."""
     return relative_log_prob(i) * advantage(i)
 
 
-def in_band(i: Any) -> Array:
+def in_band(i: Cases) -> Mask:
     """omega_low <= K_a <= omega_high = 5 omega_low: what Clip-Cov selects from."""
     covariance, lower = token_covariance(i), ar.per_action(i.lower)
     return ~ar.less(covariance, lower) & ~ar.less(WIDTH * lower, covariance)
 
 
-def score_step(logits: Array, weighted_score: Array) -> Array:
+def score_step(logits: Reals, weighted_score: Reals) -> Reals:
     """sum_a w_a s_a (e_a - pi): the logit step of tokens with these weighted scores."""
     return weighted_score - ar.per_action(ar.total(weighted_score)) * ar.softmax(logits)
 
 
-def first_order(logits: Array, step: Array) -> Array:
+def first_order(logits: Reals, step: Reals) -> Reals:
     """-Cov_pi(z, step)."""
     return -ar.covariance(ar.softmax(logits), logits, step)
 
 
-def only(selected: Array, values: Array) -> Array:
+def only(selected: Mask, values: Reals) -> Reals:
     """Values on the selected actions, zero elsewhere."""
     return np.where(selected, values, 0 * values)
 
 
-def at_least_c(i: Any) -> Array:
+def at_least_c(i: Cases) -> Reals:
     """c_a - C."""
     return excess(i.logits)
 
@@ -75,7 +74,7 @@ THRESHOLD = Scalar(
 )
 
 
-def some(selected: Any, latex: str) -> Condition:
+def some(selected: Callable[[Cases], Mask], latex: str) -> Condition:
     """Some action is selected."""
     return Condition(latex=latex, value=lambda i: np.any(selected(i), axis=-1))
 
@@ -86,7 +85,7 @@ SOME_IN_BAND = some(in_band, r"some action has $K \in [\omega_{low}, 5\omega_{lo
 def contribution_steps() -> tuple[Step, ...]:
     """C >= 0, and the share of one set of tokens in the first-order entropy change."""
 
-    def share() -> Any:
+    def share() -> symbolic.Expression:
         m = symbolic.Moments("z P s", indicators="B")
         z, prob, s, b = m["z"], m["P"], m["s"], m["B"]
         # sum_a pi_a s_a 1_B(a) (e_a - pi): entry P s B - P E[s B].

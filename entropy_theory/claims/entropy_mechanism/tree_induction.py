@@ -17,15 +17,12 @@ any vocabulary, depth and shape of tree; small complete trees are written out as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Step, symbolic
 from entropy_theory.verification.claim import Outcome
-
-Array = Any
 
 INDUCTION = "induction on the number of tokens left, with d(s|s) = 1 and d(t|s) = pi(a|s) d(t|sa)"
 WRITTEN_OUT = ((2, 2), (3, 2), (2, 3))
@@ -104,7 +101,7 @@ def response_steps() -> tuple[Step, ...]:
     )
 
 
-def _one_level() -> Any:
+def _one_level() -> symbolic.Expression:
     # D is the derivative of V(child); the reward does not move.
     m = symbolic.Moments("r V x D")
     q = m["r"] + m["V"]
@@ -112,18 +109,18 @@ def _one_level() -> Any:
     return slope - m.covariance(q, m["x"]) - m.expect(m["D"])
 
 
-def _advantage_form() -> Any:
+def _advantage_form() -> symbolic.Expression:
     m = symbolic.Moments("Q x")
     return m.covariance(m["Q"], m["x"]) - m.expect((m["Q"] - m.expect(m["Q"])) * m["x"])
 
 
-def _value_induction() -> Any:
+def _value_induction() -> list[symbolic.Expression]:
     # K(a) = sum_{t below} d(t|sa) E_t[A x] stands for V'(child): the hypothesis. After the last token
     # V is the reward itself, and K is zero.
     m = symbolic.Moments("r V x K")
     q = m["r"] + m["V"]
 
-    def here(q: Any) -> Any:
+    def here(q: symbolic.Expression) -> symbolic.Expression:
         return m.expect((q - m.expect(q)) * m["x"])
 
     slope = m.derivative(m.expect(q), m["x"], {m["V"]: m["K"]})
@@ -131,19 +128,19 @@ def _value_induction() -> Any:
     return [slope - (here(q) + m.expect(m["K"])), last - here(m["r"])]
 
 
-def _entropy_slope(m: Any, below: Any) -> Any:
+def _entropy_slope(m: symbolic.Moments, below: symbolic.Expression) -> symbolic.Expression:
     """H' by the product rule on H = E_s[-log pi + W], where W = H(child) moves by ``below``."""
     moves = {m["L"]: m["x"] - m.expect(m["x"]), m["W"]: below}
     return m.derivative(m.expect(m["W"] - m["L"]), m["x"], moves)
 
 
-def _entropy_level() -> Any:
+def _entropy_level() -> symbolic.Expression:
     m = symbolic.Moments("L W x D")
     rate = m.covariance(m["W"], m["x"]) - m.covariance(m["L"], m["x"])
     return _entropy_slope(m, m["D"]) - (rate + m.expect(m["D"]))
 
 
-def _entropy_induction() -> Any:
+def _entropy_induction() -> list[symbolic.Expression]:
     # K(a) = sum_{t below} d(t|sa) C_t stands for H'(child): the hypothesis. After the last token W = 0.
     m = symbolic.Moments("L W x K")
     log_p, x = m["L"], m["x"]
@@ -152,7 +149,7 @@ def _entropy_induction() -> Any:
     return [_entropy_slope(m, m["K"]) - (here + m.expect(m["K"])), last + m.covariance(log_p, x)]
 
 
-def _centered_sum() -> Any:
+def _centered_sum() -> list[symbolic.Expression]:
     import sympy
 
     # X = u(a) + X(child), and E[X(child)|a] = 0 is the hypothesis.
@@ -162,7 +159,10 @@ def _centered_sum() -> Any:
     return [conditional(m, u + sums[1], 0, sums), m.expect(u)]
 
 
-def conditional(m: Any, product: Any, below: Any, sums: tuple[Any, Any]) -> Any:
+def conditional(
+    m: symbolic.Moments, product: symbolic.Expression, below: symbolic.Expression,
+    sums: tuple[symbolic.Expression, symbolic.Expression],
+) -> symbolic.Expression:
     """E_s of a polynomial in l and X, given E[l|a] = -W, E[X|a] = 0 and E[l X|a] = ``below``."""
     import sympy
 
@@ -173,7 +173,7 @@ def conditional(m: Any, product: Any, below: Any, sums: tuple[Any, Any]) -> Any:
     return m.expect(expected)
 
 
-def _response_level() -> Any:
+def _response_level() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("L W x K")
@@ -184,7 +184,7 @@ def _response_level() -> Any:
     return whole - (m.expect((m["L"] - m["W"]) * u) + m.expect(m["K"]))
 
 
-def _response_induction() -> Any:
+def _response_induction() -> list[symbolic.Expression]:
     import sympy
 
     # D(a) is H'(child); the hypothesis is that Cov_{y|child} = -D. After the last token X = l = 0.
@@ -218,7 +218,7 @@ class WrittenOutTree:
                  for k in range(count)]
         _, *symbols = ring(names, QQ)
 
-        def array(values: list[Any], rows: tuple[int, ...]) -> np.ndarray:
+        def array(values: list[symbolic.Rational], rows: tuple[int, ...]) -> np.ndarray:
             out = np.empty(len(values), dtype=object)
             out[:] = values
             return out.reshape(rows)
@@ -230,9 +230,9 @@ class WrittenOutTree:
         self.x = array(symbols[free + n:free + 2 * n], shape)
         self.reward = array(symbols[free + 2 * n:], (self.tree.n_responses,))
 
-    def derivative(self, f: Any, state: int, token: int) -> Any:
+    def derivative(self, f: symbolic.Rational, state: int, token: int) -> symbolic.Rational:
         """df/dz_{state, token}."""
-        result: Any = 0
+        result: symbolic.Rational = 0
         for a in range(self.tree.n_tokens):
             log_rate = (1 if a == token else 0) - self.p[state, token]
             result = result + f.diff(self.log_p[state, a]) * log_rate
@@ -240,52 +240,52 @@ class WrittenOutTree:
                 result = result + f.diff(self.free[state, a]) * self.p[state, a] * log_rate
         return result
 
-    def along(self, f: Any) -> Any:
+    def along(self, f: symbolic.Rational) -> symbolic.Rational:
         """df/dt when dz/dt = x."""
         return sum(self.derivative(f, s, a) * self.x[s, a]
                    for s, a in np.ndindex(*self.x.shape))
 
-    def covariances(self, y: Array, x: Array) -> Array:
+    def covariances(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Cov_s(y, x) [states]."""
-        def mean(f: Array) -> Array:
+        def mean(f: np.ndarray) -> np.ndarray:
             return np.sum(self.p * f, axis=-1)
 
         return mean(y * x) - mean(y) * mean(x)
 
-    def centered(self, x: Array) -> Array:
+    def centered(self, x: np.ndarray) -> np.ndarray:
         """x - E_s x."""
         return x - np.sum(self.p * x, axis=-1)[:, None]
 
-    def response_covariance(self, x: Array) -> Any:
+    def response_covariance(self, x: np.ndarray) -> symbolic.Rational:
         """Cov_y(log pi(y), sum_t (x_t - E x_t))."""
         probabilities = self.tree.response_probabilities(self.p)
         return np.sum(probabilities * self.tree.sum_along(self.log_p)
                       * self.tree.sum_along(self.centered(x)))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> symbolic.Rational:
         """-sum_y pi(y) log pi(y), from the responses."""
         return -np.sum(self.tree.response_probabilities(self.p) * self.tree.sum_along(self.log_p))
 
 
-def _gradient_residuals(w: WrittenOutTree) -> Iterable[Any]:
+def _gradient_residuals(w: WrittenOutTree) -> Iterable[symbolic.Rational]:
     value = np.sum(w.tree.response_probabilities(w.p) * w.reward)
     expected = w.tree.expectation_gradient(w.p, w.tree.edge_reward(w.reward))
     return (w.derivative(value, s, a) - expected[s, a] for s, a in np.ndindex(*w.x.shape))
 
 
-def _entropy_residuals(w: WrittenOutTree) -> Iterable[Any]:
+def _entropy_residuals(w: WrittenOutTree) -> Iterable[symbolic.Rational]:
     _, action_values = w.tree.values(w.p, -w.log_p)
     rates = w.covariances(action_values, w.x)
     yield w.along(w.entropy()) - np.sum(w.tree.visitation(w.p) * rates)
 
 
-def _response_residuals(w: WrittenOutTree) -> Iterable[Any]:
+def _response_residuals(w: WrittenOutTree) -> Iterable[symbolic.Rational]:
     yield w.along(w.entropy()) + w.response_covariance(w.x)
     yield np.sum(w.tree.response_probabilities(w.p) * w.tree.sum_along(w.centered(w.x)))
 
 
 def written_out(
-    name: str, statement: str, residuals: Callable[[WrittenOutTree], Iterable[Any]]
+    name: str, statement: str, residuals: Callable[[WrittenOutTree], Iterable[symbolic.Rational]]
 ) -> Step:
     """A second check of an identity on trees: every residual is the zero polynomial on small ones."""
 

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Instances, Scalar, Vector, tree_instances
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.instances import Batch
-
-Array = Any
 
 STEP = Vector(name="step", low=-2.0, high=2.0, grid=(0, 1))
 """A logit step; what is tested with it is linear in it, so that -1 in the grid would add nothing."""
@@ -47,22 +46,22 @@ def trees(*scalars: Scalar, **options: Any) -> Instances:
     )
 
 
-def centered(probabilities: Array, x: Array) -> Array:
+def centered(probabilities: Reals, x: Reals) -> Reals:
     """x - E x; cheaper than `arithmetic.centered`, and accurate enough for an identity."""
     return x - ar.mean(probabilities, x)[..., None]
 
 
-def covariance(probabilities: Array, x: Array, y: Array) -> Array:
+def covariance(probabilities: Reals, x: Reals, y: Reals) -> Reals:
     """Cov(x, y) under the last axis of probabilities."""
     return ar.mean(probabilities, centered(probabilities, x) * centered(probabilities, y))
 
 
-def decidable(bound: Array) -> Array:
+def decidable(bound: Reals) -> Reals:
     """bound + 10^-60, in balls: lets a remainder of zero be seen to be within a bound of zero."""
     return bound + ar.constant(10, like=bound) ** -60
 
 
-def entropy_rate(logits: Array, step: Array) -> Array:
+def entropy_rate(logits: Reals, step: Reals) -> Reals:
     """d/dt of the entropy of responses along z + t step: the product rule, level by level."""
     tree = TokenTree.of(logits)
     p, log_p = ar.softmax(logits), ar.log_softmax(logits)
@@ -78,7 +77,7 @@ def entropy_rate(logits: Array, step: Array) -> Array:
     return rates[..., 0]
 
 
-def entropy_to_go(logits: Array) -> Array:
+def entropy_to_go(logits: Reals) -> Reals:
     """[..., states, tokens]: expected entropy still to come after a token (zero after the last)."""
     tree = TokenTree.of(logits)
     log_p = ar.log_softmax(logits)
@@ -86,7 +85,7 @@ def entropy_to_go(logits: Array) -> Array:
     return action_values + log_p
 
 
-def advantage(logits: Array, reward: Array) -> Array:
+def advantage(logits: Reals, reward: Reals) -> Reals:
     """A(s, a) [..., states, tokens] for a reward of responses."""
     tree = TokenTree.of(logits)
     p = ar.softmax(logits)
@@ -94,7 +93,7 @@ def advantage(logits: Array, reward: Array) -> Array:
     return centered(p, action_values)
 
 
-def reward_through(logits: Array, reward: Array) -> Array:
+def reward_through(logits: Reals, reward: Reals) -> Reals:
     """[..., states, tokens]: sum of pi(y) R(y) over the responses that take this token there."""
     tree = TokenTree.of(logits)
     p = ar.softmax(logits)
@@ -106,47 +105,47 @@ def reward_through(logits: Array, reward: Array) -> Array:
     return (earned @ taken.reshape(tree.n_responses, -1)).reshape(p.shape)
 
 
-def policy_gradient(logits: Array, reward: Array) -> Array:
+def policy_gradient(logits: Reals, reward: Reals) -> Reals:
     """dJ/dz from the responses: sum_y pi(y) R(y) sum_t 1[s_t = s] (1[a_t = a] - pi(a|s))."""
     through = reward_through(logits, reward)
     return through - ar.total(through)[..., None] * ar.softmax(logits)
 
 
-def visits(logits: Array) -> Array:
+def visits(logits: Reals) -> Reals:
     """d(s) [..., states, 1]: the probability that a response passes through s."""
     return TokenTree.of(logits).visitation(ar.softmax(logits))[..., None]
 
 
-def gradient_formula(logits: Array, reward: Array, with_visits: bool = True) -> Array:
+def gradient_formula(logits: Reals, reward: Reals, with_visits: bool = True) -> Reals:
     """d(s) pi(a|s) A(s, a), or pi(a|s) A(s, a)."""
     step = ar.softmax(logits) * advantage(logits, reward)
     return visits(logits) * step if with_visits else step
 
 
-def action_covariance(logits: Array, x: Array, y: Array | None = None) -> Array:
+def action_covariance(logits: Reals, x: Reals, y: Reals | None = None) -> Reals:
     """sum_s d(s) Cov_s(y, x), with y = log pi if it is left out."""
     y = ar.log_softmax(logits) if y is None else y
     return ar.total(visits(logits)[..., 0] * covariance(ar.softmax(logits), y, x))
 
 
-def response_advantage(logits: Array, reward: Array) -> Array:
+def response_advantage(logits: Reals, reward: Reals) -> Reals:
     """A(y) = R(y) - E R, [..., responses]."""
     return centered(TokenTree.of(logits).response_probabilities(ar.softmax(logits)), reward)
 
 
-def weighted_response_advantage(logits: Array, reward: Array) -> Array:
+def weighted_response_advantage(logits: Reals, reward: Reals) -> Reals:
     """pi(y) A(y): Theorem 1's integrand with responses as actions."""
     probabilities = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
     return probabilities * centered(probabilities, reward)
 
 
-def summed(logits: Array, x: Array, about_mean: bool = True) -> Array:
+def summed(logits: Reals, x: Reals, about_mean: bool = True) -> Reals:
     """sum_t (x_t - E x_t) along each response, or sum_t x_t."""
     tree = TokenTree.of(logits)
     return tree.sum_along(centered(ar.softmax(logits), x) if about_mean else x)
 
 
-def response_covariance(logits: Array, of_responses: Array) -> Array:
+def response_covariance(logits: Reals, of_responses: Reals) -> Reals:
     """Cov_y(log pi(y), f(y)) over responses."""
     tree = TokenTree.of(logits)
     probabilities = tree.response_probabilities(ar.softmax(logits))

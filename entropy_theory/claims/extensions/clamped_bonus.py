@@ -14,7 +14,6 @@ so it is never negative. For kept sets that are not top sets D can be negative a
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     own_covariance,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -33,6 +33,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
 FLOOR = Scalar(name="floor", low=0.001, high=1.0,
@@ -40,13 +41,13 @@ FLOOR = Scalar(name="floor", low=0.001, high=1.0,
 """Kept are the actions with pi_a >= floor max pi: every top set arises so, ties kept together."""
 
 
-def kept(i: Any) -> Any:
+def kept(i: Cases) -> Mask:
     """The top set {pi_a >= floor max pi}."""
     level = ar.largest(i.logits)[..., None] + np.log(ar.per_action(i.floor))
     return ~ar.less(i.logits, level)
 
 
-def clamped_tilt(logits: Any, mask: Any) -> Any:
+def clamped_tilt(logits: Reals, mask: Mask) -> Reals:
     """S~_a = pi~_a (log pi~_a + H~) on the kept set, 0 elsewhere: minus the gradient of H~."""
     p = ar.softmax(logits)
     inside = np.where(mask, p, 0 * p)
@@ -54,19 +55,19 @@ def clamped_tilt(logits: Any, mask: Any) -> Any:
     return conditional * ar.centered(conditional, logits)
 
 
-def rate(logits: Any, mask: Any) -> Any:
+def rate(logits: Reals, mask: Mask) -> Reals:
     """sum_K S_a S~_a."""
     return ar.total(own_covariance(logits) * clamped_tilt(logits, mask))
 
 
-def _slope() -> Any:
+def _slope() -> symbolic.Expression:
     m = symbolic.Moments("L x")
     log_p, x = m["L"], m["x"]
     slope = m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)})
     return slope + m.expect((log_p - m.expect(log_p)) * x)
 
 
-def _product() -> Any:
+def _product() -> symbolic.Expression:
     """sum_K S S~ with S = P pi~ (u + D), S~ = pi~ u; sums over K are E_pi~[./pi~]."""
     import sympy
 
@@ -77,7 +78,7 @@ def _product() -> Any:
     return (whole - parts).subs({m.expect(u): 0})
 
 
-def _tilt() -> Any:
+def _tilt() -> symbolic.Expression:
     import sympy
 
     log_q, log_mass, entropy, kept_entropy = sympy.symbols("log_q log_P H H_kept")
@@ -85,7 +86,7 @@ def _tilt() -> Any:
     return (log_q + log_mass + entropy) - ((log_q + kept_entropy) + shift)
 
 
-def _shift() -> Any:
+def _shift() -> symbolic.Expression:
     """D, with h_K and h_R the means of -log pi over kept and removed actions."""
     import sympy
 
@@ -128,7 +129,7 @@ _statement = Statement(
 )
 
 
-def _bonus_without_top_set(i: Any) -> Any:
+def _bonus_without_top_set(i: Cases) -> Reals:
     return rate(i.logits, i.correct)
 
 

@@ -15,8 +15,6 @@ a policy can collect the reward outside and the entropy inside it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aent.clamping_reduces_bias import (
@@ -28,12 +26,13 @@ from entropy_theory.claims.aent.clamping_reduces_bias import (
 )
 from entropy_theory.claims.aent.lemma_5 import soft_optimum
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT
-from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, smt
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances, smt
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import Step, variant
 
 
-def objective(i: Any, kept: np.ndarray) -> Any:
+def objective(i: Cases, kept: np.ndarray) -> Reals:
     """E_pi[r] + lambda times the entropy of the policy renormalized on ``kept``."""
     policy, log_policy = ar.softmax(i.logits), ar.log_softmax(i.logits)
     mass = ar.total(policy, kept)
@@ -41,7 +40,7 @@ def objective(i: Any, kept: np.ndarray) -> Any:
     return ar.total(policy, i.correct) + i.coefficient * clamped
 
 
-def _sizes(i: Any) -> tuple[Any, Any, Any, Any]:
+def _sizes(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
     """(n, m, k, m*)."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     n, m = ar.total(one), ar.total(one, i.correct)
@@ -49,14 +48,14 @@ def _sizes(i: Any) -> tuple[Any, Any, Any, Any]:
     return n, m, k, ar.minimum(m, k)
 
 
-def _best(i: Any, right: Any = None) -> Any:
+def _best(i: Cases, right: Reals | None = None) -> Reals:
     """lambda log(m* e^{1/lambda} + k - m*)."""
     _, _, k, m_star = _sizes(i)
     right = m_star if right is None else right
     return i.coefficient * np.log(right * np.exp(1 / i.coefficient) + k - right)
 
 
-def _room(i: Any) -> Any:
+def _room(i: Cases) -> Reals:
     n, m, k, m_star = _sizes(i)
     kept = kept_tokens(i.logits, i.removed_fraction)
     less_biased = bias(n, m, i.coefficient) - bias(k, m_star, i.coefficient)
@@ -134,7 +133,7 @@ clamped_optimum = Claim(
 )
 
 
-def _first_tokens(i: Any) -> np.ndarray:
-    """As many tokens as are kept, but always the first ones."""
+def _first_tokens(i: Cases) -> np.ndarray:
+    """The mask of as many tokens as are kept, but always of the first ones."""
     kept = kept_tokens(i.logits, i.removed_fraction)
     return np.arange(kept.shape[-1]) < np.sum(kept, axis=-1)[..., None]

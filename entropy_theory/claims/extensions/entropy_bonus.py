@@ -15,7 +15,6 @@ every c > 4.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from entropy_theory.claims.aepo.expansion import TAYLOR
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS, own_covariance
@@ -24,6 +23,7 @@ from entropy_theory.claims.extensions.remainder_constant import (
     curvature_steps,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -34,27 +34,28 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
 
 SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)))
 """c as a share of the largest step with a guarantee."""
 
 
-def rise(i: Any, limit: Any, sign: int = -1) -> Any:
+def rise(i: Cases, limit: Real, sign: int = -1) -> Reals:
     """Exact entropy change of the step -c S, with c = share * limit."""
     step = sign * ar.per_action(i.share * limit) * own_covariance(i.logits)
     return ar.entropy_change(i.logits, step)
 
 
-def _limit(i: Any) -> Any:
+def _limit(i: Cases) -> Real:
     return 2 / curvature_constant(i.logits.shape[-1], i.logits)
 
 
-def _four(i: Any) -> Any:
+def _four(i: Cases) -> Real:
     return ar.constant(4, i.logits)
 
 
-def _gradient() -> Any:
+def _gradient() -> symbolic.Expression:
     """Along -c S entropy moves at first order by c E[pi (log pi + H)^2] = c ||S||^2."""
     import sympy
 
@@ -64,7 +65,7 @@ def _gradient() -> Any:
     return -m.covariance(log_p, -c * p * depth) - c * m.expect(p * depth**2)
 
 
-def _gap_step() -> Any:
+def _gap_step() -> symbolic.Expression:
     """Two actions: S_1 - S_2 = 2 pi_1 pi_2 x with x = log pi_1 - log pi_2."""
     import sympy
 
@@ -74,7 +75,7 @@ def _gap_step() -> Any:
     return moved - x * (1 - 2 * c * p * (1 - p))
 
 
-def _entropy_in_the_gap() -> Any:
+def _entropy_in_the_gap() -> symbolic.Expression:
     import sympy
 
     x = sympy.Symbol("x", real=True)

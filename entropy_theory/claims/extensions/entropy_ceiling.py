@@ -17,7 +17,6 @@ Scope: one state, tabular. With shared parameters other states can push wrong lo
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     unit_step,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -39,26 +39,27 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 STEPS = 6
 
 
-def aepo_step(logits: Any, correct: Any, temperature: Any, grpo_weight: Any) -> Any:
+def aepo_step(logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals) -> Reals:
     """The exact expected AEPO step per unit learning rate, with alpha = 1."""
     grpo = ar.per_action(grpo_weight) * unit_step(logits, correct)
     return grpo + unit_step(logits, correct, temperature)
 
 
-def gap(logits: Any, correct: Any) -> Any:
+def gap(logits: Reals, correct: Mask) -> Reals:
     """Phi: mean logit of the correct actions minus the largest wrong one."""
     one = 0 * logits + ar.constant(1, like=logits)
     mean = ar.total(logits, correct) / ar.total(one, correct)
     return mean - ar.largest(logits, ~correct)
 
 
-def ceiling(logits: Any, correct: Any, without_spread: bool = False) -> Any:
+def ceiling(logits: Reals, correct: Mask, without_spread: bool = False) -> Reals:
     """Upper bound on the entropy of this policy and of all that follow it."""
     one = 0 * logits + ar.constant(1, like=logits)
     n, m = ar.total(one), ar.total(one, correct)
@@ -71,7 +72,7 @@ def ceiling(logits: Any, correct: Any, without_spread: bool = False) -> Any:
     return np.where(ar.less(e, wrong / n), bound, np.log(n))
 
 
-def _path(i: Any) -> list[Any]:
+def _path(i: Cases) -> list[Reals]:
     """Logits along a run whose temperature alternates between two values."""
     path = [i.logits]
     for k in range(STEPS):
@@ -81,8 +82,8 @@ def _path(i: Any) -> list[Any]:
     return path
 
 
-def _room(i: Any) -> Any:
-    """ceiling of the start minus the entropy, at the start and after each step."""
+def _room(i: Cases) -> Reals:
+    """The ceiling of the start minus the entropy, at the start and after each step."""
     bound = ceiling(i.logits, i.correct)
     return np.stack([bound - ar.entropy(z) for z in _path(i)], axis=-1)
 
@@ -179,21 +180,21 @@ def proof() -> tuple[Step, ...]:
     )
 
 
-def _correct_sum() -> Any:
+def _correct_sum() -> symbolic.Expression:
     import sympy
 
     kappa, alpha, p, mass = sympy.symbols("kappa alpha p P_T")
     return kappa * (p - p * p) + alpha * (mass - mass * p) - (kappa * p + alpha * mass) * (1 - p)
 
 
-def _wrong_logit() -> Any:
+def _wrong_logit() -> symbolic.Expression:
     import sympy
 
     kappa, alpha, p, mass, pi = sympy.symbols("kappa alpha p P_T pi_a")
     return kappa * pi * (0 - p) + alpha * (0 - mass * pi) + pi * (kappa * p + alpha * mass)
 
 
-def _chain_rule() -> Any:
+def _chain_rule() -> symbolic.Expression:
     import sympy
 
     # On A*, log pi_a = log p + r with r the conditional log-probability; likewise q = 1 - p, s.
@@ -204,7 +205,7 @@ def _chain_rule() -> Any:
     return whole - parts
 
 
-def _ceiling_slope() -> Any:
+def _ceiling_slope() -> symbolic.Expression:
     import sympy
 
     e, k, m = sympy.symbols("e k m", positive=True)

@@ -12,8 +12,6 @@ upper end is the curve on which symmetric runs stay (``extension.symmetric-curve
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
@@ -22,27 +20,30 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     performance,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
     Statement,
+    Step,
     bandit_instances,
     smt,
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 SOME_CERTAINTY = "a distribution on one action has entropy 0"
 
 
-def binary(right: Any, wrong: Any) -> Any:
+def binary(right: Reals, wrong: Reals) -> Reals:
     """h(R) from both probabilities, so that neither is lost in a difference from 1."""
     return -right * np.log(right) - wrong * np.log(wrong)
 
 
-def widest(logits: Any, correct: Any) -> Any:
+def widest(logits: Reals, correct: Mask) -> Reals:
     """R log m + (1 - R) log(n - m)."""
     one = 0 * logits + ar.constant(1, like=logits)
     # Where every action is right the other factor is 0, and log 1 does for it.
@@ -51,23 +52,23 @@ def widest(logits: Any, correct: Any) -> Any:
             + failure(logits, correct) * np.log(n_wrong))
 
 
-def _sides(i: Any, share: int = 1) -> Any:
+def _sides(i: Cases, share: int = 1) -> Reals:
     """(H - h(R), h(R) + R log m + (1 - R) log(n - m) - H)."""
     below = binary(performance(i.logits, i.correct), failure(i.logits, i.correct))
     entropy = ar.entropy(i.logits)
     return np.stack([entropy - below, below + widest(i.logits, i.correct) / share - entropy], axis=-1)
 
 
-def group_entropy() -> tuple[Any, ...]:
+def group_entropy() -> tuple[Step, ...]:
     """Steps: the entropy of k actions lies between 0 and log k, with equality for equal ones."""
 
-    def uniform() -> Any:
+    def uniform() -> symbolic.Expression:
         import sympy
 
         k, log_k = sympy.symbols("k log_k", positive=True)
         return k * (1 / k) * log_k - log_k
 
-    def shares_sum() -> Any:
+    def shares_sum() -> symbolic.Expression:
         import sympy
 
         k = sympy.Symbol("k", positive=True)

@@ -15,7 +15,6 @@ below log k: from (2, 2, 1) no sequence of temperatures brings H below log 2.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from entropy_theory.claims.extensions.solved_face import (
     top_gap_law,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -41,45 +41,46 @@ from entropy_theory.verification import (
     smt,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
 SMALL_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, Fraction(1, 2), 2))
 
 
-def _step(i: Any) -> Any:
+def _step(i: Cases) -> Reals:
     return ar.per_action(i.learning_rate) * face_step(i.logits, i.temperature)
 
 
-def _pairs(values: Any) -> Any:
+def _pairs(values: Reals) -> Reals:
     return values[..., :, None] - values[..., None, :]
 
 
-def _over_pairs(values: Any) -> Any:
+def _over_pairs(values: Reals) -> Reals:
     return ar.smallest(values.reshape(*values.shape[:-2], -1))
 
 
-def _lipschitz(i: Any, share: int = 1) -> Any:
+def _lipschitz(i: Cases, share: int = 1) -> Reals:
     """(eta/2) max(1, 1/T) |z_i - z_j| - |dz_i - dz_j|, the smallest over pairs."""
     most = i.learning_rate * ar.maximum(0 * i.temperature + 1, 1 / i.temperature) / (2 * share)
     room = most[..., None, None] * np.abs(_pairs(i.logits)) - np.abs(_pairs(_step(i)))
     return _over_pairs(room)
 
 
-def _both_ways(i: Any) -> Any:
+def _both_ways(i: Cases) -> Reals:
     hotter = i.temperature - 1
     return np.stack([hotter * face_rate(i.logits, i.temperature),
                      hotter * range_fall(i.logits, _step(i)), _lipschitz(i)], axis=-1)
 
 
-def _every_pair_draws_together(i: Any) -> Any:
-    """For T > 1, the fall of |z_i - z_j|, the smallest over pairs; order is kept."""
+def _every_pair_draws_together(i: Cases) -> Reals:
+    """The smallest fall of |z_i - z_j| over pairs, for T > 1; the order is kept."""
     step = _pairs(_step(i))
     sign = np.sign(_pairs(i.logits)) if not ar.is_exact(i.logits) else _sign(_pairs(i.logits))
     return (i.temperature - 1) * _over_pairs(-sign * step)
 
 
-def _sign(values: Any) -> Any:
+def _sign(values: Reals) -> Reals:
     return np.where(ar.less(values, 0 * values), -1, np.where(ar.less(0 * values, values), 1, 0))
 
 

@@ -14,12 +14,11 @@ entropy down: H(pi') - H(pi) <= -Cov_pi(w, log pi), with equality only where the
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Statement,
@@ -29,26 +28,27 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import Outcome, Step, variant
 
 FUNDAMENTAL = "fundamental theorem of calculus: f(1) - f(0) = int_0^1 f'(t) dt"
 REWEIGHTING = "E_{pi'}[f] = E_pi[w f]"
 
 
-def covariance_with_ratio(i: Any) -> Any:
+def covariance_with_ratio(i: Cases) -> Reals:
     """Cov_pi(w, log pi)."""
     p = ar.softmax(i.logits)
     ratio = np.exp(ar.log_softmax(i.logits + i.step) - ar.log_softmax(i.logits))
     return ar.covariance(p, ratio, i.logits)
 
 
-def divergence(from_logits: Any, to_logits: Any) -> Any:
+def divergence(from_logits: Reals, to_logits: Reals) -> Reals:
     """KL(softmax(from) || softmax(to))."""
     gap = ar.log_softmax(from_logits) - ar.log_softmax(to_logits)
     return ar.mean(ar.softmax(from_logits), gap)
 
 
-def _residuals(i: Any) -> Any:
+def _residuals(i: Cases) -> Reals:
     """E1 and E2, left minus right side."""
     change, moved = ar.entropy_change(i.logits, i.step), i.logits + i.step
     difference = ar.softmax(moved) - ar.softmax(i.logits)
@@ -57,7 +57,7 @@ def _residuals(i: Any) -> Any:
     return np.stack([first, second], axis=-1)
 
 
-def _moments() -> tuple[Any, Any, Any, Any, Any]:
+def _moments() -> tuple[symbolic.Moments, *tuple[symbolic.Expression, ...]]:
     """(moments, L = log pi, L' = log pi', w, log w) with L' = L + d - psi."""
     import sympy
 
@@ -66,24 +66,24 @@ def _moments() -> tuple[Any, Any, Any, Any, Any]:
     return m, m["L"], m["L"] + log_ratio, m["w"], log_ratio
 
 
-def _normalized(m: Any, expression: Any) -> Any:
-    """With E_pi[w] = 1."""
+def _normalized(m: symbolic.Moments, expression: symbolic.Expression) -> symbolic.Expression:
+    """Return the expression with E_pi[w] set to 1."""
     return expression.subs({m.expect(m["w"]): 1})
 
 
-def _first() -> Any:
+def _first() -> symbolic.Expression:
     m, log_p, log_q, w, log_ratio = _moments()
     change = -m.expect(w * log_q) + m.expect(log_p)
     return _normalized(m, change + m.covariance(w, log_p) + m.expect(w * log_ratio))
 
 
-def _second() -> Any:
+def _second() -> symbolic.Expression:
     m, log_p, log_q, w, _ = _moments()
     change = -m.expect(w * log_q) + m.expect(log_p)
     return change + m.expect((w - 1) * log_q) - m.expect(log_p - log_q)
 
 
-def _divergence_slope() -> Any:
+def _divergence_slope() -> symbolic.Expression:
     """KL(pi_t || pi) = t E_t[d] - psi(t) with psi' = E_t[d]."""
     import sympy
 
@@ -102,7 +102,7 @@ def _integrals(seconds: float) -> tuple[Outcome, str]:
     with certify.precision(128):
         logits = [arb(w).log() for w in weights]
 
-        def parts(t: Any) -> tuple[Any, Any]:
+        def parts(t: acb) -> tuple[acb, acb]:
             tilted = [(z + t * d).exp() for z, d in zip(logits, step, strict=True)]
             mass = sum(tilted[1:], tilted[0])
             p = [x / mass for x in tilted]
@@ -167,17 +167,17 @@ _statement = Statement(
 )
 
 
-def _divergence_added(i: Any) -> Any:
+def _divergence_added(i: Cases) -> Reals:
     change = ar.entropy_change(i.logits, i.step)
     return change + covariance_with_ratio(i) - divergence(i.logits + i.step, i.logits)
 
 
-def _divergence_swapped(i: Any) -> Any:
+def _divergence_swapped(i: Cases) -> Reals:
     change = ar.entropy_change(i.logits, i.step)
     return change + covariance_with_ratio(i) + divergence(i.logits, i.logits + i.step)
 
 
-def _divergence_pushes_up(i: Any) -> Any:
+def _divergence_pushes_up(i: Cases) -> Reals:
     return ar.entropy_change(i.logits, i.step) + covariance_with_ratio(i)
 
 

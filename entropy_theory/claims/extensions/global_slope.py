@@ -16,7 +16,6 @@ negative, and where F(T) < 0 one is positive: some correct a has c_a > C, which 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     slope_formula,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -40,6 +40,7 @@ from entropy_theory.verification import (
     smt,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant, without
 
 FROM_ONE = Scalar(name="temperature", low=1.0, high=1e3, grid=(1, 2, 3, 10))
@@ -48,24 +49,24 @@ FALLS_AT_T = Condition(
 )
 
 
-def threshold(logits: Any) -> Any:
+def threshold(logits: Reals) -> Reals:
     """z+ = max(zb, max{z_a : c_a < C}); some c_a is at least C, and counts as zb."""
     above = excess(logits)
     mean = ar.mean(ar.softmax(logits), logits)[..., None]
     return ar.largest(np.where(ar.less(above, 0 * above), logits, mean + 0 * logits))
 
 
-def _slope(i: Any) -> Any:
+def _slope(i: Cases) -> Reals:
     return scaled_slope(i.logits, i.correct, i.temperature)
 
 
-def _room(i: Any, top: Any, divisor: Any = 1) -> Any:
+def _room(i: Cases, top: Reals, divisor: Reals | int = 1) -> Reals:
     """T^2 F'(T)/divisor - (top - E_T z)|F(T)|."""
     mean = ar.mean(ar.softmax(i.logits, i.temperature), i.logits)
     return _slope(i) / divisor + (top - mean) * rate(i.logits, i.correct, i.temperature)
 
 
-def _surplus(i: Any) -> Any:
+def _surplus(i: Cases) -> Reals:
     """T^2 F'(T) - (z+ - E_T z)|F(T)|; in floats as the sum S, in which nothing cancels."""
     top = threshold(i.logits)
     if ar.is_exact(i.logits):

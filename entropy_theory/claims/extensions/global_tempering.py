@@ -10,7 +10,6 @@ g(b) = sum_{A*} e^{b (z_a - z+)} (c_a - C) does not decrease in b, because (z_a 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
     MEAN_VALUE,
@@ -20,6 +19,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     threshold_lemmas,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -28,14 +28,15 @@ from entropy_theory.verification import (
     bandit_instances,
     smt,
 )
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def _rate(i: Any) -> Any:
+def _rate(i: Cases) -> Reals:
     return rate(i.logits, i.correct, i.temperature)
 
 
-def _rate_when_hotter(i: Any) -> Any:
+def _rate_when_hotter(i: Cases) -> Reals:
     return rate(i.logits, i.correct, i.temperature * i.factor)
 
 

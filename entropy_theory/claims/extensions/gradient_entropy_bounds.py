@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from entropy_theory.claims.aent.token_mdp import entropy, gradient_steps, trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Statement,
@@ -37,14 +37,16 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import Margin
 
-Array = Any
+Norm = Callable[[tuple[symbolic.Expression, ...]], symbolic.Expression]
 
 # ---------------------------------------------------------------- numbers
 
 
-def value_gradient(logits: Array, reward: Array) -> Array:
+def value_gradient(logits: Reals, reward: Reals) -> Reals:
     """grad V [..., states, tokens].
 
     Values are those of the regret, and differences are taken pair by pair: a nearly deterministic
@@ -56,25 +58,25 @@ def value_gradient(logits: Array, reward: Array) -> Array:
     return tree.visitation(policy)[..., None] * policy * ar.centered(policy, action_values)
 
 
-def _entries(i: Any) -> Array:
+def _entries(i: Cases) -> Reals:
     gradient = value_gradient(i.logits, i.reward)
     return gradient.reshape(*gradient.shape[:-2], -1)
 
 
-def room_l1(i: Any, share: float = 1) -> Array:
+def room_l1(i: Cases, share: float = 1) -> Reals:
     """H - share * 2 log 2 ||grad V||_1."""
     norm = np.sum(np.abs(_entries(i)), axis=-1)
     return entropy(i.logits) - share * 2 * ar.log_of(2, like=norm) * norm
 
 
-def room_l2(i: Any, share: float = 1) -> Array:
+def room_l2(i: Cases, share: float = 1) -> Reals:
     """H^2 - (share * 2 sqrt2 log 2 ||grad V||_2)^2."""
     entries = _entries(i)
     square = np.sum(entries * entries, axis=-1)
     return entropy(i.logits) ** 2 - share**2 * 8 * ar.log_of(2, like=square) ** 2 * square
 
 
-def room_linf(i: Any, share: float = 1) -> Array:
+def room_linf(i: Cases, share: float = 1) -> Reals:
     """H - share * 4 log 2 ||grad V||_inf."""
     norm = ar.largest(np.abs(_entries(i)))
     return entropy(i.logits) - share * 4 * ar.log_of(2, like=norm) * norm
@@ -83,20 +85,20 @@ def room_linf(i: Any, share: float = 1) -> Array:
 # ---------------------------------------------------------------- proof
 
 
-def _balance() -> Any:
+def _balance() -> symbolic.Expression:
     # B = 1{Q > V}: the entries of v on B and off B add up to zero.
     m = symbolic.Moments("Q", indicators="B")
     q, b = m["Q"], m["B"]
     return m.expect(b * (q - m.expect(q))) + m.expect((1 - b) * (q - m.expect(q)))
 
 
-def _mass() -> Any:
+def _mass() -> symbolic.Expression:
     m = symbolic.Moments("Q", indicators="B")
     q, b = m["Q"], m["B"]
     return m.expect(b * (q - m.expect(q))) - (m.expect(b * q) - m.expect(b) * m.expect(q))
 
 
-def _grouping() -> Any:
+def _grouping() -> symbolic.Expression:
     import sympy
 
     # log pi = log P + r on the event and log(1 - P) + s off it.
@@ -107,7 +109,7 @@ def _grouping() -> Any:
     return whole - parts
 
 
-def _difference() -> Any:
+def _difference() -> tuple[symbolic.Expression, symbolic.Expression, symbolic.Expression]:
     """f(p) = h(p) - 4 log 2 p (1 - p): its second derivative, and the data at 1/2."""
     import sympy
 
@@ -214,10 +216,10 @@ def bound_steps() -> tuple[Step, ...]:
     )
 
 
-def _equality(norm: Callable[[Any], Any]) -> Callable[[], Any]:
+def _equality(norm: Norm) -> Callable[[], symbolic.Expression]:
     """The residual constant * H - norm of the gradient at pi = (1/2, 1/2), R = (1, 0)."""
 
-    def residual() -> Any:
+    def residual() -> symbolic.Expression:
         import sympy
 
         half = sympy.Rational(1, 2)
@@ -228,7 +230,7 @@ def _equality(norm: Callable[[Any], Any]) -> Callable[[], Any]:
     return residual
 
 
-def _best(times: str, norm: Callable[[Any], Any]) -> Step:
+def _best(times: str, norm: Norm) -> Step:
     step = symbolic.identity(
         "no smaller constant", f"{times} = log 2 = H at one token, pi = (1/2, 1/2), R = (1, 0)",
         _equality(norm))
@@ -241,7 +243,7 @@ INSTANCES = trees(reward="graded")
 _HALF = {"weights": [[1, 1]], "reward": [1, 0]}
 
 
-def _statement(norm: str, constant: str, room: Callable[..., Any], last: Step, best: Step) -> Statement:
+def _statement(norm: str, constant: str, room: Margin, last: Step, best: Step) -> Statement:
     return Statement(
         latex=rf"For returns in $[0, 1]$: $\lVert\nabla V\rVert_{{{norm}}} \le {constant}\,"
               r"\mathcal H(\pi)$, and no smaller constant will do.",
@@ -250,7 +252,7 @@ def _statement(norm: str, constant: str, room: Callable[..., Any], last: Step, b
     )
 
 
-def _claim(name: str, title: str, statement: Statement, room: Callable[..., Any],
+def _claim(name: str, title: str, statement: Statement, room: Callable[..., Reals],
            wrong: Mutant) -> Claim:
     return Claim(
         id=f"extension.gradient-entropy-{name}",
@@ -267,7 +269,7 @@ def _claim(name: str, title: str, statement: Statement, room: Callable[..., Any]
     )
 
 
-def _last_token_entropy(i: Any) -> Array:
+def _last_token_entropy(i: Cases) -> Reals:
     """The entropy of the last token only, in place of that of the response."""
     tree = TokenTree.of(i.logits)
     last = tree.levels[-1]
@@ -276,7 +278,7 @@ def _last_token_entropy(i: Any) -> Array:
 
 
 def _mutant_last_token(statement: Statement) -> Mutant:
-    def margin(i: Any) -> Array:
+    def margin(i: Cases) -> Reals:
         norm = np.sum(np.abs(_entries(i)), axis=-1)
         return _last_token_entropy(i) - 2 * ar.log_of(2, like=norm) * norm
 
@@ -285,7 +287,7 @@ def _mutant_last_token(statement: Statement) -> Mutant:
 
 
 def _mutant_reverse(statement: Statement, power: int) -> Mutant:
-    def margin(i: Any) -> Array:
+    def margin(i: Cases) -> Reals:
         norm = np.sum(np.abs(_entries(i)) ** power, axis=-1)
         return 100**power * norm - entropy(i.logits) ** power
 
@@ -326,13 +328,13 @@ _linf = _statement(
 )
 
 
-def _log_2() -> Any:
+def _log_2() -> symbolic.Expression:
     import sympy
 
     return sympy.log(2)
 
 
-def _root(x: Any) -> Any:
+def _root(x: symbolic.Expression) -> symbolic.Expression:
     import sympy
 
     return sympy.sqrt(x)

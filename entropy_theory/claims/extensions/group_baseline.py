@@ -12,13 +12,12 @@ squeezed, by one factor; if the reinforced tokens are the rarer ones, unsampled 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aent.squeezes_unsampled import SIZE
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -28,6 +27,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import Vector
 
@@ -36,7 +36,7 @@ ADVANTAGE = Vector(name="advantage", low=-2.0, high=2.0, grid=(0, 1, -1))
 SOME_UNSAMPLED = Condition(latex="some token is not sampled", value=SOME_WRONG.value)
 
 
-def weights(i: Any, baseline: bool = True) -> Any:
+def weights(i: Cases, baseline: bool = True) -> Reals:
     """w: advantages of the sampled tokens, minus their mean; zero elsewhere."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     mean = ar.total(i.advantage * one, i.correct) / ar.total(one, i.correct)
@@ -44,7 +44,7 @@ def weights(i: Any, baseline: bool = True) -> Any:
     return np.where(i.correct, centered, 0 * one)
 
 
-def _room(i: Any, baseline: bool = True, bounded: bool = True) -> Any:
+def _room(i: Cases, baseline: bool = True, bounded: bool = True) -> Reals:
     """-c sum w pi (or zero) minus the log-growth of each unsampled token."""
     policy, w, size = ar.softmax(i.logits), weights(i, baseline), ar.per_action(i.size)
     step = size * (w - policy * ar.total(w)[..., None])
@@ -56,7 +56,7 @@ def _room(i: Any, baseline: bool = True, bounded: bool = True) -> Any:
     return np.where(i.correct, 1 + 0 * growth, bound[..., None] - growth)
 
 
-def _unsampled() -> Any:
+def _unsampled() -> list[symbolic.Expression]:
     """Two samples, w and -w, K and J their indicators: more samples add terms of the same form."""
     import sympy
 

@@ -22,20 +22,29 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS, unit_step
-from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, smt, symbolic
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Statement,
+    bandit_instances,
+    smt,
+    symbolic,
+)
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, variant
 
 GROUPS = (2, 3, 4)
 BOUND_GROUPS = (4, 8, 16, 64)
 
 
-def gain(right: Any, wrong: Any, group_size: int, ddof: int = 0) -> Any:
+def gain(right: Reals, wrong: Reals, group_size: int, ddof: int = 0) -> Reals:
     """kappa from p and 1 - p; the division by p (1 - p) is done term by term."""
     one, total = 0 * right + ar.constant(1, like=right), 0 * right
     for k in range(1, group_size):
@@ -45,7 +54,7 @@ def gain(right: Any, wrong: Any, group_size: int, ddof: int = 0) -> Any:
     return total * np.sqrt(one * (group_size - 1) / group_size) if ddof else total
 
 
-def enumerated_step(logits: Any, correct: Any, group_size: int, ddof: int) -> Any:
+def enumerated_step(logits: Reals, correct: Mask, group_size: int, ddof: int) -> Reals:
     """The expectation over all n^G groups of (1/G) sum_i A_i (delta_{a_i} - pi), one group at a time."""
     n = logits.shape[-1]
     policy = ar.softmax(logits)
@@ -64,7 +73,7 @@ def enumerated_step(logits: Any, correct: Any, group_size: int, ddof: int) -> An
     return flat @ drawn - np.sum(flat, axis=-1)[..., None] * policy
 
 
-def _residual(i: Any, kappa: Any) -> Any:
+def _residual(i: Cases, kappa: Callable[[Reals, Reals, int, int], Reals]) -> Reals:
     """Enumerated step minus kappa grad p, for each G, each ddof and each action."""
     policy = ar.softmax(i.logits)
     right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
@@ -76,7 +85,7 @@ def _residual(i: Any, kappa: Any) -> Any:
     ], axis=-1)
 
 
-def _advantages_sum_to_zero() -> Any:
+def _advantages_sum_to_zero() -> symbolic.Expression:
     import sympy
 
     k, size, s = sympy.symbols("k G s", positive=True)
@@ -84,7 +93,7 @@ def _advantages_sum_to_zero() -> Any:
     return sympy.simplify(k * (1 - mean) / s + (size - k) * (0 - mean) / s)
 
 
-def _mean_of_group() -> Any:
+def _mean_of_group() -> symbolic.Expression:
     import sympy
 
     # With x = k/G and s^2 = x (1 - x): weights of q and of q_W in (1/G) sum_i A_i delta_{a_i}.
@@ -93,7 +102,7 @@ def _mean_of_group() -> Any:
     return sympy.simplify(x * (1 - x) / s * q + (1 - x) * (0 - x) / s * q_w - s * (q - q_w))
 
 
-def _difference_of_conditionals() -> Any:
+def _difference_of_conditionals() -> list[symbolic.Expression]:
     import sympy
 
     p, pi, mean_s = sympy.symbols("p pi S", positive=True)
@@ -103,7 +112,7 @@ def _difference_of_conditionals() -> Any:
     return [sympy.simplify(on_correct), sympy.simplify(on_wrong)]
 
 
-def _other_deviation() -> Any:
+def _other_deviation() -> symbolic.Expression:
     import sympy
 
     # Var with G - 1 is Var with G times G/(G - 1), so that advantages shrink by sqrt((G - 1)/G).
@@ -161,7 +170,7 @@ group_normalization_gain = Claim(
 # ---------------------------------------------------------------- bounds
 
 
-def _room(i: Any, factor: int = 1) -> Any:
+def _room(i: Cases, factor: int = 1) -> Reals:
     policy = ar.softmax(i.logits)
     right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
     rows = []
@@ -178,7 +187,7 @@ def _room(i: Any, factor: int = 1) -> Any:
     return np.stack(rows, axis=-1)
 
 
-def _coefficients() -> Any:
+def _coefficients() -> symbolic.Expression:
     import sympy
 
     size, k = sympy.symbols("G k", integer=True, positive=True)
@@ -187,7 +196,7 @@ def _coefficients() -> Any:
         / (sympy.binomial(size - 2, k - 1) * size * (size - 1))) - 1
 
 
-def _ends() -> Any:
+def _ends() -> symbolic.Expression:
     import sympy
 
     # k = 1 and k = G - 1: C(G, k) sqrt(k (G - k))/G = sqrt(G - 1).

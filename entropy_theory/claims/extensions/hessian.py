@@ -14,18 +14,19 @@ asymmetric; it is not, because pi c = S.)
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import own_covariance
 from entropy_theory.claims.extensions.second_order import quadratic_form
-from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def hessian_matrix(logits: Any, last: int = 1, diagonal: int = 1) -> Any:
+def hessian_matrix(logits: Reals, last: int = 1, diagonal: int = 1) -> Reals:
     """The matrix [..., n, n]; ``last`` and ``diagonal`` switch terms off for mutants."""
     p, s = ar.softmax(logits), own_covariance(logits)
     identity = np.eye(logits.shape[-1], dtype=bool)
@@ -34,7 +35,7 @@ def hessian_matrix(logits: Any, last: int = 1, diagonal: int = 1) -> Any:
     return -(on_diagonal - outer - p[..., :, None] * p[..., None, :])
 
 
-def _residuals(i: Any, **terms: int) -> Any:
+def _residuals(i: Cases, **terms: int) -> Reals:
     """Quadratic form, row sums and asymmetry, all of which should vanish."""
     matrix = hessian_matrix(i.logits, **terms)
     applied = np.sum(matrix * i.step[..., None, :], axis=-1)
@@ -45,14 +46,14 @@ def _residuals(i: Any, **terms: int) -> Any:
         [form.reshape(size, 1), np.sum(matrix, axis=-1), asymmetry.reshape(size, -1)], axis=-1)
 
 
-def _gradient() -> Any:
+def _gradient() -> symbolic.Expression:
     m = symbolic.Moments("L x")
     log_p, x = m["L"], m["x"]
     slope = m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)})
     return slope + m.expect((log_p - m.expect(log_p)) * x)
 
 
-def _column() -> Any:
+def _column() -> symbolic.Expression:
     """d/dt of -S_a along dz/dt = x, against (Hess x)_a; p, l, x_a belong to one action."""
     import sympy
 
@@ -71,7 +72,7 @@ def _column() -> Any:
     return gradient_rate + row
 
 
-def _form() -> Any:
+def _form() -> list[symbolic.Expression]:
     m = symbolic.Moments("L d")
     log_p, d = m["L"], m["d"]
     depth, mean = log_p - m.expect(log_p), m.expect(d)
@@ -81,7 +82,7 @@ def _form() -> Any:
     return [matrix - by_covariance, matrix + m.expect((1 + depth) * centered**2)]
 
 
-def _entries() -> Any:
+def _entries() -> list[symbolic.Expression]:
     import sympy
 
     pa, pb, sa, sb = sympy.symbols("p_a p_b S_a S_b")
@@ -90,7 +91,7 @@ def _entries() -> Any:
     return [(-sa * pb - pa * sb - pa * pb) - (-sb * pa - pb * sa - pb * pa), row]
 
 
-def _written_out(s: symbolic.ExplicitSoftmax) -> Any:
+def _written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
     # The gradient -pi_a (z_a - E z) needs no logarithm; its derivative along x is the row of Hess x.
     mean_z, mean_x = s.mean(s.z), s.mean(s.x)
     own = [p * (z - mean_z) for p, z in zip(s.p, s.z, strict=True)]

@@ -8,10 +8,10 @@ less than anything asserted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from entropy_theory.verification import certify
+from entropy_theory.verification.arithmetic import Ball, Reals
 
 BITS = 192
 GROUP = 8
@@ -30,12 +30,12 @@ def switch(target: float | Callable[[int], float], high: float = 1.25, low: floa
 
 
 def constant(temperature: float) -> Schedule:
-    """The same temperature at every step."""
+    """Return the schedule with one temperature at every step."""
     return lambda k, entropy: temperature
 
 
 def entropies(
-    logits: Any,
+    logits: tuple[float, ...] | Reals,
     correct: Sequence[int],
     schedule: Schedule,
     *,
@@ -86,7 +86,7 @@ def steps_to(path: Sequence[float], level: float) -> int:
     return next((k for k, entropy in enumerate(path) if entropy >= level), -1)
 
 
-def _softmax(z: Sequence[Any]) -> tuple[list[Any], float]:
+def _softmax(z: Sequence[Ball]) -> tuple[list[Ball], float]:
     top = max(z, key=lambda x: float(x.mid()))
     weights = [(x - top).exp() for x in z]
     normalizer = _sum(weights)
@@ -95,20 +95,20 @@ def _softmax(z: Sequence[Any]) -> tuple[list[Any], float]:
     return p, float(entropy.mid())
 
 
-def _group_weight(p: Any) -> Any:
+def _group_weight(p: Ball) -> Ball:
     """kappa = E sqrt(k/G (1 - k/G)) / (p (1 - p)), k ~ Bin(G, p): exact expected GRPO."""
     terms = [math.comb(GROUP, k) * p ** (k - 1) * (1 - p) ** (GROUP - k - 1)
              * (_ball(k * (GROUP - k)).sqrt() / GROUP) for k in range(1, GROUP)]
     return _sum(terms)
 
 
-def _ball(number: int) -> Any:
+def _ball(number: int) -> Ball:
     from flint import arb
 
     return arb(number)
 
 
-def _sum(terms: Any) -> Any:
+def _sum(terms: Iterable[Ball]) -> Ball:
     from flint import arb
 
     total = arb(0)

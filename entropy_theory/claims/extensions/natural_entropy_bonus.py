@@ -14,10 +14,10 @@ for n >= 3 and every c > 1 a policy with one very unlikely action loses entropy.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from entropy_theory.claims.aepo.tempered_reinforce import MEAN_VALUE, SUM_OF_SIGNS
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -27,17 +27,18 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 STRENGTH = Scalar(name="strength", low=0.001, high=1.0, grid=(1, Fraction(1, 2), Fraction(1, 10)))
 
 
-def rise(i: Any) -> Any:
+def rise(i: Cases) -> Reals:
     """Exact entropy change of the step -c log pi."""
     return ar.entropy_change(i.logits, -ar.per_action(i.strength) * ar.log_softmax(i.logits))
 
 
-def _first_order() -> Any:
+def _first_order() -> symbolic.Expression:
     import sympy
 
     m, c = symbolic.Moments("L"), sympy.Symbol("c")
@@ -46,7 +47,7 @@ def _first_order() -> Any:
     return slope - c * m.covariance(log_p, log_p)
 
 
-def _is_tempering() -> Any:
+def _is_tempering() -> symbolic.Expression:
     import sympy
 
     z, c, log_normalizer = sympy.symbols("z c A")
@@ -54,7 +55,7 @@ def _is_tempering() -> Any:
     return (z - c * (z - log_normalizer)) - ((1 - c) * z + c * log_normalizer)
 
 
-def _slope_in_b() -> Any:
+def _slope_in_b() -> symbolic.Expression:
     """H = A(b) - b E z with dA/db = E z."""
     import sympy
 
@@ -65,7 +66,7 @@ def _slope_in_b() -> Any:
     return slope + b * m.covariance(z, z)
 
 
-def _pairs() -> Any:
+def _pairs() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("z")

@@ -20,8 +20,6 @@ r = (max d - min d)^2 <= 2 ||d||^2. And D <= r/10, V + D <= 8r/27, V <= r/4: for
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.expansion import LOG_BOUND, TAYLOR
@@ -29,6 +27,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.extensions.hessian import hessian_matrix
 from entropy_theory.claims.extensions.second_order import first_order, quadratic_form
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Statement,
@@ -40,6 +39,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
@@ -48,12 +48,12 @@ CONSTANT, PER_LOG, UNIT = 25, 8, 40
 SYMMETRY = "Q is even in d, so that a <= b may be assumed"
 
 
-def curvature_constant(n: int, like: Any) -> Any:
+def curvature_constant(n: int, like: Reals) -> Real:
     """5/8 + (1/5) log n: a bound on |Q(d)|/||d||^2."""
     return (ar.constant(CONSTANT, like) + PER_LOG * ar.log_of(n, like)) / UNIT
 
 
-def room(i: Any, constant: Any) -> Any:
+def room(i: Cases, constant: Real) -> Reals:
     """Half the constant times ||d||^2 minus |R|; and the constant times ||d||^2 minus |Q|."""
     norm = ar.total(i.step * i.step)
     remainder = np.abs(ar.entropy_change(i.logits, i.step) - first_order(i.logits, i.step))
@@ -61,13 +61,13 @@ def room(i: Any, constant: Any) -> Any:
     return np.stack([constant * norm / 2 - remainder, constant * norm - curvature], axis=-1)
 
 
-def _log(n: int) -> Any:
+def _log(n: int) -> Ball:
     from flint import arb
 
     return arb(n).log()
 
 
-def _curvature() -> Any:
+def _curvature() -> list[symbolic.Expression]:
     m = symbolic.Moments("L d")
     log_p, d = m["L"], m["d"]
     moves = {log_p: d - m.expect(d)}
@@ -80,7 +80,7 @@ def _curvature() -> Any:
             m.expect(centered**2 - variance)]
 
 
-def _squares() -> Any:
+def _squares() -> list[symbolic.Expression]:
     """E(u + a)^2 = V + a^2 and V = a b - E[(b - u)(u + a)], as E u = 0."""
     import sympy
 
@@ -91,7 +91,7 @@ def _squares() -> Any:
     return [first.subs({m.expect(u): 0}), second.subs({m.expect(u): 0})]
 
 
-def _two_big_atoms() -> Any:
+def _two_big_atoms() -> list[symbolic.Expression]:
     """Second derivative of H at t = 0 along z = (g + t s, g - t s, 0, ..., 0), n - 2 zeros."""
     import sympy
 
@@ -108,17 +108,17 @@ def _two_big_atoms() -> Any:
     return [sympy.simplify(second - claimed), sympy.simplify(quarter)]
 
 
-def _range_premises(v: Any) -> list[Any]:
+def _range_premises(v: smt.Values) -> list[smt.Formula]:
     return [v.a >= 0, v.b >= v.a, v.b > 0, v.V >= 0, v.a * v.b >= v.V]
 
 
-def _positive_part(v: Any) -> Any:
+def _positive_part(v: smt.Values) -> smt.Formula:
     excess = v.u * v.u - v.V
     return smt.any_of(smt.all_of(v.f == excess, excess >= 0), smt.all_of(v.f == 0, excess <= 0))
 
 
 def curvature_steps() -> tuple[Step, ...]:
-    """From the softmax rule to |Q(d)| <= (5/8 + (1/5) log n) ||d||^2, for every n."""
+    """The steps from the softmax rule to |Q(d)| <= (5/8 + (1/5) log n) ||d||^2, for every n."""
     square_1 = smt.lemma(
         "below a square, V >= a^2", "(a + b)^2 (u^2 - V)_+ <= (b^2 - V)(u + a)^2 on -a <= u <= b",
         "u a b V f",
@@ -128,7 +128,7 @@ def curvature_steps() -> tuple[Step, ...]:
         "below a square, V <= a^2", "b^2 (u^2 - V)_+ <= (b^2 - V) u^2 on -a <= u <= b", "u a b V f",
         lambda v: [*_range_premises(v), v.a * v.a >= v.V, -v.a <= v.u, v.u <= v.b, _positive_part(v)],
         lambda v: v.b * v.b * v.f <= (v.b * v.b - v.V) * v.u * v.u)
-    def spread(v: Any) -> Any:
+    def spread(v: smt.Values) -> smt.Formula:
         r = (v.a + v.b) ** 2
         return smt.all_of(r >= 4 * v.V, r >= 10 * v.D, 8 * r >= 27 * (v.V + v.D))
 
@@ -236,7 +236,7 @@ def _best_constant() -> tuple[bool, str]:
 
     generator, found, shown = np.random.default_rng(0), [], True
     for n in (3, 5, 8):
-        def norm(z: Any) -> float:
+        def norm(z: Reals) -> float:
             return -float(np.max(np.abs(np.linalg.eigvalsh(hessian_matrix(z[None])[0]))))
 
         starts = [*(2 * generator.standard_normal((4, n))), np.eye(n)[0] + np.eye(n)[1]]
@@ -248,7 +248,7 @@ def _best_constant() -> tuple[bool, str]:
     return shown, "largest found (two equal big actions): " + ", ".join(found)
 
 
-def _q(numerator: int, denominator: int) -> Any:
+def _q(numerator: int, denominator: int) -> Ball:
     from flint import arb
 
     return arb(numerator) / denominator

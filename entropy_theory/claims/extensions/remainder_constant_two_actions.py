@@ -10,8 +10,6 @@ R = H(z + d) - H(z) + Cov(z, d) depends on the gap x = z_1 - z_2 alone, along wh
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.claims.aepo.expansion import TAYLOR
 from entropy_theory.claims.extensions.remainder_constant import room
 from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, smt, symbolic
@@ -19,7 +17,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import variant
 
 
-def _curvature() -> Any:
+def _curvature() -> list[symbolic.Expression]:
     """H'' in the gap x = z_1 - z_2, with s = pi_1 and 1/(4 s (1 - s)) = cosh(x/2)^2."""
     import sympy
 

@@ -17,8 +17,8 @@ by induction on k, as 0 <= W <= (k - 1) log n.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -33,28 +33,27 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     trees,
 )
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Claim, Mutant, Scalar, Statement, Step, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
-
-Array = Any
 
 SIZE = Scalar(name="size", low=2.0**-8, high=8.0, grid=(1, Fraction(1, 64)))
 
 
-def response_entropy(logits: Array) -> Array:
+def response_entropy(logits: Reals) -> Reals:
     """-sum_y pi(y) log pi(y)."""
     tree = TokenTree.of(logits)
     values, _ = tree.values(ar.softmax(logits), -ar.log_softmax(logits))
     return values[..., 0]
 
 
-def response_rate(logits: Array, step: Array) -> Array:
+def response_rate(logits: Reals, step: Reals) -> Reals:
     """sum_s d(s) {-Cov_s(log pi, step) + Cov_s(H(sa), step)}."""
     return action_covariance(logits, step, entropy_to_go(logits) - ar.log_softmax(logits))
 
 
-def response_remainder_bound(step: Array, over_states: Any = ar.largest) -> Array:
+def response_remainder_bound(step: Reals, over_states: Callable[[Reals], Reals] = ar.largest) -> Reals:
     """(1/4)(h + c_h log n) max_s ||step_s||^2."""
     tree = TokenTree.of(step)
     h = tree.horizon
@@ -63,22 +62,27 @@ def response_remainder_bound(step: Array, over_states: Any = ar.largest) -> Arra
     return (h + cubic * ar.log_of(tree.n_tokens, like=step)) * over_states(norms) / 4
 
 
-def _step(i: Any) -> Array:
+def _step(i: Cases) -> Reals:
     return np.asarray(i.size)[..., None, None] * i.step
 
 
-def _room(i: Any, rate: Any = response_rate, bound: Any = response_remainder_bound) -> Any:
+def _room(
+    i: Cases, rate: Callable[[Reals, Reals], Reals] = response_rate,
+    bound: Callable[[Reals], Reals] = response_remainder_bound,
+) -> Reals:
     """bound - |H(z + d) - H(z) - rate|."""
     step = _step(i)
     change = response_entropy(i.logits + step) - response_entropy(i.logits)
     return bound(step) - np.abs(change - rate(i.logits, step))
 
 
-def _frozen_rate(logits: Array, step: Array) -> Array:
+def _frozen_rate(logits: Reals, step: Reals) -> Reals:
     return -action_covariance(logits, step)
 
 
-def _remainder(i: Any, size: Any, rate: Any = response_rate) -> Any:
+def _remainder(
+    i: Cases, size: Ball, rate: Callable[[Reals, Reals], Reals] = response_rate
+) -> Reals:
     change = response_entropy(i.logits + size * i.step) - response_entropy(i.logits)
     return change - size * rate(i.logits, i.step)
 
@@ -92,7 +96,7 @@ DEVIATION = smt.lemma(
 )
 
 
-def _deviation(v: Any) -> list[Any]:
+def _deviation(v: smt.Values) -> list[smt.Formula]:
     """The premises of `DEVIATION` and what it makes of them."""
     return [*DEVIATION.premises(v), DEVIATION.instance(m=v.m, s=v.s, V=v.V, r=v.r, N=v.N)]
 
@@ -181,25 +185,27 @@ def proof() -> tuple[Step, ...]:
     )
 
 
-def _within(x: Any, bound: Any) -> tuple[Any, Any]:
+def _within(x: smt.Number, bound: smt.Number) -> tuple[smt.Formula, smt.Formula]:
     return x <= bound, -x <= bound
 
 
-def _moving() -> tuple[Any, Any, Any]:
+def _moving() -> tuple[
+    symbolic.Moments, symbolic.Expression, dict[symbolic.Expression, symbolic.Expression]
+]:
     """(moments, V, how everything moves): W moves by G = W', and G by F = W''."""
     m = symbolic.Moments("L W G F d")
     moves = {m["L"]: m["d"] - m.expect(m["d"]), m["W"]: m["G"], m["G"]: m["F"]}
     return m, m.expect(m["W"] - m["L"]), moves
 
 
-def _slope() -> Any:
+def _slope() -> symbolic.Expression:
     m, value, moves = _moving()
     u = m["d"] - m.expect(m["d"])
     expected = m.expect(-u * m["L"]) + m.expect(u * m["W"]) + m.expect(m["G"])
     return m.derivative(value, m["d"], moves) - expected
 
 
-def _curvature() -> Any:
+def _curvature() -> symbolic.Expression:
     m, value, moves = _moving()
     second = m.derivative(m.derivative(value, m["d"], moves), m["d"], moves)
     u = m["d"] - m.expect(m["d"])
@@ -209,7 +215,7 @@ def _curvature() -> Any:
     return second - (at_state + to_come + 2 * m.expect(u * m["G"]) + m.expect(m["F"]))
 
 
-def _centering() -> Any:
+def _centering() -> list[symbolic.Expression]:
     import sympy
 
     m = symbolic.Moments("W d")
@@ -218,7 +224,7 @@ def _centering() -> Any:
     return [m.expect(f * m["W"]) - m.expect(f * (m["W"] - c)) for f in (u, square)]
 
 
-def _cubic() -> Any:
+def _cubic() -> list[symbolic.Expression]:
     import sympy
 
     k = sympy.Symbol("k")

@@ -12,7 +12,6 @@ exactly if (1 - p)/|A*| + sum_{wrong} pi^2 >= p (1 - p) <q, q>.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from entropy_theory.claims.aepo.reward_improvement import (
 )
 from entropy_theory.claims.aepo.tempered_reinforce import EXP_INCREASES, TEMPERATURE
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -34,10 +34,11 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def _rate(i: Any, temperature: Any) -> Any:
+def _rate(i: Cases, temperature: Reals) -> Reals:
     """<grad p, q^T - pi> = Cov_pi(1_{A*}, q^T - pi)."""
     probabilities = ar.softmax(i.logits)
     one = 0 * i.logits + ar.constant(1, like=i.logits)
@@ -46,7 +47,7 @@ def _rate(i: Any, temperature: Any) -> Any:
     return ar.covariance(probabilities, hit, direction)
 
 
-def _loss(i: Any) -> Any:
+def _loss(i: Cases) -> Reals:
     """Rate at T minus rate at the higher T'; in floats from the part that depends on T."""
     hotter = i.temperature * i.factor
     if ar.is_exact(i.logits):
@@ -61,7 +62,7 @@ def _loss(i: Any) -> Any:
             * ar.total(relative * change, i.correct))
 
 
-def _least_when_cold(i: Any, power: int = 2) -> Any:
+def _least_when_cold(i: Cases, power: int = 2) -> Reals:
     """Rate at T - p (1 - p)^2 <q, q> where T <= 1; (T - 1)^2 elsewhere."""
     probabilities = ar.softmax(i.logits)
     right, wrong = ar.total(probabilities, i.correct), ar.total(probabilities, ~i.correct)

@@ -27,6 +27,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
 )
 from entropy_theory.claims.extensions.clamped_bonus import clamped_tilt
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -38,6 +39,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
 
 COEFFICIENTS = tuple(
@@ -49,18 +51,18 @@ REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0))
 """Logits of the reference policy."""
 
 
-def token_forecast(logits: Any, action_scores: Any) -> Any:
+def token_forecast(logits: Reals, action_scores: Reals) -> Reals:
     """-sum_a G_a (S_a - Sbar), per unit learning rate, for the summed scores G of each action."""
     return -ar.total(action_scores * excess(logits))
 
 
-def _kl_direction(logits: Any, reference: Any) -> Any:
+def _kl_direction(logits: Reals, reference: Reals) -> Reals:
     """Gradient of KL(pi || rho): pi (l - E l)."""
     p = ar.softmax(logits)
     return p * ar.centered(p, logits - reference)
 
 
-def forecast(i: Any, centered: bool = True, share: int = 1, kl_sign: int = -1) -> Any:
+def forecast(i: Cases, centered: bool = True, share: int = 1, kl_sign: int = -1) -> Reals:
     """The announced entropy change per unit learning rate."""
     tilt = own_covariance(i.logits)
     tokens = token_forecast(i.logits, i.score) if centered else -ar.total(i.score * tilt)
@@ -70,7 +72,7 @@ def forecast(i: Any, centered: bool = True, share: int = 1, kl_sign: int = -1) -
     return tokens + bonus + clamped + kl_sign * divergence
 
 
-def step(i: Any) -> Any:
+def step(i: Cases) -> Reals:
     """d / eta."""
     scores = i.score - ar.per_action(ar.total(i.score)) * ar.softmax(i.logits)
     terms = -ar.per_action(i.entropy) * own_covariance(i.logits)
@@ -78,17 +80,17 @@ def step(i: Any) -> Any:
     return scores + terms + ar.per_action(i.reference_kl) * _kl_direction(i.logits, i.reference)
 
 
-def _room(i: Any, **changes: Any) -> Any:
+def _room(i: Cases, **changes: Any) -> Reals:
     d = ar.per_action(i.learning_rate) * step(i)
     announced = i.learning_rate * forecast(i, **changes)
     return remainder_bound(d) - np.abs(ar.entropy_change(i.logits, d) - announced)
 
 
-def _remainder(i: Any, size: Any, **changes: Any) -> Any:
+def _remainder(i: Cases, size: Ball, **changes: Any) -> Reals:
     return ar.entropy_change(i.logits, size * step(i)) - size * forecast(i, **changes)
 
 
-def _terms() -> Any:
+def _terms() -> list[symbolic.Expression]:
     """-Cov(log pi, .) of the four parts; A = 1_{a = k}, P = pi, s = S~/1 and l any functions."""
     m = symbolic.Moments("L P s l", indicators="A")
     log_p, p, s, ratio, a = m["L"], m["P"], m["s"], m["l"], m["A"]
@@ -101,7 +103,7 @@ def _terms() -> Any:
     return [token, bonus, clamped, divergence]
 
 
-def _gradients() -> Any:
+def _gradients() -> list[symbolic.Expression]:
     """The state terms really are gradients: slopes of H and of KL(pi || rho) along x."""
     m = symbolic.Moments("L r x")
     log_p, log_r, x = m["L"], m["r"], m["x"]
@@ -113,7 +115,7 @@ def _gradients() -> Any:
             kl - m.expect((ratio - m.expect(ratio)) * x)]
 
 
-def _linear() -> Any:
+def _linear() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("L x y")

@@ -15,13 +15,12 @@ The constant is not sharp.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.expansion import LOG_BOUND
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Statement,
@@ -31,41 +30,42 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import Convergence, variant
 
 TAYLOR_3 = "Taylor's formula: |f(1) - f(0) - f'(0) - f''(0)/2| <= (1/6) sup |f'''| on [0, 1]"
 
 
-def first_order(logits: Any, step: Any) -> Any:
+def first_order(logits: Reals, step: Reals) -> Reals:
     """-Cov(log pi, d)."""
     return -ar.covariance(ar.softmax(logits), logits, step)
 
 
-def quadratic_form(logits: Any, step: Any) -> Any:
+def quadratic_form(logits: Reals, step: Reals) -> Reals:
     """Q(d) = -Var(d) - Cov(z, (d - E d)^2)."""
     p = ar.softmax(logits)
     centered = ar.centered(p, step)
     return -ar.mean(p, centered * centered) - ar.covariance(p, logits, centered * centered)
 
 
-def _bound(step: Any) -> Any:
+def _bound(step: Reals) -> Reals:
     spread = ar.largest(step) - ar.smallest(step)
     return spread * spread * spread * (2 + 7 * ar.log_of(step.shape[-1], like=step)) / 24
 
 
-def _remainder(i: Any, size: Any = 1, share: Any = 2, sign: int = 1) -> Any:
+def _remainder(i: Cases, size: Real = 1, share: int = 2, sign: int = 1) -> Reals:
     """Change minus first order minus sign Q/share, at the step size * d."""
     step = size * i.step
     change = ar.entropy_change(i.logits, step) - first_order(i.logits, step)
     return change - sign * quadratic_form(i.logits, step) / share
 
 
-def _without_variance(i: Any, size: Any = 1) -> Any:
+def _without_variance(i: Cases, size: Real = 1) -> Reals:
     p, step = ar.softmax(i.logits), size * i.step
     return _remainder(i, size) - ar.covariance(p, step, step) / 2
 
 
-def _third() -> Any:
+def _third() -> symbolic.Expression:
     m = symbolic.Moments("L d")
     log_p, d = m["L"], m["d"]
     moves = {log_p: d - m.expect(d)}
@@ -78,7 +78,7 @@ def _third() -> Any:
     return derivative + 2 * m.expect(centered**3) + joint
 
 
-def _two_forms() -> Any:
+def _two_forms() -> list[symbolic.Expression]:
     m = symbolic.Moments("L d")
     log_p, d = m["L"], m["d"]
     moves = {log_p: d - m.expect(d)}
@@ -89,7 +89,7 @@ def _two_forms() -> Any:
     return [second + braces, braces - m.covariance(d, d) - m.covariance(log_p, centered**2)]
 
 
-def _recentered() -> Any:
+def _recentered() -> list[symbolic.Expression]:
     import sympy
 
     m = symbolic.Moments("L d")
@@ -99,7 +99,7 @@ def _recentered() -> Any:
             m.expect(depth * centered**3) - m.expect(depth * (centered**3 - c))]
 
 
-def _variance_from_range() -> Any:
+def _variance_from_range() -> symbolic.Expression:
     import sympy
 
     m = symbolic.Moments("u")
@@ -110,7 +110,7 @@ def _variance_from_range() -> Any:
 
 
 def proof() -> tuple[Step, ...]:
-    """From the softmax rule to the bound on the remainder, for every n."""
+    """The steps from the softmax rule to the bound on the remainder, for every n."""
     return (
         symbolic.softmax_rule(),
         symbolic.identity("second derivative",

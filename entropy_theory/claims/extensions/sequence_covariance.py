@@ -21,7 +21,7 @@ not that of response logits. All are exact rates, for trees of any shape.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -46,7 +46,8 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     trees,
     weighted_response_advantage,
 )
-from entropy_theory.verification import Claim, Mutant, Statement, Step, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, Step, symbolic
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
@@ -62,7 +63,7 @@ def telescope_steps() -> tuple[Step, ...]:
     )
 
 
-def _telescope() -> Any:
+def _telescope() -> list[symbolic.Expression]:
     import sympy
 
     r, v_child, v, below = sympy.symbols("r V_child V below")
@@ -71,7 +72,7 @@ def _telescope() -> Any:
     return [own + rest - ((r + below) - v), last]
 
 
-def _natural_assembly() -> Any:
+def _natural_assembly() -> list[symbolic.Expression]:
     # x = A has mean zero at each state, so x - E x = A, and the constant V has no covariance.
     import sympy
 
@@ -124,13 +125,13 @@ sequence_covariance_npg = Claim(
 )
 
 
-def _gradient_margin(i: Any, of_responses: Any) -> Any:
+def _gradient_margin(i: Cases, of_responses: Reals) -> Reals:
     """Rate under the exact gradient (from the responses) plus a covariance over responses."""
     return (entropy_rate(i.logits, policy_gradient(i.logits, i.reward))
             + response_covariance(i.logits, of_responses))
 
 
-def _gradient_assembly() -> Any:
+def _gradient_assembly() -> symbolic.Expression:
     import sympy
 
     # One level, as for any x: P and A are the functions pi and A of the token, D(a) is H'(child).
@@ -142,7 +143,7 @@ def _gradient_assembly() -> Any:
     return conditional(m, (m["L"] + sums[0]) * (u + sums[1]), -m["D"], (sums[0], sums[1])) + slope
 
 
-def _gradient_residuals(w: WrittenOutTree) -> Any:
+def _gradient_residuals(w: WrittenOutTree) -> Iterable[symbolic.Rational]:
     gradient = w.tree.expectation_gradient(w.p, w.tree.edge_reward(w.reward))
     entropy = w.entropy()
     rate = sum(w.derivative(entropy, s, a) * gradient[s, a] for s, a in np.ndindex(*gradient.shape))

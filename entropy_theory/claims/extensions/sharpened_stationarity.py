@@ -11,18 +11,25 @@ ones. For h = 2 and two tokens the factor is 1: there the bound holds without an
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.claims.aent.proposition_1ii import NO_ROOT, NO_ROOT_THREE_TOKENS, room
 from entropy_theory.claims.aent.stationarity import CAUCHY_SCHWARZ, path_steps
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Claim, Mutant, Statement, listed_instances, smt, symbolic
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Statement,
+    listed_instances,
+    smt,
+    symbolic,
+)
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def _room(i: Any, over: int = 1, under: int = 1) -> Any:
+def _room(i: Cases, over: int = 1, under: int = 1) -> Reals:
     """n/(n - 1) times [|D|^2 h ((n - 1)/n) ||grad V||^2 - (C gap)^2], the factor times under/over."""
     tree = TokenTree.of(i.logits)
     n = tree.n_tokens
@@ -30,7 +37,7 @@ def _room(i: Any, over: int = 1, under: int = 1) -> Any:
     return room(i, factor=factor, share=n * over)
 
 
-def _block_sum() -> Any:
+def _block_sum() -> symbolic.Expression:
     # The block over d(s): pi_a (Q_a - V).
     m = symbolic.Moments("Q")
     return m.expect(m["Q"] - m.expect(m["Q"]))

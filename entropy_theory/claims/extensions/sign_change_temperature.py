@@ -16,9 +16,6 @@ An increase of entropy needs several correct answers, and it is the less likely 
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.high_temperature_raises import likeliest_alone
@@ -35,6 +32,7 @@ from entropy_theory.claims.aepo.sign_change import (
 )
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS, TEMPERATURE, rate
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Statement,
@@ -42,26 +40,27 @@ from entropy_theory.verification import (
     smt,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.smt import Lemma
 
 
-def _rate(i: Any) -> Any:
+def _rate(i: Cases) -> Reals:
     return rate(i.logits, i.correct, i.temperature)
 
 
-def _if_positive(premise: Any, conclusion: Any) -> Any:
-    """At least zero exactly where "premise > 0 implies conclusion >= 0" holds (premise 0 aside)."""
+def _if_positive(premise: Reals, conclusion: Reals) -> Reals:
+    """A margin that is at least zero exactly where "premise > 0 implies conclusion >= 0" holds."""
     return ar.maximum(-premise, conclusion)
 
 
-def _face(i: Any) -> Any:
+def _face(i: Cases) -> Reals:
     """(T - 1) F(T) where every action is correct; (T - 1)^2 elsewhere."""
     distance = i.temperature - 1
     return np.where(np.all(i.correct, axis=-1), distance * _rate(i), distance * distance)
 
 
-def _conclusions(i: Any) -> Any:
+def _conclusions(i: Cases) -> Reals:
     f, s = _rate(i), sum_of_excess(i.logits, i.correct)
     return np.stack([
         _if_positive(f, -s),
@@ -97,14 +96,14 @@ _falls = smt.lemma(
     uses=("rate as a weighted sum", "top of A*", "cold term"), axioms=(SUM_OF_SIGNS,),
 )
 
-def _taken(v: SimpleNamespace, lemma: Lemma) -> dict[str, Any]:
+def _taken(v: smt.Values, lemma: Lemma) -> dict[str, smt.Number]:
     """The variables of a lemma, by name, out of those of another."""
     return {name: getattr(v, name) for name in lemma.variables}
 
 
-def _cold_point(v: SimpleNamespace) -> SimpleNamespace:
+def _cold_point(v: smt.Values) -> smt.Values:
     """The variables of the lemma on F < 0, at the cold temperature of the assembly."""
-    return SimpleNamespace(F=v.cold, k=v.kc, g=v.gc, most=v.most, top=v.top, E=v.E, W=v.W)
+    return smt.Values(F=v.cold, k=v.kc, g=v.gc, most=v.most, top=v.top, E=v.E, W=v.W)
 
 
 _statement = Statement(
@@ -168,7 +167,7 @@ _statement = Statement(
 )
 
 
-def _without_range(i: Any) -> Any:
+def _without_range(i: Cases) -> Reals:
     one = 0 * i.temperature + ar.constant(1, like=i.temperature)
     missing = hot_enough(i.logits, i.correct, i.temperature, scale=one)
     return _if_positive(missing, _rate(i))

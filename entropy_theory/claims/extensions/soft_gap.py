@@ -10,8 +10,6 @@ with one state, two tokens, pi uniform, returns (1, 0) and lambda -> inf.
 
 from __future__ import annotations
 
-from typing import Any
-
 from entropy_theory.claims.aent.lemma_6 import (
     by_response,
     by_state,
@@ -19,12 +17,12 @@ from entropy_theory.claims.aent.lemma_6 import (
     soft_gap_steps,
 )
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
-from entropy_theory.verification import Claim, Mutant, Statement
+from entropy_theory.verification import Claim, Mutant, Statement, Step
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
 
-def _without_other_constants() -> Any:
+def _without_other_constants() -> tuple[Step, ...]:
     return tuple(step for step in soft_gap_steps() if step.name != "the other constants")
 
 

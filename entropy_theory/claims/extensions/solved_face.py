@@ -13,9 +13,6 @@ f_T(D) = tanh(D/2) - tanh(D/(2T)), positive for T > 1 and negative for T < 1.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
@@ -28,35 +25,34 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
 )
 from entropy_theory.verification import Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
-
-Array = Any
+from entropy_theory.verification.arithmetic import Mask, Real, Reals
 
 RATIO = "q^T_a / q_a is proportional to e^{(1/T - 1) z_a}: it falls with z_a for T > 1, rises for T < 1"
 TANH = "0 <= tanh x <= x for x >= 0, and tanh x < x for x > 0; tanh is increasing"
 
 
-def switch_temperature(is_low: Array, like: Array) -> Array:
+def switch_temperature(is_low: Mask, like: Reals) -> Reals:
     """5/4 where the entropy is below its target, 4/5 elsewhere, in the arithmetic of ``like``."""
     one = 0 * like + ar.constant(1, like=like)
     return np.where(is_low, 5 * one / 4, 4 * one / 5)
 
 
-def every_action(logits: Array) -> Array:
+def every_action(logits: Reals) -> Mask:
     """The mask of A* = all actions."""
     return np.ones(np.shape(logits), dtype=bool)
 
 
-def face_rate(logits: Array, temperature: Array) -> Array:
+def face_rate(logits: Reals, temperature: Reals) -> Reals:
     """F(T) on the solved face."""
     return rate(logits, every_action(logits), temperature)
 
 
-def face_step(logits: Array, temperature: Array) -> Array:
+def face_step(logits: Reals, temperature: Reals) -> Reals:
     """q^T - q: the step per unit learning rate."""
     return unit_step(logits, every_action(logits), temperature)
 
 
-def speed(gap: Array, temperature: Array) -> Array:
+def speed(gap: Reals | Real, temperature: Reals | Real) -> Reals:
     """f_T(D) = tanh(D/2) - tanh(D/(2T)) for two answers, without cancellation at large gaps."""
     hot, cold = np.exp(-gap / temperature), np.exp(-gap)
     # e^{-D/T} - e^{-D} = e^{-D/T} (1 - e^{-D (1 - 1/T)}) with a relative error of rounding only.
@@ -64,8 +60,8 @@ def speed(gap: Array, temperature: Array) -> Array:
     return 2 * difference / ((1 + hot) * (1 + cold))
 
 
-def range_fall(logits: Array, step: Array) -> Array:
-    """How much the range of the logits falls under a step that keeps their order."""
+def range_fall(logits: Reals, step: Reals) -> Reals:
+    """The fall of the range of the logits under a step that keeps their order."""
     if ar.is_exact(logits):
         moved = logits + step
         return (ar.largest(logits) - ar.smallest(logits)) - (ar.largest(moved) - ar.smallest(moved))
@@ -73,7 +69,7 @@ def range_fall(logits: Array, step: Array) -> Array:
     return step[rows, np.argmin(logits, axis=-1)] - step[rows, np.argmax(logits, axis=-1)]
 
 
-def conditional(logits: Array, correct: Array, temperature: Array | None = None) -> Array:
+def conditional(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
     """q^T = pi^T( . | A*), zero on the wrong actions."""
     scaled = logits if temperature is None else logits / ar.per_action(temperature)
     weights = np.exp(np.where(correct, scaled - ar.per_action(ar.largest(scaled, correct)), 0 * scaled))
@@ -81,7 +77,7 @@ def conditional(logits: Array, correct: Array, temperature: Array | None = None)
     return weights / ar.per_action(ar.total(weights))
 
 
-def conditional_entropy(logits: Array, correct: Array) -> Array:
+def conditional_entropy(logits: Reals, correct: Mask) -> Reals:
     """Entropy of the policy on the right answers, H(q)."""
     depth = np.where(correct, ar.per_action(ar.largest(logits, correct)) - logits, 0 * logits)
     weights = np.where(correct, np.exp(-depth), 0 * depth)
@@ -89,14 +85,14 @@ def conditional_entropy(logits: Array, correct: Array) -> Array:
     return np.log(normalizer) + ar.total(weights * depth) / normalizer
 
 
-def conditional_rate(logits: Array, correct: Array, temperature: Array) -> Array:
+def conditional_rate(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     """F(T) on the face of the right answers."""
     q = conditional(logits, correct)
     excess = ar.centered(q, q * ar.centered(q, logits))
     return -ar.total(conditional(logits, correct, temperature) * excess, correct)
 
 
-def two_answer_entropy(gap: Array) -> Array:
+def two_answer_entropy(gap: Reals | Real) -> Reals:
     """H of two answers whose logits differ by ``gap`` >= 0."""
     weight = np.exp(-gap)
     return np.log1p(weight) + gap * weight / (1 + weight)
@@ -105,7 +101,7 @@ def two_answer_entropy(gap: Array) -> Array:
 def sign_of_rate() -> tuple[*tuple[Step, ...], smt.Lemma]:
     """F(T) has the sign of T - 1 on the face; the last step is called "sign of the rate"."""
 
-    def neutral() -> Any:
+    def neutral() -> symbolic.Expression:
         m = symbolic.Moments("c")
         return m.expect(m["c"] - m.expect(m["c"]))
 
@@ -150,9 +146,9 @@ def sign_of_rate() -> tuple[*tuple[Step, ...], smt.Lemma]:
     )
 
 
-def at_rate(v: Any) -> SimpleNamespace:
+def at_rate(v: smt.Values) -> smt.Values:
     """The variables of "sign of the rate" in a lemma where F(T) is called F."""
-    return SimpleNamespace(T=v.T, F1=v.F1, FT=v.F, k1=v.k1, kT=v.kT, g1=v.g1, gT=v.gT)
+    return smt.Values(T=v.T, F1=v.F1, FT=v.F, k1=v.k1, kT=v.kT, g1=v.g1, gT=v.gT)
 
 
 def top_gap_law() -> tuple[*tuple[Step, ...], smt.Lemma]:
@@ -192,7 +188,7 @@ def top_gap_law() -> tuple[*tuple[Step, ...], smt.Lemma]:
 def order_is_kept() -> tuple[Step, ...]:
     """No overshoot for eta <= 2, ties kept; the last step is called "order is kept"."""
 
-    def half_angle() -> Any:
+    def half_angle() -> symbolic.Expression:
         import sympy
 
         x, low = sympy.symbols("x q_j", positive=True)
@@ -238,9 +234,9 @@ def towards_target() -> tuple[smt.Lemma, smt.Lemma]:
     """Two answers under the switch: "speed limit", and resting on it "towards the target"."""
     limit = speed_limit()
 
-    def bounded(v: Any) -> SimpleNamespace:
+    def bounded(v: smt.Values) -> smt.Values:
         # rho = T_high where the gap is to fall, 1/T_low where it is to grow; both are 5/4.
-        return SimpleNamespace(a=v.a, b=v.b, rho=(0 * v.D + 5) / 4, c=v.c, f=v.f)
+        return smt.Values(a=v.a, b=v.b, rho=(0 * v.D + 5) / 4, c=v.c, f=v.f)
 
     return limit, smt.lemma(
         "towards the target",
@@ -271,7 +267,7 @@ def towards_target() -> tuple[smt.Lemma, smt.Lemma]:
 def entropy_per_gap() -> tuple[Step, ...]:
     """|H(D) - H(D')| <= |D - D'|/4 for two answers; the last step is called "entropy per gap"."""
 
-    def slope() -> Any:
+    def slope() -> symbolic.Expression:
         import sympy
 
         gap = sympy.Symbol("D", positive=True)
@@ -279,7 +275,7 @@ def entropy_per_gap() -> tuple[Step, ...]:
         entropy = sympy.log(1 + weight) + gap * weight / (1 + weight)
         return sympy.diff(entropy, gap) + gap * weight / (1 + weight) ** 2
 
-    def as_cosh() -> Any:
+    def as_cosh() -> symbolic.Expression:
         import sympy
 
         x = sympy.Symbol("x", positive=True)  # e^{D/2}

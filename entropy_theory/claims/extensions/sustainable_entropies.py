@@ -38,6 +38,7 @@ from entropy_theory.claims.extensions.solved_face import (
     two_answer_entropy,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -47,13 +48,14 @@ from entropy_theory.verification import (
     smt,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
 STEPS = 4
 
 
-def _room_below_ceiling(i: Any) -> Any:
+def _room_below_ceiling(i: Cases) -> Reals:
     """The start's ceiling minus the entropies of a run under the switch."""
     logits, rooms, bound = i.logits, [], ceiling(i.logits, i.correct)
     target = two_answer_entropy(i.target_gap)
@@ -65,21 +67,21 @@ def _room_below_ceiling(i: Any) -> Any:
     return np.stack([*rooms, bound - ar.entropy(logits)], axis=-1)
 
 
-def _pushes_to_target(i: Any) -> Any:
+def _pushes_to_target(i: Cases) -> Reals:
     """(H* - H) F(T) on the face of the right answers."""
     lack = two_answer_entropy(i.target_gap) - conditional_entropy(i.logits, i.correct)
     temperature = switch_temperature(ar.less(0 * lack, lack), lack)
     return lack * conditional_rate(i.logits, i.correct, temperature)
 
 
-def _two_answers(i: Any) -> tuple[Any, Any]:
+def _two_answers(i: Cases) -> tuple[Reals, Reals]:
     """(D, D') of two right answers whose logits differ by the range of the instance's."""
     gap = ar.largest(i.logits) - ar.smallest(i.logits)
     is_low = ar.less(two_answer_entropy(gap), two_answer_entropy(i.target_gap))
     return gap, gap - i.learning_rate * speed(gap, switch_temperature(is_low, gap))
 
 
-def _held_in_gap(i: Any, share: int = 8) -> Any:
+def _held_in_gap(i: Cases, share: int = 8) -> Reals:
     """max(|D - D*|, eta/8) - |D' - D*|, and the same bound on the entropy, four times smaller."""
     gap, moved = _two_answers(i)
     most = ar.maximum(np.abs(gap - i.target_gap), i.learning_rate / share)
@@ -87,12 +89,12 @@ def _held_in_gap(i: Any, share: int = 8) -> Any:
     return np.stack([most - np.abs(moved - i.target_gap), most - 4 * miss], axis=-1)
 
 
-def _sustainable(i: Any) -> Any:
+def _sustainable(i: Cases) -> Reals:
     return np.concatenate([_room_below_ceiling(i), _pushes_to_target(i)[..., None],
                            _held_in_gap(i)], axis=-1)
 
 
-def _log_m(i: Any) -> Any:
+def _log_m(i: Cases) -> Reals:
     return np.log(ar.total(0 * i.logits + ar.constant(1, like=i.logits), i.correct))
 
 

@@ -14,8 +14,6 @@ law R = -a e^H + b (``entropy-mechanism.performance-law``), and a start that is 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
@@ -28,6 +26,7 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.claims.extensions.entropy_range_at_reward import SOME_WRONG, binary, widest
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -38,19 +37,20 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
-def symmetric_start(i: Any) -> Any:
+def symmetric_start(i: Cases) -> Reals:
     """One logit for the right and one for the wrong actions."""
     return np.where(i.correct, i.logits[..., :1], i.logits[..., 1:2])
 
 
-def _trained(i: Any, logits: Any, uneven: bool = False) -> Any:
+def _trained(i: Cases, logits: Reals, uneven: bool = False) -> Reals:
     """Logits after a mixed step (REINFORCE, tempered REINFORCE, entropy bonus) and a natural one."""
     rate = ar.per_action(i.learning_rate)
     mixed = (gradient_step(logits, i.correct) + unit_step(logits, i.correct, i.temperature)
-             + ar.per_action(i.bonus) * _entropy_gradient(logits))
+             + ar.per_action(i.bonus) * ar.entropy_gradient(logits))
     logits = logits + rate * mixed
     natural = np.where(i.correct, ar.per_action(failure(logits, i.correct)),
                        -ar.per_action(performance(logits, i.correct)))
@@ -59,16 +59,12 @@ def _trained(i: Any, logits: Any, uneven: bool = False) -> Any:
     return logits + rate * natural
 
 
-def _entropy_gradient(logits: Any) -> Any:
-    return -ar.softmax(logits) * (ar.log_softmax(logits) + ar.per_action(ar.entropy(logits)))
-
-
-def _off_the_curve(i: Any, logits: Any) -> Any:
+def _off_the_curve(i: Cases, logits: Reals) -> Reals:
     right, wrong = performance(logits, i.correct), failure(logits, i.correct)
     return ar.entropy(logits) - binary(right, wrong) - widest(logits, i.correct)
 
 
-def _equal_shares() -> Any:
+def _equal_shares() -> symbolic.Expression:
     """Conditional log-probabilities -log m and -log(n - m), put into the chain rule."""
     import sympy
 
@@ -79,7 +75,7 @@ def _equal_shares() -> Any:
     return equal - (h + right * log_m + (1 - right) * log_k)
 
 
-def _curve_slope() -> Any:
+def _curve_slope() -> symbolic.Expression:
     import sympy
 
     right, m, k = sympy.symbols("R m k", positive=True)

@@ -20,8 +20,8 @@ target below log m; but a collapse may last long, a time like e^{R/T} (``aepo.re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, aepo_st
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.claims.extensions.solved_face import conditional, order_is_kept
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -40,6 +41,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
@@ -47,11 +49,11 @@ GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,))
 LEARNING_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, 2))
 
 
-def _range(logits: Any, correct: Any) -> Any:
+def _range(logits: Reals, correct: Mask) -> Reals:
     return ar.largest(logits, correct) - ar.smallest(logits, correct)
 
 
-def range_change(i: Any) -> Any:
+def range_change(i: Cases) -> Reals:
     """R' - R; the order of the right logits is kept."""
     if ar.is_exact(i.logits):
         step = aepo_step(i.logits, i.correct, i.temperature, i.grpo_weight)
@@ -71,7 +73,7 @@ def range_change(i: Any) -> Any:
     return i.learning_rate * (apart - together)
 
 
-def _room(i: Any, shared: bool = True) -> Any:
+def _room(i: Cases, shared: bool = True) -> Reals:
     """The bound on R' - R minus R' - R, per unit learning rate; without 1/m if not ``shared``."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     m, others = ar.total(one, i.correct), ar.total(one, ~i.correct)
@@ -83,8 +85,8 @@ def _room(i: Any, shared: bool = True) -> Any:
     return (i.grpo_weight + 1) * wrong - mass * together - range_change(i) / i.learning_rate
 
 
-def _lead(i: Any, of: Any = ar.smallest) -> Any:
-    """How much the least likely right logit gains on the wrong ones in a step, at least."""
+def _lead(i: Cases, of: Callable[[Reals, Mask], Reals] = ar.smallest) -> Reals:
+    """A lower bound of what the least likely right logit gains on the wrong ones in a step."""
     step = aepo_step(i.logits, i.correct, i.temperature, i.grpo_weight)
     moved = i.logits + ar.per_action(i.learning_rate) * step
     before = of(i.logits, i.correct) - ar.largest(i.logits, ~i.correct)
@@ -92,7 +94,7 @@ def _lead(i: Any, of: Any = ar.smallest) -> Any:
 
 
 def _proof() -> tuple[Step, ...]:
-    def right_step() -> Any:
+    def right_step() -> symbolic.Expression:
         import sympy
 
         kappa, p, q, hot, mass = sympy.symbols("kappa p q_a q^T_a P_T")

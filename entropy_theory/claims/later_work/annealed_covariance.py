@@ -22,14 +22,15 @@ So annealing is not what separates the two: the difference lies at fixed, small 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.later_work.entrocraft import SOME_WRONG, wrong_actions
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -39,6 +40,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 
@@ -48,7 +50,7 @@ COEFFICIENT = Scalar(name="coefficient", low=0.02, high=20.0, grid=(1, Fraction(
 """lambda."""
 
 
-def _mean_within(logits: Any, mask: Any) -> Any:
+def _mean_within(logits: Reals, mask: Mask) -> Reals:
     """E[z | mask]."""
     shifted = logits - ar.largest(logits, mask)[..., None]
     weight = np.where(mask, np.exp(shifted), 0 * logits)
@@ -56,12 +58,12 @@ def _mean_within(logits: Any, mask: Any) -> Any:
     return ar.largest(logits, mask) + ar.total(weight * inside) / ar.total(weight)
 
 
-def _counts(i: Any) -> tuple[Any, Any]:
+def _counts(i: Cases) -> tuple[Reals, Reals]:
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     return ar.total(one), ar.total(one, i.correct)
 
 
-def covariance_bracket(i: Any, sign: int = 1) -> Any:
+def covariance_bracket(i: Cases, sign: int = 1) -> Reals:
     """1 - beta (1 + (1 - 2p) l): the rate of V - beta Cov along 1_{A*}, over p (1 - p)."""
     p = ar.total(ar.softmax(i.logits), i.correct)
     gap = _mean_within(i.logits, i.correct) - _mean_within(i.logits, wrong_actions(i.correct))
@@ -70,21 +72,21 @@ def covariance_bracket(i: Any, sign: int = 1) -> Any:
     return 1 - sign * beta * (1 + (1 - 2 * p) * gap)
 
 
-def bonus_gap(i: Any) -> Any:
+def bonus_gap(i: Cases) -> Reals:
     """1 - V at softmax(r/lambda)."""
     n, m = _counts(i)
     wrong, odds = n - m, np.exp(-1 / i.coefficient)
     return wrong * odds / (wrong * odds + m)
 
 
-def _margins(i: Any, sign: int = 1, share: int = 1) -> Any:
+def _margins(i: Cases, sign: int = 1, share: int = 1) -> Reals:
     n, m = _counts(i)
     gap = bonus_gap(i)
     bound = i.coefficient * np.log(n / m) / share
     return np.stack([covariance_bracket(i, sign), gap, bound - gap], axis=-1)
 
 
-def _rate() -> Any:
+def _rate() -> symbolic.Expression:
     """d/dt {V - beta Cov(L, A)} along dz/dt = A = 1_{A*}."""
     import sympy
 
@@ -96,7 +98,7 @@ def _rate() -> Any:
     return slope - (p * (1 - p) - beta * (p * (1 - p) + (1 - 2 * p) * cov))
 
 
-def _covariance_of_sets() -> Any:
+def _covariance_of_sets() -> symbolic.Expression:
     """Cov(L, A) = p (1 - p) l from the two conditional means."""
     import sympy
 
@@ -104,7 +106,7 @@ def _covariance_of_sets() -> Any:
     return p * right - (p * right + (1 - p) * wrong) * p - p * (1 - p) * (right - wrong)
 
 
-def _regularized_value() -> Any:
+def _regularized_value() -> symbolic.Expression:
     """E r + lambda H = lambda log Z - lambda KL(pi || pi_lambda), log pi_lambda = r/lambda - log Z."""
     import sympy
 
@@ -116,7 +118,7 @@ def _regularized_value() -> Any:
                         - (coefficient * log_z - coefficient * kl))
 
 
-def _ascend(beta_at: Any, steps: int) -> float:
+def _ascend(beta_at: Callable[[int], float], steps: int) -> float:
     """Exact ascent of p - beta p (1 - p) logit(p) over two actions from p = 0.3, in the logit gap."""
     x = math.log(0.3 / 0.7)
     for k in range(steps):

@@ -19,7 +19,6 @@ sharpening: where the actions that became likelier are the likeliest ones, clip-
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
     some,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -46,6 +46,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
 
 EPSILON = Scalar(name="epsilon", low=0.05, high=0.9, grid=(Fraction(1, 5), Fraction(1, 2)))
@@ -53,24 +54,24 @@ DRIFT = Vector(name="drift", low=-1.5, high=1.5, grid=(0, 1, -1))
 INSTANCES = bandit_instances(EPSILON, actions=(2, 5), correct=False, vectors=(DRIFT,))
 
 
-def _ratio(i: Any) -> Any:
+def _ratio(i: Cases) -> Reals:
     """pi / pi_old, where the logits have drifted by ``drift`` since pi_old."""
     return ar.softmax(i.logits) / ar.softmax(i.logits - i.drift)
 
 
-def _above(i: Any) -> Any:
+def _above(i: Cases) -> Mask:
     return ar.less(1 + ar.per_action(i.epsilon), _ratio(i))
 
 
-def _below(i: Any) -> Any:
+def _below(i: Cases) -> Mask:
     return ar.less(_ratio(i), 1 - ar.per_action(i.epsilon))
 
 
-def _outside(i: Any) -> Any:
+def _outside(i: Cases) -> Mask:
     return _above(i) | _below(i)
 
 
-def _expected_step(i: Any, clip_low: bool, clip_high: bool) -> Any:
+def _expected_step(i: Cases, clip_low: bool, clip_high: bool) -> Reals:
     """Expected logit step of the clipped objective over A = +1 and A = -1, per learning rate.
 
     Tokens are sampled from pi_old; the gradient of r_a A is A r_a (e_a - pi), so that an unclipped
@@ -82,21 +83,21 @@ def _expected_step(i: Any, clip_low: bool, clip_high: bool) -> Any:
     return score_step(i.logits, (positive - negative) / 2)
 
 
-def _effect_of_clip_low(i: Any) -> Any:
+def _effect_of_clip_low(i: Cases) -> Reals:
     return first_order(i.logits, _expected_step(i, clip_low=True, clip_high=False))
 
 
-def _effect_of_clip_high(i: Any) -> Any:
+def _effect_of_clip_high(i: Cases) -> Reals:
     return first_order(i.logits, _expected_step(i, clip_low=False, clip_high=True))
 
 
-def _low_raises_high_lowers(i: Any) -> Any:
+def _low_raises_high_lowers(i: Cases) -> Reals:
     """min of the effect of clip-low and minus that of clip-high."""
     return ar.minimum(_effect_of_clip_low(i), -_effect_of_clip_high(i))
 
 
-def _where_it_acts(i: Any) -> Any:
-    """As `_low_raises_high_lowers`, over the sides on which some action has left the band."""
+def _where_it_acts(i: Cases) -> Reals:
+    """The margin of `_low_raises_high_lowers`, over the sides on which some action has left the band."""
     one = 0 * i.epsilon + ar.constant(1, like=i.epsilon)
     low = np.where(np.any(_below(i), axis=-1), _effect_of_clip_low(i), one)
     high = np.where(np.any(_above(i), axis=-1), -_effect_of_clip_high(i), one)
@@ -117,16 +118,16 @@ BELOW_ARE_RARE = Condition(
 # ---------------------------------------------------------------- proof
 
 
-def _clipped_slope(v: Any, advantage: int) -> list[Any]:
+def _clipped_slope(v: smt.Values, advantage: int) -> list[smt.Formula]:
     """min(r A, clip(r) A) at r + h equals ``value``, for a small h > 0 that crosses no edge."""
-    def clip(r: Any, value: Any) -> Any:
+    def clip(r: smt.Number, value: smt.Number) -> smt.Formula:
         return smt.all_of(
             smt.implies(r < 1 - v.eps, value == 1 - v.eps),
             smt.implies(r > 1 + v.eps, value == 1 + v.eps),
             smt.implies(smt.all_of(r >= 1 - v.eps, r <= 1 + v.eps), value == r),
         )
 
-    def objective(r: Any, clipped: Any, value: Any) -> Any:
+    def objective(r: smt.Number, clipped: smt.Number, value: smt.Number) -> smt.Formula:
         plain, cut = advantage * r, advantage * clipped
         return smt.all_of(value <= plain, value <= cut,
                           smt.any_of(value == plain, value == cut))
@@ -142,7 +143,7 @@ def _clipped_slope(v: Any, advantage: int) -> list[Any]:
 
 
 def clip_steps() -> tuple[smt.Lemma, smt.Lemma]:
-    """What PPO's clip leaves of a token's gradient, for A = +1 and A = -1."""
+    """The steps that say what PPO's clip leaves of a token's gradient, for A = +1 and A = -1."""
     variables = "r h eps c0 c1 f0 f1 slope"
     return (
         smt.lemma(
@@ -180,8 +181,8 @@ _effective = smt.lemma(
 _rare = rare_tokens()
 
 
-def _sharpening() -> Any:
-    """With U = 1 above the band: the effect of clip-high is (1/2) E[1_U (c - C)], that is Cov/2."""
+def _sharpening() -> list[symbolic.Expression]:
+    """With U = 1 above the band, the effect of clip-high is (1/2) E[1_U (c - C)], that is Cov/2."""
     m = symbolic.Moments("z P", indicators="U")
     z, prob, u = m["z"], m["P"], m["U"]
     c = prob * (z - m.expect(z))

@@ -21,8 +21,6 @@ normalization and several steps on one batch can tell the two apart; the sign ru
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
@@ -32,6 +30,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     excess,
 )
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -41,40 +40,41 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 
 
-def rate_of_positives(logits: Any, correct: Any) -> Any:
+def rate_of_positives(logits: Reals, correct: Mask) -> Reals:
     """-sum_{A*} pi_a (S_a - Sbar): entropy rate of training on positives only."""
     return -ar.total(ar.softmax(logits) * excess(logits), correct)
 
 
-def rate_of_negatives(logits: Any, correct: Any) -> Any:
+def rate_of_negatives(logits: Reals, correct: Mask) -> Reals:
     """+sum_W pi_a (S_a - Sbar): entropy rate of training on negatives only, score -1."""
     return ar.total(ar.softmax(logits) * excess(logits), ~correct)
 
 
-def _as_used(i: Any) -> Any:
+def _as_used(i: Cases) -> Reals:
     """Positives lower, negatives raise."""
     return np.stack([-rate_of_positives(i.logits, i.correct),
                      rate_of_negatives(i.logits, i.correct)], axis=-1)
 
 
-def wrong_actions(correct: Any) -> Any:
+def wrong_actions(correct: Mask) -> Mask:
     """The wrong actions; all, where there are none (a hypothesis excludes that)."""
     some = np.any(~correct, axis=-1, keepdims=True)
     return np.where(some, ~correct, True)
 
 
-def _correct_above(i: Any) -> Any:
+def _correct_above(i: Cases) -> Reals:
     return ar.smallest(i.logits, i.correct) - ar.largest(i.logits, wrong_actions(i.correct))
 
 
-def _correct_below(i: Any) -> Any:
+def _correct_below(i: Cases) -> Reals:
     return ar.smallest(i.logits, wrong_actions(i.correct)) - ar.largest(i.logits, i.correct)
 
 
-def _repaired(i: Any) -> Any:
+def _repaired(i: Cases) -> Reals:
     """Both rates, with the sign that the order of the actions gives them."""
     above = ~ar.less(_correct_above(i), 0 * _correct_above(i))
     sign = np.where(above, -1, 1)
@@ -88,7 +88,7 @@ SEPARATED = Condition(
     value=lambda i: ar.maximum(_correct_above(i), _correct_below(i)), relation=">=")
 
 
-def _same_step() -> Any:
+def _same_step() -> symbolic.Expression:
     import sympy
 
     pi, p, correct = sympy.symbols("pi_a p A")
@@ -97,7 +97,7 @@ def _same_step() -> Any:
     return positive - negative
 
 
-def _centered_scores() -> Any:
+def _centered_scores() -> list[symbolic.Expression]:
     import sympy
 
     pi, p, correct = sympy.symbols("pi_a p A")
@@ -108,7 +108,7 @@ def _centered_scores() -> Any:
     return [positive - (1 - p) * step, negative - p * step]
 
 
-def _sums() -> Any:
+def _sums() -> list[symbolic.Expression]:
     m = symbolic.Moments("L P", indicators="A")
     log_p, p, a = m["L"], m["P"], m["A"]
     s = p * (log_p - m.expect(log_p))

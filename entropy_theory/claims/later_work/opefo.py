@@ -36,6 +36,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
 )
 from entropy_theory.claims.later_work.sampled_action import ONE_ACTION
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Condition,
     Mutant,
@@ -47,28 +48,30 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import Margin
 
 REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(3, 4)))
 
 
-def _sign(values: Any) -> Any:
+def _sign(values: Reals) -> Reals:
     if ar.is_exact(values):
         return np.frompyfunc(lambda ball: ball.sgn(), 1, 1)(values)
     return np.sign(values)
 
 
-def flows(logits: Any, coefficients: Any) -> Any:
+def flows(logits: Reals, coefficients: Reals) -> Reals:
     """f_a = -G_a (S_a - Sbar): what the tokens of each action do to entropy, first order."""
     return -coefficients * excess(logits)
 
 
-def balance(flow: Any) -> Any:
+def balance(flow: Reals) -> Reals:
     """lambda* = -sum f / sum |f|."""
     return -ar.total(flow) / ar.total(np.abs(flow))
 
 
-def balanced_step(logits: Any, coefficients: Any, sign: int = 1, flow: Any = None) -> Any:
+def balanced_step(logits: Reals, coefficients: Reals, sign: int = 1, flow: Reals | None = None) -> Reals:
     """sum_a m_a G_a (e_a - pi) with m = 1 + lambda* on rises, 1 - lambda* on falls."""
     flow = flows(logits, coefficients) if flow is None else flow
     scale = 1 + sign * ar.per_action(balance(flow)) * _sign(flow)
@@ -76,7 +79,7 @@ def balanced_step(logits: Any, coefficients: Any, sign: int = 1, flow: Any = Non
     return weighted - ar.per_action(ar.total(weighted)) * ar.softmax(logits)
 
 
-def _net(i: Any, **changes: Any) -> Any:
+def _net(i: Cases, **changes: Any) -> Reals:
     """Net first-order flow as a covariance, relative to the flow there is."""
     d = balanced_step(i.logits, i.step, **changes)
     flow = ar.total(np.abs(flows(i.logits, i.step)))
@@ -88,7 +91,7 @@ SOME_FLOW = Condition(
     value=lambda i: ar.total(np.abs(flows(i.logits, i.step))) - ar.constant(1e-6, like=i.logits))
 
 
-def _cancels() -> Any:
+def _cancels() -> symbolic.Expression:
     import sympy
 
     rises, falls = sympy.symbols("R F", positive=True)
@@ -117,13 +120,13 @@ _statement = Statement(
 )
 
 
-def _uncentered(i: Any) -> Any:
+def _uncentered(i: Cases) -> Reals:
     """The split made with S_k in place of S_k - Sbar."""
     p = ar.softmax(i.logits)
     return _net(i, flow=-i.step * p * ar.centered(p, i.logits))
 
 
-def _exact_change(i: Any) -> Any:
+def _exact_change(i: Cases) -> Reals:
     return ar.entropy_change(i.logits, balanced_step(i.logits, i.step))
 
 
@@ -145,7 +148,7 @@ opefo = Claim(
 # ---------------------------------------------------------------- what balancing costs
 
 
-def _progress(i: Any, reward: Any) -> Any:
+def _progress(i: Cases, reward: Reals) -> Reals:
     """First-order change of the expected reward under the balanced policy gradient."""
     p = ar.softmax(i.logits)
     advantage = ar.centered(p, reward)
@@ -153,15 +156,15 @@ def _progress(i: Any, reward: Any) -> Any:
     return ar.total(d * p * advantage)
 
 
-def _binary(i: Any) -> Any:
+def _binary(i: Cases) -> Reals:
     """The rewards rounded to 0 and 1."""
     zero = 0 * i.reward
     return np.where(ar.less(i.reward, zero + ar.constant(0.5, i.reward)), zero,
                     zero + ar.constant(1, i.reward))
 
 
-def _some_flow(reward: Any) -> Condition:
-    def excess_flow(i: Any) -> Any:
+def _some_flow(reward: Margin) -> Condition:
+    def excess_flow(i: Cases) -> Reals:
         p = ar.softmax(i.logits)
         flow = flows(i.logits, p * ar.centered(p, reward(i)))
         return ar.total(np.abs(flow)) - ar.constant(1e-6, like=i.logits)
@@ -196,7 +199,7 @@ class _Quantities:
         self.gap = self.x * self.mean_s - self.y * self.c
 
 
-def _signed_sum() -> Any:
+def _signed_sum() -> symbolic.Expression:
     """(R + L) rate against sums over rises (r), falls (f) and actions without flow (o)."""
     import sympy
 
@@ -208,17 +211,17 @@ def _signed_sum() -> Any:
     return sympy.together((rises + falls) * rate - (2 * (y * x_r - x * w_r) + y * x_o))
 
 
-def _shape_of_t() -> Any:
+def _shape_of_t() -> symbolic.Expression:
     q = _Quantities()
     return q.t - (q.p * (q.y * q.advantage - q.x * q.depth) + q.gap)
 
 
-def _sums_of_t() -> Any:
+def _sums_of_t() -> list[symbolic.Expression]:
     q = _Quantities()
     return [q.m.expect(q.correct * q.t), q.m.expect((1 - q.correct) * q.t)]
 
 
-def _gap() -> Any:
+def _gap() -> list[symbolic.Expression]:
     q = _Quantities()
     a, p = q.correct, q.p
     right, wrong = q.m.expect(a * p), q.m.expect((1 - a) * p)
@@ -227,7 +230,7 @@ def _gap() -> Any:
     return [gap, q.m.expect(a * q.depth) + q.m.expect((1 - a) * q.depth)]
 
 
-def _pairs_in_a_set() -> Any:
+def _pairs_in_a_set() -> symbolic.Expression:
     """p sum_B pi^2 l - (sum_B pi^2)(sum_B pi l) over a set B of mass p, as a sum over pairs."""
     import sympy
 
@@ -239,7 +242,7 @@ def _pairs_in_a_set() -> Any:
     return m.expect(b) * m.expect(b * p * depth) - m.expect(b * p) * m.expect(b * depth) - pairs / 2
 
 
-def _two_actions() -> Any:
+def _two_actions() -> list[symbolic.Expression]:
     """Both flows of the expected policy gradient over two actions, with pi_2 = 1 - pi_1."""
     import sympy
 
@@ -338,7 +341,7 @@ _ascent_binary = Statement(
 )
 
 
-def _unbalanced(i: Any) -> Any:
+def _unbalanced(i: Cases) -> Reals:
     """First-order change of the expected reward under the plain policy gradient."""
     p = ar.softmax(i.logits)
     gradient = p * ar.centered(p, _binary(i))

@@ -15,12 +15,11 @@ of Sbar - S_k, not of e^{-H} - pi_k, and between the two the rule quoted for bum
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import MEAN_VALUE, excess, own_covariance
 from entropy_theory.verification import (
+    Cases,
     Claim,
     Mutant,
     Scalar,
@@ -30,18 +29,20 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import Margin
 
 SIZE = Scalar(name="size", low=0.01, high=20.0, grid=(1, 4))
 
 
-def _unit(i: Any, k: int) -> Any:
+def _unit(i: Cases, k: int) -> Reals:
     """e_k for each instance."""
     here = np.arange(i.logits.shape[-1]) == k
     return np.where(here, 0 * i.logits + ar.constant(1, like=i.logits), 0 * i.logits)
 
 
-def _residuals(i: Any, mean: int = 1, sign: int = -1) -> Any:
+def _residuals(i: Cases, mean: int = 1, sign: int = -1) -> Reals:
     """First-order change of each sampled action, their mean, and the policy gradient."""
     p, s = ar.softmax(i.logits), own_covariance(i.logits)
     announced = sign * (excess(i.logits) if mean else s)
@@ -54,14 +55,14 @@ def _residuals(i: Any, mean: int = 1, sign: int = -1) -> Any:
     return np.stack([*parts, ar.mean(p, announced), average], axis=-1)
 
 
-def _one_action() -> Any:
+def _one_action() -> symbolic.Expression:
     m = symbolic.Moments("L P", indicators="A")
     log_p, p, a = m["L"], m["P"], m["A"]
     depth = log_p - m.expect(log_p)
     return m.covariance(log_p, a - p) - (m.expect(a * depth) - m.expect(p * depth))
 
 
-def _mean_and_gradient() -> Any:
+def _mean_and_gradient() -> list[symbolic.Expression]:
     m = symbolic.Moments("L P a")
     log_p, p, advantage = m["L"], m["P"], m["a"]
     s = p * (log_p - m.expect(log_p))
@@ -77,7 +78,7 @@ ONE_ACTION = (
                       uses=("entropy slope",),
                       axioms=("S_k = E_pi[1_k (log pi + H)], Sbar = E_pi[pi (log pi + H)]",)),
 )
-"""What one sampled action does to entropy, from the softmax rule."""
+"""The steps from the softmax rule to what one sampled action does to entropy."""
 
 _statement = Statement(
     latex=r"$\Delta z = \eta w(e_k-\pi)$ moves entropy at first order by $-\eta w(S_k-\bar S)$; "
@@ -109,7 +110,7 @@ sampled_action = Claim(
 # ---------------------------------------------------------------- the sign rule
 
 
-def _falls(i: Any, threshold: Any, of_sample: bool = False) -> Any:
+def _falls(i: Cases, threshold: Margin, of_sample: bool = False) -> Reals:
     """Fall of entropy, up where the action is above the threshold and down where it is below."""
     p = ar.softmax(i.logits)
     rooms = []
@@ -121,17 +122,17 @@ def _falls(i: Any, threshold: Any, of_sample: bool = False) -> Any:
     return np.stack(rooms, axis=-1)
 
 
-def _depth(i: Any) -> Any:
+def _depth(i: Cases) -> Reals:
     """log pi_k + H: positive where pi_k > e^{-H}."""
     return ar.centered(ar.softmax(i.logits), i.logits)
 
 
-def _over_uniform(i: Any) -> Any:
+def _over_uniform(i: Cases) -> Reals:
     """log pi_k + log n: positive where pi_k > 1/n."""
     return ar.log_softmax(i.logits) + ar.log_of(i.logits.shape[-1], like=i.logits)
 
 
-def _bump() -> Any:
+def _bump() -> list[symbolic.Expression]:
     """Along dz/dt = e_k: dH/dt = -S_k, and s = log pi_k + H moves by (1 - pi_k) - pi_k s."""
     import sympy
 

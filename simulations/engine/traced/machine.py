@@ -36,7 +36,7 @@ def function(program: Program) -> Callable[..., None]:
 
 
 def cache_folder() -> Path:
-    """Where machine code is kept: of this user, as its cache folders are."""
+    """The folder of machine code, in this user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "policy-entropy" / "steps"
 
@@ -73,7 +73,8 @@ def _compile(program: Program, machine: Any) -> bytes:
     options.loop_vectorization = options.slp_vectorization = False
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
-    return machine.emit_object(module)
+    code: bytes = machine.emit_object(module)
+    return code
 
 
 def _read(path: Path) -> bytes | None:

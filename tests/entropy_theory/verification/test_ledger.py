@@ -32,7 +32,8 @@ def test_schema(entry):
     assert list(entry) == ["id", "source", "title", "statement", "hypotheses", "verdict",
                            "printed_proof", "evidence", "counterexample"]
     for evidence in entry["evidence"]:
-        assert list(evidence) == ["method", "outcome", "detail", "cases", "seconds"]
+        assert list(evidence) == [
+            "method", "outcome", "detail", "cases", "seconds", "target", "name"]
         assert evidence["outcome"] in (
             "pass", "fail", "undecided", "timeout", "error", "skipped")
     assert entry["verdict"] == "refuted"

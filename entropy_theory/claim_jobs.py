@@ -48,7 +48,7 @@ class ClaimJob:
     claim_id: str
     path: str | None
     profile: Profile
-    accepted_counterexample: dict | None = None
+    accepted_counterexample: dict[str, Any] | None = None
 
 
 def run(
@@ -70,7 +70,7 @@ def run(
     processes = processes if processes is not None else os.cpu_count() or 1
     if processes < 1:
         raise ValueError(f"jobs must be at least 1, got {processes}")
-    context = _context()
+    context = _context(ours=any(job.path is None for job in jobs.values()))
     results: dict[str, list[Evidence]] = {claim_id: [] for claim_id in jobs}
     waiting = [(claim_id, 0) for claim_id in jobs]
     workers: list[_Worker] = []
@@ -189,22 +189,26 @@ def _sendable(evidence: Evidence) -> Evidence:
     return dataclasses.replace(evidence, cases=int(evidence.cases), seconds=float(evidence.seconds))
 
 
-def _context() -> Any:
-    """The way to start processes: from a clean server where there is one.
+def _context(*, ours: bool) -> Any:
+    """Return the way to start processes: from a clean server where there is one.
 
     Forking a parent that has threads can hang.
+
+    Args:
+        ours: whether claims of the package are among those to check.
     """
     # Linear algebra must not start threads of its own in each of the parallel workers.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
-    from entropy_theory.claims import module_names
-
     context = multiprocessing.get_context("forkserver")
-    # A worker a claim is cheap only if nothing is left to import in it.
-    context.set_forkserver_preload(
-        ["entropy_theory.verification.check", *module_names(), "sympy", "z3", "scipy.optimize",
-         "hypothesis", "flint"]
-    )
+    preload = ["entropy_theory.verification.check", "scipy.optimize", "hypothesis", "flint"]
+    if ours:
+        from entropy_theory.claims import module_names
+
+        # A worker a claim is cheap only if nothing is left to import in it. A user's file holds few
+        # claims, most of them without the symbolic proofs that these are for.
+        preload += [*module_names(), "sympy", "z3"]
+    context.set_forkserver_preload(preload)
     return context

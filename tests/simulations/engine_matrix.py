@@ -1,0 +1,305 @@
+"""Every rule in every engine on every kind of problem: the cases, and the plainest steps to hold them to.
+
+    python -m tests.simulations.engine_matrix [SPEEDS.json]
+
+prints docs/engines.md: which engine takes what, with the speeds of ``benchmarks/simulator.py --json`` if
+they are given.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.policy import log_softmax
+from entropy_theory.tabular import listing, logit_step, response_batch
+from entropy_theory.token_batch import TokenBatch, concatenate, mean_over_sequences
+from entropy_theory.token_tree import TokenTree
+from entropy_theory.update_rules import RULES, UpdateRule, get
+from simulations.engine import Dynamics, Samples
+from simulations.engine.block import Engine, RefusedError
+from simulations.engine.compiled import compilation
+from simulations.engine.engines import NumpyEngine
+from simulations.engine.recorder import train
+from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, lanes, uniforms
+from simulations.engine.task import Task
+from simulations.engine.traced import traced_runs
+from simulations.problems import Bandit
+from simulations.problems.shared_parameters import coupled_features
+from simulations.problems.token_trees import TokenProblem
+from tests.adversarial_rules import HONEST, Fading
+
+STEPS, RATE, SEED = 60, 0.3, 4
+RUNS, RUN = 2, 1
+"""Engines train two runs; the second one is followed row by row."""
+SAMPLES = Samples(group_size=6, tempered=4)
+PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+
+# Options under which each rule, and its controller, does something on a handful of tokens.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "reinforce": {}, "grpo": {}, "gspo": {}, "clip-higher": {"dynamic_sampling": True},
+    "natural-gradient": {}, "entropy-bonus": {"coefficient": 0.1, "target": 0.9},
+    "entropy-advantage": {}, "reference-kl": {"coefficient": 0.2},
+    "clip-cov": {"ratio": 0.5, "lower": 0.01}, "kl-cov": {"ratio": 0.2},
+    "aepo": {"alpha": 0.7, "target": 0.9},
+    "aent": {"coefficient": 0.1, "removed_fraction": 0.4, "warm_up_steps": 5, "coefficient_high": 0.3},
+}
+RULE_OF: dict[str, UpdateRule] = {
+    **{name: get(name, **options) for name, options in OPTIONS.items()},
+    "entropy-bonus, constant": get("entropy-bonus", coefficient=0.1),
+    "aepo, proportional": get("aepo", alpha=0.7, target=0.9, control="proportional"),
+    **{f"a user's: {kind.name}": kind(steps=30) if kind is Fading else kind(least=0.1)  # type: ignore
+       if kind.name == "tail-sensitive" else kind() for kind in HONEST},
+}
+"""By what they are called in the table; every registered rule, and users' ones."""
+TREE = TokenProblem(n_tokens=3, horizon=3, n_correct=4, accuracies=(0.2, 0.6))
+KINDS: dict[str, Bandit | TokenProblem] = {
+    "bandit": Bandit(n_actions=6, n_correct=2),
+    "prompts": Bandit(n_actions=5, n_correct=2, accuracies=(0.1, 0.5)),
+    "token tree": TREE,
+    "shared parameters": Bandit(n_actions=5, n_correct=2, accuracies=(0.1, 0.5)),
+}
+ENGINES = {"tables": compilation.of, "traced": traced_runs.of}
+"""The compiled ones, in the order in which they are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A rule on a kind of problem."""
+
+    rule: str
+    kind: str
+    sampled: bool
+    steps_per_batch: int = 1
+
+    @property
+    def arguments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Starts and rewards."""
+        problem = KINDS[self.kind]
+        reward = problem.reward if isinstance(problem, Bandit) else problem.correct
+        return problem.starts(RUNS, seed=2), reward
+
+    @property
+    def world(self) -> dict[str, Any]:
+        """The tree and the features."""
+        features = None
+        if self.kind == "shared parameters":
+            features = coupled_features(*self.arguments[0].shape[1:], 0.4, rank=3)
+        return {"tree": getattr(KINDS[self.kind], "tree", None), "features": features}
+
+    @property
+    def task(self) -> Task:
+        """What is simulated. Raises ValueError where the rule is not defined."""
+        return Task.checked(*self.arguments, self.dynamics, **self.world)
+
+    @property
+    def dynamics(self) -> Dynamics:
+        return Dynamics(
+            rule=RULE_OF[self.rule], learning_rate=RATE, steps=STEPS, record_every=STEPS, seed=SEED,
+            samples=SAMPLES if self.sampled else None, steps_per_batch=self.steps_per_batch)
+
+
+CASES = [Case(rule, kind, sampled, steps_per_batch)
+         for rule in RULE_OF for kind in KINDS for sampled in (False, True) for steps_per_batch in (1, 3)]
+
+
+def refusal(case: Case) -> str:
+    """Why nothing runs the case; "" where something does."""
+    try:
+        Task.checked(*case.arguments, case.dynamics, **case.world)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+# ------------------------------------------------------------- the plainest steps, row by row
+
+
+@cache
+def plain(case: Case) -> np.ndarray:
+    """The logits of run number `RUN` after all steps: one step, one row after the other."""
+    task, rule = case.task, case.dynamics.rule
+    loops = (rule.controller(), rule.coefficient_controller())
+    logits = reference = task.logits[RUN]
+    reward = np.broadcast_to(task.reward, (RUNS, *task.reward.shape[1:]))[RUN].astype(float)
+    batch: Any = None
+    for step in range(STEPS):
+        if step % case.steps_per_batch == 0:
+            number = step // case.steps_per_batch + 1
+            batch = _batch(case, rule, loops, logits, reward, reference, task.tree, number)
+            batch = rule.prepare(batch.replace(step=step))
+        elif rule.prepares_every_step:
+            batch = rule.prepare(_now(batch, logits, step).replace(prepared={}))
+        change = logit_step(logits, _now(batch, logits, step), rule)
+        if task.features is not None:
+            change = (task.features @ (task.features.T @ change.ravel())).reshape(change.shape)
+        logits = logits + RATE * change
+    return logits
+
+
+def _now(batch: TokenBatch, logits: np.ndarray, step: int) -> TokenBatch:
+    return batch.replace(log_prob=log_softmax(logits)[batch.state, batch.action], step=step)
+
+
+def _batch(
+    case: Case, rule: UpdateRule, loops: tuple[Any, Any], logits: np.ndarray, reward: np.ndarray,
+    reference: np.ndarray, tree: TokenTree | None, number: int,
+) -> TokenBatch:
+    """A batch of one run as rows: all answers, or those drawn as the ``number``-th batch."""
+    columns: dict[str, Any] = {"removed_fraction": rule.removed_fraction}
+    if "reference_log_prob" in rule.required_columns:
+        columns["reference_logits"] = reference
+
+    def listed(temperature: float | None) -> TokenBatch:
+        if tree is None:
+            return listing(logits, reward, temperature=temperature, **columns)
+        return response_batch(logits, reward, tree=tree, temperature=temperature, **columns)
+
+    everything = listed(None)
+    temperature, coefficient = (
+        None if loop is None else float(loop.observe(mean_over_sequences(everything, loop.reads)))
+        for loop in loops)
+    parts = []
+    for kind, degree, size in (
+            (ORDINARY, None, SAMPLES.group_size), (TEMPERED, temperature, SAMPLES.tempered)):
+        if kind == TEMPERED and degree is None:
+            continue
+        rows = listed(degree)
+        if case.sampled:
+            index = _drawn(logits / (degree or 1), tree, number, kind, size)
+            rows = rows.take_sequences(index)
+            rows = rows.replace(weight=np.full(rows.mask.shape, 1 / rows.mask.sum()))
+        parts.append(rows)
+    batch = concatenate(parts).replace(listed=not case.sampled, seed=SEED)
+    n_rows = batch.mask.shape[-2]
+    ids = RUN * n_rows + np.arange(n_rows)[:, None]
+    batch = batch.replace(sequence=np.broadcast_to(ids, batch.mask.shape))
+    if coefficient is None:
+        return batch
+    return batch.replace(coefficient=np.full(batch.mask.shape, coefficient))
+
+
+def _drawn(
+    logits: np.ndarray, tree: TokenTree | None, number: int, kind: int, size: int
+) -> np.ndarray:
+    """The rows of the listing that are drawn, prompt by prompt."""
+    n_states, n_actions = logits.shape
+    sums = np.cumsum(np.exp(log_softmax(logits)), axis=-1).tolist()
+    horizon = 1 if tree is None else tree.horizon
+    per_prompt = 1 if tree is None else tree.n_states
+    response_of_edge = np.empty(0) if tree is None else tree.response_of_edge()
+    u = [uniforms(lanes(kind, np.array([RUN]), n_states // per_prompt, size, position),
+                  batch_key(SEED, number))[0] for position in range(horizon)]
+    index = []
+    for prompt in range(n_states // per_prompt):
+        for sample in range(size):
+            state, row = 0, 0
+            for position in range(horizon):
+                *running, total = sums[prompt * per_prompt + state]
+                token = sum(x <= u[position][prompt, sample] * total for x in running)
+                if tree is None:
+                    row = prompt * n_actions + token
+                    break
+                row = prompt * tree.n_responses + response_of_edge[state, token]
+                if tree.end_token and token == tree.branching:
+                    break
+                state = state * tree.branching + token + 1
+            index.append(row)
+    return np.array(index)
+
+
+# ------------------------------------------------------------------------ the engines
+
+
+@cache
+def made_ready(case: Case, engine: str) -> Engine | str:
+    """A compiled engine made ready for a case, or why it refuses."""
+    try:
+        return ENGINES[engine](case.task)
+    except RefusedError as reason:
+        return str(reason)
+
+
+def trained(case: Case, engine: Engine) -> np.ndarray:
+    """The logits after all steps."""
+    final = np.empty(case.task.logits.shape)
+    return train(engine.block(slice(0, RUNS), final), final, lambda steps: None).final_logits
+
+
+# --------------------------------------------------------------------------- the page
+
+
+def taken_by(case: Case) -> str:
+    """What takes the steps of a case under engine "auto", in a word or two."""
+    if refusal(case):
+        return "refused"
+    for name in ENGINES:
+        if not isinstance(made_ready(case, name), str):
+            return name
+    block = NumpyEngine(task=case.task).block(slice(0, RUNS), np.empty(0))
+    return "NumPy" if block.levels is None else "NumPy, summed"
+
+
+def page(speeds: dict[tuple[str, str], tuple[float, float]]) -> str:
+    """docs/engines.md. ``speeds``: of (rule, "exact" or "sampled"), ms a step compiled and by NumPy."""
+    lines = [HEAD, "| rule | " + " | ".join(f"{kind}, {how}" for kind in KINDS for how in (
+        "exact", "sampled")) + " |", "|---" * (1 + 2 * len(KINDS)) + "|"]
+    for rule in RULE_OF:
+        cells = [taken_by(Case(rule, kind, sampled)) for kind in KINDS for sampled in (False, True)]
+        lines.append(f"| {rule} | " + " | ".join(cells) + " |")
+    if speeds:
+        lines += ["", SPEEDS, "| rule | exact, compiled | NumPy | sampled, compiled | NumPy |",
+                  "|---|---|---|---|---|"]
+        for rule in dict.fromkeys(rule for rule, _ in speeds):
+            both = [speeds.get((rule, how)) for how in ("exact", "sampled")]
+            cells = [cell for pair in both
+                     for cell in (("", "") if pair is None else (f"{pair[0]:.3f}", f"{pair[1]:.2f}"))]
+            lines.append(f"| {rule} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+HEAD = """\
+# Which engine runs what
+
+`engine="auto"` takes the first engine that takes exactly the rule's steps, judged by what the rule
+declares that it reads (`UpdateRule.reads`); short runs go to NumPy. All agree to rounding along whole
+runs: `tests/simulations/test_engines_agree.py` holds them to rows written out one by one. This table is
+made by `python -m tests.simulations.engine_matrix`, and a test keeps it true.
+
+- **tables**: the rule is asked once what it makes of each share (or count) of right answers; compiled
+  loops read the answers. For rules that read rewards and weights alone, where answers are right or wrong.
+- **traced**: one step of the rule's own array code is recorded and compiled. For bandits and prompts of
+  up to 1,024 logits, one optimizer step a batch.
+- **NumPy, summed**: rows of equal reward (on trees: and length) are summed, and the rule is asked about
+  the sums.
+- **NumPy**: the rule is asked about every row.
+- **refused**: the rule is not defined there, and says why and what to use.
+
+Several optimizer steps on the same samples (`steps_per_batch`) always take NumPy's rows. Tables need
+numba (`pip install 'policy-entropy[fast]'`), and so do traces. Where a long run is left to NumPy, the
+reason is logged once.
+"""
+SPEEDS = """\
+Milliseconds a step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):
+"""
+
+
+def read_speeds(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
+    """From the JSON of ``benchmarks/simulator.py``."""
+    return {(row["rule"], row["kind"]): (float(np.median(row["compiled"])), float(row["numpy"]))
+            for row in json.loads(path.read_text())["every_rule"]}
+
+
+def check_registered() -> bool:
+    """Whether every registered rule is among the cases."""
+    return set(RULES) <= {rule.name for rule in RULE_OF.values()}
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(read_speeds(Path(sys.argv[1])) if len(sys.argv) > 1 else {}))

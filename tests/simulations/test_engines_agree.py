@@ -1,0 +1,147 @@
+"""Every rule means the same in every engine along whole runs, or is refused with a reason.
+
+The reference is the plainest code that can be written (`engine_matrix.plain`): one run after the other,
+all rows written out, the rule prepared and asked about them at every step. A bug that shows only once
+probabilities are small, temperatures have switched or a schedule has moved does not show in a first step.
+"""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from entropy_theory.update_rules import get
+from simulations.engine import Dynamics, Samples, engines, simulate
+from simulations.problems import Bandit
+from tests.adversarial_rules import Stateful, TailSensitive, Undeclared
+from tests.simulations import engine_matrix
+from tests.simulations.engine_matrix import CASES, ENGINES, RUN
+
+pytest.importorskip("numba")
+ROUNDING = 1e-10
+"""60 steps of logits of a few nats: rounding is 1e-15 a step, and grows at most some 1e4-fold where
+scores are normalized by small deviations."""
+DEFINED = [case for case in CASES if not engine_matrix.refusal(case)]
+
+
+def name(case):
+    return (f"{case.rule}-{case.kind}-{'sampled' if case.sampled else 'exact'}"
+            f"-{case.steps_per_batch}")
+
+
+def marked(case):
+    """Every day: one step a batch, and several on sampled bandits. The others take as long again."""
+    many = (case.steps_per_batch > 1 and (case.kind != "bandit" or not case.sampled)) or (
+        case.kind == "shared parameters" and not case.sampled)
+    return pytest.param(case, id=name(case), marks=[pytest.mark.deep] * many)
+
+
+EVERY_DAY = [marked(case) for case in DEFINED]
+
+
+def run(case, **changes):
+    task = case.task
+    dynamics = dataclasses.replace(case.dynamics, **changes)
+    return simulate(task.logits, task.reward, dynamics, tree=task.tree, features=task.features)
+
+
+def test_every_registered_rule_is_here():
+    assert engine_matrix.check_registered()
+
+
+@pytest.mark.parametrize("case", EVERY_DAY)
+def test_numpy_takes_the_plain_steps(case):
+    """Rows that are summed, carried up a tree or kept for several steps: the same run."""
+    expected = engine_matrix.plain(case)
+    found = run(case, engine="numpy").final_logits[RUN]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING)
+    assert np.abs(expected - case.task.logits[RUN]).max() > 0.01, "a run that stands still shows nothing"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", EVERY_DAY)
+def test_a_compiled_engine_takes_the_plain_steps_or_says_why_not(case, engine):
+    found = engine_matrix.made_ready(case, engine)
+    if isinstance(found, str):
+        assert found, "a refusal has a reason"
+        return
+    logits = engine_matrix.trained(case, found)[RUN]
+    np.testing.assert_allclose(logits, engine_matrix.plain(case), rtol=0, atol=ROUNDING)
+
+
+def test_auto_asks_the_engines_of_the_matrix_and_insisting_tells_their_reasons():
+    assert tuple(ENGINES.values()) == engines.COMPILED
+    case = engine_matrix.Case("clip-cov", "token tree", sampled=True)
+    reasons = "; ".join(str(engine_matrix.made_ready(case, engine)) for engine in ENGINES)
+    with pytest.raises(ValueError, match=re.escape(
+            f"engine 'compiled' cannot simulate 'clip-cov' here: {reasons}; use engine 'auto'")):
+        run(case, engine="compiled")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in DEFINED], ids=name)
+def test_what_is_not_defined_is_refused_with_a_remedy(case):
+    with pytest.raises(ValueError, match=rf"'{case.dynamics.rule.name}' is defined .*use 'reinforce'"
+                                         if not case.sampled else "leave samples None"):
+        run(case)
+
+
+# ------------------------------------------------------- what engines once made another rule of
+
+
+def engines_of(problem, dynamics, n_runs=64):
+    start = problem.starts(n_runs, seed=0)
+    return {engine: simulate(start, problem.correct, dataclasses.replace(dynamics, engine=engine))
+            for engine in ("numpy", "compiled")}
+
+
+def test_a_selection_that_acts_late_is_not_left_out():
+    """Clip-Cov whose band is empty on policies drawn at random: tables took it for GRPO, whose entropy
+    after 300 steps is .02 nats where Clip-Cov's is .13."""
+    rule = get("clip-cov", ratio=0.5, lower=8, upper=100)
+    dynamics = Dynamics(rule=rule, steps=400, samples=Samples(), seed=1, record_every=100)
+    found = engines_of(Bandit(n_actions=10, n_correct=2), dynamics)
+    np.testing.assert_allclose(
+        found["compiled"].entropy, found["numpy"].entropy, rtol=0, atol=ROUNDING)
+    base = engines_of(Bandit(n_actions=10, n_correct=2), dataclasses.replace(dynamics, rule=get("grpo")))
+    assert np.abs(base["numpy"].entropy[-1] - found["numpy"].entropy[-1]).max() > 0.01
+
+
+@pytest.mark.parametrize("samples", [None, Samples()])
+def test_a_users_rule_that_reads_the_tail_is_not_pooled(samples):
+    """No gradient where p < .001: probes by random policies never get there, and the rule became GRPO."""
+    problem = Bandit(n_actions=10, n_correct=1, accuracies=(5e-4,))
+    dynamics = Dynamics(rule=TailSensitive(), steps=300, samples=samples, seed=1, record_every=100)
+    found = engines_of(problem, dynamics)
+    np.testing.assert_allclose(found["compiled"].reward, found["numpy"].reward, rtol=0, atol=ROUNDING)
+    base = engines_of(problem, dataclasses.replace(dynamics, rule=get("grpo")))
+    assert base["numpy"].reward[-1].mean() > 1.2 * found["numpy"].reward[-1].mean()
+
+
+@pytest.mark.parametrize(("rule", "told"), [
+    (Undeclared(), "'undeclared' is not what it declares: .*declare .*'log_prob'.* in own_reads"),
+    (Stateful(), "'stateful' is not what it declares: asked again at step .*batch.step"),
+])
+@pytest.mark.parametrize("engine", ["numpy", "auto", "compiled"])
+def test_a_rule_that_is_not_what_it_declares_is_an_error(rule, told, engine):
+    """Silently, rows would be summed that are not alike, and blocks of runs would share a count."""
+    with pytest.raises(ValueError, match=told):
+        simulate(np.zeros((2, 1, 4)), np.arange(4) < 1, Dynamics(rule=rule, steps=3, engine=engine))
+
+
+def test_why_a_long_run_is_left_to_numpy_is_said_once(monkeypatch, caplog):
+    monkeypatch.setattr(engines, "COMPILE_FROM_SECONDS", 0.0)
+    monkeypatch.setattr(engines, "SAY_FROM_SECONDS", 0.0)
+    monkeypatch.setattr(engines, "_said", set())
+    case = engine_matrix.Case("clip-cov", "token tree", sampled=True)
+    for _ in range(2):
+        run(case)
+    said = [entry.getMessage() for entry in caplog.records if entry.name == engines.__name__]
+    assert len(said) == 1
+    assert "'clip-cov' runs on NumPy, not compiled: " in said[0]
+
+
+def test_the_page_says_which_engine_takes_what():
+    """Made anew by ``python -m tests.simulations.engine_matrix``, with a benchmark's speeds if given."""
+    written = engine_matrix.PAGE.read_text()
+    assert written.startswith(engine_matrix.page({}))
