@@ -22,9 +22,7 @@ that it draws no random number: the weights that come out are the same to the la
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -32,80 +30,15 @@ from transformers import TrainerCallback
 
 from entropy_theory import forecast
 from entropy_theory.forecast import StateStatistics
-from entropy_theory.performance_law.forecast import forecast as forecast_performance
 from entropy_theory.token_batch import TokenBatch, mean_entropy
-from entropy_theory.update_rules import selection
+from llm_bridge.analysis.ceiling import Ceiling, performance_ceiling
+from llm_bridge.analysis.covariance_table import covariance_table
 from llm_bridge.head.token_statistics import from_logits
 from llm_bridge.trainer.batches import gathered, map_columns, prefix_states
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 
 PREFIX = "diagnostics/"
-SHARES = {"top_0.02%": 2e-4, "top_0.2%": 2e-3, "top_2%": 0.02, "top_20%": 0.2, "top_50%": 0.5,
-          "all": 1.0}
-"""The rows of the covariance table: the share of the tokens, by name."""
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Ceiling:
-    """The performance at zero entropy that the law forecasts, and the reasons to doubt it."""
-
-    value: float | None
-    """The forecast performance; None where nothing can be fitted."""
-    low: float | None
-    high: float | None
-    """``low`` and ``high`` end the interval, which is widened for the correlation of residuals."""
-    doubts: tuple[str, ...]
-    """Why the fit is not to be trusted; empty if nothing speaks against it."""
-
-    @property
-    def trusted(self) -> bool:
-        """Whether there is no reason to doubt the fit."""
-        return not self.doubts
-
-
-def performance_ceiling(
-    entropy: Sequence[float], performance: Sequence[float], level: float = 0.95, *,
-    rivals: bool = False,
-) -> Ceiling:
-    """Forecast the ceiling from the steps so far.
-
-    Args:
-        entropy: mean token entropy of each step, nats.
-        performance: mean reward of each step.
-        level: confidence level of the interval.
-        rivals: whether to doubt it too where another form of law fits as well, which takes some tenths
-            of a second.
-    """
-    try:
-        report = forecast_performance(entropy, performance, level=level, with_rivals=rivals)
-    except ValueError as error:
-        return Ceiling(value=None, low=None, high=None, doubts=(str(error),))
-    ceiling = report.ceiling
-    return Ceiling(
-        value=ceiling.performance, low=ceiling.low, high=ceiling.high, doubts=report.doubts
-    )
-
-
-def covariance_table(batch: TokenBatch, log_prob: Any, advantage: Any) -> dict[str, float]:
-    """Return the mean of the largest token covariances, by share of the tokens (at least one token).
-
-    Args:
-        batch: the whole batch, which supplies ``weight`` and ``mask``.
-        log_prob: [sequences, positions], nats.
-        advantage: [sequences, positions].
-    """
-    covariance = selection.token_covariance(batch, log_prob, advantage)[batch.is_ordinary]
-    ordered = covariance.sort(descending=True).values
-    return {
-        name: float(ordered[: largest_count(share, len(ordered))].mean())
-        for name, share in SHARES.items()
-    }
-
-
-def largest_count(share: float, tokens: int) -> int:
-    """Return the number of tokens in the covariance table's row of this share: at least one."""
-    return max(1, math.floor(share * tokens + 1e-9))
 
 
 def attach(trainer: Any, **options: Any) -> Diagnostics:

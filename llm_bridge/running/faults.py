@@ -5,6 +5,7 @@ differs between training and scoring.
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,20 @@ def device_errors_named(settings: str) -> Iterator[None]:
                 f"the GPU no longer answers ({reason}): see that `nvidia-smi` lists it, or choose "
                 "another by CUDA_VISIBLE_DEVICES, and run the same command again: it goes on from what "
                 "was saved"
+            ) from error
+        raise
+
+
+@contextlib.contextmanager
+def full_disk_named(output: Path) -> Iterator[None]:
+    """Turn what libraries make of a full disk, each in its own way, into one OSError."""
+    try:
+        yield
+    except Exception as error:
+        # safetensors says so and removes what it wrote; torch leaves it, and says something else.
+        if "No space left" in str(error) or shutil.disk_usage(output).free < 2**20:
+            raise OSError(
+                f"no space left for {output}: free some or choose another output directory"
             ) from error
         raise
 

@@ -12,9 +12,9 @@ from transformers import TrainerCallback
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.running import faults
-from llm_bridge.running.step_log import step_metrics
 from llm_bridge.trainer.batches import gathered, map_columns
 from llm_bridge.trainer.micro_batch import MicroBatch, contributions
+from llm_bridge.trainer.step_metrics import step_metrics
 
 
 class StepRecords(TrainerCallback):

@@ -288,7 +288,7 @@ def make_worker(batch: Batch, config: ActorConfig, group) -> TrainingWorker:
     """The class that verl would make, without the parts that need an accelerator."""
     worker = object.__new__(ActorRolloutRefWorker.actor_worker_cls)
     worker.engine = Engine(batch, group, config.calculate_entropy)
-    worker.rank = 0
+    worker._rank = 0
     worker.model_config, worker.flops_counter, worker.device_name = {}, None, "cpu"
     worker.engine_config = type("Config", (), {
         "forward_only": False, "use_dynamic_bsz": False, "max_token_len_per_gpu": 0,
