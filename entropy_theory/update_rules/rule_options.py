@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from entropy_theory.array_types import Array
+from entropy_theory.support.typed_values import NO_MATCH, from_text, in_words, matched
 from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.targets import TARGETS, TargetPolicy
-from entropy_theory.typed_values import NO_MATCH, from_text, in_words, matched
 from entropy_theory.update_rules import UpdateRule, rule_class
 
 WORDS = {TargetPolicy: 'a table such as { name = "shorter-responses", per_token = 0.02 }',

@@ -21,10 +21,10 @@ import array_api_compat
 import numpy as np
 
 from entropy_theory import entropy_change, policy, tabular
-from entropy_theory.rule_outputs import difference, first, outputs, place
-from entropy_theory.rule_reads import reads_undeclared, remembers
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, TokenBatch, concatenate
+from entropy_theory.update_rules.declared import reads_undeclared, remembers
 from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.outputs import difference, first, outputs, place
 from entropy_theory.update_rules.rule import UpdateRule
 
 ACCURACY = 1e-12

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import torch
 from trl import GRPOConfig
 
+from entropy_theory.support.typed_values import NO_MATCH, from_text
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.typed_values import NO_MATCH, from_text
 from llm_bridge.running import ranks
 
 LEARNING_RATES = {

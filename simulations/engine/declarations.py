@@ -11,10 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from entropy_theory import update_rules
-from entropy_theory.rule_reads import reads_undeclared, remembers
 from entropy_theory.tabular import exact_batch
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.declared import reads_undeclared, remembers
 from simulations.engine.dynamics import cut_options
 
 ACCURACY = 1e-8

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.reads import EVERYTHING, RATIO
-from entropy_theory.rule_outputs import difference, outputs
 from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.outputs import difference, outputs
 from entropy_theory.update_rules.rule import UpdateRule
 
 LOG_PROBS = ("log_prob", "old_log_prob")
