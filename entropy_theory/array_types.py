@@ -32,3 +32,7 @@ CorrectSet: TypeAlias = Shaped[Array, "*#states actions"]
 """A mask of the correct actions; the function that takes it refuses what is not boolean."""
 Temperature: TypeAlias = float | Num[Array, "*#states"]
 """One temperature, or one of each state."""
+
+TokenColumn: TypeAlias = Num[Array, "*runs sequences positions"]
+"""A number of each token of a batch of sequences; leading axes are independent runs."""
+TokenMask: TypeAlias = Bool[Array, "*runs sequences positions"]

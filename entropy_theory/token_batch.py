@@ -42,7 +42,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace
 
 REQUIRED_COLUMNS = ("log_prob", "old_log_prob", "reward", "mask", "weight")
@@ -70,40 +70,40 @@ class TokenBatch:
     boolean; the message names them.
     """
 
-    log_prob: Array
+    log_prob: TokenColumn
     """log pi(a_t | s_t) of the policy being trained, at temperature 1, nats."""
-    old_log_prob: Array
+    old_log_prob: TokenColumn
     """Log-probability of the token under the policy that the step started from, nats."""
-    reward: Array
+    reward: TokenColumn
     """The sequence's reward, repeated over its tokens; outside the mask it may have any value."""
-    mask: Array
+    mask: TokenMask
     """Boolean: the token belongs to a response (not padding, not prompt)."""
-    weight: Array
+    weight: TokenColumn
     """The expectation under the sampling policy: 1/N for N sampled tokens, pi(a) for a listing."""
-    advantage: Array | None = None
+    advantage: TokenColumn | None = None
     """Advantages that every advantage-based rule uses in place of its own estimate, where given."""
-    entropy: Array | None = None
+    entropy: TokenColumn | None = None
     """Entropy of pi(. | s_t) at temperature 1, nats."""
-    clamped_entropy: Array | None = None
+    clamped_entropy: TokenColumn | None = None
     """AEnt's clamped entropy of pi(. | s_t), nats."""
-    reference_log_prob: Array | None = None
+    reference_log_prob: TokenColumn | None = None
     """log-probability of the token under a frozen reference policy, nats."""
-    sampling_log_prob: Array | None = None
+    sampling_log_prob: TokenColumn | None = None
     """log-probability under what the token was drawn from (pi^T for tempered rows), nats."""
-    sampling_temperature: Array | None = None
+    sampling_temperature: TokenColumn | None = None
     """Temperature the row was sampled at; 1 for ordinary rows."""
-    tempered: Array | None = None
+    tempered: TokenMask | None = None
     """Boolean: the row belongs to the second batch. By default, sampling_temperature != 1; give it
     when the second batch is drawn at temperature 1 (AEPO's ablation, Eq. 2)."""
-    coefficient: Array | None = None
+    coefficient: TokenColumn | None = None
     """The coefficient that a controller chose for this step, for a rule that adapts its own."""
-    group: Array | None = None
+    group: TokenColumn | None = None
     """Integer id of the prompt; None if all rows answer one prompt."""
-    sequence: Array | None = None
+    sequence: TokenColumn | None = None
     """Integer id of the sequence, unique and stable under any split."""
-    state: Array | None = None
+    state: TokenColumn | None = None
     """Integer id of the state s_t (prompt and prefix); equal prefixes share it."""
-    action: Array | None = None
+    action: TokenColumn | None = None
     """Integer id of the token a_t."""
     step: int = 0
     """The optimizer step about to be taken, counted from 0 over the whole run: with several steps on one

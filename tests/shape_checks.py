@@ -8,9 +8,12 @@ __all__ = ["config", "install"]
 MODULES = (
     "entropy_theory.policy",
     "entropy_theory.entropy_change",
+    "entropy_theory.update_rules.clipped_ratio",
+    "simulations.engine.sampling",
     "llm_bridge.head.per_token",
     "llm_bridge.head.row_statistics",
     "llm_bridge.head.token_statistics",
+    "llm_bridge.trainer.loss",
 )
 
 check = beartype(conf=BeartypeConf(is_pep484_tower=True))

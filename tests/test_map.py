@@ -7,9 +7,9 @@ import pytest
 
 from tests import map as rooms
 
-FLOORS = {"entropy_theory": 15, "simulations": 16, "llm_bridge": 15, "paper_figures": 11}
+FLOORS = {"entropy_theory": 16, "simulations": 16, "llm_bridge": 18, "paper_figures": 11}
 """The most that each room has had since its modules were put into folders: lower it where it falls."""
-FOLDER_FLOORS = {"entropy_theory": 9, "simulations": 5, "llm_bridge": 9, "paper_figures": 8}
+FOLDER_FLOORS = {"entropy_theory": 10, "simulations": 5, "llm_bridge": 9, "paper_figures": 8}
 
 
 @pytest.fixture(scope="module")

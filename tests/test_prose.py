@@ -7,6 +7,7 @@ read the code before it. Formulas may open a docstring: a symbol is no word.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,9 +26,14 @@ FRAGMENT = re.compile(r"(Of|As|Also|Likewise)\b|The same( (of|for|at|if|with|in|
 NUMPY_S = Path("simulations/engine/traced/arrays.py")  # its functions are those of NumPy by name
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def documented(path: Path) -> Iterator[tuple[str, int, str]]:
     """(what, line, text) of each docstring in a file, those after fields and constants included."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -35,7 +41,7 @@ def documented(path: Path) -> Iterator[tuple[str, int, str]]:
         for statement in node.body:
             is_field = isinstance(before, ast.Assign | ast.AnnAssign)
             if (before is None or is_field) and (text := _text(statement)) is not None:
-                name = getattr(node, "name", "module") if before is None else ast.unparse(before)[:60]
+                name = getattr(node, "name", "the module")
                 yield name, statement.lineno, text
             before = statement
 
@@ -46,7 +52,7 @@ def undocumented(path: Path, inherited: set[str]) -> Iterator[tuple[str, int]]:
     A method whose name is documented in some class says what that one says, and so does a function of
     NumPy's in the file that has these.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     is_numpy_s = path.relative_to(ROOT) == NUMPY_S
     if ast.get_docstring(tree) is None:
         yield "the module", 1

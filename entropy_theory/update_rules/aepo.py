@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from entropy_theory import advantages
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.reads import RATIO
@@ -193,7 +193,7 @@ class Aepo(Modifier):
         return batch.with_prepared(
             **{**ordinary.prepared, "aepo.gain": gain, "aepo.share": share})
 
-    def advantages(self, batch: TokenBatch) -> Array:
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
         """Return the base rule's advantages on ordinary rows, and R on tempered ones.
 
         Under ablation "advantage" tempered rows have advantages of their own instead of R.
@@ -211,7 +211,7 @@ class Aepo(Modifier):
         grpo = self.base if isinstance(self.base, Grpo) else Grpo()
         return dataclasses.replace(grpo, normalization="sequence-mean")
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)
         gain, r = batch.prepared["aepo.gain"], ratio(batch)
         tempered = xp.where(unclipped(r, gain, *self.base.clip_bounds), r * gain, 0 * r)
@@ -220,7 +220,7 @@ class Aepo(Modifier):
             ordinary = batch.prepared["aepo.share"] * ordinary
         return xp.where(batch.is_tempered, tempered, ordinary)
 
-    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+    def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         terms = self.base.state_terms(batch)
         if self.form == "code":
             return {name: batch.prepared["aepo.share"] * term for name, term in terms.items()}

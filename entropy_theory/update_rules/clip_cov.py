@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.support.user_errors import lookup
 from entropy_theory.token_batch import TokenBatch, masked_sum
@@ -83,7 +83,7 @@ class ClipCov(Modifier):
         chosen = selection.largest(batch, -selection.keyed_uniform(batch), candidates, count)
         return batch.with_prepared(**{"clip-cov.selected": chosen, "clip-cov.candidate": candidates})
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         scores = self.base.scores(batch)
         xp = namespace(scores)
         return xp.where(batch.prepared["clip-cov.selected"], xp.zeros_like(scores), scores)

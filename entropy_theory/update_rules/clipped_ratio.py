@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, masked_sum
 
 NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")
 
 
-def ratio(batch: TokenBatch) -> Array:
+def ratio(batch: TokenBatch) -> TokenColumn:
     """pi / pi_old at the sampled tokens, both at temperature 1; 1 on tokens outside the mask.
 
     Capped at the root of the largest float, so that an advantage of 0 times it is 0, not NaN.
@@ -19,7 +19,7 @@ def ratio(batch: TokenBatch) -> Array:
     return capped_exp(log_ratio(batch))
 
 
-def log_ratio(batch: TokenBatch) -> Array:
+def log_ratio(batch: TokenBatch) -> TokenColumn:
     """log pi - log pi_old at the sampled tokens, nats; 0 outside the mask and where one is -inf."""
     xp = namespace(batch.log_prob)
     counts = batch.mask & xp.isfinite(batch.log_prob) & xp.isfinite(batch.old_log_prob)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.reads import NOTHING
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import UpdateRule, merged_metrics
@@ -94,11 +94,11 @@ class Combined(UpdateRule):
         asked = [part for part in self.rules if part.controller() is not None]
         return batch.replace(mask=batch.is_ordinary) if asked and rule not in asked else batch
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         parts = [rule.scores(self._part(batch, i)) for i, rule in enumerate(self.rules)]
         return sum(parts[1:], start=parts[0])
 
-    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+    def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         total: dict[str, Array] = {}
         for place, rule in enumerate(self.rules):
             for key, value in rule.state_terms(self._part(batch, place)).items():

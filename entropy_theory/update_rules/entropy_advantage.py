@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.modifier import Modifier
@@ -53,7 +53,7 @@ class EntropyAdvantage(Modifier):
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions),
                 *("'entropy-advantage' with beta 0 is its base rule: raise it",) * (self.beta == 0))
 
-    def advantages(self, batch: TokenBatch) -> Array:
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
         batch.require(self.name, "entropy")
         entropy: Any = batch.entropy
         advantage = self.base.advantages(batch)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.controllers import TargetEntropyCoefficient
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.reads import NOTHING
@@ -89,7 +89,7 @@ class EntropyBonus(Modifier):
         factor = xp.where(batch.is_ordinary, factor, 0 * factor)
         return self.base.prepare(batch).with_prepared(**{f"{self.name}.factor": factor})
 
-    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+    def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         terms = dict(self.base.state_terms(batch))
         factor = batch.prepared[f"{self.name}.factor"]
         if batch.coefficient is not None and self._own_controller() is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from entropy_theory import advantages
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.reads import RATIO
 from entropy_theory.support.user_errors import check_choice
@@ -150,7 +150,7 @@ class Grpo(UpdateRule):
         penalty = advantages.overlong_penalty(batch, self.max_length, self.overlong_buffer)
         return batch.replace(reward=batch.reward + penalty)
 
-    def advantages(self, batch: TokenBatch) -> Array:
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)
         found = xp.zeros_like(batch.log_prob)
         for rows in (batch.is_ordinary, batch.is_tempered):
@@ -167,7 +167,7 @@ class Grpo(UpdateRule):
             return bound
         return bound & ~((advantage < 0) & (r > self.dual_clip))
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)
         scale = batch.prepared["grpo.scaled_advantage"]
         r = self._ratio(batch)

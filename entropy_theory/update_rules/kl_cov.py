@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.reads import RATIO
 from entropy_theory.support.user_errors import check_choice, lookup
@@ -98,7 +98,7 @@ class KlCov(Modifier):
         factor = length_factor(batch, batch.is_ordinary, *self.base.length_normalization)
         return batch.with_prepared(**{"kl-cov.selected": chosen, "kl-cov.factor": factor})
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         scores = self.base.scores(batch)
         xp = namespace(scores)
         change = log_ratio(batch)

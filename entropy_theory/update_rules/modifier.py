@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.rule import UpdateRule, merged_metrics
@@ -56,7 +56,7 @@ class Modifier(UpdateRule):
     def coefficient_controller(self) -> Any | None:
         return self.base.coefficient_controller()
 
-    def advantages(self, batch: TokenBatch) -> Array:
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
         return self.base.advantages(batch)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
@@ -74,8 +74,8 @@ class Modifier(UpdateRule):
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         return self.base.prepare(batch)
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         return self.base.scores(batch)
 
-    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+    def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         return dict(self.base.state_terms(batch))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from entropy_theory import advantages
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
@@ -49,7 +49,7 @@ class NaturalGradient(UpdateRule):
     def needs_independent_logits(self) -> bool:
         return True
 
-    def advantages(self, batch: TokenBatch) -> Array:
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
         if batch.advantage is not None:
             return batch.advantage
         return advantages.ESTIMATORS[self.estimator](batch, batch.is_ordinary)
@@ -78,5 +78,5 @@ class NaturalGradient(UpdateRule):
         score = xp.where(movable, centered / safe, 0 * centered)
         return batch.with_prepared(**{"natural-gradient.score": score})
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         return batch.prepared["natural-gradient.score"]

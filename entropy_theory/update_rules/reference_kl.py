@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
@@ -84,7 +84,7 @@ class ReferenceKl(Modifier):
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions),
                 *("'reference-kl' has coefficient 0 and does nothing: raise it",) * bool(inert))
 
-    def advantages(self, batch: TokenBatch) -> Array:
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
         return self.base.advantages(self._penalized(batch))
 
     def _penalized(self, batch: TokenBatch) -> TokenBatch:
@@ -112,7 +112,7 @@ class ReferenceKl(Modifier):
         factor = xp.where(rows, factor, xp.zeros_like(factor))
         return batch.with_prepared(**{**prepared, "reference-kl.factor": factor})
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         scores = self.base.scores(batch)
         if self.placement == "reward":
             return scores

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from entropy_theory import advantages
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
@@ -66,7 +66,7 @@ class Reinforce(UpdateRule):
             return batch.advantage
         return advantages.ESTIMATORS[self.estimator](batch, rows)
 
-    def advantages(self, batch: TokenBatch) -> Array:
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)
         found = xp.zeros_like(batch.log_prob)
         for rows in (batch.is_ordinary, batch.is_tempered):
@@ -74,5 +74,5 @@ class Reinforce(UpdateRule):
                 found = xp.where(rows, self._advantage(batch, rows), found)
         return found
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         return batch.prepared["reinforce.score"]

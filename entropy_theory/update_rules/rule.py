@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import array_like, namespace
 from entropy_theory.reads import EVERYTHING, POOLABLE
 from entropy_theory.token_batch import TokenBatch
@@ -244,8 +244,8 @@ class UpdateRule:
         _check_values(batch, self.requires)
         return self._prepare(batch).with_prepared(**{f"{self.name}.prepared": batch.mask})
 
-    def scores(self, batch: TokenBatch) -> Array:
-        """Return d objective / d log_prob divided by ``weight``: [..., sequences, positions].
+    def scores(self, batch: TokenBatch) -> TokenColumn:
+        """d objective / d log_prob divided by ``weight``, ratio included: [..., sequences, positions].
 
         Scores include the ratio and are 0 where the mask is False. They are elementwise on a prepared
         batch, so that any cut into micro-batches gives the same step. An unprepared batch is prepared
@@ -255,8 +255,8 @@ class UpdateRule:
         xp = namespace(batch.log_prob)
         return xp.where(batch.mask, self._scores(batch), xp.zeros_like(batch.log_prob))
 
-    def state_terms(self, batch: TokenBatch) -> dict[str, Array]:
-        """Return coefficients of the gradients of state functions, each [..., sequences, positions].
+    def state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
+        """Coefficients of the gradients of state functions, each [..., sequences, positions].
 
         The keys are "entropy", "clamped_entropy" and "reference_kl". The terms are elementwise, like
         `scores`.
@@ -275,8 +275,8 @@ class UpdateRule:
         """Make a closed loop that chooses the next step's ``coefficient``; None if it is a constant."""
         return None
 
-    def advantages(self, batch: TokenBatch) -> Array:
-        """Return each token's advantage in this rule, before ratio and length normalization.
+    def advantages(self, batch: TokenBatch) -> TokenColumn:
+        """What the rule takes for each token's advantage, before ratio and length normalization.
 
         Raises:
             ValueError: a rule without advantages.
@@ -298,10 +298,10 @@ class UpdateRule:
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         return batch
 
-    def _scores(self, batch: TokenBatch) -> Array:
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
         return namespace(batch.log_prob).zeros_like(batch.log_prob)
 
-    def _state_terms(self, batch: TokenBatch) -> dict[str, Array]:
+    def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         return {}
 
     def _prepared(self, batch: TokenBatch) -> TokenBatch:

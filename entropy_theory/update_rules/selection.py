@@ -11,7 +11,7 @@ from typing import Any
 
 import array_api_compat
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, masked_sum
 
@@ -19,7 +19,9 @@ from entropy_theory.token_batch import TokenBatch, masked_sum
 _STEPS = tuple(c - 2**64 for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
-def token_covariance(batch: TokenBatch, log_prob: Array, advantage: Array) -> Array:
+def token_covariance(
+    batch: TokenBatch, log_prob: TokenColumn, advantage: TokenColumn
+) -> TokenColumn:
     """(log pi - mean log pi)(A - mean A) of each token: [..., sequences, positions], nats.
 
     Means are over the ordinary rows, by ``weight`` (Cui et al., Eq. 10; there 1/N). The weighted mean

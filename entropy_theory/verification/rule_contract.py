@@ -21,11 +21,11 @@ import array_api_compat
 import numpy as np
 
 from entropy_theory import entropy_change, policy, tabular
+from entropy_theory.rule_outputs import difference, first, outputs, place
+from entropy_theory.rule_reads import reads_undeclared, remembers
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, TokenBatch, concatenate
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.rule import UpdateRule
-from entropy_theory.verification.rule_outputs import difference, first, outputs, place
-from entropy_theory.verification.rule_reads import reads_undeclared, remembers
 
 ACCURACY = 1e-12
 """Allowed error relative to the largest score: sums over some dozen rows, a few roundings each."""

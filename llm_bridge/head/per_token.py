@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from llm_bridge.head.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds
+from llm_bridge.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds
 from llm_bridge.head.row_kernels import rows_on
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
 from llm_bridge.head.token_statistics import TokenStatistics, from_columns, mark_constants

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from entropy_theory import policy
-from llm_bridge.head.array_types import PerRow, RowColumns, RowIndex, RowLogits, RowMask
+from llm_bridge.array_types import PerRow, RowColumns, RowIndex, RowLogits, RowMask
 
 COLUMNS = (
     "log_prob", "entropy", "sum_squared_prob", "sum_squared_prob_log_prob",

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from entropy_theory.forecast import StateStatistics
-from llm_bridge.head.array_types import PerToken, TokenIds, TokenLogits
+from llm_bridge.array_types import PerToken, TokenIds, TokenLogits
 from llm_bridge.head.row_kernels import rows_on
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
 

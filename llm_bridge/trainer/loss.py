@@ -12,6 +12,7 @@ import torch
 
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
+from llm_bridge.array_types import Loss, TokenTensor
 from llm_bridge.trainer.batches import map_columns
 
 
@@ -19,11 +20,11 @@ from llm_bridge.trainer.batches import map_columns
 class Objective:
     """The objective of a rule on a batch, linearized at the policy being trained."""
 
-    scores: torch.Tensor
+    scores: TokenTensor
     """The scores, constants of the gradient: [sequences, positions]."""
-    state_terms: dict[str, torch.Tensor]
+    state_terms: dict[str, TokenTensor]
     """Coefficients of state functions, [sequences, positions] each, constants of the gradient."""
-    by_token: torch.Tensor
+    by_token: TokenTensor
     """The objective of every token before weights, score x log pi + sum_k term_k x k, nats: [sequences,
     positions]; 0 outside the mask."""
 
@@ -63,9 +64,9 @@ def objective(batch: TokenBatch, rule: UpdateRule) -> Objective:
 
 
 def weighted_loss(
-    found: Objective, batch: TokenBatch, correction: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Return minus the sum over tokens of weight x objective: a scalar, nats.
+    found: Objective, batch: TokenBatch, correction: TokenTensor | None = None
+) -> Loss:
+    """Minus the sum over tokens of weight x objective: a scalar, nats.
 
     It is a sum, not a mean: ``weight`` alone normalizes, so the losses of micro-batches cut from one
     prepared batch add up to the loss of the whole.
@@ -81,9 +82,9 @@ def weighted_loss(
 
 
 def policy_loss(
-    batch: TokenBatch, rule: UpdateRule, *, correction: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Return minus the rule's objective, linearized, whose gradient is minus the rule's step.
+    batch: TokenBatch, rule: UpdateRule, *, correction: TokenTensor | None = None
+) -> Loss:
+    """Minus the rule's objective, linearized: its gradient is minus the rule's step.
 
     Arguments, value and errors are those of `objective` and `weighted_loss`.
     """

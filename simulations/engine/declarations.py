@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from entropy_theory import update_rules
+from entropy_theory.rule_reads import reads_undeclared, remembers
 from entropy_theory.tabular import exact_batch
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
@@ -54,9 +55,6 @@ def _told_once(rule: UpdateRule) -> str:
 
 
 def _told(rule: UpdateRule) -> str:
-    # Loaded late: the verification room brings provers, which a simulation does not need.
-    from entropy_theory.verification.rule_reads import reads_undeclared, remembers
-
     batch = _probe(rule)
     try:
         rule.prepare(batch)

@@ -23,6 +23,15 @@ from typing import Literal
 
 import numpy as np
 
+from simulations.engine.array_types import (
+    Counts,
+    Draws,
+    Lanes,
+    Probabilities,
+    RunNumbers,
+    Uniforms,
+)
+
 GOLDEN = 0x9E3779B97F4A7C15
 MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 ORDINARY, TEMPERED = 0, 1
@@ -44,8 +53,8 @@ class Samples:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
 
-def lanes(kind: int, runs: np.ndarray, prompts: int, samples: int, position: int = 0) -> np.ndarray:
-    """Return the keys of uniforms apart from seed and batch: uint64 [runs, prompts, samples].
+def lanes(kind: int, runs: RunNumbers, prompts: int, samples: int, position: int = 0) -> Lanes:
+    """What a uniform depends on apart from seed and batch: uint64 [runs, prompts, samples].
 
     Args:
         kind: ORDINARY or TEMPERED.
@@ -72,15 +81,15 @@ def seed_key(seed: int) -> int:
     return _mix_integer((seed + 1) * GOLDEN % 2**64)
 
 
-def uniforms(lane: np.ndarray, key: int) -> np.ndarray:
+def uniforms(lane: Lanes, key: int) -> Uniforms:
     """Return a number in [0, 1) for each lane, by the module's formula."""
     mixed = _mix(lane + np.uint64(key))
     mixed >>= np.uint64(11)
     return mixed.astype(np.float64) * 2.0**-53
 
 
-def draw(probabilities: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-    """Return the action that each uniform picks: integer [..., samples].
+def draw(probabilities: Probabilities, uniform: Uniforms) -> Draws:
+    """The action that each uniform picks: integer [..., samples].
 
     Args:
         probabilities: [..., actions], not negative; they need not be normalized.
@@ -107,8 +116,8 @@ def draw(probabilities: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     return action
 
 
-def count(actions: np.ndarray, n_actions: int, order: Literal["C", "F"] = "C") -> np.ndarray:
-    """Count the draws [runs, states, samples] of each action: float [runs, states, actions].
+def count(actions: Draws, n_actions: int, order: Literal["C", "F"] = "C") -> Counts:
+    """How many of the draws [runs, states, samples] took each action: float [runs, states, actions].
 
     ``order`` is the order of the result in memory.
     """

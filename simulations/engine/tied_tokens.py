@@ -137,7 +137,7 @@ def train(
 @lru_cache(maxsize=32)
 def _uniforms(seed: int, prompt: int, group_size: int, steps: int) -> np.ndarray:
     """Return uniforms [steps, samples]; they are cached, since runs that are compared share them."""
-    lane = lanes(ORDINARY, np.zeros(1), prompt + 1, group_size)[0, prompt]
+    lane = lanes(ORDINARY, np.zeros(1, dtype=np.int64), prompt + 1, group_size)[0, prompt]
     return np.array([uniforms(lane, batch_key(seed, step + 1)) for step in range(steps)])
 
 

@@ -1,4 +1,4 @@
-"""Annotations of the head's tensors by shape, as `entropy_theory.array_types` has them for policies.
+"""Annotations of tensors by shape, as `entropy_theory.array_types` has them for policies.
 
 ``*tokens`` are the axes of the tokens, such as sequences and positions; ``rows`` is one axis of them.
 """
@@ -26,3 +26,8 @@ RowIndex: TypeAlias = Integer[torch.Tensor, "rows"]
 """A token of each row."""
 PerRow: TypeAlias = Float[torch.Tensor, "rows"]
 RowColumns: TypeAlias = Float[torch.Tensor, "columns rows"]
+
+TokenTensor: TypeAlias = Float[torch.Tensor, "sequences positions"]
+"""A real number of each token of a batch."""
+Loss: TypeAlias = Float[torch.Tensor, ""]
+"""A scalar with a gradient."""

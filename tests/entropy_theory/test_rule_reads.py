@@ -9,6 +9,7 @@ import pytest
 from entropy_theory import update_rules
 from entropy_theory.policy import namespace
 from entropy_theory.reads import EVERYTHING, NOTHING
+from entropy_theory.rule_reads import reads_undeclared, remembers
 from entropy_theory.token_batch import masked_sum
 from entropy_theory.update_rules.clip_higher import ClipHigher
 from entropy_theory.update_rules.grpo import Grpo
@@ -21,7 +22,6 @@ from entropy_theory.verification.rule_contract import (
     check_rule,
     random_batch,
 )
-from entropy_theory.verification.rule_reads import reads_undeclared, remembers
 from tests.adversarial_rules import HONEST, Stateful, Undeclared
 from tests.entropy_theory.test_update_rules import VARIANTS
 

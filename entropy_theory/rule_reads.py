@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.reads import EVERYTHING, RATIO
+from entropy_theory.rule_outputs import difference, outputs
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.rule import UpdateRule
-from entropy_theory.verification.rule_outputs import difference, outputs
 
 LOG_PROBS = ("log_prob", "old_log_prob")
 ENTROPIES = ("entropy", "clamped_entropy")
