@@ -22,6 +22,10 @@ place of verl's loss and lets a rule see the mini-batch of all ranks before it i
 ``natural-gradient`` are refused, with the reason, and so is what adapts a coefficient: ``aent`` runs
 with ``adaptive=false``, and gets the logits for its clamped entropy from verl's FSDP engine, which hands
 them to the loss where top-k distillation is asked for.
+
+The optimizer step that a rule sees (`TokenBatch.step`) is counted by the worker, over verl's checkpoints
+too; without it, and where a checkpoint lacks the count, a rule that reads the step is refused. The seed
+is ``actor.data_loader_seed``, the only one that verl shows to a worker.
 """
 
 from __future__ import annotations
