@@ -37,7 +37,7 @@ test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an envi
 	@if [ -e $@ ]; then rm $@; else rm -rf .venv-verl; fi
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or 3.12 is needed, this is " + sys.version.split()[0]) if not (3, 11) <= sys.version_info < (3, 13) else None'
 	$(PYTHON) -m venv .venv-verl
-	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-verl.txt --editable '.[verl]' pytest fastapi uvicorn
+	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-verl.txt --editable '.[verl]' pytest beartype fastapi uvicorn
 	touch $@
 
 deep: .venv/ready  ## the full ledger, all tests, long searches

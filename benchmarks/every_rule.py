@@ -67,7 +67,7 @@ def every_rule(repeats: int, clock: Callable[[], float]) -> list[dict[str, Any]]
         clock: seconds.
     """
     def milliseconds(take: Callable[[int], None], long: int, short: int) -> float:
-        """Of a step, without what is done once."""
+        """The time of a step, without what is done once."""
         times = []
         for steps in (short, long):
             began = clock()

@@ -79,7 +79,7 @@ def plain_generation(new: int) -> transformers.GenerationConfig:
 
 
 def seconds(name: str, model: Any, batch: int, context: int, new: int) -> float:
-    """Of one call that draws ``new`` tokens for each sequence, buffers and graphs made before."""
+    """Time one call that draws ``new`` tokens for each sequence, buffers and graphs made before."""
     asked = batch_of(model, batch, context, new)
     model.generation_config = plain_generation(new)
     kept: dict[Any, Any] = {}

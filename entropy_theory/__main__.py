@@ -8,6 +8,7 @@ from typing import Any
 
 import tyro
 
+from entropy_theory.claim_jobs import ClaimJob, run
 from entropy_theory.claims import all_claims, claims_in_file
 from entropy_theory.support.results import (
     check_writable,
@@ -22,7 +23,6 @@ from entropy_theory.update_rules import UpdateRule
 from entropy_theory.verification import ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK
 from entropy_theory.verification.claim import Claim
-from entropy_theory.verification.runner import ClaimJob, run
 from entropy_theory.verification.verdict import HOLDS, derive
 
 

@@ -240,7 +240,7 @@ def _by_powers(right: Array, wrong: Array, group_size: int) -> Array:
 
 
 def _by_logarithms(right: Array, wrong: Array, group_size: int) -> Array:
-    """The same sum, each term the exponential of its logarithm: a relative error of about G eps."""
+    """The sum of `_by_powers`, each term the exponential of its logarithm: relative error about G eps."""
     xp = namespace(right)
     log_right, log_wrong = (
         xp.where(p > 0, xp.log(xp.where(p > 0, p, xp.ones_like(p))), xp.full_like(p, -math.inf))

@@ -1,4 +1,4 @@
-"""Annotations of arrays by shape: which axes an argument has, and which sizes must agree.
+"""Annotations of arrays by shape: the axes that an argument has, and the sizes that must agree.
 
 `jaxtyping` reads them: ``"*states actions"`` is any number of leading axes, called states, and a last
 one, called actions. Within one call an axis of one name has one size, so that a temperature for each

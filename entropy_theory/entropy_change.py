@@ -265,7 +265,7 @@ def _finite_shifted(xp: Any, logits: Array) -> Array:
 
 
 def _centered(xp: Any, probabilities: Array, values: Array) -> Array:
-    """values - E[values], as sum_b p_b (values_a - values_b): exact zeros at ties, signs kept."""
+    """Center values as sum_b p_b (values_a - values_b), with exact zeros at ties and no lost signs."""
     if values.shape[-1] > PAIRWISE_LIMIT:
         return values - xp.sum(probabilities * values, axis=-1, keepdims=True)
     differences = values[..., :, None] - values[..., None, :]

@@ -51,8 +51,10 @@ def namespace(*arrays: Array) -> Any:
 
 
 def _takes_numpy(array: Array) -> bool:
-    """Whether it is an array of a library whose functions take NumPy's arrays beside its own, as its
-    type says by ``absorbs_numpy`` (the simulator's traced arrays)."""
+    """Whether an array's library also takes NumPy's arrays, as its type says by ``absorbs_numpy``.
+
+    The simulator's traced arrays do.
+    """
     return getattr(type(array), "absorbs_numpy", False)
 
 

@@ -46,9 +46,9 @@ class ClaimItem(pytest.Item):
 
     def runtest(self) -> None:
         """Check the claim; anything but a verdict that it holds is a failure."""
+        from entropy_theory.claim_jobs import ClaimJob, run
         from entropy_theory.verification.check import FULL, QUICK
         from entropy_theory.verification.report import summarize
-        from entropy_theory.verification.runner import ClaimJob, run
         from entropy_theory.verification.verdict import HOLDS, derive
 
         profile = FULL if self.config.getoption("--claim-effort") == "full" else QUICK

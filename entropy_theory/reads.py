@@ -1,4 +1,4 @@
-"""What coefficients may depend on: the names that update rules and targets declare in ``reads``.
+"""The names by which update rules and targets declare, in ``reads``, what coefficients depend on.
 
 Everybody may read reward, mask, weight, group, advantage (which stands for the rewards), tempered,
 sampling_temperature, coefficient and listed. All else is declared by these names:
@@ -33,7 +33,7 @@ EVERYTHING = frozenset({
     RATIO, "log_prob", "old_log_prob", "sampling_log_prob", "entropy", "clamped_entropy",
     "reference_log_prob", "state", "action", "sequence", "rows", "step", "seed",
 })
-"""All names. What declares nothing is taken to depend on all of it."""
+"""All names. A rule or target that declares nothing is taken to depend on all of them."""
 NOTHING: frozenset[str] = frozenset()
 POOLABLE = frozenset({RATIO})
-"""What a rule may read whose rows of equal reward may be summed, where every ratio is 1."""
+"""What a rule may read if its rows of equal reward are to be summed, where every ratio is 1."""

@@ -1,4 +1,4 @@
-"""Targets: which transformed policy pi* the positive samples of AEPO's second batch come from.
+"""Target policies pi*, from which the positive samples of AEPO's second batch come.
 
 AEPO's term is REINFORCE on right answers drawn from pi^T. Its discussion generalizes: any policy pi*
 made from pi can take the place of pi^T, and the term then pulls pi towards pi*( . | right). A target
@@ -9,14 +9,14 @@ top-p) and, where it cannot be sampled directly, how samples are reweighted: wit
 
 each prompt's weights normalized over its right samples, so that no prompt gains or loses weight.
 
-A target of one's own subclasses `Target`; logits processors are those of transformers, which see the
+A target of your own subclasses `TargetPolicy`. Logits processors are those of transformers: they see the
 tokens so far [sequences, tokens] and the next one's logits [sequences, vocabulary], before temperature:
 
     class Damped(transformers.LogitsProcessor):
         def __call__(self, tokens, logits):
             return logits.clamp(max=5.0)
 
-    class DampedTarget(Target):
+    class DampedTarget(TargetPolicy):
         def generation_options(self):
             return {"logits_processor": [Damped()]}
 
@@ -38,36 +38,41 @@ from entropy_theory.token_batch import TokenBatch
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Target:
+class TargetPolicy:
     """The plain target: right answers as they are sampled. Subclass it for another pi*."""
 
     reads: ClassVar[frozenset[str]] = NOTHING
-    """What the tilt depends on beside rewards and lengths (names of `entropy_theory.reads`); everything,
-    where a subclass that defines a tilt does not say."""
+    """What the tilt depends on beside rewards and lengths (names of `entropy_theory.reads`). A subclass
+    that defines a tilt and does not say is taken to depend on everything."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super(Target, cls).__init_subclass__(**options)
+        super(TargetPolicy, cls).__init_subclass__(**options)
         if "log_tilt" in vars(cls) and "reads" not in vars(cls):
             cls.reads = EVERYTHING
 
     def generation_options(self) -> Mapping[str, Any]:
-        """Options of the sampler for the second batch, beside the temperature (Hugging Face names).
+        """Return the sampler's options for the second batch, beside temperature (Hugging Face names).
 
-        Read for every second batch. ``logits_processor`` is a list of processors; a sampler that has
-        none (vLLM, continuous batching, the simulator) refuses the target.
+        They are read for every second batch. ``logits_processor`` is a list of processors; a sampler
+        that has none (vLLM, continuous batching, the simulator) refuses the target.
         """
         return {}
 
     def log_tilt(self, batch: TokenBatch) -> Array | None:
-        """l(o) of each response, repeated over its tokens [..., sequences, positions]; None: 0."""
+        """Return l(o) of each response, repeated over its tokens [..., sequences, positions].
+
+        None stands for 0 everywhere.
+        """
         return None
 
     def weights(self, batch: TokenBatch, rows: Array, positive: Array) -> Array:
-        """What R is multiplied by: mean 1 over each prompt's right samples, [..., sequences, positions].
+        """Return the weights of R, of mean 1 over each prompt's right samples.
+
+        They have shape [..., sequences, positions].
 
         Args:
             batch: all rows.
-            rows: the second batch's.
+            rows: mask of the second batch's rows.
             positive: 1 for right samples, 0 for others.
         """
         xp = namespace(positive)
@@ -86,7 +91,7 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShorterResponses(Target):
+class ShorterResponses(TargetPolicy):
     """Prefers short ones among the right answers: pi*(o) proportional to pi(o) exp(-per_token |o|)."""
 
     reads: ClassVar[frozenset[str]] = NOTHING
@@ -105,7 +110,7 @@ class ShorterResponses(Target):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Nucleus(Target):
+class Nucleus(TargetPolicy):
     """Right answers of the nucleus-sampled policy (top-p), at the controller's temperature."""
 
     top_p: float = 0.9
@@ -118,7 +123,7 @@ class Nucleus(Target):
         return {"top_p": self.top_p}
 
 
-TARGETS: dict[str, type[Target]] = {
-    "plain": Target, "shorter-responses": ShorterResponses, "nucleus": Nucleus,
+TARGETS: dict[str, type[TargetPolicy]] = {
+    "plain": TargetPolicy, "shorter-responses": ShorterResponses, "nucleus": Nucleus,
 }
-"""The targets that have a name, for options of rules."""
+"""The targets by name, for options of rules."""

@@ -73,15 +73,15 @@ class TokenBatch:
     log_prob: TokenColumn
     """log pi(a_t | s_t) of the policy being trained, at temperature 1, nats."""
     old_log_prob: TokenColumn
-    """The same under the policy that the step started from."""
+    """Log-probability of the token under the policy that the step started from, nats."""
     reward: TokenColumn
-    """The sequence's reward, repeated over its tokens (outside the mask anything may stand)."""
+    """The sequence's reward, repeated over its tokens; outside the mask it may have any value."""
     mask: TokenMask
     """Boolean: the token belongs to a response (not padding, not prompt)."""
     weight: TokenColumn
     """The expectation under the sampling policy: 1/N for N sampled tokens, pi(a) for a listing."""
     advantage: TokenColumn | None = None
-    """Used by every advantage-based rule in place of its own estimate, where given."""
+    """Advantages that every advantage-based rule uses in place of its own estimate, where given."""
     entropy: TokenColumn | None = None
     """Entropy of pi(. | s_t) at temperature 1, nats."""
     clamped_entropy: TokenColumn | None = None
@@ -96,7 +96,7 @@ class TokenBatch:
     """Boolean: the row belongs to the second batch. By default, sampling_temperature != 1; give it
     when the second batch is drawn at temperature 1 (AEPO's ablation, Eq. 2)."""
     coefficient: TokenColumn | None = None
-    """What a controller chose for this step, in place of the coefficient of a rule that adapts it."""
+    """The coefficient that a controller chose for this step, for a rule that adapts its own."""
     group: TokenColumn | None = None
     """Integer id of the prompt; None if all rows answer one prompt."""
     sequence: TokenColumn | None = None
@@ -111,11 +111,11 @@ class TokenBatch:
     seed: int = 0
     """The run's seed: one for all its steps. Randomness is keyed by (seed, step, sequence, position)."""
     listed: bool = False
-    """The caller vouches that the rows list every answer of each prompt with its probability as weight,
-    or stand for such a listing (the simulator's pooled rows): rules that need one do not look, and
-    mean lengths go by ``weight``. A cut is no listing."""
+    """Whether the rows list every answer of each prompt with its probability as weight, or stand for such
+    a listing (the simulator's pooled rows). The caller vouches for it: rules that need a listing do not
+    check, and mean lengths go by ``weight``. A cut is no listing."""
     prepared: Mapping[str, Array] = field(default_factory=dict)
-    """Columns that rules' ``prepare`` added: what needs the whole batch."""
+    """Columns that rules' ``prepare`` added, because computing them needs the whole batch."""
 
     def __post_init__(self) -> None:
         for name in REQUIRED_COLUMNS:
@@ -137,9 +137,9 @@ class TokenBatch:
         )
 
     def replace(self, **changes: Any) -> TokenBatch:
-        """A copy with some fields replaced; only the new columns are checked.
+        """Return a copy with some fields replaced; only the new columns are checked.
 
-        Raises as the class.
+        Raises ValueError as the class does.
         """
         lost = any(name in changes and changes[name] is None for name in REQUIRED_COLUMNS)
         if lost or "log_prob" in changes or not changes.keys() <= _FIELDS:
@@ -156,11 +156,11 @@ class TokenBatch:
         return copy
 
     def with_prepared(self, **columns: Array) -> TokenBatch:
-        """A copy with columns added to ``prepared``."""
+        """Return a copy with columns added to ``prepared``."""
         return self.replace(prepared={**self.prepared, **columns})
 
     def take_sequences(self, index: Any) -> TokenBatch:
-        """The rows ``index`` (slice or integer array) of the sequence axis: a micro-batch."""
+        """Return the rows ``index`` (slice or integer array) of the sequence axis, a micro-batch."""
         cut = {name: column[..., index, :] for name, column in self._columns()}
         own = {name: cut[name] for name in cut if name not in self.prepared}
         return self.replace(
@@ -206,7 +206,7 @@ def _check_columns(shape: Any, columns: list[tuple[str, Array]]) -> None:
 
 
 def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
-    """The rows of all batches, in order, in one batch.
+    """Join the rows of all batches, in order, in one batch.
 
     Raises ValueError when a column is present in some batches only, or shapes do not fit.
     """
@@ -251,7 +251,7 @@ def sequence_weight(batch: TokenBatch, rows: Array) -> Array:
 def sequence_value(column: Array, rows: Array, name: str = "reward") -> Array:
     """The one value of each sequence, [..., sequences, 1]: that of its tokens where ``rows`` holds.
 
-    Sequences without such a token have what stands at their first position.
+    A sequence without such a token has the value at its first position.
 
     Raises:
         ValueError: a column that varies within a sequence, named ``name``.

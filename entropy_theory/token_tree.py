@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Array = Any
-"""numpy array of floats, or of objects that can be added and multiplied."""
+"""A numpy array of floats, or of objects that can be added and multiplied."""
 
 
 class Paths(NamedTuple):

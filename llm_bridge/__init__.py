@@ -1,9 +1,12 @@
 """The update rules of `entropy_theory` on Hugging Face language models, through TRL.
 
-- `models`, `tasks`, `rewards`: what is trained, on what, how it is judged;
-- `loss`: the one bridge from a rule to autograd; `trainer`: the rules inside TRL's GRPOTrainer;
-- `training`: a run as a folder, safe to kill; `audit`: forecast beside measured entropy change;
-- `sampling`, `evaluation`: completions from pi^T, pass@1 and unbiased pass@k.
+- `data`: the models, tasks and rewards that rules are trained on;
+- `head`, `forward`: log-probabilities and entropies of sampled tokens, without holding the logits;
+- `sampling`, `evaluation`: completions from pi^T, pass@1 and unbiased pass@k;
+- `trainer`: the one bridge from a rule to autograd (`trainer.loss`), and the rules inside TRL's
+  GRPOTrainer; `verl_plugin`, `verl_worker`: the same rules inside verl;
+- `running`: what keeps a run safe, its folder among it; `commands`, `recipes`: what starts one;
+- `analysis`, `diagnostics`: forecasts beside measured entropy changes, runs side by side.
 
 ``python -m llm_bridge --help`` has examples.
 """

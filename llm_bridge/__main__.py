@@ -1,4 +1,4 @@
-"""Command line: python -m llm_bridge train | evaluate | audit | sample | compare."""
+"""The command line: python -m llm_bridge train | evaluate | audit | sample | compare."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ examples:
 
 
 def main() -> int:
-    """Parse the command line and run the command; returns the exit status."""
+    """Parse the command line, run the command, and return the exit status."""
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, end="")
@@ -70,7 +70,7 @@ def audit(arguments: list[str]) -> None:
 
 
 def _complete_audit(found: dict[str, Any]) -> None:
-    """The tables and pages of a finished audit, and where they lie."""
+    """Make the tables and pages of a finished audit, and print where they lie."""
     from pathlib import Path
 
     import transformers
@@ -93,7 +93,7 @@ def _complete_audit(found: dict[str, Any]) -> None:
 
 
 def _train(kind: Any, arguments: list[str], name: str) -> dict[str, Any] | None:
-    """What the run found; None on all processes but the main one."""
+    """Train and return what the run found; None on all processes but the main one."""
     import transformers
     import tyro
 
@@ -116,7 +116,7 @@ def _train(kind: Any, arguments: list[str], name: str) -> dict[str, Any] | None:
 
 
 def _from_recipe(arguments: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """The run that --recipe names, as the defaults of all other options; and those."""
+    """Return the run that --recipe names, whose values are the defaults, and the other options."""
     import argparse
 
     from llm_bridge import recipes
@@ -134,7 +134,7 @@ def _from_recipe(arguments: list[str]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _in_one_line(show: Any, kind: type[Warning]) -> Any:
-    """Warnings of a kind as a sentence, without the line of code that gave them."""
+    """Show warnings of a kind as a sentence, without the line of code that gave them."""
 
     def shown(message: Any, category: Any, *where: Any, **options: Any) -> None:
         if issubclass(category, kind):

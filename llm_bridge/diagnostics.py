@@ -1,4 +1,4 @@
-"""What any TRL GRPOTrainer's loss does to entropy, watched from outside: the loss is left alone.
+"""Watches what the loss of any TRL GRPOTrainer does to entropy, without changing the loss.
 
     trainer = GRPOTrainer(...)
     diagnostics.attach(trainer)
@@ -22,9 +22,7 @@ that it draws no random number: the weights that come out are the same to the la
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -32,78 +30,15 @@ from transformers import TrainerCallback
 
 from entropy_theory import forecast
 from entropy_theory.forecast import StateStatistics
-from entropy_theory.performance_law.forecast import forecast as forecast_performance
 from entropy_theory.token_batch import TokenBatch, mean_entropy
-from entropy_theory.update_rules import selection
+from llm_bridge.analysis.ceiling import Ceiling, performance_ceiling
+from llm_bridge.analysis.covariance_table import covariance_table
 from llm_bridge.head.token_statistics import from_logits
 from llm_bridge.trainer.batches import gathered, map_columns, prefix_states
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 
 PREFIX = "diagnostics/"
-SHARES = {"top_0.02%": 2e-4, "top_0.2%": 2e-3, "top_2%": 0.02, "top_20%": 0.2, "top_50%": 0.5,
-          "all": 1.0}
-"""Rows of the covariance table."""
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Ceiling:
-    """The performance at zero entropy that the law announces, and how far to believe it."""
-
-    value: float | None
-    """None where nothing can be fitted."""
-    low: float | None
-    high: float | None
-    """Ends of the interval, widened for the correlation of successive residuals."""
-    doubts: tuple[str, ...]
-    """Why the fit is not to be trusted; none if it is."""
-
-    @property
-    def trusted(self) -> bool:
-        return not self.doubts
-
-
-def performance_ceiling(
-    entropy: Sequence[float], performance: Sequence[float], level: float = 0.95, *,
-    rivals: bool = False,
-) -> Ceiling:
-    """Forecast of the ceiling from the steps so far.
-
-    Args:
-        entropy: mean token entropy of each step, nats.
-        performance: mean reward of each step.
-        level: of the interval.
-        rivals: doubt it too where another form of law fits as well; some tenths of a second.
-    """
-    try:
-        report = forecast_performance(entropy, performance, level=level, with_rivals=rivals)
-    except ValueError as error:
-        return Ceiling(value=None, low=None, high=None, doubts=(str(error),))
-    ceiling = report.ceiling
-    return Ceiling(
-        value=ceiling.performance, low=ceiling.low, high=ceiling.high, doubts=report.doubts
-    )
-
-
-def covariance_table(batch: TokenBatch, log_prob: Any, advantage: Any) -> dict[str, float]:
-    """Mean of the largest token covariances, by their share of the tokens (at least one token).
-
-    Args:
-        batch: whole; supplies ``weight`` and ``mask``.
-        log_prob: [sequences, positions], nats.
-        advantage: [sequences, positions].
-    """
-    covariance = selection.token_covariance(batch, log_prob, advantage)[batch.is_ordinary]
-    ordered = covariance.sort(descending=True).values
-    return {
-        name: float(ordered[: largest_count(share, len(ordered))].mean())
-        for name, share in SHARES.items()
-    }
-
-
-def largest_count(share: float, tokens: int) -> int:
-    """How many tokens the covariance table's row of this share is about: at least one."""
-    return max(1, math.floor(share * tokens + 1e-9))
 
 
 def attach(trainer: Any, **options: Any) -> Diagnostics:
@@ -114,12 +49,13 @@ def attach(trainer: Any, **options: Any) -> Diagnostics:
 
 
 class Diagnostics(TrainerCallback):
-    """See the module's docstring; added to a trainer by `attach`.
+    """The callback that `attach` adds to a trainer (see the module's docstring).
 
     Args:
         trainer: a TRL GRPOTrainer, or a subclass with a loss of its own that scores tokens through
             ``_get_per_token_logps_and_entropies``, as TRL's losses do.
-        forecast_every: forecast every N-th step, the first included; 0: never, and no extra forward.
+        forecast_every: forecast every N-th step, the first included; with 0 there is no forecast, and no
+            extra forward pass.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
     Raises:
@@ -216,7 +152,7 @@ class Diagnostics(TrainerCallback):
     def _distributions(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int
     ) -> dict[str, torch.Tensor]:
-        """The sums over the vocabulary that the forecast needs, at the trainer's temperature."""
+        """Compute the sums over the vocabulary that the forecast needs, at the trainer's temperature."""
         model.eval()
         try:
             with torch.no_grad(), self._trainer.accelerator.autocast():
@@ -234,17 +170,17 @@ class Diagnostics(TrainerCallback):
     # ------------------------------------------------------------------------------------- callbacks
 
     def on_train_begin(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
-        """Take up the points of a resumed run from its log."""
+        """Read the points of a resumed run from its log."""
         names = [PREFIX + name for name in ("entropy", "reward")]
         points = [entry for entry in state.log_history if all(name in entry for name in names)]
         self.entropy, self.reward = ([entry[name] for entry in points] for name in names)
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
-        """The rate of the step about to be taken."""
+        """Note the learning rate of the step about to be taken."""
         self._learning_rate = self._trainer._get_learning_rate()
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Put the step that was just taken on record."""
+        """Record the step that was just taken."""
         parts, self._parts = self._parts, []
         batch = gathered(self._trainer.accelerator, _as_batch(parts))
         batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
@@ -278,7 +214,7 @@ class Diagnostics(TrainerCallback):
         return self._every > 0 and self._trainer.state.global_step % self._every == 0
 
     def _forecast(self, batch: TokenBatch) -> float | None:
-        """Forecast (i) of the mean entropy, per sequence and then over sequences, nats."""
+        """Return forecast (i) of the mean entropy, per sequence and then over sequences, nats."""
         columns = batch.prepared
         if STATISTICS[0] not in columns:
             return None
@@ -298,7 +234,7 @@ class Diagnostics(TrainerCallback):
 
 
 def _as_batch(parts: list[dict[str, torch.Tensor]]) -> TokenBatch:
-    """The micro-batches of a step as one batch: its own columns, and everything else as prepared."""
+    """Join the micro-batches of a step: a batch's own columns, and all others as prepared columns."""
     width = max(part["mask"].shape[1] for part in parts)
 
     def column(name: str) -> torch.Tensor:

@@ -22,6 +22,10 @@ place of verl's loss and lets a rule see the mini-batch of all ranks before it i
 ``natural-gradient`` are refused, with the reason, and so is what adapts a coefficient: ``aent`` runs
 with ``adaptive=false``, and gets the logits for its clamped entropy from verl's FSDP engine, which hands
 them to the loss where top-k distillation is asked for.
+
+The optimizer step that a rule sees (`TokenBatch.step`) is counted by the worker, over verl's checkpoints
+too; without it, and where a checkpoint lacks the count, a rule that reads the step is refused. The seed
+is ``actor.data_loader_seed``, the only one that verl shows to a worker.
 """
 
 from __future__ import annotations
@@ -43,9 +47,9 @@ from llm_bridge.trainer.batches import prefix_states
 from llm_bridge.trainer.loss import clamped_fraction, detached, objective
 
 PREFIX = "entropy-theory/"
-"""Of the rules' names in verl's registry, and of their columns in verl's batches."""
+"""The prefix of the rules' names in verl's registry, and of their columns in verl's batches."""
 STEP = "optimizer_step"
-"""Of the number of the optimizer step about to be taken, in a mini-batch."""
+"""The key, in a mini-batch, of the number of the optimizer step about to be taken."""
 WORKER = "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker"
 
 # verl's own settings of clips and covariances, with their defaults.
@@ -62,10 +66,10 @@ Loss = tuple[torch.Tensor, dict[str, Any]]
 
 
 def policy_loss_config(rule_options: Mapping[str, Any] | None = None, **fields: Any) -> Any:
-    """verl's PolicyLossConfig with the options of a rule: a ``_target_`` for its configuration.
+    """Make verl's PolicyLossConfig with the options of a rule, as a ``_target_`` of its configuration.
 
     Raises:
-        ImportError: verl is not installed.
+        ImportError: no verl is installed.
         ValueError: an unknown rule, or options that it cannot have under verl.
     """
     _need_verl()
@@ -79,7 +83,7 @@ def policy_loss_config(rule_options: Mapping[str, Any] | None = None, **fields: 
 
 
 def rule_of(policy_loss: Any) -> UpdateRule:
-    """The rule that a PolicyLossConfig names.
+    """Return the rule that a PolicyLossConfig names.
 
     Raises ValueError as `make_rule`.
     """
@@ -93,7 +97,7 @@ def _cached_rule(loss_mode: str, options: str) -> UpdateRule:
 
 
 def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
-    """The update rule as it runs under verl: one number a token, normalized by verl alone.
+    """Make the update rule as it runs under verl: one number a token, normalized by verl alone.
 
     Raises:
         ValueError: a rule that verl cannot run, an option that verl decides, or as
@@ -129,7 +133,7 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
 
 
 def _table_at(table: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
-    """The options that were given for a part of a rule."""
+    """Return the options that were given for a part of a rule."""
     for step in path:
         table = table.get(step) if isinstance(table, Mapping) else None
     return table if isinstance(table, Mapping) else {}
@@ -176,7 +180,7 @@ def _check_unread(config: Any, rule: UpdateRule) -> None:
 
 
 def _plain(options: Any) -> Any:
-    """Nested mappings and lists, of OmegaConf too, as dicts and lists."""
+    """Convert nested mappings and lists, those of OmegaConf too, to dicts and lists."""
     if isinstance(options, Mapping):
         return {str(name): _plain(value) for name, value in options.items()}
     if not isinstance(options, str) and hasattr(options, "__iter__"):
@@ -188,7 +192,7 @@ def _plain(options: Any) -> Any:
 
 
 def policy_loss_for(name: str) -> Callable[..., Loss]:
-    """The loss of a rule as verl's registry calls it, on one micro-batch."""
+    """Make the loss of a rule as verl's registry calls it, on one micro-batch."""
 
     def policy_loss(
         old_log_prob: torch.Tensor,
@@ -232,16 +236,16 @@ def rule_loss(
     config: Any, model_output: Any = None, data: Any = None, dp_group: Any = None, *,
     student_logits: torch.Tensor | None = None,
 ) -> Any:
-    """In the place of verl's ``ppo_loss``: a rule that reads entropies or prepared columns.
+    """Compute the loss of a rule that reads entropies or prepared columns, in place of ``ppo_loss``.
 
-    Where `add_columns` asked for it, verl's engine first calls this with the logits, and what comes back
-    is in its ``model_output`` of the call for the loss.
+    Where `add_columns` asked for it, verl's engine first calls this with the logits, and puts what is
+    returned into the ``model_output`` of its call for the loss.
 
     Args:
         config: the actor's configuration.
-        model_output: of the engine's forward pass on a micro-batch.
+        model_output: the output of the engine's forward pass on a micro-batch.
         data: the micro-batch, with the columns that `add_columns` gave the mini-batch.
-        dp_group: unused; verl passes it.
+        dp_group: an argument that verl passes and that is not used.
         student_logits: [1, tokens, vocabulary], in the call before the loss's.
 
     Returns:
@@ -357,7 +361,7 @@ def check_actor(config: Any, rule: UpdateRule) -> None:
 
 
 def _known_step(rule: UpdateRule, step: int | None) -> int:
-    """The step; 0 in its place where it is not known and the rule does not read it."""
+    """Return the step, or 0 where it is not known and the rule does not read it."""
     if step is None and "step" in rule.reads:
         raise ValueError(
             f"'{PREFIX}{rule.name}' depends on the optimizer step, and nobody has counted them: set "
@@ -372,12 +376,12 @@ def add_columns(
     """Let the rule see the mini-batch of all ranks, before it is cut, and add what it found.
 
     Args:
-        data: this rank's part of a mini-batch; gets columns [sequences, positions] that are cut
-            with it.
+        data: this rank's part of a mini-batch; columns [sequences, positions] are added to it, which
+            are cut with it.
         config: the actor's configuration.
-        step: optimizer steps that the run has taken before this one; None: that is not known.
-        group: data-parallel process group; None: one rank.
-        on_policy: the mini-batch is all that its samples are used for.
+        step: number of optimizer steps that the run has taken before this one; None if not known.
+        group: data-parallel process group; None for one rank.
+        on_policy: whether the samples of the mini-batch are used for this step only.
 
     Raises:
         ValueError: as `check_actor`, samples scored at another temperature than 1, and an unknown step
@@ -441,7 +445,7 @@ def token_batch(
     clamped_entropy: torch.Tensor | None = None,
     reference_log_prob: torch.Tensor | None = None, step: int = 0, seed: int,
 ) -> TokenBatch:
-    """verl's columns [sequences, positions] as update rules read them.
+    """Return verl's columns [sequences, positions] as update rules read them.
 
     A sequence's id comes from its old log-probabilities: the same in any order, on any rank, in any
     cut. Rewards are not shown by verl; no rule that runs here reads them. The run's seed is
@@ -468,7 +472,7 @@ def token_batch(
 
 
 def _prepared(batch: TokenBatch, rule: UpdateRule) -> Mapping[str, torch.Tensor]:
-    """The rule's whole-batch columns, of the policy that sampled unless it asks for the current."""
+    """Return the rule's whole-batch columns, of the policy that sampled or, if asked, the current."""
     constants = detached(batch)
     if not rule.prepares_every_step:
         constants = constants.replace(log_prob=constants.old_log_prob)
@@ -490,7 +494,7 @@ def _loss_and_metrics(
     batch: TokenBatch, rule: UpdateRule, loss_agg_mode: str, info: Mapping[str, Any],
     correction: torch.Tensor | None,
 ) -> Loss:
-    """The loss in verl's aggregation, and what a log should show of this micro-batch.
+    """Return the loss in verl's aggregation, and what a log should show of this micro-batch.
 
     Its gradient is minus the rule's step, as `llm_bridge.trainer.loss.policy_loss`; its value, minus the
     mean score. A correction (verl's rollout_is_weights) multiplies all of a token's terms.

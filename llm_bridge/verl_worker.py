@@ -32,11 +32,11 @@ class RuleTrainingWorker(TrainingWorker):
 
     _on_policy = False
     _steps_taken: int | None = 0
-    """By this run, the ones before its checkpoint included; None: the checkpoint does not say."""
+    """Steps taken by this run, those before its checkpoint included; None if that does not say."""
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def set_loss_fn(self, loss_fn: Any) -> None:
-        """As verl's; a loss that would look up one of our rules becomes `rule_loss`.
+        """Set the loss as verl does; one that would look up one of our rules becomes `rule_loss`.
 
         Raises ValueError as `verl_plugin.check_actor`.
         """
@@ -52,7 +52,7 @@ class RuleTrainingWorker(TrainingWorker):
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_mini_batch(self, data: Any) -> Any:
-        """As verl's."""
+        """Train on a mini-batch as verl does."""
         size = tensordict_utils.get(data, key="mini_batch_size", default=None)
         count = tensordict_utils.get(data, key="num_mini_batch", default=None)
         if count is None and size is not None:
@@ -62,7 +62,7 @@ class RuleTrainingWorker(TrainingWorker):
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_batch(self, data: Any) -> Any:
-        """As verl's, on the mini-batch with the rule's columns."""
+        """Train on a batch as verl does, with the rule's columns added to it."""
         if getattr(self.loss_fn, "func", None) is rule_loss:
             add_columns(
                 data, self.loss_fn.keywords["config"], step=self._steps_taken,
@@ -75,14 +75,17 @@ class RuleTrainingWorker(TrainingWorker):
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def save_checkpoint(self, local_path: str, *arguments: Any, **options: Any) -> Any:
-        """As verl's, with the number of optimizer steps beside this rank's shards."""
+        """Save a checkpoint as verl does, with the number of steps beside this rank's shards."""
         found = TrainingWorker.save_checkpoint(self, local_path, *arguments, **options)
         results.write_json(self._count_file(local_path), {"optimizer_steps": self._steps_taken})
         return found
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def load_checkpoint(self, local_path: str, *arguments: Any, **options: Any) -> Any:
-        """As verl's, and the number of optimizer steps; without it, rules that read it are refused."""
+        """Load a checkpoint as verl does, with the number of optimizer steps.
+
+        Without that number, rules that read it are refused.
+        """
         path = self._count_file(local_path)
         self._steps_taken = results.read_json(path)["optimizer_steps"] if path.exists() else None
         return TrainingWorker.load_checkpoint(self, local_path, *arguments, **options)

@@ -74,13 +74,13 @@ class RunCommand:
     """Compute experiments; what is there already is not computed again."""
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Experiments, or "all"."""
+    """The experiments to compute, or "all"."""
     output: Path = Path("build/simulations")
     """Directory of the results, one NetCDF file an experiment."""
     profile: Literal["smoke", "default", "full"] = "default"
     """Size: smoke takes seconds, default minutes in all, full much longer."""
     seed: int = 0
-    """Seed of starts and samples; same seed, same result."""
+    """Seed of starts and samples; the same seed gives the same result."""
     workers: int = 1
     """Processes for the cells of experiments that are made of cells."""
 
@@ -94,7 +94,7 @@ class SweepCommand:
     output: Path = Path("build/sweeps")
     """Directory of NAME.nc (the Dataset), NAME.csv (the summary) and NAME.cells (what is kept)."""
     workers: int | None = None
-    """Local processes of one thread each; by default one a core."""
+    """Number of local processes of one thread each; by default one a core."""
     cluster: str | None = None
     """Address of a Dask scheduler, whose workers compute instead of local processes."""
     dry_run: bool = False
@@ -102,7 +102,7 @@ class SweepCommand:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Entry point; arguments from the command line by default. Returns the exit status."""
+    """Run the command line; return the exit status. By default the arguments are those of the process."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, end="")
@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def sweep_help() -> str:
-    """What `sweep --help` says above the options, with a whole sweep as an example."""
+    """Return what `sweep --help` says above the options, with a whole sweep as an example."""
     from simulations.sweeps.file import EXAMPLE
 
     return SWEEP.format(example=textwrap.indent(EXAMPLE, "  "))
@@ -136,7 +136,7 @@ def _list() -> int:
 
 @contextmanager
 def _bars(count: ProgressColumn) -> Iterator[Progress]:
-    """Progress bars on stderr, so that stdout holds what was found alone."""
+    """Show progress bars on stderr, so that stdout holds only what was found."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -237,7 +237,7 @@ def _backend(command: SweepCommand) -> Backend:
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

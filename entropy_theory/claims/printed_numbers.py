@@ -45,7 +45,7 @@ def averaged_row(number: int, entries: str, average: str) -> Instance:
 def rounding_room(
     i: Cases, weights: Sequence[Fraction] | None = None, shift: Fraction | int = 0
 ) -> Reals:
-    """What rounding allows minus |average + shift - weighted mean|; equal weights by default."""
+    """What rounding allows minus |average + shift - weighted mean|; weights are equal by default."""
     n = i.entries.shape[-1]
     shares = weights if weights is not None else [Fraction(1, n)] * n
     w = np.array([ar.constant(s.numerator, like=i.entries) / s.denominator for s in shares])

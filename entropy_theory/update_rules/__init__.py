@@ -1,4 +1,4 @@
-"""Update rules by name: each is one file here, and runs unchanged on numpy and torch.
+"""Update rules by name; each is one file here and runs unchanged on numpy and torch.
 
 >>> from entropy_theory import update_rules
 >>> rule = update_rules.get("aepo", alpha=1.0, target=0.5)
@@ -42,7 +42,7 @@ __all__ = ["RULES", "UpdateRule", "combine", "get", "is_rule", "rule_class"]
 
 
 def rule_class(name: str) -> type[UpdateRule]:
-    """The class of a rule, by its name or the import path of a user's own.
+    """Return the class of a rule, by its name or by the import path of a user's own.
 
     Raises:
         ValueError: an unknown name, a class without ``name``, or as `user_code.load`.
@@ -58,14 +58,14 @@ def rule_class(name: str) -> type[UpdateRule]:
 
 
 def is_rule(value: Any) -> bool:
-    """Whether it is the class of a rule."""
+    """Whether ``kind`` is the class of a rule."""
     return isinstance(value, type) and issubclass(value, UpdateRule)
 
 
 def get(name: str, **options: Any) -> UpdateRule:
-    """The update rule ``name`` with its options; all options have the papers' values as defaults.
+    """Make the update rule ``name`` with its options; by default these have the papers' values.
 
-    ``name`` may be the import path of a rule of one's own, ``my_rules.py:Thrifty`` or
+    ``name`` may be the import path of a rule of your own, ``my_rules.py:Thrifty`` or
     ``my_package.rules:Thrifty``; ``base`` may be given by name ("grpo"), by import path or as a rule.
 
     Raises:

@@ -36,16 +36,16 @@ class Aent(EntropyBonus):
     moves: ClassVar[tuple[str, ...]] = ("clamped_entropy",)
     coefficient: Array = 0.002
     removed_fraction: float = 0.33
-    """p: share of the vocabulary, by count, that the clamped entropy leaves out."""
+    """The share p of the vocabulary, by count, that the clamped entropy leaves out."""
     normalization: str = "token-mean"
     adaptive: bool = True
-    """False: the coefficient is a constant."""
+    """Whether the coefficient is adapted; if not, it is a constant."""
     entropy_low: float = 0.15
-    """Below this clamped entropy the coefficient rises, nats."""
+    """The clamped entropy below which the coefficient rises, nats."""
     entropy_high: float = 0.24
-    """Above this clamped entropy it falls, nats."""
+    """The clamped entropy above which the coefficient falls, nats."""
     coefficient_step: float = 0.002
-    """beta: change of the coefficient per nat outside the band."""
+    """The change beta of the coefficient per nat outside the band."""
     coefficient_low: float = 6e-4
     coefficient_high: float = 9e-3
     warm_up_steps: int = 30

@@ -34,7 +34,7 @@ from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.reads import RATIO
-from entropy_theory.targets import Target
+from entropy_theory.targets import TargetPolicy
 from entropy_theory.token_batch import (
     TokenBatch,
     masked_sum,
@@ -73,7 +73,7 @@ class Aepo(Modifier):
     control: str = "switch"
     """"switch": T is temperature_high or temperature_low (Eq. 1); "proportional": 1 + target - H
     between the two, of the paper's later version."""
-    towards: Target = field(default_factory=Target)
+    towards: TargetPolicy = field(default_factory=TargetPolicy)
     """The transformed policy whose right answers are reinforced (`entropy_theory.targets`)."""
     form: str = "paper"
     """"paper": the second batch is added, times alpha (Eq. 1); "code": its right answers overwrite
@@ -103,7 +103,7 @@ class Aepo(Modifier):
                 "form 'code' averages over tokens: give a base with normalization 'token-mean', such "
                 "as update_rules.get('grpo', normalization='token-mean')"
             )
-        if not isinstance(self.towards, Target):
+        if not isinstance(self.towards, TargetPolicy):
             raise ValueError(f"towards must be a target (entropy_theory.targets), got {self.towards!r}")
         if math.isnan(self.positive_reward):
             raise ValueError("positive_reward must be a number, got nan")
@@ -124,7 +124,7 @@ class Aepo(Modifier):
         return self.towards.generation_options()
 
     def controller(self) -> TemperatureSwitch:
-        """The loop of Eq. 1 (both temperatures 1 under ablation "untempered")."""
+        """Return the loop of Eq. 1, with both temperatures 1 under ablation "untempered"."""
         untempered = self.ablation == "untempered"
         loop = TemperatureSwitch if self.control == "switch" else ProportionalTemperature
         return loop(
@@ -162,7 +162,7 @@ class Aepo(Modifier):
         return batch.with_prepared(**{**ordinary.prepared, "aepo.gain": gain})
 
     def _replaced(self, batch: TokenBatch) -> TokenBatch:
-        """The authors' code: right answers of mixed groups overwrite the first rows, then one mean.
+        """Do as the authors' code: right answers of mixed groups overwrite the first rows, then one mean.
 
         Of the second batch it keeps rows whose group-normalized advantage is above 0.05 (so none of
         a prompt that is always answered right), the first ``replaced_rows`` of them, half as many
@@ -194,7 +194,10 @@ class Aepo(Modifier):
             **{**ordinary.prepared, "aepo.gain": gain, "aepo.share": share})
 
     def advantages(self, batch: TokenBatch) -> TokenColumn:
-        """The base rule's on ordinary rows; R on tempered ones, or their own where that is ablated."""
+        """Return the base rule's advantages on ordinary rows, and R on tempered ones.
+
+        Under ablation "advantage" tempered rows have advantages of their own instead of R.
+        """
         xp = namespace(batch.log_prob)
         ordinary = self.base.advantages(batch.replace(mask=batch.is_ordinary))
         if self.ablation == "advantage" and bool(xp.any(batch.is_tempered)):
@@ -204,7 +207,7 @@ class Aepo(Modifier):
         return xp.where(batch.is_tempered, second, ordinary)
 
     def _grpo(self) -> Grpo:
-        """What gives the advantages of ablation (3): the base where that is GRPO itself."""
+        """Return the rule that gives the advantages of ablation (3): the base if that is GRPO itself."""
         grpo = self.base if isinstance(self.base, Grpo) else Grpo()
         return dataclasses.replace(grpo, normalization="sequence-mean")
 
@@ -224,9 +227,9 @@ class Aepo(Modifier):
         return dict(terms)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
-        """``tempered_sequences`` and ``tempered_positive_share`` of them; the base rule's.
+        """Return ``tempered_sequences``, their ``tempered_positive_share``, and the base rule's metrics.
 
-        Where either is 0 the step is without the AEPO term.
+        Where either is 0 the step has no AEPO term.
         """
         xp = namespace(batch.log_prob)
         rows = xp.any(batch.is_tempered, axis=-1)
@@ -236,7 +239,7 @@ class Aepo(Modifier):
         })
 
     def _positive(self, batch: TokenBatch) -> Array:
-        """R of each tempered sequence, repeated over its tokens."""
+        """Return R of each tempered sequence, repeated over its tokens."""
         xp = namespace(batch.log_prob)
         reward = sequence_value(batch.reward, batch.is_tempered)
         right = xp.astype(reward >= self.positive_reward, batch.log_prob.dtype)

@@ -41,14 +41,14 @@ class ClipCov(Modifier):
     ratio: float = 2e-4
     """Share of the step's tokens that is selected."""
     lower: float = 1.0
-    """omega_low, nats times advantage."""
+    """The lower end of the band, omega_low, nats times advantage."""
     upper: float = 5.0
-    """omega_high."""
+    """The upper end of the band, omega_high, nats times advantage."""
     cov_log_prob: str = "old"
     """"old": log-probabilities of the policy that sampled; "current": of the policy being trained
     (the code's), which needs `prepare` at every optimizer step."""
     at_least_one: bool = False
-    """Select one token even where ratio x N is below 1 (the code)."""
+    """Whether to select one token even where ratio x N is below 1, as the authors' code does."""
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
@@ -89,7 +89,10 @@ class ClipCov(Modifier):
         return xp.where(batch.prepared["clip-cov.selected"], xp.zeros_like(scores), scores)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
-        """Shares of tokens, ``selected_fraction`` and ``candidate_fraction``; the base rule's."""
+        """Return the shares of tokens selected and in the band, and the base rule's metrics.
+
+        Their names are ``selected_fraction`` and ``candidate_fraction``.
+        """
         batch = self._prepared(batch)
         return self._with_base_metrics(batch, {
             "selected_fraction": fraction(batch, batch.prepared["clip-cov.selected"]),
@@ -110,7 +113,7 @@ def fraction(batch: TokenBatch, chosen: Array) -> Array:
 def quota_warnings(
     name: str, share: float, at_least_one: bool, tokens: int | None
 ) -> tuple[str, ...]:
-    """A warning where a step has too few tokens for the quota to reach one."""
+    """Warn where a step has too few tokens for the quota to reach one."""
     if share == 0:
         return (f"'{name}' with ratio 0 selects nothing and is its base rule: raise it",)
     if tokens is None or at_least_one or share * tokens >= 1 - 1e-9:

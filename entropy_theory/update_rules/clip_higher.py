@@ -1,6 +1,6 @@
 """Clip-higher: GRPO with a wider upper clip, so that rare tokens can rise (DAPO, arXiv 2503.14476).
 
-The baseline of Cui et al., section 4.3. DAPO averages over tokens (``normalization="token-mean"``) and
+This is the baseline of Cui et al., section 4.3. DAPO averages over tokens (option "token-mean") and
 drops groups without signal (``dynamic_sampling=True``); both are GRPO's options here.
 """
 

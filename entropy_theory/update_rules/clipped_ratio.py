@@ -28,14 +28,14 @@ def log_ratio(batch: TokenBatch) -> TokenColumn:
 
 
 def capped_exp(values: Array) -> Array:
-    """exp, at most the root of the largest float."""
+    """The exponential, at most the root of the largest float."""
     xp = namespace(values)
     cap = math.log(float(xp.finfo(values.dtype).max)) / 2
     return xp.exp(xp.where(values < cap, values, cap))
 
 
 def unclipped(ratio: Array, advantage: Array, clip_low: float, clip_high: float) -> Array:
-    """Boolean: min(r A, clip(r, 1 - low, 1 + high) A) has a gradient here (PPO's rule).
+    """Boolean mask: whether min(r A, clip(r, 1 - low, 1 + high) A) has a gradient here (PPO's rule).
 
     A ratio exactly at a bound counts as unclipped, up to the rounding of exp(log r).
     """
@@ -48,7 +48,7 @@ def unclipped(ratio: Array, advantage: Array, clip_low: float, clip_high: float)
 def length_factor(
     batch: TokenBatch, rows: Array, normalization: str, max_length: int | None = None
 ) -> Array:
-    """What a token's score is multiplied by, so that ``weight`` 1/N gives the normalization asked.
+    """The factor of a token's score with which ``weight`` 1/N gives the normalization asked for.
 
     With N tokens in B sequences of lengths L_i (over ``rows``): sequence-mean N / (B L_i) as printed
     in GRPO, token-mean 1 (DAPO), dr-grpo N / (B L_max), L_max ``max_length`` or, if None, the

@@ -1,4 +1,4 @@
-"""Sum of rules: scores and state terms add."""
+"""A sum of rules, whose scores and state terms add."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from entropy_theory.update_rules.rule import UpdateRule, merged_metrics
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Combined(UpdateRule):
-    """score = sum of the rules' scores; a rule counted twice acts twice.
+    """The sum of the rules' scores; a rule that is there twice acts twice.
 
     Where one part chooses a second batch (AEPO), the others act on the ordinary rows only.
     """
@@ -90,7 +90,7 @@ class Combined(UpdateRule):
         return self._own(batch.replace(prepared=own), self.rules[place])
 
     def _own(self, batch: TokenBatch, rule: UpdateRule) -> TokenBatch:
-        """The rows a part sees: a second batch is for the part that asked for it."""
+        """Return the rows that a part sees: a second batch is for the part that asked for it."""
         asked = [part for part in self.rules if part.controller() is not None]
         return batch.replace(mask=batch.is_ordinary) if asked and rule not in asked else batch
 
@@ -106,8 +106,9 @@ class Combined(UpdateRule):
         return total
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
-        """All rules'. Where two have one name, the first keeps it, and that of the n-th rule is
+        """Return the metrics of all rules.
 
+        Of two with the same name the first keeps it; the other, of the n-th rule, is called
         ``n.rule.name``, such as ``2.clip-cov.clipped_fraction``.
         """
         batch = self._prepared(batch)

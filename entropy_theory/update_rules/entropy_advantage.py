@@ -28,7 +28,7 @@ class EntropyAdvantage(Modifier):
     beta: float = 0.4
     """Advantage per nat of entropy."""
     kappa: float = 2.0
-    """The bonus is at most |A| / kappa; above 1."""
+    """The bonus is at most |A| / kappa; kappa is above 1."""
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)

@@ -35,12 +35,12 @@ class EntropyBonus(Modifier):
     name: ClassVar[str] = "entropy-bonus"
     moves: ClassVar[tuple[str, ...]] = ("entropy",)
     coefficient: Array = 0.015
-    """lambda, a number or one a run; 0.015 is the Entropy-Reg baseline of AEPO's Table 4. Where it
-    is adapted, its first value."""
+    """The coefficient lambda, a number or one a run; 0.015 is the Entropy-Reg baseline of AEPO's Table 4.
+    Where it is adapted, this is its first value."""
     normalization: str = "sequence-mean"
-    """Of the bonus over tokens: "sequence-mean", "token-mean" or "dr-grpo"."""
+    """How the bonus is averaged over tokens: "sequence-mean", "token-mean" or "dr-grpo"."""
     target: float | None = None
-    """Mean token entropy at which the coefficient stays, nats; None: it is a constant."""
+    """Mean token entropy at which the coefficient stays, nats; with None it is a constant."""
     coefficient_step: float = 5e-3
     """How much the coefficient moves in a step."""
     coefficient_low: float = 0.0

@@ -26,7 +26,7 @@ from entropy_theory.update_rules.rule import UpdateRule
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grpo(UpdateRule):
-    """score = ratio x advantage x length factor where PPO does not clip, 0 where it does."""
+    """The score is ratio x advantage x length factor where PPO does not clip, 0 where it does."""
 
     name: ClassVar[str] = "grpo"
     advantage_options: ClassVar[tuple[str, ...]] = (
@@ -40,20 +40,21 @@ class Grpo(UpdateRule):
     """"sequence-mean" (printed), "token-mean" (DAPO, verl) or "dr-grpo" (over a constant length; Dr.GRPO
     itself also drops the standard deviation: estimator "group-centered")."""
     std_ddof: int = 0
-    """0: standard deviation over G (population); 1: over G - 1 (verl, TRL)."""
+    """0 takes the standard deviation over G (population), 1 over G - 1 (verl, TRL)."""
     estimator: str = "group-normalized"
-    """Of the advantage: one of `advantages.ESTIMATORS` ("leave-one-out" is RLOO)."""
+    """The estimator of advantages, one of `advantages.ESTIMATORS` ("leave-one-out" is RLOO)."""
     dual_clip: float | None = None
-    """c > 1: with a negative advantage, no gradient above ratio c either (verl: 3)."""
+    """A ratio c > 1 above which a negative advantage has no gradient either (3 in verl), or None."""
     dynamic_sampling: bool = False
-    """DAPO: groups whose rewards are all equal are left out of the means, instead of diluting them.
-    (DAPO then fills the batch with other prompts: EntropyTrainer's ``resampling_rounds``.)"""
+    """Whether groups whose rewards are all equal are left out of the means, instead of diluting them
+    (DAPO, which then fills the batch with other prompts: EntropyTrainer's ``resampling_rounds``)."""
     overlong_buffer: int | None = None
-    """DAPO: the reward falls linearly by up to 1 over the last so many tokens before ``max_length``."""
+    """The number of last tokens before ``max_length`` over which the reward falls linearly by up to 1
+    (DAPO); None for no such penalty."""
     group_size: int | None = None
-    """Only for states listed exactly: take the expectation over groups of this size, by exact
-    enumeration (binary rewards). None: the statistics of the rows as they are, which for a listing
-    is the limit of an infinite group."""
+    """Size of the groups over which states that are listed exactly take the expectation, by exact
+    enumeration (binary rewards). With None the statistics are those of the rows, which for a listing is
+    the limit of an infinite group."""
     max_length: int | None = None
     """L_max of "dr-grpo" (None: the longest sequence in the batch) and of ``overlong_buffer``."""
 
@@ -173,9 +174,10 @@ class Grpo(UpdateRule):
         return xp.where(self._is_unclipped(r, scale), r * scale, 0 * r)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
-        """``clipped_fraction`` of tokens; ``groups_without_signal``: share with equal rewards.
+        """Return the ``clipped_fraction`` of tokens, and ``groups_without_signal``.
 
-        The latter is missing where the batch brings its own ``advantage``.
+        The latter is the share of groups with equal rewards; it is missing where the batch brings its own
+        ``advantage``.
         """
         batch = self._prepared(batch)
         xp = namespace(batch.log_prob)
@@ -193,7 +195,7 @@ class Grpo(UpdateRule):
 
 
 def _mass_ratio(batch: TokenBatch, rows: Array, counted: Array) -> Array:
-    """Total weight of ``rows`` over that of ``counted``, [..., 1, 1]; 0 where nothing counts."""
+    """The total weight of ``rows`` over that of ``counted``, [..., 1, 1]; 0 where nothing counts."""
     xp = namespace(batch.weight)
     total, part = masked_sum(batch.weight, rows), masked_sum(batch.weight, counted)
     return xp.where(part > 0, total / xp.where(part > 0, part, xp.ones_like(part)), 0 * total)

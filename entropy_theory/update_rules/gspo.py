@@ -22,7 +22,7 @@ from entropy_theory.update_rules.grpo import Grpo
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gspo(Grpo):
-    """score = sequence ratio x advantage x length factor where the sequence is not clipped."""
+    """The score is sequence ratio x advantage x length factor where the sequence is not clipped."""
 
     name: ClassVar[str] = "gspo"
     clip_low: float = 3e-4
@@ -42,7 +42,7 @@ class Gspo(Grpo):
 
     @property
     def clip_bounds(self) -> tuple[float, float]:
-        """PPO's: its own bounds are for sequence ratios, and would silence tokens."""
+        """Return PPO's bounds, since GSPO's own are for sequence ratios and would silence tokens."""
         return 0.2, 0.2
 
     def _ratio(self, batch: TokenBatch) -> Array:

@@ -38,7 +38,7 @@ PENALTIES = ("absolute", "k2", "k3")
 
 
 def unclipped_grpo() -> Grpo:
-    """r A without a clip, averaged over tokens."""
+    """Return the base rule r A without a clip, averaged over tokens."""
     return Grpo(clip_low=math.inf, clip_high=math.inf, normalization="token-mean")
 
 
@@ -50,13 +50,13 @@ class KlCov(Modifier):
     ratio: float = 2e-3
     """Share of the step's tokens that is selected (the paper's 7B value; 2e-4 at 32B)."""
     coefficient: float = 1.0
-    """beta; 1 in the paper and the authors' scripts, 0.1 in verl's configuration."""
+    """The coefficient beta: 1 in the paper and the authors' scripts, 0.1 in verl's configuration."""
     penalty: str = "absolute"
-    """"absolute", "k2" or "k3"."""
+    """The penalty on a token: "absolute", "k2" or "k3"."""
     cov_log_prob: str = "old"
-    """"old" or "current", as in Clip-Cov."""
+    """The log-probabilities in the covariance, "old" or "current", as in Clip-Cov."""
     at_least_one: bool = False
-    """Select one token even where ratio x N is below 1 (the code)."""
+    """Whether to select one token even where ratio x N is below 1, as the authors' code does."""
     base: UpdateRule = field(default_factory=unclipped_grpo)
 
     def __post_init__(self) -> None:
@@ -110,7 +110,7 @@ class KlCov(Modifier):
         return xp.where(batch.prepared["kl-cov.selected"], penalized, scores)
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
-        """``selected_fraction`` of the tokens; the base rule's."""
+        """Return the ``selected_fraction`` of the tokens, and the base rule's metrics."""
         batch = self._prepared(batch)
         return self._with_base_metrics(
             batch, {"selected_fraction": fraction(batch, batch.prepared["kl-cov.selected"])})

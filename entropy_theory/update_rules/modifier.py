@@ -1,4 +1,4 @@
-"""What rules that modify another rule share: everything they do not change is the base rule's."""
+"""The base of rules that modify another rule: everything they do not change is the base rule's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from entropy_theory.update_rules.rule import UpdateRule, merged_metrics
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Modifier(UpdateRule):
-    """A rule with a base rule, to which all is passed on that a subclass leaves alone."""
+    """A rule with a base rule, to which it passes on all that a subclass does not define."""
 
     base: UpdateRule = field(default_factory=Grpo)
     """The rule that is modified."""
@@ -63,7 +63,7 @@ class Modifier(UpdateRule):
         return self.base.metrics(batch)
 
     def _with_base_metrics(self, batch: TokenBatch, own: dict[str, Array]) -> dict[str, Array]:
-        """``own`` and the base rule's; one of its that has a name of ours is ``base.name``."""
+        """Join ``own`` with the base rule's metrics; one with the name of our own is ``base.name``."""
         return merged_metrics(("", own), (self.base.name, self.base.metrics(batch)))
 
     def warnings(

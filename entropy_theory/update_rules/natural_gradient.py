@@ -26,13 +26,13 @@ REFUSED = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NaturalGradient(UpdateRule):
-    """score = (A_a - mean over actions) / pi_a, on exact listings only."""
+    """The score is (A_a - mean over actions) / pi_a, on exact listings only."""
 
     name: ClassVar[str] = "natural-gradient"
     requires: ClassVar[tuple[str, ...]] = ("state", "action")
     advantage_options: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator: str = "reward"
-    """"reward" (any baseline drops out) or another of `advantages.ESTIMATORS`."""
+    """The estimator of advantages: "reward" (any baseline drops out) or another of `ESTIMATORS`."""
 
     def __post_init__(self) -> None:
         check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")

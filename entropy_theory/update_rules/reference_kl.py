@@ -41,11 +41,11 @@ class ReferenceKl(Modifier):
     name: ClassVar[str] = "reference-kl"
     requires: ClassVar[tuple[str, ...]] = ("reference_log_prob",)
     coefficient: Array = 0.01
-    """A number or one a run; Cui et al., Figure 10: .001 to .1."""
+    """The coefficient, a number or one a run; Cui et al., Figure 10, have .001 to .1."""
     estimator: str = "k2"
-    """"k1" (placement "reward" only), "k2" or "k3" (placement "loss" only)."""
+    """The estimator: "k1" (placement "reward" only), "k2" or "k3" (placement "loss" only)."""
     placement: str = "loss"
-    """"loss" or "reward"."""
+    """Where the KL is subtracted, "loss" or "reward"."""
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
@@ -88,7 +88,7 @@ class ReferenceKl(Modifier):
         return self.base.advantages(self._penalized(batch))
 
     def _penalized(self, batch: TokenBatch) -> TokenBatch:
-        """The batch with coefficient x sum_t k1 taken off each sequence's reward."""
+        """Return the batch with coefficient x sum_t k1 subtracted from each sequence's reward."""
         if self.placement != "reward":
             return batch
         batch.require(self.name, "reference_log_prob")

@@ -21,15 +21,15 @@ from entropy_theory.update_rules.rule import UpdateRule
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reinforce(UpdateRule):
-    """score = advantage x length factor."""
+    """The score is advantage x length factor."""
 
     name: ClassVar[str] = "reinforce"
     advantage_options: ClassVar[tuple[str, ...]] = ("estimator",)
     estimator: str = "reward"
-    """"reward" (no baseline, the papers' REINFORCE) or another of `advantages.ESTIMATORS`; a batch
-    that brings its own ``advantage`` column uses that."""
+    """The estimator of advantages: "reward" (no baseline, the papers' REINFORCE) or another of
+    `advantages.ESTIMATORS`; a batch that brings its own ``advantage`` column uses that."""
     normalization: str = "sequence-mean"
-    """"sequence-mean", "token-mean" or "dr-grpo"."""
+    """The normalization by length: "sequence-mean", "token-mean" or "dr-grpo"."""
 
     def __post_init__(self) -> None:
         check_choice(self.estimator, advantages.ESTIMATORS, "advantage estimator")

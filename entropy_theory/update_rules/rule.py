@@ -1,4 +1,4 @@
-"""What an update rule is: from per-token statistics to per-token coefficients.
+"""Defines what an update rule is: a map from per-token statistics to per-token coefficients.
 
 Every rule moves the policy by
 
@@ -26,9 +26,9 @@ from entropy_theory.reads import EVERYTHING, POOLABLE
 from entropy_theory.token_batch import TokenBatch
 
 Path = tuple[str | int, ...]
-"""Names of options, and places in a tuple of rules."""
+"""The way from a rule to a part of it: names of options, and places in a tuple of rules."""
 _DECLARATIONS = ("own_reads", "reads", "pools_equal_rewards", "is_sequence_wise", "takes_tempered_alone")
-"""What holds for the class that says it, and not for a subclass that computes something else."""
+"""Declarations that hold for the class that makes them, not for a subclass that computes otherwise."""
 _HARMLESS = frozenset({*_DECLARATIONS, "name", "requires", "moves", "warnings", "metrics", "strength",
                         "target"})
 """Attributes that a subclass may define without computing other coefficients."""
@@ -52,9 +52,9 @@ class UpdateRule:
     requires: ClassVar[tuple[str, ...]] = ()
     """Optional TokenBatch columns that the rule cannot do without."""
     moves: ClassVar[tuple[str, ...]] = ()
-    """State functions whose gradients the rule itself adds: the keys of its own state terms."""
+    """State functions whose gradients the rule itself adds, the keys of its own state terms."""
     advantage_options: ClassVar[tuple[str, ...]] = ()
-    """Options that are about the advantage, and are overruled by a batch that brings its own."""
+    """Options about the advantage, which a batch that brings its own advantages overrules."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super(UpdateRule, cls).__init_subclass__(**options)
@@ -73,15 +73,15 @@ class UpdateRule:
 
     @property
     def own_reads(self) -> frozenset[str]:
-        """What the rule itself makes its coefficients depend on: names of `entropy_theory.reads`.
+        """The names of `entropy_theory.reads` on which the rule itself makes its coefficients depend.
 
-        Everything, unless a class says less.
+        These are all names, unless a class declares fewer.
         """
         return EVERYTHING
 
     @property
     def reads(self) -> frozenset[str]:
-        """What the coefficients depend on: what this rule and those it is made of declare."""
+        """The names on which the coefficients depend, as this rule and those it is made of declare."""
         return frozenset().union(*(part.own_reads for _, part in self.components()))
 
     @property
@@ -118,7 +118,7 @@ class UpdateRule:
     def refuses_samples(self) -> str:
         """Why the rule cannot run on samples, with the remedy; "" where it can.
 
-        That is so where it takes an expectation that only a state listed exactly allows.
+        It cannot where it takes an expectation that only a state listed exactly allows.
         """
         return next((reason for part in self._parts() if (reason := part.refuses_samples)), "")
 
@@ -134,12 +134,12 @@ class UpdateRule:
 
     @property
     def target(self) -> float | None:
-        """The entropy that the rule's own controller holds, nats; None: it has no such option."""
+        """The entropy that the rule's own controller holds, nats; None without such an option."""
         return None
 
     @property
     def strength(self) -> Array | None:
-        """What a log calls the rule's coefficient: the outermost option of that name; None: none."""
+        """The rule's coefficient for a log, the outermost option of that name; None without one."""
         for field in dataclasses.fields(self):
             if field.name == "coefficient":
                 return getattr(self, field.name)
@@ -181,13 +181,13 @@ class UpdateRule:
 
     @property
     def second_batch_options(self) -> Mapping[str, Any]:
-        """How the second batch is sampled beside its temperature (`Target.generation_options`)."""
+        """Options of sampling the second batch beside temperature (`TargetPolicy.generation_options`)."""
         return {}
 
     # ------------------------------------------------------------------ the rules it is made of
 
     def components(self) -> tuple[tuple[Path, UpdateRule], ...]:
-        """The rule and all rules that it is made of, each with its path, outermost first.
+        """Yield the rule and all rules that it is made of, each with its path, outermost first.
 
         The path leads from the rule to the part through options: () is the rule itself, ("base", "base")
         the base of its base, ("rules", 0) the first of a sum. A part is an option that is a rule, or an
@@ -200,12 +200,12 @@ class UpdateRule:
         return tuple(found)
 
     def map_options(self, function: Callable[[UpdateRule, str, Any], Any]) -> Self:
-        """A copy in which every option of every component is ``function(component, name, value)``.
+        """Return a copy in which every option of every part is ``function(component, name, value)``.
 
-        Options that are rules, or tuples of rules, are not shown to the function: their own are.
+        Options that are rules, or tuples of rules, are not passed to the function, but their own are.
 
         Raises:
-            ValueError: as the class, for options that it refuses.
+            ValueError: an option that the class refuses.
         """
         changes: dict[str, Any] = {}
         for field in dataclasses.fields(self):
@@ -237,8 +237,8 @@ class UpdateRule:
         """Add, once per optimizer step and on all rows of all ranks, what needs the whole batch.
 
         Raises:
-            ValueError: a required column is missing, an all-False mask, or values that are not
-                finite on masked tokens; the message names the column.
+            ValueError: a missing column, an all-False mask, or values that are not finite on masked
+                tokens; the message names the column.
         """
         batch.require(self.name, *self.requires)
         _check_values(batch, self.requires)
@@ -247,8 +247,9 @@ class UpdateRule:
     def scores(self, batch: TokenBatch) -> TokenColumn:
         """d objective / d log_prob divided by ``weight``, ratio included: [..., sequences, positions].
 
-        Elementwise on a prepared batch, so any cut into micro-batches gives the same step; 0 where
-        the mask is False. An unprepared batch is prepared first.
+        Scores include the ratio and are 0 where the mask is False. They are elementwise on a prepared
+        batch, so that any cut into micro-batches gives the same step. An unprepared batch is prepared
+        first.
         """
         batch = self._prepared(batch)
         xp = namespace(batch.log_prob)
@@ -257,38 +258,39 @@ class UpdateRule:
     def state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         """Coefficients of the gradients of state functions, each [..., sequences, positions].
 
-        Keys: "entropy", "clamped_entropy", "reference_kl". Elementwise, like `scores`.
+        The keys are "entropy", "clamped_entropy" and "reference_kl". The terms are elementwise, like
+        `scores`.
         """
         return self._state_terms(self._prepared(batch))
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
-        """What a log should show of this step (each [...]), such as the share of dead groups."""
+        """Return what a log should show of this step, each [...], such as the share of dead groups."""
         return {}
 
     def controller(self) -> Any | None:
-        """A new closed loop that chooses the second batch's temperature; None: no second batch."""
+        """Make a closed loop that chooses the second batch's temperature; None without second batch."""
         return None
 
     def coefficient_controller(self) -> Any | None:
-        """A new closed loop that chooses the next step's ``coefficient``; None: it is a constant."""
+        """Make a closed loop that chooses the next step's ``coefficient``; None if it is a constant."""
         return None
 
     def advantages(self, batch: TokenBatch) -> TokenColumn:
         """What the rule takes for each token's advantage, before ratio and length normalization.
 
         Raises:
-            ValueError: the rule has no advantage.
+            ValueError: a rule without advantages.
         """
         raise ValueError(f"update rule '{self.name}' has no advantage for another rule to build on")
 
     def warnings(
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
     ) -> tuple[str, ...]:
-        """What would make the rule do nothing without saying so, with the remedy; none by default.
+        """Warn of settings in which the rule would silently do nothing, with the remedy; none by default.
 
         Args:
-            on_policy: each batch of samples is used for one optimizer step.
-            tokens: response tokens of a step, if known.
+            on_policy: whether each batch of samples is used for one optimizer step.
+            tokens: number of response tokens of a step, if known.
             actions: size of the vocabulary, if known.
         """
         return ()
@@ -315,14 +317,14 @@ def _rules_in(name: str, value: Any) -> Iterator[tuple[Path, UpdateRule]]:
 
 
 def per_run(value: Array, like: Array) -> Array:
-    """An option that is a number or one number a run [...], ready to multiply columns like ``like``."""
+    """Shape an option, a number or one a run [...], so that it multiplies columns like ``like``."""
     if isinstance(value, (int, float)):
         return value
     return array_like(value, like)[..., None, None]
 
 
 def merged_metrics(*parts: tuple[str, Mapping[str, Array]]) -> dict[str, Array]:
-    """The metrics of all (label, metrics); of equal names the first stays, others get their label."""
+    """Join the metrics of all (label, metrics); of equal names the first stays, others get a label."""
     merged: dict[str, Array] = {}
     for label, metrics in parts:
         for name, value in metrics.items():

@@ -1,11 +1,11 @@
-"""Update rules as a user writes them: a table of TOML or JSON, or texts ``name=value``.
+"""Reads update rules as a user writes them: a table of TOML or JSON, or texts ``name=value``.
 
     name = "clip-cov"                              clip-cov
     ratio = 0.002                                  ratio=0.002
     base = { name = "grpo", clip_high = 0.28 }     base=grpo base.clip_high=0.28
 
-A part that is not named (``base = { clip_high = 0.28 }``) is the one that the rule comes with, changed.
-Every option is held to its annotation, and None may be written "none".
+A part without a name (``base = { clip_high = 0.28 }``) is the rule's default part with these changes.
+Every option is checked against its annotation, and None may be written "none".
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from entropy_theory.array_types import Array
+from entropy_theory.support.typed_values import NO_MATCH, from_text, in_words, matched
 from entropy_theory.support.user_errors import check_choice, lookup
-from entropy_theory.targets import TARGETS, Target
-from entropy_theory.typed_values import NO_MATCH, from_text, in_words, matched
+from entropy_theory.targets import TARGETS, TargetPolicy
 from entropy_theory.update_rules import UpdateRule, rule_class
 
-WORDS = {Target: 'a table such as { name = "shorter-responses", per_token = 0.02 }',
+WORDS = {TargetPolicy: 'a table such as { name = "shorter-responses", per_token = 0.02 }',
          UpdateRule: 'a rule such as "grpo" or { name = "grpo", clip_high = 0.28 }'}
 
 
 class OptionError(ValueError):
-    """An option that its rule does not have, or that has a value it cannot take.
+    """Raised for an option that its rule does not have, or for a value that it cannot take.
 
     Attributes:
-        path: keys from the rule's table to where the mistake is.
+        path: keys from the rule's table to the mistake.
         problem: what is wrong there.
-        subject: what ``problem`` is said of: the option or the table at ``path``, or nothing, as it says
-            all itself.
-        value: what was given there, where it is of the wrong kind.
+        subject: the subject of ``problem``: option or table at ``path``, or nothing if the problem
+            is a whole sentence.
+        value: the value that was given there, if it is of the wrong kind.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class OptionError(ValueError):
 
 
 def from_table(table: Any) -> UpdateRule:
-    """The rule that a table describes, or a text that is its name alone.
+    """Make the rule that a table describes, or whose name is a text.
 
     Raises:
         OptionError: an unknown rule or option (the nearest names are given), a value of another kind than
@@ -58,7 +58,7 @@ def from_table(table: Any) -> UpdateRule:
 
 
 def from_texts(name: str, texts: Iterable[str]) -> UpdateRule:
-    """The rule ``name`` with options ``option=value``; dots lead into parts, as in ``base.clip_high=3``.
+    """Make the rule ``name`` with options ``option=value``; dots lead into parts: ``base.clip_high=3``.
 
     Raises:
         OptionError: a text without "=", or as `from_table`.
@@ -79,12 +79,12 @@ def from_texts(name: str, texts: Iterable[str]) -> UpdateRule:
 
 
 def to_texts(table: Mapping[str, Any]) -> tuple[str, ...]:
-    """The options of a rule's table as `from_texts` reads them; the rule's own name is left out."""
+    """Write the options of a rule's table as `from_texts` reads them, without the rule's own name."""
     return tuple(_texts({key: value for key, value in table.items() if key != "name"}, ""))
 
 
 def value_at(rule: UpdateRule, path: str) -> Any:
-    """The value of an option; dots lead into parts, and a part is told by its name.
+    """Return the value of an option; dots lead into parts, and a part is given by its name.
 
     Raises:
         ValueError: an unknown option (the nearest names are given).
@@ -94,7 +94,7 @@ def value_at(rule: UpdateRule, path: str) -> Any:
         known = {f.name for f in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else ()
         check_choice(step, known, f"option of update rule '{rule.name}':")
         value = getattr(value, step)
-    if isinstance(value, Target):
+    if isinstance(value, TargetPolicy):
         return next((name for name, kind in TARGETS.items() if kind is type(value)), value)
     return value.name if isinstance(value, UpdateRule) else value
 
@@ -102,7 +102,7 @@ def value_at(rule: UpdateRule, path: str) -> Any:
 def _rule(
     table: Any, path: tuple[str, ...], default: UpdateRule | None, owner: str, *, texts: bool
 ) -> UpdateRule:
-    """``owner``: what has this rule as an option, for error messages."""
+    """Make a rule from a table; ``owner`` names what has this rule as an option, for error messages."""
     if isinstance(table, str):
         table = {"name": table}
     if not isinstance(table, Mapping):
@@ -142,7 +142,7 @@ def _target(table: Any, path: tuple[str, ...], default: Any, owner: str, *, text
 def _built(
     kind: Any, default: Any, options: Mapping[str, Any], path: tuple[str, ...], owner: str, texts: bool
 ) -> Any:
-    """The dataclass ``kind``, or ``default`` with these options changed."""
+    """Make the dataclass ``kind``, or ``default`` with these options changed."""
     known = _hints(kind)
     found = {}
     for key, value in options.items():
@@ -161,10 +161,10 @@ def _built(
 def _value(
     hint: Any, value: Any, path: tuple[str, ...], record: Any, owner: str, texts: bool
 ) -> Any:
-    """``record``: the instance that has the option, or its class."""
+    """Convert the value of an option; ``record`` is the instance that has the option, or its class."""
     if hint is UpdateRule:
         return _rule(value, path, _default(record, path[-1]), owner, texts=texts)
-    if hint is Target:
+    if hint is TargetPolicy:
         found = _target(value, path, _default(record, path[-1]), owner, texts=texts)
     elif isinstance(value, Mapping):
         raise OptionError(path, f"option {path[-1]} of {owner} has no options of its own: {value!r}")
@@ -181,7 +181,7 @@ def _value(
 
 
 def _default(record: Any, name: str) -> Any:
-    """The part that an instance has, or a class gives its instances."""
+    """Return the part that an instance has, or that a class gives its instances."""
     if not isinstance(record, type):
         return getattr(record, name)
     field = next(field for field in dataclasses.fields(record) if field.name == name)
@@ -190,7 +190,7 @@ def _default(record: Any, name: str) -> Any:
 
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
-    """What each option takes; one that may be one number a run (`Array`) takes a number."""
+    """Return the annotation of each option; one that may be one number a run (`Array`) takes a number."""
     hints = typing.get_type_hints(kind)
     return {field.name: float if hints[field.name] is Array else hints[field.name]
             for field in dataclasses.fields(kind) if field.init}

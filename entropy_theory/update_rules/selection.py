@@ -1,4 +1,4 @@
-"""Which tokens a covariance rule picks: the same ones for any order, cut or distribution of the rows.
+"""Selects the tokens of a covariance rule, the same ones for any order, cut or spread of the rows.
 
 Statistics and ranks are taken over all ordinary rows of the step; ties go to the smaller (sequence,
 position); randomness is a hash of (seed, step, sequence, position), not a generator's next number.
@@ -40,7 +40,7 @@ def token_covariance(
 
 
 def quota(batch: TokenBatch, share: float, at_least_one: bool) -> Array:
-    """floor(share x number of ordinary tokens), [..., 1, 1]; at least 1 where asked for."""
+    """The number of tokens to select, floor(share x tokens), [..., 1, 1]; at least 1 if asked for."""
     xp = namespace(batch.weight)
     count = masked_sum(xp.ones_like(batch.weight), batch.is_ordinary)
     allowed = xp.floor(share * count + 1e-9)
@@ -62,7 +62,7 @@ def largest(batch: TokenBatch, values: Array, candidates: Array, count: Array) -
 
 
 def identity(batch: TokenBatch) -> Array:
-    """(sequence, position) of each token as one integer; without ids, the row's place counts."""
+    """The (sequence, position) of each token as one integer; without ids the row's place counts."""
     xp = namespace(batch.mask)
     device = array_api_compat.device(batch.mask)
     rows, width = batch.mask.shape[-2:]

@@ -148,7 +148,7 @@ def binary_entropy(p: Reals) -> Reals:
 
 
 def centered(probabilities: Reals, values: Reals) -> Reals:
-    """values - E[values], summed over pairs: exact zeros at ties and no cancellation of signs."""
+    """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs."""
     differences = values[..., :, None] - values[..., None, :]
     return np.sum(probabilities[..., None, :] * differences, axis=-1)
 

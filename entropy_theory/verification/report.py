@@ -13,7 +13,7 @@ from rich.table import Table
 
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
-from entropy_theory.verification.rule_contract import EntropyEffect, Finding
+from entropy_theory.verification.rule_contract import ClauseResult, EntropyEffect
 from entropy_theory.verification.rule_contract import describe as describe_batch
 from entropy_theory.verification.search import describe
 from entropy_theory.verification.verdict import Verdict
@@ -127,7 +127,7 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
 
 
 def print_rule(
-    label: str, findings: Sequence[Finding], effect: EntropyEffect | str, columns: Sequence[str]
+    label: str, findings: Sequence[ClauseResult], effect: EntropyEffect | str, columns: Sequence[str]
 ) -> None:
     """Print a line for each clause that a rule must keep, then what the rule does to entropy.
 

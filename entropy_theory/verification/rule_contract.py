@@ -1,4 +1,4 @@
-"""What every update rule must keep, as checks that find a small batch on which it is broken.
+"""The contract of update rules, as checks that find a small batch on which a rule breaks it.
 
 Training cuts a batch into micro-batches and deals it out over processes, pads it, runs on torch and in
 float32; the simulator runs on numpy, many runs at once, and pools rows where a rule allows it. A rule
@@ -22,58 +22,59 @@ import numpy as np
 
 from entropy_theory import entropy_change, policy, tabular
 from entropy_theory.token_batch import OPTIONAL_COLUMNS, TokenBatch, concatenate
+from entropy_theory.update_rules.declared import reads_undeclared, remembers
 from entropy_theory.update_rules.grpo import Grpo
+from entropy_theory.update_rules.outputs import difference, first, outputs, place
 from entropy_theory.update_rules.rule import UpdateRule
-from entropy_theory.verification.rule_outputs import difference, first, outputs, place
-from entropy_theory.verification.rule_reads import reads_undeclared, remembers
 
 ACCURACY = 1e-12
-"""Relative to the largest score: sums over some dozen rows in another order, a few roundings each."""
+"""Allowed error relative to the largest score: sums over some dozen rows, a few roundings each."""
 CONDITIONED = 1e-8
-"""The same for a user's rule, which may divide by what nearly cancels: four digits less than above."""
+"""The allowed error of a user's rule, which may divide by what nearly cancels: four digits less."""
 STATE_TERMS = ("entropy", "clamped_entropy", "reference_kl")
 _GARBAGE: dict[str, Any] = {
     "reward": 7.0, "group": 99, "sampling_temperature": 1.0,
     **dict.fromkeys(("log_prob", "old_log_prob", "entropy", "clamped_entropy", "reference_log_prob",
                      "sampling_log_prob", "advantage"), np.nan),
 }
-"""What may stand where the mask is False."""
+"""Values that may stand where the mask is False."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Clause:
-    """One thing that a rule must keep."""
+    """One promise that a rule must keep, and how to find that it is broken."""
 
     name: str
     promise: str
     broken: Callable[[UpdateRule, TokenBatch, float], str]
-    """(rule, batch, accuracy): what is wrong, with the place and both numbers; "" where it is kept."""
-    exempt: Callable[[UpdateRule], str] = lambda rule: ""
-    """Why the rule need not keep it; "" if it must."""
+    """A function of (rule, batch, accuracy) that says what is wrong, with the place and both numbers; it
+    returns "" where the clause is kept."""
+    skip_reason: Callable[[UpdateRule], str] = lambda rule: ""
+    """A function of the rule that says why it need not keep the clause; "" if it must."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """What became of a clause."""
+class ClauseResult:
+    """What checking one clause on a rule found."""
 
     clause: Clause
     outcome: Literal["kept", "broken", "skipped"]
     detail: str
     """How many batches kept it, what is wrong, or why it was not checked."""
     batch: TokenBatch | None = None
-    """The smallest batch found on which it is broken, simplified."""
+    """The smallest batch found on which the clause is broken, simplified."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntropyEffect:
-    """What a rule's expected step does to entropy, to first order, on random tabular policies."""
+    """The first-order effect of a rule's expected step on the entropy of random tabular policies."""
 
     policies: int
     falls: float
-    """Share of the policies whose entropy falls."""
+    """The share of the policies whose entropy falls."""
     grpo_falls: float
     ratio: float
-    """Mean first-order change, divided by that of plain GRPO."""
+    """The mean first-order change, divided by that of plain GRPO."""
 
 
 # ------------------------------------------------------------------ the clauses
@@ -105,7 +106,7 @@ def _not_finite_at_equal_rewards(rule: UpdateRule, batch: TokenBatch, accuracy: 
 
 
 def _depends_on_cut(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """Rows in another order, in micro-batches of one row, two, and the rest."""
+    """Compare with rows in another order, in micro-batches of one row, of two, and of the rest."""
     rows = np.random.default_rng(0).permutation(batch.mask.shape[-2])
     shuffled = rule.prepare(batch.take_sequences(rows))
     parts = [outputs(rule, shuffled.take_sequences(slice(a, b)))
@@ -117,12 +118,12 @@ def _depends_on_cut(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str
 
 
 def _reads_padding(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """Exact, since the same numbers are added; also with padding on the left."""
+    """Compare with other padding, also on the left: exactly, since the same numbers are added."""
     for padded in (batch, left_padded(batch)):
         expected = outputs(rule, padded, metrics=True)
         found = outputs(rule, _poisoned(padded), metrics=True)
-        if told := difference(expected, found, 0.0):
-            return told
+        if violation := difference(expected, found, 0.0):
+            return violation
     return ""
 
 
@@ -144,8 +145,8 @@ def _reads_more(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     known = {*rule.required_columns, "tempered"}
     bare = batch.replace(**{name: None for name in OPTIONAL_COLUMNS if name not in known})
     try:
-        told = _not_finite(rule, bare, accuracy)
-        return "" if told and _not_finite(rule, batch, accuracy) else told
+        violation = _not_finite(rule, bare, accuracy)
+        return "" if violation and _not_finite(rule, batch, accuracy) else violation
     except (AttributeError, TypeError) as error:
         return f"without the optional columns that requires leaves out: {type(error).__name__}: {error}"
 
@@ -168,13 +169,13 @@ def _differs_on_torch(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> s
             if not array_api_compat.is_torch_array(column):
                 return f"{name} of a torch batch are {type(column).__module__}.{type(column).__name__}"
         expected, found = (outputs(rule, each, metrics=True) for each in (rows, other))
-        if told := difference(expected, found, accuracy):
-            return told
+        if violation := difference(expected, found, accuracy):
+            return violation
     return ""
 
 
 def _leaves_float32(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """One float64 constant would double a language model's memory."""
+    """Check that float32 stays float32: one float64 constant would double a language model's memory."""
     single = converted(batch, lambda c: c.astype(np.float32) if c.dtype == np.float64 else c)
     for rows in (single, *((to_torch(single),) if importlib.util.find_spec("torch") else ())):
         prepared = rule.prepare(rows)
@@ -186,14 +187,14 @@ def _leaves_float32(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str
 
 
 def _needs_preparing_again(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """Prepared under the policy that sampled, asked under the one that is trained."""
+    """Prepare under the policy that sampled, then ask for scores under the one that is trained."""
     early = rule.prepare(batch.replace(log_prob=batch.old_log_prob)).replace(log_prob=batch.log_prob)
-    told = difference(outputs(rule, batch), outputs(rule, early), accuracy)
-    return told and f"{told} (prepared one step earlier; return True from prepares_every_step)"
+    violation = difference(outputs(rule, batch), outputs(rule, early), accuracy)
+    return violation and f"{violation} (prepared one step earlier; return True from prepares_every_step)"
 
 
 def _minds_pooling(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """On the exact listing of a policy with the batch's first tokens as its actions."""
+    """Pool rows of equal reward in a listing of a policy whose actions are the batch's first tokens."""
     if batch.state is None:
         rows = batch.is_ordinary[..., 0]
         if rows.sum() < 2:
@@ -209,8 +210,8 @@ def _minds_pooling(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
     weight = np.bincount(member.ravel(), batch.weight[:, 0])[:, None]
     pooled = batch.take_sequences(first).replace(weight=weight, listed=True)
     found = {name: column[member.ravel()] for name, column in outputs(rule, pooled).items()}
-    told = difference(outputs(rule, batch), found, accuracy)
-    return told and f"{told} (return False from pools_equal_rewards)"
+    violation = difference(outputs(rule, batch), found, accuracy)
+    return violation and f"{violation} (return False from pools_equal_rewards)"
 
 
 def _of_samples(rule: UpdateRule) -> str:
@@ -226,77 +227,80 @@ CLAUSES = (
     Clause(name="cut", broken=_depends_on_cut,
            promise="any cut into micro-batches and any order of rows: the same step"),
     Clause(name="padding", broken=_reads_padding, promise="what stands on padding does not matter"),
-    Clause(name="empty rows", broken=_minds_empty_rows, exempt=_of_samples,
+    Clause(name="empty rows", broken=_minds_empty_rows, skip_reason=_of_samples,
            promise="a row without tokens changes nothing"),
     Clause(name="columns", broken=_reads_more,
            promise="no optional column is read but those in requires"),
     Clause(name="runs", broken=_mixes_runs, promise="runs on a leading axis are independent"),
     Clause(name="torch", broken=_differs_on_torch, promise="torch gives what numpy gives",
-           exempt=lambda rule: "" if importlib.util.find_spec("torch") else "torch is not installed"),
+           skip_reason=lambda rule: "" if importlib.util.find_spec("torch")
+           else "torch is not installed"),
     Clause(name="float32", broken=_leaves_float32, promise="float32 stays float32"),
     Clause(name="prepared once", broken=_needs_preparing_again,
            promise="prepared once for several optimizer steps",
-           exempt=lambda rule: "prepares_every_step" if rule.prepares_every_step else ""),
+           skip_reason=lambda rule: "prepares_every_step" if rule.prepares_every_step else ""),
     Clause(name="reads", broken=reads_undeclared,
            promise="the step depends on nothing but what is declared in own_reads"),
     Clause(name="pooling", broken=_minds_pooling, promise="rows of equal reward may be pooled",
-           exempt=lambda rule: "" if rule.pools_equal_rewards else "not promised"),
+           skip_reason=lambda rule: "" if rule.pools_equal_rewards else "not promised"),
 )
-"""In the order in which they are told."""
+"""The clauses, in the order in which they are reported."""
 REFUSED = next(clause for clause in CLAUSES if clause.name == "finite")
-"""What a rule breaks that refuses every batch."""
+"""The clause that a rule breaks if it refuses every batch."""
 
 
 # ------------------------------------------------------------------ checking a rule
 
 
-def check_rule(rule: UpdateRule, *, repeats: int = 8) -> list[Finding]:
-    """Every clause on random batches, small ones first, and of a broken one the first that breaks it.
+def check_rule(rule: UpdateRule, *, repeats: int = 8) -> list[ClauseResult]:
+    """Check every clause on random batches, small ones first; report the first that breaks a clause.
 
-    Batches that ``prepare`` refuses with a ValueError do not count, unless all are. Deterministic.
+    Batches that ``prepare`` refuses with a ValueError do not count, unless it refuses all of them. The
+    check is deterministic.
 
     Args:
-        rule: with the options that it is checked with.
-        repeats: batches of each size.
+        rule: the rule, with the options that it is checked with.
+        repeats: number of batches of each size.
     """
     # A rule that counts its calls must not have counted to its end before that is looked for.
     pristine = copy.deepcopy(rule)
     judged: list[TokenBatch] = []
     refusals: list[str] = []
     for batch in _batches(rule, repeats):
-        if told := _refusal(rule, batch):
-            refusals.append(told)
+        if violation := _refusal(rule, batch):
+            refusals.append(violation)
         else:
             judged.append(batch)
     if not judged:
-        return [Finding(clause=REFUSED, outcome="broken",
+        return [ClauseResult(clause=REFUSED, outcome="broken",
                         detail=f"every batch is refused: {refusals[0]}")]
     kept = f"{len(judged)} batches" + (f", {len(refusals)} refused" if refusals else "")
-    return [_finding(clause, copy.deepcopy(pristine), judged, kept) for clause in CLAUSES]
+    return [_result(clause, copy.deepcopy(pristine), judged, kept) for clause in CLAUSES]
 
 
-def _finding(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept: str) -> Finding:
-    if reason := clause.exempt(rule):
-        return Finding(clause=clause, outcome="skipped", detail=reason)
-    batch = next((batch for batch in judged if _told(clause, rule, batch)), None)
+def _result(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept: str) -> ClauseResult:
+    if reason := clause.skip_reason(rule):
+        return ClauseResult(clause=clause, outcome="skipped", detail=reason)
+    batch = next((batch for batch in judged if _violation(clause, rule, batch)), None)
     if batch is None:
-        return Finding(clause=clause, outcome="kept", detail=kept)
+        return ClauseResult(clause=clause, outcome="kept", detail=kept)
     for simplify in () if rule.needs_listing else _SIMPLER:
         simpler = simplify(batch)
-        if not _refusal(rule, simpler) and _told(clause, rule, simpler):
+        if not _refusal(rule, simpler) and _violation(clause, rule, simpler):
             batch = simpler
-    return Finding(clause=clause, outcome="broken", detail=_told(clause, rule, batch), batch=batch)
+    violation = _violation(clause, rule, batch)
+    return ClauseResult(clause=clause, outcome="broken", detail=violation, batch=batch)
 
 
 def entropy_effect(rule: UpdateRule, *, seed: int = 0) -> EntropyEffect:
-    """Expected steps of 200 random policies each of 3 to 8 actions, a random few of them right.
+    """Measure what expected steps do to the entropy of 200 random policies each of 3 to 8 actions.
 
-    Logits are N(0, 1), and 1 nat higher for right actions, as after some training: entropy then mostly
-    falls under GRPO. From the exact listing of all actions, per unit learning rate, under the tabular
-    assumption.
+    A random few actions are right. Logits are N(0, 1), and 1 nat higher for right actions, as after some
+    training: entropy then mostly falls under GRPO. Steps are those on the exact listing of all actions,
+    per unit learning rate, under the tabular assumption.
 
     Raises:
-        ValueError: as the rule on such a listing, for instance where it counts samples.
+        ValueError: a listing that the rule refuses, for instance because it counts samples.
     """
     rng = np.random.default_rng(seed)
     rates: list[tuple[np.ndarray, np.ndarray]] = []
@@ -321,10 +325,10 @@ def entropy_effect(rule: UpdateRule, *, seed: int = 0) -> EntropyEffect:
 
 
 def rules_in(module: ModuleType) -> dict[str, UpdateRule]:
-    """The rules that a module defines: every class with its defaults, every instance it has a name for.
+    """Return the rules that a module defines: classes with their defaults, and named instances.
 
     Raises:
-        ValueError: a class that has no name, or cannot be made without options.
+        ValueError: a class that has no name, or that cannot be made without options.
     """
     found: dict[str, UpdateRule] = {}
     for name, value in vars(module).items():
@@ -347,7 +351,7 @@ def rules_in(module: ModuleType) -> dict[str, UpdateRule]:
 _SIZES = (
     (1, 1, 1), (1, 2, 1), (2, 1, 1), (1, 2, 2), (1, 3, 1), (2, 2, 1), (1, 3, 2), (2, 2, 2), (2, 3, 3),
 )
-"""(prompts, responses to each, tokens of the longest) of the small batches."""
+"""The sizes of the small batches: (prompts, responses to each, tokens of the longest)."""
 _SIMPLER: tuple[Callable[[TokenBatch], TokenBatch], ...] = (
     lambda batch: batch.replace(log_prob=batch.old_log_prob),
     lambda batch: batch.replace(log_prob=batch.log_prob - batch.old_log_prob - 1.0,
@@ -355,11 +359,11 @@ _SIMPLER: tuple[Callable[[TokenBatch], TokenBatch], ...] = (
     lambda batch: batch.replace(entropy=0 * batch.log_prob + 1.0),
     lambda batch: batch.replace(reward=0 * batch.reward),
 )
-"""What may be tried to make a batch easier to read."""
+"""Changes that are tried to make a batch easier to read."""
 
 
 def _batches(rule: UpdateRule, repeats: int) -> Iterator[TokenBatch]:
-    """Batches as the rule may meet them, small ones first, whose numbers are multiples of 1/4."""
+    """Yield batches as the rule may meet them, small ones first; numbers are multiples of 1/4."""
     second = rule.controller() is not None
     if rule.needs_listing:
         rng = np.random.default_rng(0)
@@ -386,7 +390,7 @@ def _rounded(batch: TokenBatch) -> TokenBatch:
 def random_batch(
     seed: int = 0, prompts: int = 3, group_size: int = 4, positions: int = 5, second_batch: bool = True
 ) -> TokenBatch:
-    """A sampled batch of ragged lengths, off-policy enough for clipping to bind."""
+    """Draw a sampled batch of ragged lengths, off-policy enough for clips to bind."""
     rng = np.random.default_rng(seed)
 
     def rows(tempered: bool) -> TokenBatch:
@@ -415,18 +419,18 @@ def random_batch(
 
 
 def converted(batch: TokenBatch, convert: Callable[[Any], Any]) -> TokenBatch:
-    """The batch with every column converted."""
+    """Return the batch with every column converted."""
     return batch.replace(**{name: convert(column) for name, column in batch._columns()})
 
 
 def to_torch(batch: TokenBatch) -> TokenBatch:
-    """A numpy batch on torch."""
+    """Return a numpy batch as one of torch tensors."""
     torch = importlib.import_module("torch")
     return converted(batch, lambda column: torch.tensor(np.ascontiguousarray(column)))
 
 
 def left_padded(batch: TokenBatch) -> TokenBatch:
-    """Every second row without its first token, where a second is left: weights are 1/N again."""
+    """Mask the first token of every second row, if the row has another; weights are 1/N again."""
     mask = batch.mask.copy()
     if mask.shape[-1] > 1:
         mask[..., ::2, 0] &= ~mask[..., ::2, 1]
@@ -440,7 +444,7 @@ def left_padded(batch: TokenBatch) -> TokenBatch:
 
 
 def describe(batch: TokenBatch, columns: Sequence[str] = ()) -> list[str]:
-    """The rows of a batch, one a line: reward, prompt and what differs by token, on response tokens."""
+    """Describe the rows of a batch, one a line: reward, prompt and what differs by response token."""
     lines = []
     names = ("log_prob", "old_log_prob", *(c for c in columns if c not in ("group", "sequence")))
     for row in range(batch.mask.shape[-2]):
@@ -461,7 +465,7 @@ def describe(batch: TokenBatch, columns: Sequence[str] = ()) -> list[str]:
 
 
 def _filled(batch: TokenBatch, rule: UpdateRule) -> TokenBatch:
-    """With columns that the rule requires and samples do not bring."""
+    """Add the columns that the rule requires and samples do not bring."""
     shape = batch.mask.shape
     assert batch.entropy is not None
     entropy = batch.entropy
@@ -498,8 +502,8 @@ def _refusal(rule: UpdateRule, batch: TokenBatch) -> str:
     return ""
 
 
-def _told(clause: Clause, rule: UpdateRule, batch: TokenBatch) -> str:
-    """As ``clause.broken``; what the rule raises is wrong too, warnings alone are not."""
+def _violation(clause: Clause, rule: UpdateRule, batch: TokenBatch) -> str:
+    """Return what ``clause.broken`` says; an exception breaks the clause too, a warning does not."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:

@@ -61,7 +61,7 @@ class AuditedStep:
     exact: float
     measured: float
     by_token: dict[str, list[float]]
-    """The same five numbers for up to KEPT_TOKENS single tokens."""
+    """These five numbers for up to KEPT_TOKENS single tokens."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

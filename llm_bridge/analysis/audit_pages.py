@@ -18,6 +18,7 @@ from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.kernel_record import KernelRecord
 from llm_bridge.analysis.tangent_kernel import RUNGS
 from llm_bridge.analysis.tokens import AuditedTokens, Decode
+from llm_bridge.running.run_folder import RunFolder
 
 MAP_ROWS = 12
 """How many answers the token map shows."""
@@ -39,7 +40,7 @@ def complete(run: Path, decode: Decode) -> dict[str, Any]:
     Raises:
         ValueError: a folder without an audit, or with one that has no tokens.
     """
-    found: dict[str, Any] = results.read_json(run / "audit.json")
+    found: dict[str, Any] = results.read_json(RunFolder(run).audit)
     steps = [step["step"] for step in found["steps"]]
     tokens = [audited_tokens.read(path) for path in _files(run, "tokens", steps)]
     if not tokens:
@@ -53,7 +54,7 @@ def complete(run: Path, decode: Decode) -> dict[str, Any]:
         "entropy_by_token": results.plain(audited_tokens.entropy_by_token(tokens, decode)),
         "kernel": kernel_record.summary(kernels) if kernels else None,
     }
-    results.write_json(run / "audit.json", found)
+    results.write_json(RunFolder(run).audit, found)
     results.write_text(run / "audit.html", audit_page(found, kernels, decode))
     results.write_text(run / "entropy_map.html", map_page(found, tokens[0], decode))
     return found

@@ -21,8 +21,9 @@ import tyro
 
 from entropy_theory.support import results
 from llm_bridge.analysis import pages, plots
-from llm_bridge.diagnostics import performance_ceiling
-from llm_bridge.running.step_log import StepLog
+from llm_bridge.analysis.ceiling import performance_ceiling
+from llm_bridge.running import run_folder
+from llm_bridge.running.run_folder import RunRecord
 
 SAME = ("model", "task", "data", "reward", "chat_template", "max_new_tokens")
 """The options in which runs must agree."""
@@ -42,7 +43,7 @@ CURVES = {
 WINDOW = 0.05
 """Curves on the page are means over this share of a run's steps."""
 LONG_WINDOW = 0.2
-"""The same share for reward against entropy, where both are noisy and the order of steps is hidden."""
+"""That share for reward against entropy, where both are noisy and the order of steps is hidden."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,50 +58,15 @@ class CompareConfig:
     """Compare runs of different models or tasks all the same; the page says in what they differ."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class ComparedRun:
-    """One training run."""
-
-    label: str
-    folder: Path
-    options: dict[str, Any]
-    status: str
-    constant_answer_reward: float | None
-    steps: list[dict[str, Any]]
-    evaluation: dict[str, Any] | None
-    audit: dict[str, Any] | None
-    """The summary in the run's audit.json."""
-    provenance: dict[str, Any] | None
-
-    def column(self, name: str) -> list[float | None]:
-        """Return a metric at each step; None where a step has none."""
-        return [step.get(name) for step in self.steps]
-
-
-def read(folder: Path, label: str | None = None) -> ComparedRun:
+def read(folder: Path, name: str | None = None) -> RunRecord:
     """Read a run from its folder. Raises ValueError where there is none, or none with a step."""
-    if not (folder / "run.json").exists():
-        raise ValueError(
-            f"{folder} is no training run (it has no run.json): name a folder that train wrote"
-        )
-    found = results.read_json(folder / "run.json")
-    steps = StepLog(folder / "metrics.jsonl").read()
-    if not steps:
+    run = run_folder.read(folder)
+    if not run.steps:
         raise ValueError(f"{folder} has no step in its metrics.jsonl yet: wait, or leave it out")
-
-    def optional(name: str) -> Any:
-        return results.read_json(folder / name) if (folder / name).exists() else None
-
-    audit = optional("audit.json")
-    return ComparedRun(
-        label=label or folder.name, folder=folder, options=found["options"], status=found["status"],
-        constant_answer_reward=found.get("constant_answer_reward"), steps=steps,
-        evaluation=optional("evaluation.json"), audit=None if audit is None else audit["summary"],
-        provenance=optional("provenance.json"),
-    )
+    return run if name is None else dataclasses.replace(run, name=name)
 
 
-def read_all(folders: Sequence[Path]) -> list[ComparedRun]:
+def read_all(folders: Sequence[Path]) -> list[RunRecord]:
     """Read all runs and give them distinct labels. Raises ValueError for a run named twice, or none."""
     if not folders:
         raise ValueError("no run to compare: name the folders of training runs")
@@ -115,7 +81,7 @@ def read_all(folders: Sequence[Path]) -> list[ComparedRun]:
     ]
 
 
-def differences(runs: Sequence[ComparedRun], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
+def differences(runs: Sequence[RunRecord], names: Sequence[str] | None = None) -> dict[str, list[Any]]:
     """Return the options in which runs differ, among ``names`` if given: one value a run, by name."""
     every = sorted({name for run in runs for name in run.options}) if names is None else names
     found = {}
@@ -126,13 +92,13 @@ def differences(runs: Sequence[ComparedRun], names: Sequence[str] | None = None)
     return found
 
 
-def check_comparable(runs: Sequence[ComparedRun]) -> None:
+def check_comparable(runs: Sequence[RunRecord]) -> None:
     """Raise ValueError, saying what differs, for runs of different models or tasks."""
     found = differences(runs, SAME)
     if found:
         told = "; ".join(
             f"{name}: "
-            + ", ".join(f"{run.label} {value}" for run, value in zip(runs, values, strict=True))
+            + ", ".join(f"{run.name} {value}" for run, value in zip(runs, values, strict=True))
             for name, values in found.items()
         )
         raise ValueError(
@@ -141,7 +107,7 @@ def check_comparable(runs: Sequence[ComparedRun]) -> None:
         )
 
 
-def summary(run: ComparedRun) -> dict[str, Any]:
+def summary(run: RunRecord) -> dict[str, Any]:
     """Return one line of the table: what a run began and ended with, None where it has no such metric.
 
     First and last are means over a tenth of the steps. ``forecast_correlation`` is that of each step's
@@ -152,7 +118,7 @@ def summary(run: ComparedRun) -> dict[str, Any]:
     evaluation = run.evaluation or {}
     ks = sorted(int(name[5:]) for name in evaluation if name.startswith("pass@"))
     return {
-        "run": run.label,
+        "run": run.name,
         "rule": run.options["rule"],
         "status": run.status,
         "steps": run.steps[-1]["step"],
@@ -168,15 +134,15 @@ def summary(run: ComparedRun) -> dict[str, Any]:
         "largest_k": ks[-1] if ks else None,
         "pass@largest_k": evaluation.get(f"pass@{ks[-1]}") if ks else None,
         "forecast_correlation": forecast_correlation(run),
-        "audit_correlation": (run.audit or {}).get("steps", {}).get("correlation", {}).get(
-            "coefficients"),
+        "audit_correlation": None if run.audit is None else run.audit["summary"].get(
+            "steps", {}).get("correlation", {}).get("coefficients"),
         "temperature_last": _mean(_tenth(run.column("temperature"))),
         "coefficient_last": _mean(_tenth(run.column("coefficient"))),
         "seconds_a_step": _median(run.column("seconds")),
     }
 
 
-def forecast_correlation(run: ComparedRun) -> float | None:
+def forecast_correlation(run: RunRecord) -> float | None:
     """The correlation of the forecast with the change to the next step; None where it is undefined."""
     forecast, entropy = run.column("forecast_entropy_change"), run.column("entropy")
     pairs = [
@@ -202,7 +168,7 @@ def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
         results.check_writable(config.output / name)
     results.write_text(config.output / "comparison.csv", _csv(table))
     results.write_text(config.output / "steps.csv", _csv([
-        {"run": run.label, **step} for run in runs for step in run.steps
+        {"run": run.name, **step} for run in runs for step in run.steps
     ]))
     results.write_text(config.output / "comparison.html", page(runs, table))
     _print(table)
@@ -210,7 +176,7 @@ def compare_command(config: CompareConfig) -> list[dict[str, Any]]:
     return table
 
 
-def page(runs: Sequence[ComparedRun], table: Sequence[dict[str, Any]]) -> str:
+def page(runs: Sequence[RunRecord], table: Sequence[dict[str, Any]]) -> str:
     """Return the page, a whole HTML document."""
     first = runs[0].options
     what = differences(runs, SAME)
@@ -220,7 +186,7 @@ def page(runs: Sequence[ComparedRun], table: Sequence[dict[str, Any]]) -> str:
             f"{Path(first['model']).name} on {first.get('data') or first['task']}.", "soft")
     )
     differ = differences(runs)
-    names = [run.label for run in runs]
+    names = [run.name for run in runs]
     shown = [name for name in table[0]
              if name != "run" and any(row[name] is not None for row in table)]
     baselines = sorted({run.constant_answer_reward for run in runs
@@ -232,7 +198,7 @@ def page(runs: Sequence[ComparedRun], table: Sequence[dict[str, Any]]) -> str:
     for name, (title, unit) in CURVES.items():
         if not any(value is not None for run in runs for value in run.column(name)):
             continue
-        series = [(run.label, *smoothed(run, name)) for run in runs]
+        series = [(run.name, *smoothed(run, name)) for run in runs]
         figures.append((
             title, plots.lines(series, x_label="step", y_label=unit, described=f"{title} by step"),
             f"Mean over {WINDOW:.0%} of the steps, three at least."
@@ -241,13 +207,13 @@ def page(runs: Sequence[ComparedRun], table: Sequence[dict[str, Any]]) -> str:
     figures.append((
         "Reward against entropy",
         plots.lines(
-            [(run.label, smoothed(run, "entropy", LONG_WINDOW)[1],
+            [(run.name, smoothed(run, "entropy", LONG_WINDOW)[1],
               smoothed(run, "reward", LONG_WINDOW)[1]) for run in runs],
             x_label="entropy (nats)", y_label="reward", described="reward against entropy"),
         f"Means over {LONG_WINDOW:.0%} of the steps; the law R = b − a exp(H) would be one curve.",
     ))
     return pages.page(
-        f"{len(runs)} runs compared" if len(runs) > 1 else f"Run {runs[0].label}",
+        f"{len(runs)} runs compared" if len(runs) > 1 else f"Run {runs[0].name}",
         warning + plots.legend(names) + pages.panels(figures) + _pass_at_k(runs)
         + pages.section("Numbers", pages.table(
             ["", *names],
@@ -263,13 +229,13 @@ def page(runs: Sequence[ComparedRun], table: Sequence[dict[str, Any]]) -> str:
              for name, values in differ.items()],
         ) if differ else pages.paragraph("In no option."))
         + pages.section("Where this comes from", *(
-            pages.paragraph(run.label, "small") + pages.provenance(run.provenance)
+            pages.paragraph(run.name, "small") + pages.provenance(run.provenance)
             for run in runs if run.provenance is not None)),
     )
 
 
 def smoothed(
-    run: ComparedRun, name: str, window: float = WINDOW
+    run: RunRecord, name: str, window: float = WINDOW
 ) -> tuple[list[float], list[float | None]]:
     """Return (steps, centered means of a metric over this share of the run, three steps at least).
 
@@ -285,7 +251,7 @@ def smoothed(
     return [float(step["step"]) for step in run.steps], found
 
 
-def _pass_at_k(runs: Sequence[ComparedRun]) -> str:
+def _pass_at_k(runs: Sequence[RunRecord]) -> str:
     evaluated = [run for run in runs if run.evaluation]
     if not evaluated:
         return ""
@@ -293,9 +259,9 @@ def _pass_at_k(runs: Sequence[ComparedRun]) -> str:
     for run in runs:
         found = run.evaluation or {}
         ks = sorted(int(name[5:]) for name in found if name.startswith("pass@"))
-        series.append((run.label, [float(np.log2(k)) for k in ks], [found[f"pass@{k}"] for k in ks]))
+        series.append((run.name, [float(np.log2(k)) for k in ks], [found[f"pass@{k}"] for k in ks]))
         rows += [
-            [run.label, k, found[f"pass@{k}"], *found["intervals"][f"pass@{k}"]] for k in ks
+            [run.name, k, found[f"pass@{k}"], *found["intervals"][f"pass@{k}"]] for k in ks
         ]
     return pages.section(
         "pass@k",
@@ -307,7 +273,7 @@ def _pass_at_k(runs: Sequence[ComparedRun]) -> str:
     )
 
 
-def _ceiling(run: ComparedRun) -> Any:
+def _ceiling(run: RunRecord) -> Any:
     pairs = [(h, r) for h, r in zip(run.column("entropy"), run.column("reward"), strict=True)
              if h is not None and r is not None]
     return performance_ceiling([h for h, _ in pairs], [r for _, r in pairs])

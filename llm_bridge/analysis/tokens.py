@@ -25,7 +25,7 @@ from entropy_theory import advantages, policy
 from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
-from llm_bridge.diagnostics import SHARES, largest_count
+from llm_bridge.analysis.covariance_table import SHARES, largest_count
 
 EIGHTHS = 8
 """Prompts are grouped by accuracy in steps of one over this: Cui et al. have G = 8 samples a prompt."""

@@ -1,4 +1,4 @@
-"""How the bundled small model was made: supervised pretraining on ``sum`` and ``split``.
+"""Makes the bundled small model by supervised pretraining on ``sum`` and ``split``.
 
     python -m llm_bridge.commands.pretrain --output DIR --seed 0
 
@@ -52,7 +52,7 @@ class PretrainConfig:
     batch_size: int = 256
     """Solved examples in each step."""
     learning_rate: float = 2e-3
-    """AdamW's, after a linear warm-up."""
+    """Learning rate of AdamW, after a linear warm-up."""
     warmup_steps: int = 30
     """Steps over which the learning rate rises."""
     target_accuracy: float | None = 0.37
@@ -74,7 +74,7 @@ class PretrainConfig:
 
 
 def build_tokenizer() -> transformers.PreTrainedTokenizerFast:
-    """One token a character, with BOS put in front of every text by the tokenizer itself.
+    """Make a tokenizer with one token a character, which puts BOS in front of every text by itself.
 
     TRL tokenizes prompts as the tokenizer does: without the BOS that the model was trained with,
     every reward would silently be 0.
@@ -97,7 +97,7 @@ def build_tokenizer() -> transformers.PreTrainedTokenizerFast:
 
 
 def build_model(tokenizer: Any, hidden_size: int = 128) -> transformers.LlamaForCausalLM:
-    """The untrained model: 4 layers, 4 heads; weights from torch's random state.
+    """Make the untrained model: 4 layers, 4 heads, weights from torch's random state.
 
     Raises ValueError for a hidden size that is no multiple of 16.
     """
@@ -122,7 +122,7 @@ def build_model(tokenizer: Any, hidden_size: int = 128) -> transformers.LlamaFor
 
 
 def solved_examples(generator: random.Random, count: int, sum_share: float) -> list[tuple[str, str]]:
-    """(prompt, right answer) pairs from prompts that are not held out."""
+    """Return (prompt, right answer) pairs from prompts that are not held out."""
     pools = {"sum": _training_items(tasks.sum_items()), "split": _training_items(tasks.split_items())}
     examples = []
     for _ in range(count):
@@ -135,7 +135,7 @@ def solved_examples(generator: random.Random, count: int, sum_share: float) -> l
 
 
 def supervised_loss(model: Any, tokenizer: Any, examples: list[tuple[str, str]]) -> torch.Tensor:
-    """Mean negative log-likelihood in nats of the answers' tokens, end of sequence included."""
+    """Return the mean negative log-likelihood of the answers' tokens, nats, end of sequence included."""
     texts = [prompt + answer + EOS for prompt, answer in examples]
     encoded = tokenizer(texts, return_tensors="pt", padding=True, padding_side="right")
     encoded = encoded.to(model.device)
@@ -149,11 +149,11 @@ def pretrain(config: PretrainConfig) -> dict[str, Any]:
     """Train as ``config`` says, write the model in bfloat16, and measure what was written.
 
     Returns:
-        what provenance.json holds: provenance, training history, and each task's evaluation on
+        The content of provenance.json: provenance, training history, and each task's evaluation on
         held-out prompts with the model as it loads from the folder.
 
     Raises:
-        ValueError: the target was not reached within ``config.steps``.
+        ValueError: a target that was not reached within ``config.steps``.
     """
     torch.set_num_threads(config.threads)
     torch.manual_seed(config.seed)
@@ -262,7 +262,7 @@ def _training_items(items: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Command line of `pretrain`."""
+    """Run `pretrain` from the command line."""
     config = tyro.cli(PretrainConfig, prog="python -m llm_bridge.commands.pretrain")
     found = pretrain(config)
     for name, measured in found["held_out"].items():

@@ -15,15 +15,15 @@ import transformers
 from transformers.cache_utils import DynamicLayer
 
 LARGEST_DIFFERENCE = {torch.float64: 1e-8, torch.float32: 1e-3}
-"""Of log-probs, in the mean, between the two ways: rounding is far below; a wrong position, mask or
-past changes them by tenths."""
+"""The largest mean difference of log-probs between the two ways: rounding is far below it, and a wrong
+position, mask or past changes them by tenths."""
 LARGEST_DIFFERENCE_IN_16_BITS = 0.05
 
 
 def distinct(
     prompt_ids: torch.Tensor, prompt_mask: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which rows hold the distinct prompts, and which of those each row has.
+    """Find the rows that hold the distinct prompts, and which of them each row has.
 
     Args:
         prompt_ids, prompt_mask: [rows, positions], padded on the left.

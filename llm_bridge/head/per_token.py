@@ -77,8 +77,7 @@ def column_stack(
     removed_fraction: float | None = None,
     bias: HeadBias | None = None,
 ) -> TokenColumns:
-    """As `per_token_statistics`, as one tensor [..., positions, columns] (``COLUMNS``, and with a
-    fraction ``CLAMPED_COLUMNS``); without a fraction no threshold is looked for.
+    """Compute the statistics of `per_token_statistics` as one tensor [..., positions, columns].
 
     The columns are ``COLUMNS`` and, with a fraction, ``CLAMPED_COLUMNS``; without one no threshold is
     searched. Under autocast hidden and weight are rounded to its dtype; all else stays in float32.

@@ -1,10 +1,11 @@
-"""What ends a run: memory that runs out, a GPU that is lost, a gradient that is no number, a policy that
-is another in training than it was in scoring.
+"""Faults that end a run: too little memory, a lost GPU, a gradient that is not finite, and a policy that
+differs between training and scoring.
 """
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,11 @@ from entropy_theory.token_batch import TokenBatch
 
 DIVERGED = "diverged.pt"
 ROUNDINGS = 64
-"""Of a log-probability, in roundings of 1. Each of L layers adds two updates to the hidden state, whose
+"""The allowed error of a log-probability, in roundings of 1. Each of L layers adds two updates, whose
 sum is rounded each time: errors of random sign grow as sqrt(2 L), up to 14 for 100 layers, and the
 head passes them on times the standard deviation of a state's logits, seldom above 4.5."""
 ACCUMULATION = 1e-3
-"""Nats: what sums of thousands of float32 terms, taken in another order, add to that."""
+"""What sums of thousands of float32 terms, taken in another order, add to that error, nats."""
 
 GPU_LOST = (
     "unknown error", "unspecified launch failure", "no CUDA-capable device", "busy or unavailable",
@@ -68,6 +69,20 @@ def device_errors_named(settings: str) -> Iterator[None]:
                 f"the GPU no longer answers ({reason}): see that `nvidia-smi` lists it, or choose "
                 "another by CUDA_VISIBLE_DEVICES, and run the same command again: it goes on from what "
                 "was saved"
+            ) from error
+        raise
+
+
+@contextlib.contextmanager
+def full_disk_named(output: Path) -> Iterator[None]:
+    """Turn what libraries make of a full disk, each in its own way, into one OSError."""
+    try:
+        yield
+    except Exception as error:
+        # safetensors says so and removes what it wrote; torch leaves it, and says something else.
+        if "No space left" in str(error) or shutil.disk_usage(output).free < 2**20:
+            raise OSError(
+                f"no space left for {output}: free some or choose another output directory"
             ) from error
         raise
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch.distributed.tensor import DTensor
 
 WHOLE = ("NO", "MULTI_CPU", "MULTI_GPU")
-"""accelerate's kinds of distribution in which every rank holds all weights."""
+"""The kinds of distribution of accelerate in which every rank holds all weights."""
 
 
 def is_sharded(accelerator: Any, model: Any) -> bool:

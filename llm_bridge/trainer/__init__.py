@@ -1,4 +1,4 @@
-"""The update rules inside TRL's GRPOTrainer, with what accelerate, FSDP, DeepSpeed and vLLM bring."""
+"""The update rules inside TRL's GRPOTrainer, on top of accelerate, FSDP, DeepSpeed and vLLM."""
 
 from typing import TYPE_CHECKING, Any
 

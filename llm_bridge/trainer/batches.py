@@ -1,4 +1,4 @@
-"""Rows of an LLM batch: from TRL's batch dictionary to a TokenBatch, and joins of either."""
+"""Converts rows of an LLM batch from TRL's batch dictionary to a TokenBatch, and joins either kind."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import torch
 from entropy_theory.token_batch import TokenBatch
 
 PREPARED = "prepared/"
-"""Prefix, in a batch dictionary, of the columns that a rule's ``prepare`` added."""
+"""The prefix, in a batch dictionary, of the columns that a rule's ``prepare`` added."""
 
 _MULTIPLIER = 0x9E3779B97F4A7C15 - 2**64  # odd, so that multiplication modulo 2^64 loses nothing
 
 
 def prefix_states(input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """64-bit ids of every prefix: equal for equal tokens, whatever their padding.
+    """Return a 64-bit id of every prefix, equal for equal tokens, whatever their padding.
 
     The first tokens of a prompt's samples share a state. Different prefixes share an id with
     probability about n^2 / 2^65 for n prefixes.
@@ -44,15 +44,15 @@ def token_batch(
     rows: dict[str, Any], log_prob: torch.Tensor, entropy: torch.Tensor,
     clamped_entropy: torch.Tensor | None = None, *, step: int, seed: int,
 ) -> TokenBatch:
-    """The rows as update rules read them.
+    """Return the rows as update rules read them.
 
     Args:
         rows: TRL's batch dictionary with the trainer's columns.
-        log_prob: [sequences, positions], of the policy being trained; the old log-probability too
-            where ``rows`` has none (the step is the first on these rows).
+        log_prob: [sequences, positions], log-probabilities of the policy being trained; they are the old
+            ones too where ``rows`` has none (the step is the first on these rows).
         entropy: [sequences, positions].
         clamped_entropy: [sequences, positions], where the rule moves it.
-        step: optimizer step.
+        step: number of the optimizer step.
         seed: seed of the run.
     """
     shape = rows["mask"].shape
@@ -87,7 +87,7 @@ def token_batch(
 
 
 def map_columns(function: Callable[..., torch.Tensor], *batches: TokenBatch) -> TokenBatch:
-    """A batch whose columns are ``function`` of the batches' columns, prepared ones included."""
+    """Make a batch whose columns are ``function`` of the batches' columns, prepared ones included."""
     first = batches[0]
     own = {
         field.name: function(*(getattr(batch, field.name) for batch in batches))
@@ -101,7 +101,7 @@ def map_columns(function: Callable[..., torch.Tensor], *batches: TokenBatch) -> 
 
 
 def gathered(accelerator: Any, batch: TokenBatch) -> TokenBatch:
-    """The rows of all ranks, in their order, padded on the right with zeros to the widest.
+    """Gather the rows of all ranks, in order, padded on the right with zeros to the widest.
 
     Every column has the same dtype and shape on all ranks when it is gathered, whatever the lengths of
     their completions. (accelerate's ``pad_across_processes`` makes integers of booleans, and only where
@@ -119,9 +119,9 @@ def gathered(accelerator: Any, batch: TokenBatch) -> TokenBatch:
 
 
 def join(first: dict[str, Any], second: dict[str, Any], *, pad_token: int) -> dict[str, Any]:
-    """The rows of both batch dictionaries, padded to the wider: prompts left, completions right.
+    """Join the rows of two batch dictionaries, padded to the wider: prompts left, completions right.
 
-    Columns that only one of them has are dropped; scalars are the first's.
+    Columns that only one of them has are dropped; scalars are those of the first.
     """
     joined: dict[str, Any] = {}
     for name in (name for name in first if name in second):

@@ -1,4 +1,4 @@
-"""From TRL's batch dictionary, and the rewards of its completions, to the columns that rules read."""
+"""Makes the columns that rules read from TRL's batch dictionary and the completions' rewards."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import torch
 from llm_bridge.trainer.batches import prefix_states
 
 KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "num_items_in_batch")
-"""TRL's columns that stay; its advantages and its scores are replaced."""
+"""The columns of TRL that stay; its advantages and its scores are replaced."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """Where a rank's rows stand among those of all ranks."""
+    """The place of a rank's rows among those of all ranks."""
 
     rank: int
     ranks: int
     rows: int
-    """Rows of one rank's share of a generation."""
+    """The number of rows in one rank's share of a generation."""
     group_size: int
-    """Completions of one prompt."""
+    """The number of completions of one prompt."""
 
 
 def with_rule_columns(
     columns: dict[str, Any], rewards: torch.Tensor, *, reward_weights: torch.Tensor,
     temperature: float, tempered: bool, place: Place, accelerator: Any,
 ) -> dict[str, Any]:
-    """TRL's columns with those that a TokenBatch needs and TRL does not carry.
+    """Add to TRL's columns those that a TokenBatch needs and TRL does not carry.
 
     A completion that no reward function could judge (all its rewards are NaN) is left out by its mask.
 
@@ -37,10 +37,10 @@ def with_rule_columns(
         columns: TRL's batch dictionary; its number of rows may be smaller than ``place.rows``.
         rewards: [rows, reward functions], NaN where a function gave none.
         reward_weights: [reward functions].
-        temperature: at which the completions were sampled.
+        temperature: temperature at which the completions were sampled.
         tempered: whether they are the second batch.
-        place: of these rows.
-        accelerator: counts the tokens of all ranks.
+        place: place of these rows.
+        accelerator: accelerate's accelerator, which counts the tokens of all ranks.
 
     Raises:
         ValueError: prompts with images.
@@ -73,6 +73,6 @@ def with_rule_columns(
 
 
 def token_weights(mask: torch.Tensor, accelerator: Any) -> dict[str, torch.Tensor]:
-    """The columns that count tokens of all ranks: ``weight``, 1/N each, and N, ``usable_tokens``."""
+    """Return the columns ``weight``, 1/N each, and ``usable_tokens``, N, the tokens of all ranks."""
     tokens = accelerator.gather(mask.sum()).sum()
     return {"weight": mask.double() / tokens.clamp(min=1), "usable_tokens": tokens}

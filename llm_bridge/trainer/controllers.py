@@ -1,4 +1,4 @@
-"""The closed loops of a rule: what each is shown of a generation, and their state in a checkpoint."""
+"""Runs the closed loops of a rule: what each observes of a generation, and its state in a checkpoint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COEFFICIENT_STATE = "coefficient_state.json"
 
 
 def observe(controller: Any, batch: TokenBatch) -> float:
-    """Show a controller the mean of what it reads over all ordinary rows; returns its next setting."""
+    """Show a controller the mean of what it reads over all ordinary rows; return its next setting."""
     mean = mean_over_sequences(batch, controller.reads)
     return float(controller.observe(np.asarray(float(mean))))
 

@@ -1,4 +1,4 @@
-"""What TRL samples from, for how many rows, and what of that reaches its log."""
+"""Controls TRL's sampling: the policy that it samples, the number of rows, and what reaches its log."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from llm_bridge.trainer.options import samples_plainly, second_batch_options
 
 
 def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: Any) -> Any | None:
-    """Samples that read each prompt once for its group; None where TRL has to draw them.
+    """Draw samples that read each prompt once for its group; None where TRL has to draw them.
 
-    That is so unless weights are whole and samples plain: text, from the model itself, at a temperature
-    and no more (`samples_plainly`).
+    TRL has to draw unless weights are whole and samples plain: text, from the model itself, at a
+    temperature and no more (`samples_plainly`).
     """
     longest = trainer.max_completion_length
     if (
@@ -46,16 +46,16 @@ def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: 
 
 
 def count_tempered_rows(fraction: float, *, rows: int, splits: int, group_size: int) -> int:
-    """Rows of a rank that are sampled a second time: whole prompts, evenly split.
+    """Count the rows of a rank that are sampled a second time: whole prompts, evenly split.
 
     Args:
-        fraction: of the prompts, in (0, 1].
-        rows: of a rank's share of a generation.
-        splits: into how many parts a generation is cut.
-        group_size: completions of a prompt.
+        fraction: share of the prompts, in (0, 1].
+        rows: number of rows in a rank's share of a generation.
+        splits: number of parts into which a generation is cut.
+        group_size: number of completions of a prompt.
 
     Raises:
-        ValueError: a fraction below 1 where a rank's rows cut a prompt's.
+        ValueError: a fraction below 1 where a rank's rows do not hold whole prompts.
     """
     if fraction == 1:
         return rows
@@ -71,10 +71,10 @@ def count_tempered_rows(fraction: float, *, rows: int, splits: int, group_size: 
 
 
 class TrainingLog:
-    """TRL's log of what it samples, which further samples of a step must not get into.
+    """TRL's log of what it samples, which further samples of a step must not enter.
 
     Args:
-        trainer: whose log it is, still empty.
+        trainer: the trainer whose log it is, which is still empty.
     """
 
     def __init__(self, trainer: Any):
@@ -82,7 +82,7 @@ class TrainingLog:
 
     @contextlib.contextmanager
     def spared(self) -> Iterator[dict[str, list[float]]]:
-        """What TRL measures and logs meanwhile is the value, and no part of its log."""
+        """Keep what TRL measures and logs inside the block out of its log, and yield it."""
         trainer = self._trainer
         mode_metrics, logs = trainer._metrics["train"], trainer._logs
         trainer._metrics["train"], trainer._logs = defaultdict(list), copy.deepcopy(self._empty)

@@ -15,7 +15,7 @@ from llm_bridge.trainer.columns import token_weights
 
 
 def without_signal(columns: dict[str, Any], group_size: int) -> torch.Tensor:
-    """Groups whose usable rows all have one reward, or of which none is usable: boolean [groups].
+    """Mask of the groups whose usable rows all have one reward, or which have no usable row: [groups].
 
     The groups that the rules themselves find without signal (`advantages.without_signal`).
     """
@@ -31,7 +31,7 @@ def without_signal(columns: dict[str, Any], group_size: int) -> torch.Tensor:
 def other_prompts(
     dataset: Any, groups: int, group_size: int, *, key: tuple[int, ...], rank: int, ranks: int
 ) -> list[dict[str, Any]]:
-    """This rank's examples, each ``group_size`` times: those of all ranks are drawn together by key."""
+    """Draw this rank's examples, each ``group_size`` times; the key draws those of all ranks at once."""
     count = groups * ranks
     drawn = np.random.default_rng(key).choice(len(dataset), count, replace=count > len(dataset))
     own = drawn[rank * groups : (rank + 1) * groups]
@@ -39,7 +39,10 @@ def other_prompts(
 
 
 def sources(dead: torch.Tensor, live: torch.Tensor, group_size: int) -> torch.Tensor:
-    """Rows to take, [groups x group_size]: own ones, and from ``len(dead)`` groups on the new ones'."""
+    """Number the rows to train on, [groups x group_size]: own ones, and new ones in place of dead groups.
+
+    The rows of new groups are numbered from ``len(dead)`` groups on.
+    """
     group = torch.arange(len(dead), device=dead.device)
     places, found = group[dead], group[live]
     count = min(len(places), len(found))
@@ -51,7 +54,7 @@ def sources(dead: torch.Tensor, live: torch.Tensor, group_size: int) -> torch.Te
 def taken(
     columns: dict[str, Any], new: dict[str, Any], source: torch.Tensor, *, pad_token: int
 ) -> dict[str, Any]:
-    """The rows of either at ``source``, under the group and sequence numbers of the places they take."""
+    """Take the rows at ``source``, with the group and sequence numbers of the rows that they replace."""
     both = join(columns, new, pad_token=pad_token)
     found = {name: column[source] if column.ndim else column for name, column in both.items()}
     return {**found, "group": columns["group"], "sequence": columns["sequence"]}
@@ -61,13 +64,13 @@ def resampled(
     trainer: Any, columns: dict[str, Any], inputs: list[dict[str, Any]],
     draw: Callable[[list[dict[str, Any]]], dict[str, Any]],
 ) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """DAPO's dynamic sampling, whole groups of each rank among themselves.
+    """Replace groups without signal by whole groups of other prompts, on each rank by itself (DAPO).
 
     Args:
-        trainer: whose ``resampling_rounds`` is the largest number of draws.
-        columns: of the first draw.
-        inputs: its examples.
-        draw: samples and judges completions of as many examples.
+        trainer: the trainer, whose ``resampling_rounds`` is the largest number of draws.
+        columns: the columns of the first draw.
+        inputs: the examples of the first draw.
+        draw: function that samples and judges completions of as many examples.
 
     Returns:
         The columns and examples to train on, and how many prompts of all ranks were replaced.

@@ -68,7 +68,7 @@ class EntropyTrainer(GRPOTrainer):
             answers again, in (0, 1]; 1 is the paper's form, 1/4 the authors' code.
         resampling_rounds: DAPO's dynamic sampling: up to so many times a step, as many prompts again
             are drawn from the training data, and those whose rewards differ within their group
-            replace those of equal rewards. 0: none is replaced. Controllers, records and the second
+            replace those of equal rewards; with 0 none is replaced. Controllers, records and the second
             batch then see the rows trained on, TRL's own log those of the first draw; it has the
             number of ``resampled_prompts``.
         on_step: called on the main process with each optimizer step's record.
@@ -78,7 +78,7 @@ class EntropyTrainer(GRPOTrainer):
             a rule that samples do not allow, or a batch shape that it cannot be computed on.
 
     Warns:
-        InertRuleWarning: the rule would do nothing under these options.
+        InertRuleWarning: options under which the rule would do nothing.
     """
 
     _name = "Entropy"
@@ -135,7 +135,7 @@ class EntropyTrainer(GRPOTrainer):
 
     @property
     def generating_model(self) -> Any:
-        """The model of transformers inside data parallelism and adapters."""
+        """Return the model of transformers inside data parallelism and adapters."""
         plain = self.accelerator.unwrap_model(self.model)
         return plain.get_base_model() if hasattr(plain, "peft_config") else plain
 
@@ -148,7 +148,7 @@ class EntropyTrainer(GRPOTrainer):
     def _generate_single_turn(
         self, prompt_ids: Any, images: Any, multimodal_fields: Any, *rest: Any, **options: Any
     ) -> Any:
-        """TRL's sampling, faster where weights are whole and samples plain."""
+        """Sample as TRL does, but faster where weights are whole and samples plain."""
         found = draws.plain_groups(self, prompt_ids, images, multimodal_fields)
         if found is not None:
             return found, None
@@ -175,14 +175,14 @@ class EntropyTrainer(GRPOTrainer):
     # ---------------------------------------------------------------------------------- the loss
 
     def logits(self, model: Any, columns: dict[str, Any]) -> torch.Tensor:
-        """Logits [sequences, positions, vocabulary] that the completions' tokens were drawn from."""
+        """Return the logits [sequences, positions, vocabulary] from which completions were drawn."""
         return self.forward.logits(model, columns)
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor,
         logits_to_keep: int, batch_size: int | None = None, compute_entropy: bool = False, **_: Any,
     ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
-        """TRL's scoring (of rows that later steps reuse, and in evaluation) through our forward."""
+        """Score rows that later steps reuse, and those of an evaluation, by our forward pass."""
         columns = {
             "prompt_ids": input_ids[:, :-logits_to_keep],
             "prompt_mask": attention_mask[:, :-logits_to_keep],
@@ -219,7 +219,7 @@ class EntropyTrainer(GRPOTrainer):
     # ---------------------------------------------------------------------- runs and checkpoints
 
     def train(self, *arguments: Any, **options: Any) -> Any:
-        """TRL's, with an error that a user can act on where memory runs out or a GPU is lost."""
+        """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on."""
         with faults.device_errors_named(faults.training_settings(self.args)):
             return super().train(*arguments, **options)
 
@@ -241,4 +241,4 @@ class EntropyTrainer(GRPOTrainer):
                 coefficient=self.coefficient_controller)
 
     def _send_telemetry(self) -> None:
-        """Training tells nobody but its own logs."""
+        """Send nothing: training reports to nothing but its own logs."""

@@ -1,4 +1,4 @@
-"""A generation: the completions that TRL draws, as columns on which a rule is prepared."""
+"""Makes a generation: the completions that TRL draws, as columns on which a rule is prepared."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class Generation:
         )
 
     def columns(self, inputs: Examples, generate: Generate) -> Columns:
-        """The columns of a generation, its second batch and what the rule prepared among them.
+        """Return the columns of a generation, with its second batch and what the rule prepared.
 
         A rule is not prepared where no completion can be used, or where `prepared` does it in the loss.
 
         Args:
-            inputs: TRL's examples, one a completion.
-            generate: TRL's sampling, scoring and judging of as many.
+            inputs: TRL's examples, one for each completion.
+            generate: function by which TRL samples, scores and judges as many completions.
         """
         trainer = self._trainer
         columns = self._with_rule_columns(self._drawn(inputs, generate))
@@ -94,7 +94,7 @@ class Generation:
         preparation.deal_out(columns, micro_batches)
 
     def prepared(self, batch: TokenBatch) -> TokenBatch:
-        """The rows of a whole optimizer step, prepared from the forward pass that they are trained on."""
+        """Prepare the rows of a whole optimizer step from the forward pass that they are trained on."""
         trainer, constants = self._trainer, detached(batch)
         if trainer.coefficient_controller is not None:
             coefficient = controllers.observe(trainer.coefficient_controller, constants)
@@ -105,19 +105,19 @@ class Generation:
     # --------------------------------------------------------------------------------- its draws
 
     def _drawn(self, inputs: Examples, generate: Generate) -> Columns:
-        """TRL's columns; what it scored of them is kept for `_score`."""
+        """Draw TRL's columns; what TRL scored of them is kept for `_score`."""
         self._trainer.scoring.forget()
         return generate(inputs)
 
     def _drawn_apart(self, inputs: Examples, generate: Generate) -> Columns:
-        """Completions of other examples, of which TRL's log says nothing."""
+        """Draw completions of other examples, which TRL's log leaves out."""
         with self._log.spared():
             columns = self._with_rule_columns(self._drawn(inputs, generate))
         self._trainer.scoring.forget()  # of these rows alone
         return columns
 
     def _second_batch(self, inputs: Examples, temperature: float, generate: Generate) -> Columns:
-        """Tempered completions, with lines of their own in the log."""
+        """Draw tempered completions, with lines of their own in the log."""
         trainer = self._trainer
         with self._log.spared() as measured, draws.sampling_at(trainer, temperature):
             columns = self._drawn(inputs, generate)

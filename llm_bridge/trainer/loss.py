@@ -1,4 +1,4 @@
-"""From an update rule to a loss: the one bridge between the theory's rules and autograd.
+"""Turns an update rule into a loss: the one bridge between the theory's rules and autograd.
 
 A rule moves the policy by sum_i weight_i (score_i grad log pi(a_i | s_i) + sum_k term_ik grad k_i).
 The loss below has minus that as its gradient. Nothing else in this package computes a policy loss.
@@ -18,24 +18,24 @@ from llm_bridge.trainer.batches import map_columns
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Objective:
-    """What a rule raises on a batch, linearized at the policy being trained."""
+    """The objective of a rule on a batch, linearized at the policy being trained."""
 
     scores: TokenTensor
-    """[sequences, positions], constants of the gradient."""
+    """The scores, constants of the gradient: [sequences, positions]."""
     state_terms: dict[str, TokenTensor]
     """Coefficients of state functions, [sequences, positions] each, constants of the gradient."""
     by_token: TokenTensor
-    """score x log pi + sum_k term_k x k of every token, before weights, nats: [sequences, positions];
-    0 outside the mask."""
+    """The objective of every token before weights, score x log pi + sum_k term_k x k, nats: [sequences,
+    positions]; 0 outside the mask."""
 
 
 def objective(batch: TokenBatch, rule: UpdateRule) -> Objective:
-    """The rule's objective, token by token.
+    """Compute the rule's objective, token by token.
 
     Args:
         batch: torch columns [sequences, positions]; ``log_prob`` and the columns that state terms
-            name carry gradients, everything else is a constant. Prepared, unless it is whole.
-        rule: gives each token's score and state terms.
+            name carry gradients, everything else is a constant. It is prepared, unless it is whole.
+        rule: the rule that gives each token's score and state terms.
 
     Raises:
         ValueError: as `UpdateRule.prepare`; a state term whose column the batch lacks, or whose
@@ -68,12 +68,12 @@ def weighted_loss(
 ) -> Loss:
     """Minus the sum over tokens of weight x objective: a scalar, nats.
 
-    Sums, not means: ``weight`` alone normalizes, so the losses of micro-batches cut from one prepared
-    batch add up to the loss of the whole.
+    It is a sum, not a mean: ``weight`` alone normalizes, so the losses of micro-batches cut from one
+    prepared batch add up to the loss of the whole.
 
     Args:
-        found: of `objective`.
-        batch: the same, for its weights.
+        found: the result of `objective`.
+        batch: the batch of that objective, which holds the weights.
         correction: [sequences, positions], a further constant factor on every token (how a
             sampler that is not quite the policy is corrected for); None is 1.
     """
@@ -92,16 +92,16 @@ def policy_loss(
 
 
 def detached(batch: TokenBatch) -> TokenBatch:
-    """``batch`` with every column out of its gradient graph."""
+    """Return ``batch`` with every column out of its gradient graph."""
     return map_columns(torch.Tensor.detach, batch)
 
 
 def clamped_fraction(rule: UpdateRule) -> float | None:
-    """Share of the vocabulary that the rule's clamped entropy leaves out; None: it has none."""
+    """The share of the vocabulary that the rule's clamped entropy leaves out; None if it has none."""
     return rule.removed_fraction if "clamped_entropy" in rule.moved_state_functions else None
 
 
 def _product(coefficient: torch.Tensor, values: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """coefficient x values where both count, with no gradient elsewhere even from infinite values."""
+    """Multiply coefficient and values where both count; elsewhere even infinities have no gradient."""
     counts = counts & (coefficient != 0)
     return torch.where(counts, coefficient * torch.where(counts, values, 0.0), 0.0)

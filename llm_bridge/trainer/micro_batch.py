@@ -17,7 +17,7 @@ from llm_bridge.trainer import loss
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MicroBatch:
-    """What one forward pass of the current optimizer step saw; nothing here carries a gradient."""
+    """The rows and results of one forward pass of the current optimizer step, without gradients."""
 
     inputs: dict[str, Any]
     """The rows as TRL's batch dictionary has them."""
@@ -26,22 +26,22 @@ class MicroBatch:
     scores: torch.Tensor
     state_terms: dict[str, torch.Tensor]
     logits: torch.Tensor | None
-    """[sequences, positions, vocabulary], kept where an audit asks for them."""
+    """The logits [sequences, positions, vocabulary], kept where an audit asks for them."""
 
 
 def loss_of(
     batch: TokenBatch, rule: UpdateRule, inputs: dict[str, Any], statistics: TokenStatistics,
     logits: torch.Tensor | None,
 ) -> tuple[torch.Tensor, MicroBatch]:
-    """The loss of a micro-batch, and what is kept of it.
+    """Return the loss of a micro-batch, and what is kept of it.
 
     Args:
-        batch: prepared, of the rows in ``inputs``; not prepared where no row of the generation can be
-            used, which makes the loss's gradient zero.
+        batch: the prepared batch of the rows in ``inputs``; it is not prepared where no row of the
+            generation can be used, which makes the loss's gradient zero.
         rule: the update rule.
         inputs: the columns of the rows, ``correction`` among them where there is one.
-        statistics: of the forward pass.
-        logits: of the forward pass, where they are to be kept.
+        statistics: the statistics of the forward pass.
+        logits: the logits of the forward pass, where they are to be kept.
     """
     if bool(inputs["usable_tokens"]):
         found = loss.objective(batch, rule)
@@ -60,7 +60,7 @@ def loss_of(
 
 
 def contributions(part: MicroBatch) -> torch.Tensor | None:
-    """Forecast (i), token by token, nats per unit learning rate; None for a term without one."""
+    """Return forecast (i) of each token, nats per unit learning rate; None for a term without one."""
     if not set(part.state_terms) <= {"entropy", "clamped_entropy"}:
         return None
     found = forecast.token_contributions(

@@ -1,4 +1,4 @@
-"""TRL's options that go with an update rule: the right defaults, and a refusal of all others.
+"""Chooses and checks TRL's options for an update rule: the right defaults, and a refusal of others.
 
 Options of TRL that would change the objective or the sampling distribution are refused, and so are
 rules that samples do not allow.
@@ -27,18 +27,18 @@ PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
     "forced_eos_token_id": (None,), "sequence_bias": (None,), "guidance_scale": (1.0, None),
     "penalty_alpha": (None,), "exponential_decay_length_penalty": (None,),
 }
-"""Generation settings, and the values at which they leave pi^T as it is."""
+"""The generation settings, and the values at which they leave pi^T as it is."""
 
 
 class InertRuleWarning(UserWarning):
-    """A rule that would do nothing under these options, with the remedy."""
+    """Warns of a rule that would do nothing under these options, with the remedy."""
 
 
 def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
-    """TRL's options with the defaults that an EntropyTrainer needs; ``options`` replace any.
+    """Make TRL's options with the defaults that an EntropyTrainer needs; ``options`` replace any.
 
-    No dropout, no half-precision autocast, no gradient checkpointing, constant learning rate, every
-    step logged, prompts in the order given.
+    The defaults are no dropout, no half-precision autocast, no gradient checkpointing, a constant
+    learning rate, every step logged, and prompts in the order given.
     """
     defaults: dict[str, Any] = {
         "disable_dropout": True,
@@ -180,7 +180,7 @@ def check_resampling(trainer: Any) -> None:
 
 
 def second_batch_options(rule: UpdateRule) -> dict[str, Any]:
-    """How the rule's target wants the second batch sampled, beside the temperature."""
+    """Return the options with which the rule's target samples the second batch, beside temperature."""
     return dict(rule.second_batch_options)
 
 

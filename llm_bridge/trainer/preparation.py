@@ -1,4 +1,4 @@
-"""A rule's whole-batch columns: prepared on all rows of all ranks, carried along with the rows."""
+"""Prepares a rule's whole-batch columns on all rows of all ranks, and carries them with the rows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def world_batch(
     columns: dict[str, Any], policy: dict[str, torch.Tensor] | None, *, accelerator: Any, step: int,
     seed: int,
 ) -> TokenBatch:
-    """A TokenBatch of the rows of all ranks.
+    """Make a TokenBatch of the rows of all ranks.
 
     Args:
-        columns: of this rank's rows, scored where ``policy`` is None.
+        columns: the columns of this rank's rows, scored where ``policy`` is None.
         policy: statistics of the policy being trained, where it is not the one that sampled.
-        accelerator: accelerate's, which gathers.
+        accelerator: accelerate's accelerator, which gathers.
         step: the optimizer step about to be taken, counted from 0.
-        seed: of the run.
+        seed: seed of the run.
     """
     known = {**columns, "log_prob": columns["old_log_prob"]} if policy is None else policy
     batch = token_batch(
@@ -40,7 +40,7 @@ def prepare(rule: UpdateRule, columns: dict[str, Any], world: TokenBatch, *, ran
 
 
 def whole(micro_batches: list[dict[str, Any]]) -> dict[str, Any]:
-    """The rows of all micro-batches of a generation, without prepared columns and scalars."""
+    """Join the rows of all micro-batches of a generation, without prepared columns and scalars."""
     return {
         name: torch.cat([part[name] for part in micro_batches])
         for name, column in micro_batches[0].items()

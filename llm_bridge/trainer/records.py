@@ -1,4 +1,4 @@
-"""What is written down of every optimizer step, and what is checked before it is taken."""
+"""Records every optimizer step, and checks it before it is taken."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from transformers import TrainerCallback
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.running import faults
-from llm_bridge.running.step_log import step_metrics
 from llm_bridge.trainer.batches import gathered, map_columns
 from llm_bridge.trainer.micro_batch import MicroBatch, contributions
+from llm_bridge.trainer.step_metrics import step_metrics
 
 
 class StepRecords(TrainerCallback):
     """Puts every optimizer step of a trainer into its log.
 
     Args:
-        trainer: whose ``micro_batches`` are taken away once a step is on record.
+        trainer: the trainer, whose ``micro_batches`` are dropped once a step is recorded.
         on_step: called on the main process with each step's record.
     """
 
@@ -30,11 +30,11 @@ class StepRecords(TrainerCallback):
         self._started, self._learning_rate = time.perf_counter(), trainer.args.learning_rate
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
-        """The first of its micro-batches is about to be drawn."""
+        """Note that the first micro-batch of a step is about to be drawn."""
         self._started = time.perf_counter()
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
-        """Refuse the step about to be taken if its gradient is no number."""
+        """Refuse the step about to be taken if its gradient is not finite."""
         trainer = self._trainer
         self._learning_rate = trainer._get_learning_rate()
         faults.check_gradient(
@@ -43,7 +43,7 @@ class StepRecords(TrainerCallback):
         )
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Put the step that was just taken on record."""
+        """Record the step that was just taken."""
         trainer = self._trainer
         parts, trainer.micro_batches = trainer.micro_batches, []
         record = {
@@ -64,7 +64,7 @@ class StepRecords(TrainerCallback):
 def measured(
     parts: Sequence[MicroBatch], rule: UpdateRule, learning_rate: float, accelerator: Any
 ) -> dict[str, float | None]:
-    """`step_metrics` of an optimizer step, from the rows of all its micro-batches and all ranks."""
+    """Compute `step_metrics` of an optimizer step from the rows of its micro-batches on all ranks."""
     batch = map_columns(lambda *columns: torch.cat(columns), *(part.batch for part in parts))
     answer = torch.cat([part.inputs["answer"] for part in parts])
     extra = {"answer": answer[:, None].expand(batch.mask.shape)}
@@ -78,13 +78,13 @@ def measured(
 
 
 def temperature(parts: Sequence[MicroBatch]) -> float | None:
-    """That the second batch was sampled at; None where the step has none of its rows."""
+    """The temperature of the second batch; None where the step has none of its rows."""
     found = torch.cat(
         [part.inputs["sampling_temperature"][part.inputs["tempered"]] for part in parts])
     return float(found[0]) if len(found) else None
 
 
 def coefficient(rule: UpdateRule, controller: Any | None) -> float | None:
-    """What a log calls the rule's coefficient: the adapted one, else its option; None: it has none."""
+    """The rule's coefficient for a log: the adapted one, else its option; None if it has none."""
     found = rule.strength if controller is None else controller.coefficient
     return None if found is None else float(found)

@@ -1,4 +1,4 @@
-"""The reference policy: the model that training starts from, to stay as it is."""
+"""Makes the reference policy: a frozen copy of the model that training starts from."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from trl.trainer.utils import create_model_from_path
 
 
 def frozen_copy(model: Any, args: Any, quantization_config: Any = None) -> Any:
-    """A copy of the model, or the model of a name loaded as TRL loads the one it trains.
+    """Copy the model, or load a model by name as TRL loads the one it trains.
 
-    Whole and equal on every rank; each holds all of it until `prepare` shards it.
+    The copy is whole and equal on every rank until `prepare` shards it.
 
     Args:
         model: a model, or what TRL takes for one: a folder or a hub id.
@@ -39,7 +39,7 @@ def frozen_copy(model: Any, args: Any, quantization_config: Any = None) -> Any:
 
 
 def prepare(reference: Any, trainer: Any) -> Any:
-    """The frozen copy on its device, sharded as the trainer's model is."""
+    """Move the frozen copy to its device, sharded as the trainer's model is."""
     if trainer.is_deepspeed_enabled:
         return prepare_deepspeed(reference, trainer.accelerator)
     if trainer.is_fsdp_enabled:
@@ -51,8 +51,8 @@ def _copy_from_main(model: torch.nn.Module, device: torch.device) -> None:
     """Give all ranks the weights of the first.
 
     With ``fsdp_cpu_ram_efficient_loading`` one rank of each machine reads a checkpoint, and the others
-    hold zeros until accelerate deals out the model that is trained. A reference it never sees, and
-    TRL's `prepare_fsdp` (version 2) shards what each rank has.
+    hold zeros until accelerate distributes the model that is trained. It does not distribute a reference,
+    and TRL's `prepare_fsdp` (version 2) shards what each rank has.
     """
     for tensor in model.state_dict().values():
         sent = tensor.detach().to(device)

@@ -1,4 +1,4 @@
-"""What policies say of sampled rows, without gradient: the one that sampled, and the reference."""
+"""Scores sampled rows, without gradient, under the policy that sampled them and the reference."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from llm_bridge.running import faults
 
 OF_THE_POLICY = frozenset(
     {"log_prob", "old_log_prob", "sampling_log_prob", "entropy", "clamped_entropy"})
-"""What a rule may read (`entropy_theory.reads`) that only a forward pass tells. A ratio is none of it
-where rows serve one step: it is 1."""
+"""The names (`entropy_theory.reads`) that a rule may read and that need a forward pass. A ratio is not
+among them where rows serve one step, as it is 1."""
 
 
 class Scoring:
-    """Statistics of the policy on sampled rows.
+    """Computes statistics of the policy on sampled rows.
 
     Args:
-        forward: of the trainer.
-        batch_size: rows of one forward pass.
+        forward: the trainer's forward pass.
+        batch_size: number of rows of one forward pass.
     """
 
     def __init__(self, forward: Forward, *, batch_size: int):
@@ -33,7 +33,7 @@ class Scoring:
     def statistics(
         self, model: Any, columns: dict[str, Any], batch_size: int | None = None
     ) -> dict[str, torch.Tensor]:
-        """``log_prob``, ``entropy`` and, where the rule moves it, ``clamped_entropy``."""
+        """Return ``log_prob``, ``entropy`` and, where the rule moves it, ``clamped_entropy``."""
         size = batch_size or self._batch_size
         found = defaultdict(list)
         with torch.no_grad():
@@ -47,11 +47,11 @@ class Scoring:
         return {name: torch.cat(parts) for name, parts in found.items()}
 
     def forget(self) -> None:
-        """What was kept is of other rows than those to come."""
+        """Forget the scores that were kept, before other rows are sampled."""
         self._known = None
 
     def keep(self, statistics: dict[str, torch.Tensor]) -> None:
-        """Of the rows that were just sampled: TRL has scored them, through our forward."""
+        """Keep the scores of the rows that were just sampled, which TRL computed by our forward pass."""
         self._known = statistics
 
     @property
@@ -67,13 +67,13 @@ class Scoring:
         columns.update(found)
 
     def check_ratio(self, batch: TokenBatch, columns: dict[str, Any], model: Any, precision: str) -> None:
-        """As `faults.check_ratio`, on the step that starts from the policy which scored its rows."""
+        """Check ratios as `faults.check_ratio`, at a step that starts from the policy that scored."""
         if batch.step == self._step and "old_log_prob" in columns:
             faults.check_ratio(batch, faults.rounding(model, precision), step=batch.step)
 
 
 def unscored(mask: torch.Tensor, model: Any) -> dict[str, torch.Tensor]:
-    """In the place of `Scoring.statistics` for a rule that reads none of it: zeros, all ratios 1."""
+    """Return zeros, so that all ratios are 1, in place of the statistics that a rule does not read."""
     wide = any(weight.dtype == torch.float64 for weight in model.parameters())
     zeros = torch.zeros(mask.shape, dtype=torch.float64 if wide else torch.float32, device=mask.device)
     return dict.fromkeys(("log_prob", "entropy", "clamped_entropy"), zeros)

@@ -22,6 +22,7 @@ import xarray
 
 from entropy_theory.support.results import read_json
 from entropy_theory.update_rules.aepo import Aepo
+from llm_bridge.running import run_folder
 
 MEASURED = Path(__file__).parents[1] / "measured"
 BRIDGE = Path(__file__).parents[2] / "llm_bridge"
@@ -106,6 +107,8 @@ class TrainingRun:
     """The metrics, one row a step, as in metrics.jsonl; empty where there is none."""
     audit: pandas.DataFrame
     """The audited steps, one a row; empty where there is none."""
+    kernel: dict[str, Any] | None
+    """What an audit found of the logit kernel; None where it did not look."""
     options: dict[str, Any]
     """The options with which the run was started."""
     constant_answer: float | None
@@ -172,48 +175,28 @@ def even_in_log(steps: np.ndarray, points: int) -> np.ndarray:
 def training_runs(results: Path) -> list[TrainingRun]:
     """Read all runs there are, the user's own first, sorted by name."""
     _note(RUNS)
-    folders = [
-        path.parent
-        for root in (results / "runs", MEASURED)
-        for path in sorted(root.glob("*/run.json"))
-    ]
-    return [run for run in map(_training_run, folders) if run is not None]
+    found = run_folder.folders((results / "runs", MEASURED))
+    return [run for run in map(_training_run, found) if run is not None]
 
 
 def _training_run(folder: Path) -> TrainingRun | None:
     """Read the run in a folder; None where it holds nothing readable yet."""
     try:
-        description = read_json(folder / "run.json")
-        audit_file = folder / "audit.json"
-        audit = read_json(audit_file)["steps"] if audit_file.exists() else []
-        provenance_file = folder / "provenance.json"
-        provenance = read_json(provenance_file) if provenance_file.exists() else {}
+        run = run_folder.read(folder)
     except ValueError:
         return None
-    metrics = folder / "metrics.jsonl"
-    score = description.get("constant_answer_reward")
+    score = run.constant_answer_reward
     return TrainingRun(
-        name=folder.name,
+        name=run.name,
         folder=folder,
-        metrics=pandas.DataFrame(_json_lines(metrics) if metrics.exists() else []),
-        audit=pandas.DataFrame(audit),
-        options=description["options"],
+        metrics=pandas.DataFrame(run.steps),
+        audit=pandas.DataFrame([] if run.audit is None else run.audit["steps"]),
+        kernel=None if run.audit is None else run.audit.get("kernel"),
+        options=run.options,
         constant_answer=None if score is None else float(score),
-        finished=description.get("status") == "finished",
-        provenance=provenance,
+        finished=run.status == run_folder.FINISHED,
+        provenance=run.provenance or {},
     )
-
-
-def _json_lines(path: Path) -> list[dict[str, Any]]:
-    """Read the rows of a log; a later row replaces an earlier one of the same step (a resumed run)."""
-    rows: dict[int, dict[str, Any]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:  # the last line of a run that was cut off while writing
-            continue
-        rows[int(row["step"])] = row
-    return [rows[step] for step in sorted(rows)]
 
 
 def evaluations(results: Path) -> list[dict[str, Any]]:
@@ -232,10 +215,10 @@ def evaluations(results: Path) -> list[dict[str, Any]]:
 NOTHING, RUNS, EVALUATIONS, RECIPES = "nothing", "training runs", "evaluations", "recipes"
 _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
     NOTHING: lambda results: [],
-    RECIPES: lambda results: [*BRIDGE.glob("recipes/*/*.toml"), BRIDGE / "benchmarks.py"],
+    RECIPES: lambda results: [*BRIDGE.glob("recipes/*/*.toml"), BRIDGE / "data" / "benchmarks.py"],
     RUNS: lambda results: [
         path for root in (results / "runs", MEASURED)
-        for file in ("run.json", "metrics.jsonl", "audit.json", "provenance.json", "audit/kernel-*.npz")
+        for file in (*run_folder.READ, "audit/kernel-*.npz")
         for path in root.glob(f"*/{file}")
     ],
     EVALUATIONS: lambda results: [

@@ -22,7 +22,6 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropy_theory.support.results import read_json
 from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
@@ -64,13 +63,12 @@ def data(results: Path) -> pandas.DataFrame:
     parts: list[pandas.DataFrame] = []
     provenance = {}
     for run in inputs.training_runs(results):
-        kernel = None if run.audit.empty else read_json(run.folder / "audit.json").get("kernel")
-        if kernel is None:
+        if run.kernel is None:
             continue
         policy = _policy(run)
         if policy in {part["policy"].iloc[0] for part in parts}:
             policy += f", {run.name}"
-        parts.append(_of_run(run, kernel).assign(policy=policy))
+        parts.append(_of_run(run, run.kernel).assign(policy=policy))
         provenance[run.name] = run.provenance
     if not parts:
         raise MissingInputError(f"no audit has a kernel of logit gradients: run `{COMMAND}`")

@@ -1,4 +1,4 @@
-"""What has become of a stage, for the pipeline that runs it and the display that shows it."""
+"""The state of a stage, for the pipeline that runs it and the display that shows it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Status = Literal["waiting", "running", "done", "kept", "failed", "skipped"]
 
 @dataclass(kw_only=True, slots=True)
 class StageRun:
-    """What has become of a stage."""
+    """The state of a stage while the main job runs."""
 
     stage: Stage
     log: Path
@@ -28,10 +28,11 @@ class StageRun:
 
     @property
     def settled(self) -> bool:
+        """Whether the stage is over, or will not run."""
         return self.status in ("done", "kept", "failed", "skipped")
 
     def record(self) -> dict[str, Any]:
-        """JSON-like summary."""
+        """Return a JSON-like summary."""
         return {
             "name": self.stage.name,
             "command": "python " + " ".join(self.stage.arguments),

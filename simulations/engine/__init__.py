@@ -1,8 +1,8 @@
-"""Training: many tabular policies at once by one update rule, exactly or from samples.
+"""Trains many tabular policies at once by one update rule, exactly or from samples.
 
-In the order of the trip: `dynamics` and `task` (what is asked), `engines` (who does it), `block` and its
-kinds `runs`, `tree_runs` and `compiled.tabulated_runs` (the steps), `recorder` and `trajectory` (what is
-kept); `simulation` takes them in turn.
+`simulation` goes through these modules in order: `dynamics` and `task` say what is simulated, `engines`
+chooses an engine, `block` and its kinds `runs`, `tree_runs` and `compiled.tabulated_runs` take the steps,
+`recorder` and `trajectory` hold what is recorded.
 """
 
 from simulations.engine.dynamics import Dynamics

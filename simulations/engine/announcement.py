@@ -1,4 +1,4 @@
-"""A forecast of the next step's entropy change, and what became of it."""
+"""A forecast of the next step's entropy change, and its comparison with the measured change."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from entropy_theory.policy import entropy
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Announcement:
-    """What a batch announces before its step is taken, and the policy that it was made on."""
+    """The forecast that a batch makes before its step is taken, and the policy that it is for."""
 
     logits: np.ndarray
-    """[runs, states, actions]."""
+    """The logits before the step, [runs, states, actions]."""
     entropy: np.ndarray
-    """[runs, states], nats."""
+    """The entropy before the step, [runs, states], nats."""
     shares: np.ndarray
-    """[runs, states]: what the mean entropy weighs states by."""
+    """The weights of states in the mean entropy, [runs, states]."""
     coefficients: np.ndarray
-    """[runs], nats: forecast (i), times the learning rate."""
+    """Forecast (i) times the learning rate, [runs], nats."""
 
     def compared(self, logits: np.ndarray) -> dict[str, np.ndarray]:
-        """The columns of `Forecasts` [runs], given the logits that the step led to."""
+        """Return the columns of `Forecasts` [runs], given the logits after the step."""
         change = logits - self.logits
         by_state = {
             "first_order": entropy_change.first_order(self.logits, change),

@@ -1,7 +1,7 @@
-"""A block of runs that are trained together: what every engine's block can do.
+"""The interface of a block of runs that are trained together, whatever the engine.
 
-A block owns its plan (the `Task` of its runs), takes its steps and says what a record holds of it. The
-engines differ in how; `simulations.engine.engines` chooses one.
+A block owns the `Task` of its runs, takes its steps and returns what is recorded of it. The engines
+differ in how they do so; `simulations.engine.engines` chooses one.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from simulations.engine.announcement import Announcement
 from simulations.engine.task import Task
 
 CHUNK = 200
-"""Steps between calls of ``progress``, at most."""
+"""The largest number of steps between two calls of ``progress``."""
 
 
 class RefusedError(Exception):
-    """An engine cannot take exactly the steps of a task; the message says why."""
+    """Raised where an engine cannot take exactly the steps of a task; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepMeasures:
-    """What held before each of the steps just taken: [steps, runs] each."""
+    """Measures of the policies before each of the steps just taken: [steps, runs] each."""
 
     entropy: np.ndarray
-    """Nats, averaged over states."""
+    """Entropy in nats, averaged over states."""
     reward: np.ndarray
     """Expected reward, averaged over states."""
     temperature: np.ndarray
-    """Of the second batch; NaN without one."""
+    """Temperature of the second batch; NaN without one."""
 
 
 class Engine(Protocol):
@@ -44,20 +44,23 @@ class Engine(Protocol):
         """Whether its blocks gain by being trained in threads at once."""
 
     def block(self, part: slice, final: np.ndarray) -> Block:
-        """The runs ``part`` at their start; ``final`` [runs, states, actions] may be their memory."""
+        """Make the block of the runs ``part``, at their start.
+
+        ``final`` [runs, states, actions] may serve as their memory.
+        """
 
 
 class Block(ABC):
-    """Logits, controllers, temperatures and coefficients of some runs.
+    """The logits, controllers, temperatures and coefficients of some runs.
 
-    ``step`` counts the optimizer steps taken. What is said of the policies (``entropy``, ``temperature``,
-    ``coefficient``, `columns`) is up to date after `evaluate`, and stale after `advance`.
+    ``step`` counts the optimizer steps taken. ``entropy``, ``temperature``, ``coefficient`` and `columns`
+    are up to date after `evaluate`, and stale after `advance`.
     """
 
     logits: np.ndarray
-    """[runs, states, actions]."""
+    """The current logits, [runs, states, actions]."""
     entropy: np.ndarray
-    """[runs, states], nats."""
+    """Entropy of each state, [runs, states], nats."""
 
     def __init__(self, task: Task, step: int = 0) -> None:
         self.task, self.dynamics, self.rule = task, task.dynamics, task.dynamics.rule
@@ -89,10 +92,10 @@ class Block(ABC):
 
     @abstractmethod
     def advance(self, steps: int, *, measured: bool) -> StepMeasures | None:
-        """Take ``steps`` steps; with ``measured``, say what was before each.
+        """Take ``steps`` steps; with ``measured``, return the measures before each of them.
 
-        `evaluate` comes first (policy, temperature and coefficient of the first step are then chosen;
-        later steps choose their own). Controllers are left as ``steps`` observations leave them: the next
+        Call `evaluate` first: it chooses temperature and coefficient of the first step; later steps
+        choose their own. Afterwards the controllers have made ``steps`` observations, and the next
         `evaluate` observes again.
 
         Raises:
@@ -101,43 +104,46 @@ class Block(ABC):
 
     @abstractmethod
     def columns(self) -> dict[str, np.ndarray]:
-        """What `Trajectory` holds of the current policies, by name, but temperature and coefficient."""
+        """Return the columns of `Trajectory` for the current policies, without those of controllers."""
 
     @abstractmethod
     def announce(self) -> Announcement:
-        """What the next step's batch forecasts."""
+        """Return the forecast of the next step's batch."""
 
     def chunk(self) -> int:
-        """Steps that are well taken at once."""
+        """The number of steps that are best taken at once."""
         return CHUNK
 
     def add_deviations(
         self, values: np.ndarray, origin: np.ndarray, total: np.ndarray, square: np.ndarray
     ) -> None:
-        """Add to ``total`` and ``square`` [runs] the sums over steps of ``values`` [steps, runs] less
-        ``origin`` [runs], and of their squares."""
+        """Add up deviations from ``origin`` [runs] and their squares.
+
+        The sums over steps of ``values`` [steps, runs] less ``origin`` are added to ``total`` [runs],
+        those of the squares to ``square`` [runs].
+        """
         deviation = values - origin
         total += deviation.sum(axis=0)
         square += np.einsum("sr,sr->r", deviation, deviation)
 
     def by_prompt(self, values: np.ndarray) -> np.ndarray:
-        """[runs, prompts]: the mean of [runs, states] over the tokens of a prompt's responses."""
+        """Return the mean of [runs, states] over the tokens of a prompt's responses: [runs, prompts]."""
         return values
 
     def mean_entropy(self) -> np.ndarray:
-        """[runs], nats, averaged over prompts."""
+        """Return the entropy averaged over prompts, [runs], nats."""
         return self.by_prompt(self.entropy).mean(axis=-1)
 
     @property
     def batch_number(self) -> int:
-        """Batches drawn so far, that of the next step included: 1 at the start. Draws are keyed by it."""
+        """The number of batches drawn, that of the next step included: 1 at the start; it keys draws."""
         return self.step // self.dynamics.steps_per_batch + 1
 
     def target(self, step: int) -> np.ndarray:
-        """[runs]: the target entropy after ``step`` steps, nats.
+        """Return the target entropy after ``step`` steps: [runs], nats.
 
         Raises:
-            ValueError: the schedule gives a negative one.
+            ValueError: a negative target of the schedule.
         """
         schedule = self.dynamics.target_schedule
         if schedule is not None:
@@ -147,7 +153,10 @@ class Block(ABC):
         return self.per_run(held, "targets")
 
     def per_run(self, value: Any, name: str) -> np.ndarray:
-        """A number, or one a run, as an array [runs]. Raises ValueError for any other number of them."""
+        """Return a number, or one a run, as an array [runs].
+
+        Raises ValueError for any other number of them.
+        """
         array = np.asarray(value, dtype=np.float64)
         if array.ndim and array.shape != (self.n_runs,):
             raise ValueError(f"{name} has {array.size} values for {self.n_runs} runs")
@@ -174,12 +183,12 @@ class Block(ABC):
 
 
 def diverged(step: int) -> ValueError:
-    """What is raised for logits that are not finite after ``step`` steps."""
+    """Make the error for logits that are not finite after ``step`` steps."""
     return ValueError(f"the logits diverged in step {step}: lower the learning rate")
 
 
 def power(x: np.ndarray, n: int) -> np.ndarray:
-    """x^n by repeated squaring, several times faster than numpy's."""
+    """Return x^n by repeated squaring, several times faster than numpy's."""
     if n == 1:
         return x
     half = power(x, n // 2)
@@ -188,7 +197,10 @@ def power(x: np.ndarray, n: int) -> np.ndarray:
 
 
 def pass_at(wrong: np.ndarray, ks: tuple[int, ...]) -> np.ndarray:
-    """[runs, ks]: the probability of a right answer among k, from that of a wrong one [runs, prompts]."""
+    """Return the probability of a right answer among k, [runs, ks].
+
+    It is computed from the probability of a wrong answer, [runs, prompts].
+    """
     if not ks:
         return np.empty((len(wrong), 0))
     return np.stack([(1 - power(wrong, k)).mean(axis=-1) for k in ks], axis=-1)

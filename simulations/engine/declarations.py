@@ -1,7 +1,7 @@
-"""Whether a rule reads what it declares and no more, before an engine relies on it.
+"""Checks that a rule reads no more than it declares, before an engine relies on it.
 
-The package's own rules are held to their declarations by its tests. A rule that somebody wrote is asked
-here about a few small batches; the whole contract is ``python -m entropy_theory check``.
+The package's own rules are held to their declarations by its tests. A user's rule is checked here on a
+few small batches; ``python -m entropy_theory check`` checks the whole contract.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from entropy_theory import update_rules
 from entropy_theory.tabular import exact_batch
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.declared import reads_undeclared, remembers
 from simulations.engine.dynamics import cut_options
 
 ACCURACY = 1e-8
-"""Relative to the largest score: a user's rule may divide by what nearly cancels."""
+"""Allowed error relative to the largest score: a user's rule may divide by what nearly cancels."""
 
 
 class UndeclaredError(ValueError):
-    """A rule's coefficients depend on something that it does not declare; the message names it."""
+    """Raised where a rule's coefficients depend on what it does not declare; the message names it."""
 
 
 def confirm(rule: UpdateRule, n_runs: int) -> None:
-    """Raise UndeclaredError for a rule that reads what it does not declare, or remembers, naming what.
+    """Raise UndeclaredError for a rule that reads what it does not declare, or that keeps state.
 
     Args:
         rule: any update rule; options may be one a run.
@@ -54,9 +55,6 @@ def _told_once(rule: UpdateRule) -> str:
 
 
 def _told(rule: UpdateRule) -> str:
-    # Loaded late: the verification room brings provers, which a simulation does not need.
-    from entropy_theory.verification.rule_reads import reads_undeclared, remembers
-
     batch = _probe(rule)
     try:
         rule.prepare(batch)
@@ -66,7 +64,7 @@ def _told(rule: UpdateRule) -> str:
 
 
 def _probe(rule: UpdateRule) -> TokenBatch:
-    """The listing of two states of six actions with three different rewards, one far in the tail."""
+    """List two states of six actions with three different rewards, one of them far in the tail."""
     rng = np.random.default_rng(20251122)
     logits = rng.normal(scale=2.0, size=(1, 2, 6))
     logits[0, 0, 0], logits[0, 1, 3] = -9.0, 6.0

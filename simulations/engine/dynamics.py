@@ -1,4 +1,4 @@
-"""How policies move: the rule, the step size, what is sampled, for how long."""
+"""The dynamics of a simulation: the rule, the step size, what is sampled, for how long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENGINES = ("auto", "numpy", "compiled")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dynamics:
-    """How policies move. Numbers given as tuples have one entry a run.
+    """How policies are trained; numbers given as tuples have one entry a run.
 
     Raises ValueError for values that cannot be simulated, naming them.
     """
@@ -28,28 +28,28 @@ class Dynamics:
     learning_rate: float | tuple[float, ...] = 0.5
     steps: int = 6000
     temperature: float | tuple[float, ...] | None = None
-    """Without a controller: all rows are sampled at this temperature (AEPO, Figure 2)."""
+    """The temperature at which all rows are sampled, for rules without a controller (AEPO, Figure 2)."""
     targets: tuple[float, ...] | None = None
     """Target entropy of each run, nats, in place of the rule's single one."""
     target_schedule: Callable[[int], Any] | None = None
-    """Targets that move: from the number of steps taken to a target or one a run [runs], nats. Asked at
-    the start of each batch."""
+    """A target that moves: a function from the number of steps taken to a target, or to one a run [runs],
+    nats, called at the start of each batch."""
     samples: Samples | None = None
-    """None: exact expectation."""
+    """How many responses are sampled; None computes exact expectations."""
     steps_per_batch: int = 1
     """Optimizer steps on the same samples, off-policy from the second on (PPO's epochs): ratios move,
     clips bind, and controllers wait for the next batch."""
     record_every: int = 20
     """Steps between records; the first and the last policy are always recorded."""
     tail: int = 0
-    """Steps at the end over which entropy is averaged at every step; 0: the last sixth."""
+    """The number of last steps over which entropy is averaged at every step; 0 means the last sixth."""
     seed: int = 0
     engine: str = "auto"
     """"auto": the fastest engine that takes exactly this rule's steps, NumPy for short runs; "numpy";
     "compiled": by numba (`simulations.engine.compiled`), ValueError where it cannot. They agree to
     rounding. Where "auto" leaves a long run to NumPy, it logs why."""
     precision: str = "float64"
-    """Of the logits: "float64" or "float32"."""
+    """The precision of the logits, "float64" or "float32"."""
     first_run: int = 0
     """Number of the first run. Samples are keyed by it, so that a simulation may be cut into several
     with the same results."""
@@ -97,7 +97,7 @@ class Dynamics:
         return self.rule.pools_equal_rewards and self.steps_per_batch == 1
 
     def take_runs(self, n_runs: int, part: slice) -> Dynamics:
-        """The dynamics of the runs ``part`` (start and stop) of ``n_runs``: per-run values are cut."""
+        """Return the dynamics of the runs ``part`` (start and stop) of ``n_runs``, per-run values cut."""
         schedule = self.target_schedule
         return dataclasses.replace(
             self,
@@ -111,7 +111,7 @@ class Dynamics:
 
 
 def _cut(value: Any, n_runs: int, part: slice) -> Any:
-    """The entries of some runs, of a value that is one number or one a run."""
+    """Return the entries of some runs, of a value that is one number or one a run."""
     if value is None or np.ndim(value) == 0 or len(value) != n_runs:
         return value
     return value[part]
@@ -124,6 +124,6 @@ def _cut_targets(targets: Any, n_runs: int, part: slice) -> Any:
 
 
 def cut_options(rule: UpdateRule, n_runs: int, part: slice) -> UpdateRule:
-    """The rule with its options, and those of the rules it is made of, cut to some runs."""
+    """Return the rule with its options, and those of the rules it is made of, cut to some runs."""
     return rule.map_options(
         lambda _, name, value: value if isinstance(value, str) else _cut(value, n_runs, part))

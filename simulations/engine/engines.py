@@ -1,6 +1,6 @@
-"""Which engine takes the steps: the first that takes exactly this rule's, by what the rule declares.
+"""Chooses the engine: the first that takes exactly the rule's steps, by what the rule declares.
 
-The compiled engines are asked in order; each is made ready for the task, or refuses with a reason. NumPy
+The compiled engines are asked in order; each is prepared for the task, or refuses with a reason. NumPy
 takes what all refuse. No engine is chosen by trying how a rule behaves: a rule that reads what it does
 not declare is an error (`simulations.engine.declarations`).
 """
@@ -22,19 +22,19 @@ from simulations.engine.traced import traced_runs
 from simulations.engine.tree_runs import TreeRuns
 
 COMPILED: tuple[Callable[[Task], Engine], ...] = (compilation.of, traced_runs.of)
-"""Asked in this order; each raises RefusedError for a task that it does not run exactly."""
+"""The compiled engines in order; each raises RefusedError for a task that it cannot run exactly."""
 COMPILE_FROM_SECONDS = 0.5
-"""Seconds that NumPy would take, from which on "auto" loads the compiled loops (as long, once a process;
-compiling them, once an installation, takes ten)."""
+"""Seconds that NumPy must need for "auto" to load the compiled loops: loading takes as long, once a
+process, and compiling, once an installation, takes ten."""
 SAY_FROM_SECONDS = 5.0
-"""Seconds that NumPy will take, about, from which on "auto" says why it is left to NumPy."""
+"""About how many seconds NumPy must need for "auto" to say why a task is left to NumPy."""
 _STEP_SECONDS, _ENTRY_SECONDS = 4e-4, 1e-8  # of NumPy, roughly: of a step, and of each logit in it
 _said: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NumpyEngine:
-    """Steps by NumPy, whatever the task."""
+    """Takes the steps of any task by NumPy."""
 
     task: Task
     in_parallel: bool = False
@@ -45,11 +45,11 @@ class NumpyEngine:
 
 
 def engine_for(task: Task) -> Engine:
-    """The engine of a task, made ready.
+    """Choose the engine of a task and prepare it.
 
     Raises:
-        ValueError: ``engine`` is "compiled" and no compiled engine takes the task, with the reasons; or a
-            rule that reads what it does not declare.
+        ValueError: a task that no compiled engine takes where ``engine`` is "compiled", with the reasons;
+            or a rule that reads what it does not declare.
     """
     dynamics = task.dynamics
     confirm(dynamics.rule, task.n_runs)

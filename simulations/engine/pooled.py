@@ -1,4 +1,4 @@
-"""The update rules' coefficients on states whose rows are summed by reward.
+"""Computes the update rules' coefficients on states whose rows are summed by reward.
 
 One step of a tabular policy needs, for each state and action, only the share of the batch that took
 the action: a probability in exact expectation, a count over G for sampled responses. Most rules see
@@ -22,25 +22,25 @@ from entropy_theory.update_rules import UpdateRule
 from simulations.engine.sampling import TEMPERED
 
 MOST_LEVELS = 8
-"""Distinct rewards of a problem up to which rows are summed; beyond, every action is a row."""
+"""The largest number of distinct rewards for which rows are summed; beyond, every action is a row."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rows:
-    """Ordinary or tempered rows of a batch, summed by action."""
+    """The ordinary or the tempered rows of a batch, summed by action."""
 
     share: np.ndarray
-    """[runs, states, actions]: share of the state's rows that took the action; sums to 1."""
+    """The share of the state's rows that took the action, summing to 1: [runs, states, actions]."""
     by_level: np.ndarray
-    """[runs, states, levels]: share of each reward, each summed apart so that nothing is lost where
-    one tends to 1; levels in the order of `Levels.values`."""
+    """The share of each reward, in the order of `Levels.values`: [runs, states, levels]. Each is summed
+    apart, so that nothing is lost where one tends to 1."""
     exact: bool
     """Whether the shares are probabilities, not counts of draws."""
 
     def centered(self, score: np.ndarray) -> np.ndarray:
-        """A score of levels minus its mean over the rows: [runs, states, levels].
+        """Return a score of levels minus its mean over the rows: [runs, states, levels].
 
-        Summed over pairs of levels, which keeps its digits where one level has nearly all of the rows.
+        It is summed over pairs of levels, which keeps its digits where one level has nearly all rows.
         """
         differences = score[..., :, None] - score[..., None, :]
         return np.einsum("rskl,rsl->rsk", differences, self.by_level)
@@ -51,15 +51,15 @@ class Levels:
     """The distinct rewards of a problem, and which actions have each."""
 
     values: tuple[float, ...]
-    """Largest first: (1, 0) for right and wrong answers."""
+    """The rewards, largest first: (1, 0) for right and wrong answers."""
     masks: tuple[np.ndarray, ...]
-    """Of each level, 1 where an action has it: float [runs, states, actions], in the logits' order."""
+    """For each level, 1 where an action has it: float [runs, states, actions], in the logits' order."""
     first: np.ndarray | None = None
-    """Boolean, the first of them."""
+    """The first mask as a boolean array."""
 
     @classmethod
     def of(cls, reward: np.ndarray, runs_contiguous: bool = False) -> Levels | None:
-        """The levels of a reward [runs, states, actions]; None if there are more than MOST_LEVELS."""
+        """Return the levels of a reward [runs, states, actions]; None if they exceed MOST_LEVELS."""
         values = np.unique(reward)[::-1]
         if len(values) > MOST_LEVELS:
             return None
@@ -72,14 +72,14 @@ class Levels:
         )
 
     def sums(self, share: np.ndarray) -> np.ndarray:
-        """[runs, states, levels]: the share of each level."""
+        """Return the share of each level, [runs, states, levels]."""
         sums = np.empty((*share.shape[:-1], len(self.masks)))
         for i, mask in enumerate(self.masks):
             np.einsum("rsa,rsa->rs", share, mask, out=sums[..., i])
         return sums
 
     def at_actions(self, score: np.ndarray) -> np.ndarray:
-        """[runs, states, actions]: of a score of levels [runs, states, levels], each action's."""
+        """Return each action's score [runs, states, actions], from scores of levels."""
         if len(self.masks) == 2 and self.first is not None:
             return np.where(self.first, score[..., :1], score[..., 1:])
         return sum(mask * score[..., i, None] for i, mask in enumerate(self.masks))
@@ -87,13 +87,13 @@ class Levels:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coefficients:
-    """What a rule gives the rows of a batch, those of each kind in the order asked."""
+    """A rule's coefficients on the rows of a batch, those of each kind in the order asked for."""
 
     scores: tuple[np.ndarray, ...]
-    """[runs, states, levels] each."""
+    """The scores, [runs, states, levels] for each kind of rows."""
     terms: dict[str, np.ndarray]
-    """[runs, states, 1] each: coefficients of the gradients of state functions, by name, for weights that
-    sum to 1 over each state."""
+    """The coefficients of the gradients of state functions, by name, for weights that sum to 1 over each
+    state: [runs, states, 1] each."""
 
 
 def coefficients(
@@ -105,15 +105,15 @@ def coefficients(
     step: int = 0,
     seed: int = 0,
 ) -> Coefficients:
-    """The rule's coefficients on these rows. The rule must promise ``pools_equal_rewards``.
+    """Compute the rule's coefficients on these rows; it must promise ``pools_equal_rewards``.
 
     Args:
         rule: the update rule.
-        levels: of the problem's rewards.
-        kinds: of the batch, by `sampling.ORDINARY` and `sampling.TEMPERED`; in that order.
+        levels: the levels of the problem's rewards.
+        kinds: the rows of the batch, by `sampling.ORDINARY` and `sampling.TEMPERED`, in that order.
         coefficient: [runs], what the rule's controller chose; None if it has none.
-        temperature: [runs], of the second batch; None without one.
-        step, seed: as of `TokenBatch`.
+        temperature: [runs], that of the second batch; None without one.
+        step, seed: those of `TokenBatch`.
     """
     parts = tuple(kinds.values())
     n_runs, n_states, n_levels = parts[0].by_level.shape
@@ -141,10 +141,10 @@ def coefficients(
 def _template(
     n_runs: int, n_states: int, values: tuple[float, ...], kinds: tuple[int, ...], exact: bool
 ) -> TokenBatch:
-    """All but what changes from step to step: weights, temperatures, the step's number.
+    """Make the batch without what changes from step to step: weights, temperatures, the step's number.
 
-    [runs, kinds * states * levels, 1]: of each state its answers by level. Nothing but rewards and
-    weights is looked at, so probabilities are placeholders.
+    Rows are the answers of each state by level, [runs, kinds * states * levels, 1]. Rules look at nothing
+    but rewards and weights, so probabilities are placeholders.
     """
     n_levels = len(values)
     shape = (n_runs, len(kinds) * n_states * n_levels, 1)

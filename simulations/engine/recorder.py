@@ -1,4 +1,4 @@
-"""How a block of runs is recorded while it is trained: on a schedule, and every step of the tail."""
+"""Records a block of runs while it is trained: on a schedule, and at every step of the tail."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def train(block: Block, final: np.ndarray, report: Callable[[int], None]) -> Tra
 
     Args:
         block: the runs, at their start.
-        final: [runs, states, actions], where their last logits are to be; the trajectory holds it.
-        report: told now and then how many steps were taken since it was told last, times runs.
+        final: [runs, states, actions], the array for their last logits; the trajectory holds it.
+        report: called now and then with the number of steps taken since the last call, times runs.
 
     Raises:
         ValueError: logits that stop being finite, with the step.
@@ -68,7 +68,7 @@ class _Recorder:
         self._policy()
 
     def _policy(self) -> None:
-        """A record of the current policies."""
+        """Add a record of the current policies."""
         block = self.block
         block.evaluate()
         self.steps.append(block.step)
@@ -96,7 +96,7 @@ class _Recorder:
             self.tail_switches += (np.diff(temperatures, axis=0) != 0).sum(axis=0)
 
     def trajectory(self, final_logits: np.ndarray) -> Trajectory:
-        """All that was collected."""
+        """Return all that was collected."""
         deviation = self.tail_entropy / self.tail_steps
         variance = np.maximum(self.tail_square / self.tail_steps - deviation**2, 0.0)
         columns = {name: np.asarray(values) for name, values in self.columns.items()}

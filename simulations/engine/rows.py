@@ -1,4 +1,4 @@
-"""Batches of bandits and prompts as rows of a TokenBatch: every action listed, or every draw."""
+"""Writes batches of bandits and prompts as rows of a TokenBatch: every action listed, or every draw."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ def token_batch(
     reference_logits: np.ndarray | None = None,
     removed_fraction: float = 0.0,
 ) -> TokenBatch:
-    """The batch of one step as rows, exact where no draws are given.
+    """Return the batch of one step as rows, exact where no draws are given.
 
     Args:
         logits: [runs, states, actions].
-        reward: broadcastable to the same.
+        reward: broadcastable to the shape of the logits.
         ordinary: whether the batch has rows at temperature 1.
-        temperature: [runs], of the second batch; None for no second batch.
+        temperature: [runs], that of the second batch; None for no second batch.
         draws: [runs, states, samples], the actions that the rows of each kind took (`sampling.ORDINARY`,
-            `sampling.TEMPERED`); none of either lists all actions.
+            `sampling.TEMPERED`); without draws of either kind all actions are listed.
         log_prob: log softmax of the logits, where the caller has it.
-        reference_logits: of the reference policy, where a rule reads it.
-        removed_fraction: of the clamped entropy, where a rule has that term.
+        reference_logits: logits of the reference policy, where a rule reads it.
+        removed_fraction: share of the actions that the clamped entropy leaves out, where a rule has
+            that term.
     """
     if log_prob is None:
         log_prob = log_softmax(logits)
@@ -63,7 +64,7 @@ def _sampled_rows(
     reference_logits: np.ndarray | None,
     removed_fraction: float,
 ) -> TokenBatch:
-    """One row a draw, [runs, states * samples, 1], equally weighted."""
+    """Return one row for each draw, [runs, states * samples, 1], equally weighted."""
     n_runs, n_states, n_actions = logits.shape
     samples = actions.shape[-1]
     rows = (n_runs, n_states * samples, 1)

@@ -1,4 +1,4 @@
-"""Runs whose steps are taken with NumPy: every rule, exact and sampled, on any problem.
+"""Runs whose steps are taken by NumPy: every rule, exact and sampled, on any problem.
 
 Each step:
 
@@ -36,7 +36,7 @@ class Runs(Block):
     """A block of runs on bandits and prompts, one step at a time for all of them."""
 
     def __init__(self, task: Task, step: int = 0) -> None:
-        """The runs of a task; the policies are those after ``step`` steps."""
+        """Make the runs of a task, with the policies after ``step`` steps."""
         super().__init__(task, step)
         n_actions = task.logits.shape[-1]
         order: Literal["F", "C"] = "F" if self.n_runs >= n_actions and task.tree is None else "C"
@@ -63,7 +63,7 @@ class Runs(Block):
             self.reward, (len(self.reward), *self.logits.shape[1:])), self.logits.flags.f_contiguous)
 
     def uniforms(self, kind: int, position: int = 0) -> np.ndarray:
-        """This batch's uniforms, [runs, prompts, samples]."""
+        """Return this batch's uniforms, [runs, prompts, samples]."""
         samples: Any = self.samples
         size = samples.group_size if kind == ORDINARY else samples.tempered
         if (kind, position) not in self._lanes:
@@ -94,33 +94,33 @@ class Runs(Block):
             self._control()
 
     def log_probabilities(self) -> np.ndarray:
-        """[runs, states, actions], nats."""
+        """The log-probabilities, [runs, states, actions], nats."""
         return self._shifted - self._log_normalizer
 
     # What is said of the current policies; on a token tree all of this is another matter.
 
     def answers(self) -> np.ndarray:
-        """[runs, prompts, answers]: the probability of each answer."""
+        """The probability of each answer, [runs, prompts, answers]."""
         return self.probabilities
 
     def answer_logits(self) -> np.ndarray:
-        """[runs, prompts, answers]: their logarithms, up to a constant of each prompt."""
+        """The logarithms of the answers' probabilities up to a constant of each prompt, of that shape."""
         return self.logits
 
     def advantage(self) -> np.ndarray:
-        """[runs, states, actions]: the reward minus its expectation."""
+        """The reward minus its expectation, [runs, states, actions]."""
         return self.reward - sum_over_actions(self.probabilities, self.reward)
 
     def token_shares(self) -> np.ndarray:
-        """[runs, prompts, states of a prompt]: weights of the mean over tokens, summing to 1."""
+        """The weights of states in the mean over tokens, summing to 1: [runs, prompts, states]."""
         return np.ones((self.n_runs, self.n_states, 1))
 
     def response_length(self) -> np.ndarray:
-        """[runs]: expected tokens of a response."""
+        """The expected number of tokens of a response, [runs]."""
         return np.ones(self.n_runs)
 
     def reward_by_prompt(self) -> np.ndarray:
-        """[runs, prompts]: expected reward."""
+        """The expected reward, [runs, prompts]."""
         return sum_over_actions(self.answers(), self.reward)[..., 0]
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -213,7 +213,7 @@ class Runs(Block):
             entropy=entropy, reward=reward, temperature=temperature) if measured else None
 
     def draw(self) -> None:
-        """This step's batch: draws and, where rows are pooled, their sums; the same if asked again."""
+        """Draw this step's batch: draws and, where rows are pooled, sums; a second call repeats it."""
         if self._drawn == self.batch_number:
             return
         self._drawn = self.batch_number
@@ -235,7 +235,7 @@ class Runs(Block):
         self.kept = self.rule.prepare(self.token_batch()) if self.reuses else None
 
     def _draw(self, probabilities: np.ndarray, kind: int) -> Any:
-        """[runs, prompts, samples]: the actions drawn."""
+        """Draw actions, [runs, prompts, samples]."""
         return draw(probabilities, self.uniforms(kind))
 
     def _pool(self, probabilities: np.ndarray, kind: int) -> Any:
@@ -252,7 +252,7 @@ class Runs(Block):
         return Rows(share=counts, by_level=by_level, exact=False)
 
     def direction(self) -> np.ndarray:
-        """The step of all logits per unit learning rate: [runs, states, actions]."""
+        """Return the step of all logits per unit learning rate: [runs, states, actions]."""
         if self.levels is None:
             return logit_step(
                 self.logits, self.rows(), self.rule, probabilities=self.probabilities)
@@ -296,7 +296,7 @@ class Runs(Block):
         return total
 
     def rows(self) -> TokenBatch:
-        """This step's prepared rows, their log-probabilities those of the current policy."""
+        """Return this step's prepared rows, with the log-probabilities of the current policy."""
         if self.kept is None:
             return self.rule.prepare(self.token_batch())
         flat = self.log_probabilities().reshape(self.n_runs, -1)
@@ -308,7 +308,7 @@ class Runs(Block):
         return batch
 
     def token_batch(self) -> TokenBatch:
-        """This step's batch as rows, as the update rules read it."""
+        """Return this step's batch as rows, as the update rules read it."""
         batch = self._token_batch()
         # A rule's own random choices are keyed by sequence: each run has numbers of its own.
         n_rows = batch.mask.shape[-2]
@@ -330,5 +330,5 @@ class Runs(Block):
 
 
 def sum_over_actions(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Sum over actions of x y, without a temporary: [runs, states, 1]."""
+    """Return the sum over actions of x y, [runs, states, 1], without a temporary array."""
     return np.einsum("rsa,rsa->rs", x, y)[..., None]

@@ -43,9 +43,9 @@ class Samples:
     """How many responses are drawn for each prompt in each step."""
 
     group_size: int = 8
-    """G, at temperature 1 (AEPO, Table 4)."""
+    """The number G of responses at temperature 1 (AEPO, Table 4)."""
     tempered: int = 8
-    """Responses of the second batch, at the controller's temperature."""
+    """The number of responses of the second batch, at the controller's temperature."""
 
     def __post_init__(self) -> None:
         for name in ("group_size", "tempered"):
@@ -60,8 +60,8 @@ def lanes(kind: int, runs: RunNumbers, prompts: int, samples: int, position: int
         kind: ORDINARY or TEMPERED.
         runs: [runs], the runs' numbers.
         prompts: number of prompts of a run.
-        samples: draws of each prompt.
-        position: of the token in its response.
+        samples: number of draws of each prompt.
+        position: position of the token in its response.
     """
     with np.errstate(over="ignore"):
         lane = _absorb(np.zeros((1, 1, 1), dtype=np.uint64), kind)
@@ -72,17 +72,17 @@ def lanes(kind: int, runs: RunNumbers, prompts: int, samples: int, position: int
 
 
 def batch_key(seed: int, batch: int) -> int:
-    """What a uniform depends on besides its lane: an integer in [0, 2^64)."""
+    """Return the key of uniforms besides their lanes: an integer in [0, 2^64)."""
     return _mix_integer((seed_key(seed) + (batch + 1) * GOLDEN) % 2**64)
 
 
 def seed_key(seed: int) -> int:
-    """The part of `batch_key` that does not depend on the batch."""
+    """Return the part of `batch_key` that does not depend on the batch."""
     return _mix_integer((seed + 1) * GOLDEN % 2**64)
 
 
 def uniforms(lane: Lanes, key: int) -> Uniforms:
-    """A number in [0, 1) for each lane, of its shape; see the module's formula."""
+    """Return a number in [0, 1) for each lane, by the module's formula."""
     mixed = _mix(lane + np.uint64(key))
     mixed >>= np.uint64(11)
     return mixed.astype(np.float64) * 2.0**-53
@@ -92,7 +92,7 @@ def draw(probabilities: Probabilities, uniform: Uniforms) -> Draws:
     """The action that each uniform picks: integer [..., samples].
 
     Args:
-        probabilities: [..., actions], not negative; need not be normalized.
+        probabilities: [..., actions], not negative; they need not be normalized.
         uniform: [..., samples], in [0, 1).
     """
     running = np.cumsum(probabilities, axis=-1)
@@ -119,7 +119,7 @@ def draw(probabilities: Probabilities, uniform: Uniforms) -> Draws:
 def count(actions: Draws, n_actions: int, order: Literal["C", "F"] = "C") -> Counts:
     """How many of the draws [runs, states, samples] took each action: float [runs, states, actions].
 
-    ``order``: of the result in memory.
+    ``order`` is the order of the result in memory.
     """
     *shape, _ = actions.shape
     rows = int(np.prod(shape))

@@ -24,7 +24,7 @@ from simulations.engine.task import Task
 from simulations.engine.trajectory import Record, Trajectory, concatenate
 
 BLOCK = 2**17
-"""Logits of a block of runs, at most (a single run may have more): 1 MiB an array."""
+"""The largest number of logits of a block of several runs: 1 MiB an array."""
 
 
 def simulate(
@@ -40,14 +40,14 @@ def simulate(
     """Train every run for ``dynamics.steps`` steps.
 
     Args:
-        logits: [runs, states, actions], the starts; finite. Not changed.
+        logits: [runs, states, actions], the starts; finite. They are not changed.
         reward: boolean (right answers, with reward 1) or numbers (graded), broadcastable to the same.
             With a ``tree``, [runs or 1, prompts, responses].
-        dynamics: rule, step size, sampling, schedule and seed; same seed, same result.
-        tree: answers are responses of several tokens; states are prompts x states of the tree,
-            prompt-major. None: answers are single actions.
+        dynamics: rule, step size, sampling, schedule and seed; the same seed gives the same result.
+        tree: the tree of responses of several tokens; states are prompts x states of the tree,
+            prompt-major. With None answers are single actions.
         features: [states * actions, d]: parameters theta shared by states and actions, logits = start
-            + features @ theta, theta moving by gradient steps; None: every logit is its own.
+            + features @ theta, theta moving by gradient steps. With None every logit is a parameter.
         record: what is recorded beside the columns that always are; `Record()` by default.
         progress: called now and then with the number of steps taken since the last call.
 
@@ -73,9 +73,9 @@ def simulate(
 
 
 def blocks(n_runs: int, one_run: int, parallel: bool = False) -> Iterator[slice]:
-    """The blocks of runs that are advanced together; ``one_run`` is the size of a run's largest array.
+    """Cut runs into blocks that are advanced together; ``one_run`` is the size of a run's largest array.
 
-    Those that may run in parallel are at least four, of at least 32 runs where that is enough.
+    Blocks that may run in parallel are at least four, each of at least 32 runs if there are enough.
     """
     size = max(1, BLOCK // one_run)
     if parallel:
@@ -85,7 +85,7 @@ def blocks(n_runs: int, one_run: int, parallel: bool = False) -> Iterator[slice]
 
 
 def threads() -> int:
-    """Threads for blocks of runs: OMP_NUM_THREADS, else the processors this process may use."""
+    """The number of threads for blocks: OMP_NUM_THREADS, else the processors this process may use."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
@@ -93,7 +93,7 @@ def threads() -> int:
 
 
 class _Report:
-    """Tells ``progress`` of steps that all runs together have taken."""
+    """Calls ``progress`` with the steps that all runs together have taken."""
 
     def __init__(self, n_runs: int, progress: Callable[[int], object] | None) -> None:
         self.n_runs, self.progress = n_runs, progress
@@ -101,7 +101,7 @@ class _Report:
         self.lock = threading.Lock()
 
     def __call__(self, steps: int) -> None:
-        """``steps``: newly taken, times runs, of any block."""
+        """Add ``steps`` newly taken steps, times runs, of any block."""
         with self.lock:
             self.taken += steps
             new = self.taken // self.n_runs - self.told

@@ -1,4 +1,4 @@
-"""What is simulated: starts, rewards and dynamics that have been checked against each other."""
+"""A task to simulate: starts, rewards and dynamics that have been checked against each other."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from simulations.engine.trajectory import Record
 from simulations.problems.bandits import check_memory, check_problem
 
 ROW_COLUMNS = 30
-"""Numbers that the update rules hold of a row's token at once, roughly."""
+"""About how many numbers update rules hold at once for each token of a row."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """Runs to be trained, all or a block of them; arrays as in `engine.simulate`."""
+    """The runs to be trained, all or a block of them, with arrays as in `simulate`."""
 
     logits: np.ndarray
-    """[runs, states, actions], float64."""
+    """The starting logits, float64 [runs, states, actions]."""
     reward: np.ndarray
-    """[runs or 1, prompts or 1, answers], boolean or float64."""
+    """The rewards, boolean or float64 [runs or 1, prompts or 1, answers]."""
     dynamics: Dynamics
     tree: TokenTree | None = None
     features: np.ndarray | None = None
@@ -42,7 +42,7 @@ class Task:
         features: np.ndarray | None = None,
         record: Record | None = None,
     ) -> Task:
-        """A task from what a caller gives to `engine.simulate`. Raises ValueError as that does."""
+        """Make a task from the arguments of `simulate`. Raises ValueError as `simulate` does."""
         logits, reward = np.asarray(logits, dtype=np.float64), np.asarray(reward)
         if reward.dtype != bool and not np.issubdtype(reward.dtype, np.number):
             raise ValueError(f"reward is a boolean mask or numbers, got dtype {reward.dtype}")
@@ -60,16 +60,17 @@ class Task:
 
     @property
     def n_runs(self) -> int:
+        """The number of runs."""
         return len(self.logits)
 
     @property
     def n_prompts(self) -> int:
+        """The number of prompts of each run."""
         return _prompts(self.logits.shape[1], self.tree)
 
     @property
     def row_tokens(self) -> int:
-        """Tokens in the rows that a run's batch is written out as; 0 where they are its logits, or
-        summed."""
+        """The number of tokens in the rows of a run's batch; 0 where rows are its logits, or summed."""
         horizon = 1 if self.tree is None else self.tree.horizon
         samples = self.dynamics.samples
         if samples is not None:
@@ -79,7 +80,7 @@ class Task:
         return self.n_prompts * horizon * self.tree.n_responses
 
     def take_runs(self, part: slice) -> Task:
-        """The task of the runs ``part`` (start and stop): arrays are views, per-run values are cut."""
+        """Return the task of the runs ``part`` (start, stop): views of arrays, per-run values cut."""
         if part.stop - part.start == self.n_runs:
             return self
         return dataclasses.replace(
@@ -138,7 +139,7 @@ def _check_per_run(dynamics: Dynamics, n_runs: int) -> None:
 
 
 def check_second_batch(rule: UpdateRule) -> None:
-    """Raise ValueError for a target that is sampled otherwise than at a temperature."""
+    """Raise ValueError for a target policy that is not sampled by a temperature alone."""
     for name, value in rule.second_batch_options.items():
         raise ValueError(
             f"the target of '{rule.name}' samples with {name}={value}, and the simulator's "

@@ -1,4 +1,4 @@
-"""Training on huge vocabularies at a cost that does not depend on their size.
+"""Trains on huge vocabularies at a cost that does not depend on their size.
 
 Tokens with the same logit and the same reward are exchangeable: whatever a rule makes of probabilities
 and draws, those that are not drawn move alike and stay tied. So a *class* of tied tokens is one logit
@@ -25,7 +25,7 @@ from simulations.engine.pooled import Levels, Rows, coefficients
 from simulations.engine.sampling import ORDINARY, Samples, batch_key, lanes, uniforms
 
 MOST_LEVELS = 3
-"""Distinct rewards: a rule is asked about every way to divide a group among them."""
+"""The largest number of distinct rewards: rules are asked about every division of a group among them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,30 +35,30 @@ class TiedTokens:
     logits: np.ndarray
     reward: np.ndarray
     counts: np.ndarray
-    """Tokens in each class: whole numbers, as floats."""
+    """The number of tokens in each class, as floats."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Curve:
-    """What training a state recorded, [records] each, and where it ended."""
+    """The records of training a state, [records] each, and its last policy."""
 
     step: np.ndarray
     reward: np.ndarray
-    """Expected."""
+    """The expected reward."""
     entropy: np.ndarray
-    """Nats."""
+    """The entropy, nats."""
     final: TiedTokens
 
 
 def tie(logits: np.ndarray, reward: np.ndarray, edges: np.ndarray) -> TiedTokens:
-    """Tokens before ``edges[0]`` alone, those from an edge to the next tied at their mean probability.
+    """Tie the tokens from each edge to the next at their mean probability; those before stay single.
 
     Args:
         logits, reward: [tokens].
-        edges: increasing, the last one the number of tokens.
+        edges: increasing token numbers, of which the last is the number of tokens.
 
     Raises:
-        ValueError: tokens to be tied differ in reward.
+        ValueError: tokens that are to be tied but differ in reward.
     """
     first = int(edges[0])
     starts = np.concatenate([np.arange(first), edges[:-1]]).astype(int)
@@ -85,13 +85,13 @@ def train(
     """Train one state from sampled groups.
 
     Args:
-        start: its tokens; not changed.
-        rule: without a controller, and seeing rewards and weighted means only.
-        learning_rate: of this state's logits.
-        steps: number of them.
+        start: the state's tokens, which are not changed.
+        rule: a rule without a controller, which reads rewards and weighted means only.
+        learning_rate: learning rate of this state's logits.
+        steps: number of steps.
         record_every: steps between records; the last step is always recorded.
         samples: the group size.
-        seed, prompt: of the uniforms, as in a simulation of one run.
+        seed, prompt: keys of the uniforms, as in a simulation of one run.
 
     Raises:
         ValueError: a rule that cannot be run so, a single reward or more than MOST_LEVELS, or logits that
@@ -136,21 +136,21 @@ def train(
 
 @lru_cache(maxsize=32)
 def _uniforms(seed: int, prompt: int, group_size: int, steps: int) -> np.ndarray:
-    """[steps, samples]; kept, since runs that are compared draw on the same ones."""
+    """Return uniforms [steps, samples]; they are cached, since runs that are compared share them."""
     lane = lanes(ORDINARY, np.zeros(1, dtype=np.int64), prompt + 1, group_size)[0, prompt]
     return np.array([uniforms(lane, batch_key(seed, step + 1)) for step in range(steps)])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Asked:
-    """What a rule says of a group, by how many of its samples had each reward."""
+    """A rule's coefficients on a group, by how many of its samples had each reward."""
 
     scores: np.ndarray
-    """[divisions of the group, levels]; those that cannot be are NaN."""
+    """The scores, [divisions of the group, levels]; those that cannot occur are NaN."""
     terms: np.ndarray
-    """[divisions of the group]: coefficient of the entropy's gradient."""
+    """The coefficient of the entropy's gradient, [divisions of the group]."""
     place: np.ndarray
-    """[levels]: what a sample of each level adds to the index of its group's division."""
+    """What a sample of each level adds to the index of its group's division, [levels]."""
     clamped: bool
 
     @classmethod
@@ -184,14 +184,14 @@ class _Asked:
                    clamped="clamped_entropy" in known.terms)
 
     def about(self, levels: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Of samples of these levels: their scores, the mean score, the entropy's coefficient."""
+        """Return scores, mean score and the entropy's coefficient for samples of these levels."""
         index = int(self.place[levels].sum())
         score = self.scores[index][levels]
         return score, float(score.sum()) / len(levels), float(self.terms[index])
 
 
 class _State:
-    """The classes of a state while it is trained; arrays are views of those with room for more."""
+    """The classes of a state while it is trained; arrays are views of larger ones, with room for more."""
 
     def __init__(self, start: TiedTokens, removed_fraction: float, room: int) -> None:
         self.values: tuple[float, ...] = tuple(np.unique(start.reward)[::-1].tolist())
@@ -209,7 +209,7 @@ class _State:
             a[:size] for a in self._room)
 
     def _split(self, one: int, tokens: float) -> int:
-        """Take so many tokens out of a class; returns where they are."""
+        """Take so many tokens out of a class; return the place of their new class."""
         new = self.size
         if new == len(self._room[0]):
             self._room = [np.concatenate([a, np.empty_like(a)]) for a in self._room]

@@ -1,4 +1,4 @@
-"""What can be recorded of simulated runs, and what was."""
+"""What is to be recorded of simulated runs, and the trajectories that were recorded."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """What is recorded beside the columns that always are. Raises ValueError for impossible counts."""
+    """What to record beside the columns that always are. Raises ValueError for impossible counts."""
 
     logits: bool = False
-    """Keep the logits of each record."""
+    """Whether to keep the logits of each record."""
     forecasts: bool = False
-    """Keep the three forecasts of each recorded step."""
+    """Whether to keep the three forecasts of each recorded step."""
     pass_at: tuple[int, ...] = (1,)
-    """The k of pass@k."""
+    """The values of k in pass@k."""
     distinct_of: int = 8
-    """Number of answers among which distinct right ones are counted."""
+    """The number of answers among which distinct right ones are counted."""
 
     def __post_init__(self) -> None:
         for name, value in (("pass_at", self.pass_at), ("distinct_of", (self.distinct_of,))):
@@ -31,35 +31,35 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trajectory:
-    """What was recorded. Entropies in nats. A state is a prompt here, and means are over prompts.
+    """What was recorded of runs; entropies are in nats, a state is a prompt, means are over prompts.
 
-    On a token tree what is said of a prompt is the mean over the tokens of its responses: per
-    response, then over responses.
+    On a token tree a prompt's value is the mean over the tokens of its responses: per response, then
+    over responses.
     """
 
     step: np.ndarray
-    """[records]: optimizer steps taken before the record."""
+    """The number of optimizer steps taken before each record, [records]."""
     entropy: np.ndarray
-    """[records, runs]."""
+    """The entropy, [records, runs]."""
     reward: np.ndarray
-    """[records, runs]: expected reward; the probability of a right answer where rewards are 0 or 1."""
+    """The expected reward, or probability of a right answer where rewards are 0 or 1: [records, runs]."""
     entropy_within_correct: np.ndarray
-    """[records, runs]: entropy of the policy given a right answer, at most log |A*|."""
+    """The entropy of the policy given a right answer, at most log |A*|: [records, runs]."""
     temperature: np.ndarray
-    """[records, runs]: at which the second batch of the next step is sampled; NaN without one."""
+    """The temperature of the next step's second batch, NaN without one: [records, runs]."""
     coefficient: np.ndarray
-    """[records, runs]: what the rule's controller of a coefficient chose; NaN without one."""
+    """The coefficient that the rule's controller chose, NaN without one: [records, runs]."""
     covariance: np.ndarray
-    """[records, runs]: Cov_pi(log pi, A), A the reward minus its expectation (on a tree, Q - V): what a
-    natural-gradient step takes from entropy, to first order and per unit learning rate."""
+    """Cov_pi(log pi, A), with A the reward minus its expectation (on a tree, Q - V): what a step of the
+    natural gradient takes from entropy, to first order and per unit learning rate. [records, runs]."""
     covariance_pg: np.ndarray
-    """[records, runs]: Cov_pi(log pi, pi A), the same of a policy-gradient step."""
+    """Cov_pi(log pi, pi A), what a policy-gradient step takes from entropy: [records, runs]."""
     distinct_answers: np.ndarray
-    """[records, runs]: expected number of distinct right answers among ``distinct_of`` samples."""
+    """The expected number of distinct right answers among ``distinct_of`` samples: [records, runs]."""
     response_length: np.ndarray
-    """[records, runs]: expected tokens of a response; 1 for bandits."""
+    """The expected number of tokens of a response, 1 for bandits: [records, runs]."""
     pass_at_k: np.ndarray
-    """[records, runs, ks]: probability of a right answer among k, 1 - (1 - p)^k."""
+    """The probability of a right answer among k, 1 - (1 - p)^k: [records, runs, ks]."""
     entropy_by_state: np.ndarray
     """[records, runs, states]."""
     reward_by_state: np.ndarray
@@ -67,24 +67,24 @@ class Trajectory:
     covariance_by_state: np.ndarray
     """[records, runs, states]."""
     pass_at: tuple[int, ...]
-    """The ks of ``pass_at_k``."""
+    """The values of k in ``pass_at_k``."""
     final_logits: np.ndarray
-    """[runs, states, actions]."""
+    """The logits after the last step, [runs, states, actions]."""
     tail_entropy: np.ndarray
-    """[runs]: mean over every step of the tail."""
+    """The mean entropy over every step of the tail, [runs]."""
     tail_reward: np.ndarray
-    """[runs]: the same of the expected reward."""
+    """The mean expected reward over every step of the tail, [runs]."""
     tail_spread: np.ndarray
-    """[runs]: standard deviation of entropy over every step of the tail: the chatter of control."""
+    """The standard deviation of entropy over every step of the tail, the chatter of control: [runs]."""
     tail_switches: np.ndarray
-    """[runs]: how often the temperature changed in the tail."""
+    """How often the temperature changed in the tail, [runs]."""
     logits: np.ndarray
-    """[records, runs, states, actions]; empty unless asked for."""
+    """The logits of each record, [records, runs, states, actions]; empty unless asked for."""
     forecasts: Forecasts | None = None
-    """Of each recorded step but the last, if asked for."""
+    """The forecasts of each recorded step but the last, if asked for."""
 
     def take_runs(self, index: np.ndarray) -> Trajectory:
-        """The trajectory of some of the runs."""
+        """Return the trajectory of some of the runs."""
         taken = {name: getattr(self, name)[index] for name in _BY_RUN}
         taken |= {name: getattr(self, name)[:, index] for name in BY_RECORD}
         if self.logits.size:
@@ -105,9 +105,9 @@ BY_RECORD = (
 
 
 def concatenate(parts: Sequence[Trajectory], final_logits: np.ndarray) -> Trajectory:
-    """Trajectories of blocks of runs, recorded at the same steps, as one of all runs in order.
+    """Join the trajectories of blocks of runs, recorded at the same steps, to one of all runs in order.
 
-    ``final_logits``: [runs, states, actions], of all of them.
+    ``final_logits`` [runs, states, actions] holds the last logits of all runs.
     """
     first = parts[0]
     if len(parts) == 1:
@@ -131,17 +131,19 @@ def concatenate(parts: Sequence[Trajectory], final_logits: np.ndarray) -> Trajec
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecasts:
-    """The three forecasts of `entropy_theory.forecast` beside the measured change, each
-    [records - 1, runs], nats, averaged over states (weighted as before the step)."""
+    """The three forecasts of `entropy_theory.forecast` beside the measured change.
+
+    Each is [records - 1, runs], in nats, averaged over states (weighted as before the step).
+    """
 
     coefficients: np.ndarray
-    """(i), from the rule's own coefficients on listed rows, times the learning rate."""
+    """Forecast (i), from the rule's own coefficients on listed rows, times the learning rate."""
     first_order: np.ndarray
-    """(ii), from the logit change."""
+    """Forecast (ii), first order from the logit change."""
     exact: np.ndarray
-    """(iii), from the logit change."""
+    """Forecast (iii), exact from the logit change."""
     measured: np.ndarray
-    """Entropy after minus entropy before."""
+    """The measured change, entropy after minus entropy before."""
 
 
 FORECASTS = tuple(field.name for field in dataclasses.fields(Forecasts))

@@ -1,4 +1,4 @@
-"""Sampled responses of token trees: drawn token by token, and as rows of a TokenBatch."""
+"""Draws responses on token trees token by token, and writes them as rows of a TokenBatch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from simulations.engine.sampling import draw
 def draw_responses(
     tree: TokenTree, probabilities: np.ndarray, uniforms: Callable[[int], np.ndarray]
 ) -> Paths:
-    """Independent responses, token by token: [runs, prompts, samples, horizon] each.
+    """Draw independent responses token by token: [runs, prompts, samples, horizon] each.
 
     Args:
-        tree: of each prompt.
-        probabilities: [runs, prompts, states, tokens], of the policy that is sampled.
-        uniforms: from a position to [runs, prompts, samples].
+        tree: the tree of each prompt.
+        probabilities: [runs, prompts, states, tokens], those of the policy that is sampled.
+        uniforms: function from a position to uniforms [runs, prompts, samples].
     """
     n_runs, n_prompts, *_ = probabilities.shape
     first = uniforms(0)
@@ -56,18 +56,19 @@ def sampled_responses(
     reference_logits: np.ndarray | None,
     removed_fraction: float,
 ) -> TokenBatch:
-    """One row a response, [runs, prompts * samples, horizon]; all of a run's tokens weigh the same.
+    """Return a row for each response, [runs, prompts * samples, horizon], with equal token weights.
 
     Args:
         logits: [runs, prompts * states, tokens].
         reward: [runs or 1, prompts or 1, responses].
-        tree: of each prompt.
+        tree: the tree of each prompt.
         paths: [runs, prompts, samples, horizon], from `draw_responses`.
         response_of_edge: `TokenTree.response_of_edge`.
         log_prob: log softmax of the logits.
-        temperature: [runs], at which they were drawn; None for ordinary rows.
-        reference_logits: of the reference policy, where a rule reads it.
-        removed_fraction: of the clamped entropy, where a rule has that term.
+        temperature: [runs], at which responses were drawn; None for ordinary rows.
+        reference_logits: logits of the reference policy, where a rule reads it.
+        removed_fraction: share of the tokens that the clamped entropy leaves out, where a rule has that
+            term.
     """
     n_runs, n_prompts, samples, horizon = paths.state.shape
     shape = (n_runs, n_prompts * samples, horizon)

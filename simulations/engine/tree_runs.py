@@ -30,16 +30,16 @@ from simulations.engine.tree_rows import draw_responses, sampled_responses
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResponseClasses:
-    """The pairs of reward and length that responses have."""
+    """The classes of responses, by pairs of reward and length."""
 
     rewards: tuple[float, ...]
     lengths: tuple[int, ...]
     of_response: np.ndarray
-    """Integer [runs or 1, prompts, responses]: each response's place among the pairs."""
+    """Each response's place among the pairs, integer [runs or 1, prompts, responses]."""
 
     @classmethod
     def of(cls, reward: np.ndarray, tree: TokenTree) -> ResponseClasses | None:
-        """The classes of a reward [runs or 1, prompts, responses]; None for too many rewards."""
+        """Return the classes of a reward [runs or 1, prompts, responses]; None for too many rewards."""
         if len(np.unique(reward)) > MOST_LEVELS:
             return None
         pairs = np.stack(np.broadcast_arrays(reward, tree.lengths), axis=-1)
@@ -52,21 +52,21 @@ class ResponseClasses:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClassRows:
-    """Rows of one kind in exact expectation, summed by class."""
+    """The rows of one kind in exact expectation, summed by class."""
 
     probabilities: np.ndarray
-    """[runs, prompts, states, tokens], of the policy that is sampled."""
+    """Probabilities of the policy that is sampled, [runs, prompts, states, tokens]."""
     by_class: np.ndarray
-    """[runs, prompts, classes]: probability of each class times ``scale``, a token's weight."""
+    """The probability of each class times ``scale``, a token's weight: [runs, prompts, classes]."""
     scale: np.ndarray
-    """[runs, 1, 1]: one over the number of prompts and the mean length, so that weights sum to 1."""
+    """One over the number of prompts and the mean length, so that weights sum to 1: [runs, 1, 1]."""
 
 
 class TreeRuns(Runs):
     """A block of runs on a token tree; states are prompts x tree states, prompt-major."""
 
     def __init__(self, task: Task, step: int = 0) -> None:
-        """The runs of a task that has a tree; the policies are those after ``step`` steps."""
+        """Make the runs of a task that has a tree, with the policies after ``step`` steps."""
         assert task.tree is not None
         self.tree: TokenTree = task.tree
         self._response_of_edge = self.tree.response_of_edge()
@@ -74,7 +74,7 @@ class TreeRuns(Runs):
         super().__init__(task, step)
 
     def _by_tree(self, values: np.ndarray) -> np.ndarray:
-        """[runs, prompts * states, ...] as [runs, prompts, states, ...]."""
+        """Reshape [runs, prompts * states, ...] to [runs, prompts, states, ...]."""
         return values.reshape(
             len(values), self.n_prompts, self.tree.n_states, *values.shape[2:])
 
@@ -90,7 +90,7 @@ class TreeRuns(Runs):
         return (self.token_shares() * self._by_tree(values)).sum(axis=-1)
 
     def token_shares(self) -> np.ndarray:
-        """[runs, prompts, states]: `TokenTree.token_shares` of the current policies."""
+        """The `TokenTree.token_shares` of the current policies, [runs, prompts, states]."""
         if self._shares_at != self.step:
             self._shares = self.tree.token_shares(self._by_tree(self.probabilities))
             self._shares_at = self.step
@@ -193,8 +193,10 @@ def _template(
     lengths: tuple[int, ...],
     kinds: tuple[int, ...],
 ) -> TokenBatch:
-    """All but what changes from step to step, placeholders as in `pooled`:
-    [runs, kinds * prompts * classes, horizon]."""
+    """Make the batch without what changes from step to step, with placeholders as in `pooled`.
+
+    Its shape is [runs, kinds * prompts * classes, horizon].
+    """
     n_classes, copies = len(rewards), len(kinds) * n_prompts
     shape = (n_runs, copies * n_classes, horizon)
 

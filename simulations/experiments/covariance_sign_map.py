@@ -1,4 +1,4 @@
-"""How general is "the covariance is mostly positive"? (Cui et al., a referee's third objection)
+"""How general is "the covariance is mostly positive" (Cui et al., a referee's third objection)?
 
 Entropy falls, to first order, by eta times Cov_pi(log pi, pi A) under the policy gradient (PG, Theorem
 1) and by eta times Cov_pi(log pi, A) under the natural gradient (NPG, Theorem 2). For rewards 0 and 1

@@ -46,14 +46,17 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, int, int]:
+        """The lengths of the three axes."""
         return (len(self.problems), self.n_starts, len(self.values))
 
     @property
     def dims(self) -> tuple[str, str, str]:
+        """The names of the three axes."""
         return ("right_answers", "start", self.axis)
 
     @property
     def coords(self) -> dict[str, Any]:
+        """The coordinates of each axis, by its name."""
         right_answers = [problem.n_correct for problem in self.problems]
         starts = np.arange(self.n_starts)
         return {"right_answers": right_answers, "start": starts, self.axis: list(self.values)}

@@ -168,6 +168,7 @@ LONG_NAMES = {
 
 
 def fits(entropy: np.ndarray, reward: np.ndarray) -> dict[str, float]:
+    """Fit the law to all points of a curve and to the early ones; return both fits' numbers by name."""
     fitted, early = law.fit(entropy, reward), law.fit(entropy[:EARLY], reward[:EARLY])
     announced = early.predict(entropy[EARLY:])
     low, high = early.interval(entropy[-1])

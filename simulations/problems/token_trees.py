@@ -63,6 +63,7 @@ class TokenProblem:
 
     @property
     def tree(self) -> TokenTree:
+        """The token tree of each prompt."""
         return TokenTree(self.n_tokens, self.horizon, self.end_token)
 
     @property

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from entropy_theory.support.typed_values import NO_MATCH, in_words, matched
 from entropy_theory.support.user_errors import check_choice
-from entropy_theory.typed_values import NO_MATCH, in_words, matched
 from entropy_theory.update_rules import UpdateRule, rule_options
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.sampling import Samples

@@ -100,14 +100,14 @@ def test_importing_the_theory_loads_no_heavy_library():
         "heavy = {'torch', 'transformers', 'matplotlib', 'sympy', 'z3'} & set(sys.modules); "
         "assert not heavy, heavy"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
 
 def test_a_reader_that_stops_reading_is_no_error():
     """`list | head -1` closes the pipe early."""
     command = f"{sys.executable} -m entropy_theory list | head -1"
     run = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=600
     )
     assert run.returncode == 0
     assert run.stderr == ""

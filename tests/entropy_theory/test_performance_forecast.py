@@ -185,7 +185,7 @@ def test_fit_reads_a_log_and_writes_json(tmp_path):
         for k, (h, r) in enumerate(zip(ENTROPY, GOOD, strict=True))))
     done = subprocess.run(
         [sys.executable, "-m", "entropy_theory", "fit", log, "--first", "0.8", "--at", "0.2", "--json",
-         target], capture_output=True, text=True, timeout=120)
+         target], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(target.read_text())
     report = forecast(ENTROPY, GOOD, first=0.8, at=(0.2,))

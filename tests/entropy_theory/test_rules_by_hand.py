@@ -5,7 +5,7 @@ import pytest
 
 from entropy_theory import advantages, forecast, policy, tabular, update_rules
 from entropy_theory.reads import EVERYTHING
-from entropy_theory.targets import Nucleus, ShorterResponses, Target
+from entropy_theory.targets import Nucleus, ShorterResponses, TargetPolicy
 from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import SAME_STEP
 
@@ -279,7 +279,7 @@ def test_shorter_target_reweights_right_answers_within_their_prompt():
 def test_every_target_leaves_a_prompts_weight_alone():
     batch = random_batch(52)
     positive = (batch.reward >= 1).astype(float)
-    for target in (Target(), Nucleus(), ShorterResponses(per_token=-3.0),
+    for target in (TargetPolicy(), Nucleus(), ShorterResponses(per_token=-3.0),
                    ShorterResponses(per_token=500.0)):
         weight = target.weights(batch, batch.tempered, positive)
         for group in range(3):
@@ -355,7 +355,7 @@ def test_no_prompt_vanishes_under_a_steep_target():
     positive = reward * batch.tempered
     far = np.where(batch.group == 1, -2000.0, -0.1 * batch.mask.sum(-1, keepdims=True))
 
-    class Tilted(Target):
+    class Tilted(TargetPolicy):
         def log_tilt(self, batch):
             return far
 

@@ -9,6 +9,7 @@ import pytest
 
 from llm_bridge import __main__ as main
 from llm_bridge.analysis import comparison
+from llm_bridge.running.run_folder import RunRecord
 
 OPTIONS = {"model": "small-sums", "task": "split", "data": None, "rule": "grpo", "rule_options": [],
            "seed": 0, "output": "x", "samples": 8}
@@ -55,8 +56,8 @@ def test_a_summary_by_hand(tmp_path):
 def test_the_forecast_is_held_against_the_next_step():
     """Not the last one, not across a gap in the log, not where there is none."""
     def run(steps):
-        return comparison.ComparedRun(
-            label="", folder=None, options={}, status="", constant_answer_reward=None, steps=steps,
+        return RunRecord(
+            name="", folder=None, options={}, status="", constant_answer_reward=None, steps=steps,
             evaluation=None, audit=None, provenance=None)
 
     entropy = [1.0, 0.8, 0.9, 0.4, 0.6, 0.5]
@@ -73,8 +74,8 @@ def test_the_forecast_is_held_against_the_next_step():
 
 def test_smoothing_is_centered_and_passes_over_gaps():
     steps = [{"step": i, "entropy": None if i == 50 else float(i)} for i in range(100)]
-    run = comparison.ComparedRun(
-        label="", folder=None, options={}, status="", constant_answer_reward=None,
+    run = RunRecord(
+        name="", folder=None, options={}, status="", constant_answer_reward=None,
         steps=steps, evaluation=None, audit=None, provenance=None)
     x, y = comparison.smoothed(run, "entropy")
     assert x == [float(i) for i in range(100)]
@@ -136,7 +137,7 @@ def test_folders_that_are_no_runs(tmp_path):
         comparison.read_all([])
     a = write(tmp_path / "x" / "run", np.linspace(1, 0, 5))
     b = write(tmp_path / "y" / "run", np.linspace(1, 0, 5))
-    assert [run.label for run in comparison.read_all([a, b])] == [str(a), str(b)]
+    assert [run.name for run in comparison.read_all([a, b])] == [str(a), str(b)]
     with pytest.raises(ValueError, match="named twice"):
         comparison.read_all([a, a])
     (a / "metrics.jsonl").write_text("")

@@ -9,6 +9,8 @@ from entropy_theory import entropy_change, policy, update_rules
 from entropy_theory.performance_law import forecast, law
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge import diagnostics
+from llm_bridge.analysis.ceiling import performance_ceiling
+from llm_bridge.analysis.covariance_table import covariance_table
 from llm_bridge.data import models
 from llm_bridge.running.step_log import StepLog
 from tests.llm_bridge.language_models import (
@@ -168,7 +170,7 @@ def test_covariance_table():
     )
     x, y = log_prob[mask], advantage[mask]
     ordered = np.sort((x - x.mean()) * (y - y.mean()))[::-1]
-    found = diagnostics.covariance_table(batch, batch.log_prob, batch.advantage)
+    found = covariance_table(batch, batch.log_prob, batch.advantage)
     n = len(ordered)
     assert 3900 < n < 4100
     for name, count in (("top_0.02%", 1), ("top_0.2%", int(0.002 * n)), ("top_2%", int(0.02 * n)),
@@ -187,7 +189,7 @@ def law_points(n, low, high, noise=0.0, a=0.2, seed=0):
 def test_a_ceiling_that_may_be_trusted():
     """b - a = 0.6 is inside the interval, which is that of the law (residuals hardly correlated)."""
     entropy, reward = law_points(40, 0.05, 1.0, noise=0.02)
-    found = diagnostics.performance_ceiling(entropy, reward)
+    found = performance_ceiling(entropy, reward)
     assert found.trusted
     assert found.low < 0.6 < found.high
     report = forecast.forecast(entropy, reward)
@@ -196,7 +198,7 @@ def test_a_ceiling_that_may_be_trusted():
         expected.performance, expected.low, expected.high
     )
     # A narrower level is a narrower interval, and the rivals' verdict can be asked for.
-    narrow = diagnostics.performance_ceiling(entropy, reward, 0.5)
+    narrow = performance_ceiling(entropy, reward, 0.5)
     assert found.low < narrow.low < found.value < narrow.high < found.high
 
 
@@ -204,10 +206,10 @@ def test_rivals_are_fitted_only_where_asked_for(monkeypatch):
     """They cost tenths of a second, and a trainer asks at every step."""
     entropy = np.linspace(1.0, 0.3, 40)
     reward = 0.9 - 0.5 * entropy + 0.002 * np.random.default_rng(0).normal(size=40)
-    asked = diagnostics.performance_ceiling(entropy, reward, rivals=True)
+    asked = performance_ceiling(entropy, reward, rivals=True)
     assert any("'linear' fits" in doubt for doubt in asked.doubts)
     monkeypatch.setattr(law, "rivals", None)
-    plain = diagnostics.performance_ceiling(entropy, reward)
+    plain = performance_ceiling(entropy, reward)
     assert not any("fits" in doubt for doubt in plain.doubts)
     assert plain.value == asked.value
 
@@ -216,8 +218,8 @@ def test_correlated_residuals_widen_the_interval():
     """The reward of a run wanders: its steps are worth fewer independent points."""
     entropy, reward = law_points(200, 0.05, 1.0)
     wander = np.convolve(np.random.default_rng(1).normal(size=400), 0.9 ** np.arange(50))[100:300]
-    correlated = diagnostics.performance_ceiling(entropy, reward + 0.01 * wander)
-    shuffled = diagnostics.performance_ceiling(
+    correlated = performance_ceiling(entropy, reward + 0.01 * wander)
+    shuffled = performance_ceiling(
         entropy, reward + 0.01 * np.random.default_rng(2).permutation(wander)
     )
     assert correlated.high - correlated.low > 2 * (shuffled.high - shuffled.low)
@@ -236,6 +238,6 @@ def test_correlated_residuals_widen_the_interval():
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_a_ceiling_that_is_not_to_be_trusted_says_why(points, doubt):
-    found = diagnostics.performance_ceiling(*points)
+    found = performance_ceiling(*points)
     assert not found.trusted
     assert any(doubt in reason for reason in found.doubts), found.doubts

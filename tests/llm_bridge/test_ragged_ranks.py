@@ -34,8 +34,9 @@ def runs(folder):
 
 @pytest.mark.parametrize("case", [*CASES, "sharded"])
 def test_ranks_make_the_same_collectives(runs, case):
-    """Of one name, dtype and shape, in one order. A mask that is padded into integers on the rank with
-    the shorter completions, and a column that only one rank gathers, end a run or garble its numbers."""
+    """They have one name, dtype and shape, in one order. A mask that is padded into integers on the rank
+    with the shorter completions, and a column that only one rank gathers, end a run or garble its
+    numbers."""
     first, second = (run[case]["collectives"] for run in runs)
     assert len(first) > 10
     assert first == second

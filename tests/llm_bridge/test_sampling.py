@@ -83,7 +83,7 @@ def pair_probabilities(model, tokenizer, prompt, temperature):
 
 
 def chi_square_p_value(samples, probabilities):
-    """Of the first two tokens; pairs with an expected count below 5 are counted as one."""
+    """Test the first two tokens; pairs with an expected count below 5 are counted as one."""
     observed = np.zeros_like(probabilities)
     np.add.at(observed, tuple(samples.token_ids.T.numpy()), 1.0)
     expected = observed.sum() * probabilities

@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from entropy_theory import policy, update_rules
-from entropy_theory.targets import Nucleus, Target
+from entropy_theory.targets import Nucleus, TargetPolicy
 from llm_bridge.data import models
 from llm_bridge.sampling import logits_processors
 from llm_bridge.trainer import draws, entropy_trainer
@@ -72,7 +72,7 @@ class Forbids(transformers.LogitsProcessor):
         return logits.index_fill(1, torch.tensor([self.token]), -torch.inf)
 
 
-class Without(Target):
+class Without(TargetPolicy):
     """The policy without one token, by a processor of one's own."""
 
     token = 5
@@ -127,7 +127,7 @@ def test_a_logits_processor_is_refused_where_it_would_not_act(tmp_path):
     with pytest.raises(ValueError, match=r"logits_processor, .*use_vllm=False"):
         trainer_options.check_second_batch(made)
 
-    class Single(Target):
+    class Single(TargetPolicy):
         def generation_options(self):
             return {"logits_processor": Forbids(1)}
 
@@ -136,7 +136,7 @@ def test_a_logits_processor_is_refused_where_it_would_not_act(tmp_path):
 
 
 def test_a_target_that_cannot_be_sampled_is_refused(tmp_path):
-    class Strange(Target):
+    class Strange(TargetPolicy):
         def generation_options(self):
             return {"dream": True}
 
@@ -146,7 +146,7 @@ def test_a_target_that_cannot_be_sampled_is_refused(tmp_path):
 
 def test_a_target_that_continuous_batching_would_drop_is_refused(tmp_path):
     """transformers drops such a setting with a line in its log, and samples without."""
-    class Typical(Target):
+    class Typical(TargetPolicy):
         def generation_options(self):
             return {"typical_p": 0.5}
 

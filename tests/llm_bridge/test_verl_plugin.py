@@ -1,12 +1,22 @@
 """Guards llm_bridge/verl_plugin.py where verl is not; tests/verl/ has the rest."""
 
 import importlib.util
+import subprocess
+import sys
 
 import pytest
 
 from entropy_theory import update_rules
 from entropy_theory.update_rules.grpo import Grpo
 from llm_bridge import verl_plugin
+
+
+def test_the_module_imports_where_trl_is_not_installed():
+    """verl and TRL want other versions of transformers: where one is, the other is not."""
+    code = ("import sys; sys.modules.update(trl=None, transformers=None); "
+            "import llm_bridge.verl_plugin as plugin; print(plugin.make_rule('grpo', {}).name)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "grpo\n"), done.stderr
 
 
 def make(name, **options):

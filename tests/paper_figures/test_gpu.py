@@ -19,7 +19,7 @@ from paper_figures import __main__ as commands
 from paper_figures.reproduce import gpu, gpu_jobs
 from tests.paper_figures.conftest import write_run
 
-ROOM = Path(gpu.__file__).parent
+ROOM = Path(gpu.__file__).parents[1]
 QUEUE = gpu_jobs.jobs()
 TRAINED = [job for job in QUEUE if job.kind == "train"]
 

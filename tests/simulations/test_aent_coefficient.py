@@ -61,7 +61,7 @@ def test_clamping_bears_larger_coefficients_and_loses_right_answers(dataset):
 
 
 def test_the_entropy_recorded_is_the_clamped_one(dataset, config):
-    """Of the second half's first policies, which are given starts."""
+    """It is that of the second half's first policies, which are given starts."""
     logits, _ = experiment._prompts(config, config.second_right, config.hardest, seed=1)
     kept = np.sort(logits, axis=-1)[..., -(config.n_actions - math.floor(0.33 * config.n_actions)):]
     p = np.exp(kept) / np.exp(kept).sum(axis=-1, keepdims=True)

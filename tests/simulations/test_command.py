@@ -72,7 +72,7 @@ def test_a_killed_run_leaves_whole_results_only_and_resumes(tmp_path):
     left = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
     assert left <= {"tabular_audit.nc", "aepo_figure_1.nc", "cells"}
     before = finished.stat().st_mtime_ns
-    done = subprocess.run(smoke, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(smoke, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0
     assert finished.stat().st_mtime_ns == before, "a finished experiment was computed again"
     left = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}

@@ -1,5 +1,6 @@
 """Results on disk: computed once, replaced when anything that determines them changes, whole."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -15,7 +16,7 @@ import xarray as xr
 
 from entropy_theory.support.imported_sources import imported_sources
 from simulations.computing import code_digest, store
-from simulations.computing.cells import cell_key, described, map_cells
+from simulations.computing.cells import cell_key, identity_of, map_cells
 from simulations.computing.store import Experiment, path_of, read, result
 from simulations.computing.workers import attempt, in_this_process, local_processes
 from tests.simulations import counting_cells
@@ -172,12 +173,12 @@ def test_cells_are_kept_one_by_one_and_removed_when_all_are_there(tmp_path):
 def test_a_killed_run_resumes_at_its_cell(tmp_path, workers):
     """SIGKILL: finished cells are not computed again, and the result is that of a run left alone."""
     log, output = tmp_path / "log", tmp_path / "out"
-    process = run_counted(output, log, n_cells=8, seconds=0.2, workers=workers)
     kept = output / "cells" / "counted"
-    wait_until(lambda: len(list(kept.glob("[!.]*.nc"))) >= 3)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait(timeout=30)
-    process.stdout.close()
+    with run_counted(output, log, n_cells=8, seconds=0.2, workers=workers) as process:
+        try:
+            wait_until(lambda: len(list(kept.glob("[!.]*.nc"))) >= 3)
+        finally:
+            process.kill()
     there = len(list(kept.glob("[!.]*.nc")))
     assert not (output / "counted.nc").exists()
     before = {int(path.name.split(".")[0]): int(path.name.split(".")[2])
@@ -207,16 +208,18 @@ def alive(pid):
 def test_two_processes_at_once_compute_everything_once(tmp_path):
     """The second waits for the first; when the first is killed, it goes on from its cells."""
     log, output = tmp_path / "log", tmp_path / "out"
-    first = run_counted(output, log, n_cells=6, seconds=0.3)
-    wait_until(lambda: len(counting_cells.finished(log)) >= 1)
-    second = run_counted(output, log, n_cells=6, seconds=0.3)
-    assert "another process computes counted" in second.stdout.readline()
-    wait_until(lambda: len(list((output / "cells" / "counted").glob("[!.]*.nc"))) >= 2)
-    os.kill(first.pid, signal.SIGKILL)
-    first.communicate(timeout=30)
-    there = len(list((output / "cells" / "counted").glob("[!.]*.nc")))
-    finished = len(counting_cells.finished(log))
-    assert second.communicate(timeout=60) == ("", None)
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(run_counted(output, log, n_cells=6, seconds=0.3))
+        wait_until(lambda: len(list((output / "cells" / "counted").glob("[!.]*.nc"))) >= 2)
+        first.send_signal(signal.SIGSTOP)  # or it may be done before the second has started
+        second = stack.enter_context(run_counted(output, log, n_cells=6, seconds=0.3))
+        stack.callback(first.kill)
+        assert "another process computes counted" in second.stdout.readline()
+        first.kill()
+        first.wait()
+        there = len(list((output / "cells" / "counted").glob("[!.]*.nc")))
+        finished = len(counting_cells.finished(log))
+        assert second.communicate(timeout=600) == ("", None)
     assert second.returncode == 0
     assert len(counting_cells.finished(log)) == finished + 6 - there
     assert os.listdir(output) == ["counted.nc"]
@@ -300,7 +303,7 @@ def test_a_key_tells_apart_what_equal_numbers_hide(tmp_path):
     from entropy_theory.update_rules import get
 
     same = {"clip_low": 0.2, "clip_high": 0.28}
-    assert described(get("grpo", **same)) != described(get("clip-higher", **same))
+    assert identity_of(get("grpo", **same)) != identity_of(get("clip-higher", **same))
     cell = counting_cells.cells(tmp_path, 1)[0]
     keys = {
         cell_key(counting_cells.compute, cell),
@@ -310,7 +313,7 @@ def test_a_key_tells_apart_what_equal_numbers_hide(tmp_path):
     }
     assert len(keys) == 4
     with pytest.raises(ValueError, match="cannot be part of a key"):
-        described({"schedule": lambda step: 0.0})
+        identity_of({"schedule": lambda step: 0.0})
 
 
 def test_the_code_of_a_result_is_what_its_module_imports(tmp_path):

@@ -63,7 +63,7 @@ def test_the_step_is_the_rule_s(size):
     statistics = from_logits(own[:, :-1], ids, removed_fraction=0.4)
     columns = verl_plugin.token_batch(
         batch.old_log_prob, statistics.log_prob, batch.advantages, batch.mask,
-        entropy=statistics.entropy, clamped_entropy=statistics.clamped_entropy)
+        entropy=statistics.entropy, clamped_entropy=statistics.clamped_entropy, seed=0)
     base = update_rules.get("grpo", normalization="token-mean")
     policy_loss(columns, update_rules.get("aent", **OPTIONS, base=base)).backward()
     torch.testing.assert_close(logits.grad, own.grad, rtol=0, atol=1e-12)

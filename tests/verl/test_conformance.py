@@ -137,7 +137,7 @@ def test_kl_cov_selects_by_the_sampling_policy_unless_asked():
     batch = random_batch(2, drift=1.0)
     mine = hook(batch, ours("kl-cov", {"ratio": 0.2}))[0]
     columns = verl_plugin.token_batch(
-        batch.old_log_prob, batch.old_log_prob, batch.advantages, batch.mask)
+        batch.old_log_prob, batch.old_log_prob, batch.advantages, batch.mask, seed=0)
     covariance = selection.token_covariance(columns, batch.old_log_prob, batch.advantages)
     count = int(0.2 * batch.mask.sum())
     chosen = covariance[batch.mask].sort(descending=True).values[count - 1] <= covariance

@@ -1,6 +1,7 @@
 """Random batches as verl's trainers and engines hand them over, and gradients on them."""
 
 import dataclasses
+import functools
 
 import torch
 from tensordict import TensorDict
@@ -8,6 +9,7 @@ from verl.trainer.ppo.core_algos import get_policy_loss_fn
 from verl.utils import tensordict_utils
 from verl.workers.config import ActorConfig
 
+from llm_bridge import verl_plugin
 from llm_bridge.verl_plugin import PREFIX, policy_loss_config
 
 ROWS, POSITIONS = 12, 7
@@ -77,16 +79,33 @@ def whole(batch: Batch, *, dp_size: int = 1) -> dict:
 
 
 def hook(batch: Batch, config: ActorConfig, *, mode="token-mean", info=None, weights=None):
-    """(gradient by log_prob, loss, metrics) of the policy loss that the configuration names."""
+    """(gradient by log_prob, loss, metrics) of the policy loss that the configuration names.
+
+    A rule that reads the optimizer step, which verl does not tell its losses, is asked at step 0.
+    """
     log_prob = batch.log_prob.clone().requires_grad_()
     config.global_batch_info.clear()
     config.global_batch_info.update(whole(batch) if info is None else info)
-    loss, metrics = get_policy_loss_fn(config.policy_loss.loss_mode)(
+    loss_mode = config.policy_loss.loss_mode
+    loss_fn = get_policy_loss_fn(loss_mode)
+    if loss_mode.startswith(PREFIX):
+        rule = verl_plugin.rule_of(config.policy_loss)
+        if "step" in rule.reads:
+            loss_fn = functools.partial(first_step, rule)
+    loss, metrics = loss_fn(
         old_log_prob=batch.old_log_prob, log_prob=log_prob, advantages=batch.advantages,
         response_mask=batch.mask, loss_agg_mode=mode, config=config, rollout_is_weights=weights,
     )
     loss.backward()
     return log_prob.grad, loss.detach(), metrics
+
+
+def first_step(rule, *, loss_agg_mode, config, rollout_is_weights, **columns):
+    """What the policy loss of a rule does, where the step is known to be the first."""
+    batch = verl_plugin.token_batch(**columns, step=0, seed=config.data_loader_seed)
+    batch = batch.with_prepared(**verl_plugin._prepared(batch, rule))
+    return verl_plugin._loss_and_metrics(
+        batch, rule, loss_agg_mode, config.global_batch_info, rollout_is_weights)
 
 
 def jagged(padded: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

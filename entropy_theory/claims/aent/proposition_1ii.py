@@ -47,7 +47,10 @@ from entropy_theory.verification.claim import variant
 def room(
     i: Cases, constant: Constant = largest_right_probability, factor: int | None = None, share: int = 1
 ) -> Reals:
-    """factor eps^2 - share (C(q) gap(q))^2 for each prompt, eps the norm itself; factor: |D|^2 h."""
+    """The margin factor eps^2 - share (C(q) gap(q))^2 for each prompt, with eps the norm itself.
+
+    By default the factor is |D|^2 h.
+    """
     if factor is None:
         factor = i.logits.shape[-3] ** 2 * TokenTree.of(i.logits).horizon
     product = constant(i.logits, i.reward) * gap(i.logits, i.reward)

@@ -30,7 +30,7 @@ Constant = Callable[[Reals, Reals], Reals]
 
 
 def is_right(reward: Reals) -> Mask:
-    """Which responses have the largest return; exact data that agree as doubles are equal."""
+    """A mask of the responses with the largest return; exact data that agree as doubles are equal."""
     doubles = np.asarray(
         np.frompyfunc(lambda r: float(getattr(r, "mid", lambda: r)()), 1, 1)(reward)
         if ar.is_exact(reward) else reward, dtype=float,

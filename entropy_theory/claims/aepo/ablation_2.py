@@ -69,7 +69,7 @@ def _right_answers_draw_apart(i: Cases) -> Reals:
 
 
 def _with_temperature(i: Cases) -> Reals:
-    """The same with AEPO's term at another temperature."""
+    """The conditional entropy's fall, with AEPO's term at another temperature."""
     step = (ar.per_action(i.grpo_weight) * plain_step(i.logits, i.correct)
             + rewards_only(i.logits, i.correct, i.temperature))
     return conditional_entropy_fall(i.logits, i.correct, ar.per_action(i.learning_rate) * step)

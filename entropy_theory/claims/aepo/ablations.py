@@ -1,4 +1,4 @@
-r"""What AEPO's ablations share: without "positives only at T != 1" the right answers draw apart.
+r"""Lemmas that AEPO's ablations share: without "positives only at T != 1" the right answers draw apart.
 
 An expected step of ablation (2) or (3) moves the right answers by dz_a = x pi_a + y pi^T_a, with
 x = eta kappa (1 - p) from GRPO and y >= 0 from the extra term, and every wrong logit down. So z_i >= z_j

@@ -61,7 +61,7 @@ def _surplus(i: Cases) -> Reals:
 
 
 def _distances(i: Cases) -> tuple[Reals, Reals]:
-    """alpha = 1 - 1/T_high and beta = 1/T_low - 1."""
+    """The distances alpha = 1 - 1/T_high and beta = 1/T_low - 1."""
     return 1 - 1 / i.temperature_high, 1 / i.temperature_low - 1
 
 

@@ -74,7 +74,7 @@ def _exactly_when(i: Cases) -> Reals:
 
 
 def _small_steps(i: Cases) -> Reals:
-    """As `_exactly_when`; and entropy rises where eta rate > (1/4)(1 + log n)||eta s||^2."""
+    """What `_exactly_when` says, and that entropy rises where eta rate > (1/4)(1 + log n)||eta s||^2."""
     step = ar.per_action(i.learning_rate) * combined_step(i)
     small = i.learning_rate * _parts(i)[2] - remainder_bound(step)
     rises = ar.maximum(-small, ar.entropy_change(i.logits, step))

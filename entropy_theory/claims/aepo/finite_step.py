@@ -141,7 +141,7 @@ def _all_but_one() -> symbolic.Expression:
 
 
 def _just_above_four(sign_of: str) -> Ball:
-    """At eta = 41/10, T = 100, z = (-1000, 0, 1/10), A* = {2, 3}: dH(1) - dH(T), or -dH(1)."""
+    """dH(1) - dH(T), or -dH(1), at eta = 41/10, T = 100, z = (-1000, 0, 1/10), A* = {2, 3}."""
     import numpy as np
     from flint import arb
 

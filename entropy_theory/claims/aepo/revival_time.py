@@ -68,7 +68,7 @@ def slowness(gap: Reals | Real, temperature: Reals | Real) -> Reals:
 
 
 def largest_fall(logits: Reals, temperature: Reals) -> Reals:
-    """How much the gap of the likeliest answer to any other falls at most, per unit learning rate."""
+    """An upper bound of the fall of the likeliest answer's gap to any other, per unit learning rate."""
     step = face_step(logits, temperature)
     if ar.is_exact(logits):
         # Whichever answer is the likeliest: the largest fall over pairs, upper one first.

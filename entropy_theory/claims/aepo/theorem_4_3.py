@@ -63,7 +63,7 @@ def error_of_first_order(i: Cases, sign: int = 1, share: int = 1) -> Reals:
 
 
 def _wrong_covariance(i: Cases) -> Reals:
-    """As `error_of_first_order`, with c and C taken under pi^T instead of pi."""
+    """The error of `error_of_first_order`, with c and C taken under pi^T instead of pi."""
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
     tempered = ar.softmax(i.logits, i.temperature)
     own = tempered * ar.centered(tempered, i.logits)

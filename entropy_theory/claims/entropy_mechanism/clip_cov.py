@@ -71,7 +71,7 @@ def _gain(i: Cases) -> Reals:
 
 
 def _natural_gain(i: Cases) -> Reals:
-    """The same for natural gradient: logits of selected actions do not move."""
+    """The gain under the natural gradient: logits of selected actions do not move."""
     return first_order(i.logits, -only(in_band(i), advantage(i)))
 
 

@@ -91,7 +91,7 @@ def _covariance(logits: Reals) -> Reals:
 
 
 def _easier(i: Cases) -> Reals:
-    """The same prompt with the right logit raised by ``shift``."""
+    """The prompt with its right logit raised by ``shift``."""
     return i.logits + np.where(_reward(i.logits), ar.per_action(i.shift), 0 * i.logits)
 
 

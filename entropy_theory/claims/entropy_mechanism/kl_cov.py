@@ -65,7 +65,7 @@ REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1))
 
 
 def _sharpened(case: Instance) -> Instance:
-    """The same policy where its first likeliest action alone is right and has gained."""
+    """The instance with its first likeliest action alone right, after that action has gained."""
     logits = np.asarray(case["logits"])
     top = [float(a == int(np.argmax(logits))) for a in range(len(logits))]
     return {**case, "drift": top, "reward": top}
@@ -257,17 +257,17 @@ def _on_policy_selected(i: Cases) -> Mask:
 
 
 def _extra_step(i: Cases) -> Reals:
-    """What KL-Cov adds to the logit step if pi_old has the logits of pi, up to a constant."""
+    """The logit step that KL-Cov adds if pi_old has the logits of pi, up to a constant."""
     return _divergence_step(i, ar.softmax(i.logits))
 
 
 def _log_ratio_penalty(i: Cases) -> Reals:
-    """The same for a penalty log(pi_old / pi) without the absolute value (k1)."""
+    """The extra step of a penalty log(pi_old / pi) without the absolute value (k1)."""
     return score_step(i.logits, only(_on_policy_selected(i), ar.softmax(i.logits)))
 
 
 def _half_drift(i: Cases) -> Reals:
-    """The same if the first logit has moved by 1/2 since the rollout."""
+    """The extra step if the first logit has moved by 1/2 since the rollout."""
     first = np.arange(i.logits.shape[-1]) == 0
     moved = i.logits + np.where(first, ar.constant(1, i.logits) / 2, 0 * i.logits)
     return ar.softmax(i.logits) - ar.softmax(moved)

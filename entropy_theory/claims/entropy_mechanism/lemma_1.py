@@ -113,7 +113,7 @@ def _visits_term(i: Cases) -> Reals:
 
 
 def _next_entropy_only(i: Cases) -> Reals:
-    """The same with the next state's own entropy in place of all that is to come."""
+    """The rate with the next state's own entropy in place of all entropy to come."""
     tree = TokenTree.of(i.logits)
     own = ar.entropy(i.logits)
     following = 0 * i.logits

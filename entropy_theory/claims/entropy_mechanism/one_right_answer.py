@@ -91,7 +91,7 @@ def curve_slope() -> Step:
 
 
 def never_affine() -> tuple[Step, ...]:
-    """On no interval of R is e^H an affine function of R."""
+    """The steps that prove that e^H is an affine function of R on no interval of R."""
 
     def curvature() -> symbolic.Expression:
         import sympy

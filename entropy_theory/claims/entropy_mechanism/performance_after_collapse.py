@@ -43,7 +43,7 @@ from entropy_theory.verification.instances import GRADED_REWARD, Instance
 
 
 def _settling(case: Instance) -> Instance:
-    """The same policy with one rewarded action and time enough to settle on it."""
+    """The instance with one rewarded action and time enough to settle on it."""
     return {**case, "reward": [1.0] + [0.0] * (np.asarray(case["reward"]).size - 1), "time": 12.0}
 
 

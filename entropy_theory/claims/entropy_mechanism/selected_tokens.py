@@ -110,7 +110,7 @@ TOKENS = Instances(
 
 
 def _deviation(values: Reals) -> Reals:
-    """values minus their mean over the batch."""
+    """Values minus their mean over the batch."""
     count = ar.constant(values.shape[-1], like=values)
     return values - ar.per_action(ar.total(values) / count)
 

@@ -43,7 +43,7 @@ from entropy_theory.verification.instances import Instance
 
 
 def _in_order(case: Instance) -> Instance:
-    """The same policy and rewards, the rewards in the order of the policy."""
+    """The instance with its rewards put into the order of the policy."""
     order = np.argsort(np.asarray(case.get("weights", case["logits"])))
     reward = np.empty(len(order))
     reward[order] = np.sort(np.asarray(case["reward"]))

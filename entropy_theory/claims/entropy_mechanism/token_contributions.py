@@ -1,4 +1,4 @@
-"""What each token adds to the entropy change, and what the token-wise covariance says of it.
+"""Each token's contribution to the entropy change, and what the token-wise covariance says of it.
 
 One state, actions listed with their probabilities. In plain policy gradient with score s_a the action a
 adds -pi_a s_a (c_a - C) to the first-order entropy change, c_a = pi_a (log pi_a + H), C = E c. Cui et

@@ -134,6 +134,6 @@ clamped_optimum = Claim(
 
 
 def _first_tokens(i: Cases) -> np.ndarray:
-    """As many tokens as are kept, but always the first ones."""
+    """The mask of as many tokens as are kept, but always of the first ones."""
     kept = kept_tokens(i.logits, i.removed_fraction)
     return np.arange(kept.shape[-1]) < np.sum(kept, axis=-1)[..., None]

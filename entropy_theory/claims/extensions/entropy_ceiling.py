@@ -83,7 +83,7 @@ def _path(i: Cases) -> list[Reals]:
 
 
 def _room(i: Cases) -> Reals:
-    """ceiling of the start minus the entropy, at the start and after each step."""
+    """The ceiling of the start minus the entropy, at the start and after each step."""
     bound = ceiling(i.logits, i.correct)
     return np.stack([bound - ar.entropy(z) for z in _path(i)], axis=-1)
 

@@ -74,7 +74,7 @@ def _both_ways(i: Cases) -> Reals:
 
 
 def _every_pair_draws_together(i: Cases) -> Reals:
-    """For T > 1, the fall of |z_i - z_j|, the smallest over pairs; order is kept."""
+    """The smallest fall of |z_i - z_j| over pairs, for T > 1; the order is kept."""
     step = _pairs(_step(i))
     sign = np.sign(_pairs(i.logits)) if not ar.is_exact(i.logits) else _sign(_pairs(i.logits))
     return (i.temperature - 1) * _over_pairs(-sign * step)

@@ -67,7 +67,7 @@ def _moments() -> tuple[symbolic.Moments, *tuple[symbolic.Expression, ...]]:
 
 
 def _normalized(m: symbolic.Moments, expression: symbolic.Expression) -> symbolic.Expression:
-    """With E_pi[w] = 1."""
+    """Return the expression with E_pi[w] set to 1."""
     return expression.subs({m.expect(m["w"]): 1})
 
 

@@ -30,7 +30,7 @@ def switch(target: float | Callable[[int], float], high: float = 1.25, low: floa
 
 
 def constant(temperature: float) -> Schedule:
-    """The same temperature at every step."""
+    """Return the schedule with one temperature at every step."""
     return lambda k, entropy: temperature
 
 

@@ -118,7 +118,7 @@ def _positive_part(v: smt.Values) -> smt.Formula:
 
 
 def curvature_steps() -> tuple[Step, ...]:
-    """From the softmax rule to |Q(d)| <= (5/8 + (1/5) log n) ||d||^2, for every n."""
+    """The steps from the softmax rule to |Q(d)| <= (5/8 + (1/5) log n) ||d||^2, for every n."""
     square_1 = smt.lemma(
         "below a square, V >= a^2", "(a + b)^2 (u^2 - V)_+ <= (b^2 - V)(u + a)^2 on -a <= u <= b",
         "u a b V f",

@@ -110,7 +110,7 @@ def _variance_from_range() -> symbolic.Expression:
 
 
 def proof() -> tuple[Step, ...]:
-    """From the softmax rule to the bound on the remainder, for every n."""
+    """The steps from the softmax rule to the bound on the remainder, for every n."""
     return (
         symbolic.softmax_rule(),
         symbolic.identity("second derivative",

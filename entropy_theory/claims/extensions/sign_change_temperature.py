@@ -50,7 +50,7 @@ def _rate(i: Cases) -> Reals:
 
 
 def _if_positive(premise: Reals, conclusion: Reals) -> Reals:
-    """At least zero exactly where "premise > 0 implies conclusion >= 0" holds (premise 0 aside)."""
+    """A margin that is at least zero exactly where "premise > 0 implies conclusion >= 0" holds."""
     return ar.maximum(-premise, conclusion)
 
 

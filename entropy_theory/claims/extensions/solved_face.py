@@ -61,7 +61,7 @@ def speed(gap: Reals | Real, temperature: Reals | Real) -> Reals:
 
 
 def range_fall(logits: Reals, step: Reals) -> Reals:
-    """How much the range of the logits falls under a step that keeps their order."""
+    """The fall of the range of the logits under a step that keeps their order."""
     if ar.is_exact(logits):
         moved = logits + step
         return (ar.largest(logits) - ar.smallest(logits)) - (ar.largest(moved) - ar.smallest(moved))

@@ -86,7 +86,7 @@ def _room(i: Cases, shared: bool = True) -> Reals:
 
 
 def _lead(i: Cases, of: Callable[[Reals, Mask], Reals] = ar.smallest) -> Reals:
-    """How much the least likely right logit gains on the wrong ones in a step, at least."""
+    """A lower bound of what the least likely right logit gains on the wrong ones in a step."""
     step = aepo_step(i.logits, i.correct, i.temperature, i.grpo_weight)
     moved = i.logits + ar.per_action(i.learning_rate) * step
     before = of(i.logits, i.correct) - ar.largest(i.logits, ~i.correct)

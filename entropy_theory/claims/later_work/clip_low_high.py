@@ -97,7 +97,7 @@ def _low_raises_high_lowers(i: Cases) -> Reals:
 
 
 def _where_it_acts(i: Cases) -> Reals:
-    """As `_low_raises_high_lowers`, over the sides on which some action has left the band."""
+    """The margin of `_low_raises_high_lowers`, over the sides on which some action has left the band."""
     one = 0 * i.epsilon + ar.constant(1, like=i.epsilon)
     low = np.where(np.any(_below(i), axis=-1), _effect_of_clip_low(i), one)
     high = np.where(np.any(_above(i), axis=-1), -_effect_of_clip_high(i), one)
@@ -143,7 +143,7 @@ def _clipped_slope(v: smt.Values, advantage: int) -> list[smt.Formula]:
 
 
 def clip_steps() -> tuple[smt.Lemma, smt.Lemma]:
-    """What PPO's clip leaves of a token's gradient, for A = +1 and A = -1."""
+    """The steps that say what PPO's clip leaves of a token's gradient, for A = +1 and A = -1."""
     variables = "r h eps c0 c1 f0 f1 slope"
     return (
         smt.lemma(
@@ -182,7 +182,7 @@ _rare = rare_tokens()
 
 
 def _sharpening() -> list[symbolic.Expression]:
-    """With U = 1 above the band: the effect of clip-high is (1/2) E[1_U (c - C)], that is Cov/2."""
+    """With U = 1 above the band, the effect of clip-high is (1/2) E[1_U (c - C)], that is Cov/2."""
     m = symbolic.Moments("z P", indicators="U")
     z, prob, u = m["z"], m["P"], m["U"]
     c = prob * (z - m.expect(z))

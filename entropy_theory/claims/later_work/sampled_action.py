@@ -78,7 +78,7 @@ ONE_ACTION = (
                       uses=("entropy slope",),
                       axioms=("S_k = E_pi[1_k (log pi + H)], Sbar = E_pi[pi (log pi + H)]",)),
 )
-"""What one sampled action does to entropy, from the softmax rule."""
+"""The steps from the softmax rule to what one sampled action does to entropy."""
 
 _statement = Statement(
     latex=r"$\Delta z = \eta w(e_k-\pi)$ moves entropy at first order by $-\eta w(S_k-\bar S)$; "

@@ -1,1 +1,1 @@
-"""The same steps as NumPy's, compiled by numba; what cannot be compiled exactly is refused."""
+"""Takes the same steps as NumPy, compiled by numba; what cannot be compiled exactly is refused."""

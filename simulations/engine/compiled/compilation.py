@@ -1,4 +1,4 @@
-"""When a task's steps can be compiled exactly, and what they are made of.
+"""Decides whether a task's steps can be compiled exactly, and prepares what they are made of.
 
 It needs numba (``pip install 'policy-entropy[fast]'``), a rule that declares to read no more than a table
 can hold (`tables`), answers that are right or wrong, one optimizer step a batch, and AEPO's two-point
@@ -31,14 +31,14 @@ class Compilation:
     in_parallel: bool = True
 
     def block(self, part: slice, final: np.ndarray) -> TabulatedRuns:
-        """As `Engine.block`."""
+        """Make a block of runs, as `Engine.block`."""
         tables = dataclasses.replace(self.tables, scales=self.tables.scales[part])
         answers = dataclasses.replace(self.answers, mask_of=self.answers.mask_of[part])
         return TabulatedRuns(self.task.take_runs(part), tables, answers, final)
 
 
 def of(task: Task) -> Compilation:
-    """The compilation of a task. Raises RefusedError where its steps cannot be compiled exactly."""
+    """Prepare a task. Raises RefusedError where its steps cannot be compiled exactly."""
     if task.tree is not None or task.features is not None:
         raise RefusedError("tables know no token trees and no shared parameters")
     values = _right_and_wrong(task.reward)
@@ -95,7 +95,7 @@ def _probe(
 def _answers(
     reward: np.ndarray, values: tuple[float, float], shape: tuple[int, ...]
 ) -> Answers:
-    """Which answers are right, for logits of ``shape`` [runs, states]."""
+    """Return which answers are right, for logits of ``shape`` [runs, states]."""
     right = np.ascontiguousarray(reward == values[0])
     numbers: dict[bytes, int] = {}
     index = [numbers.setdefault(row.tobytes(), len(numbers))

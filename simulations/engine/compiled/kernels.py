@@ -29,14 +29,15 @@ from numba import extending, njit, types
 from simulations.engine.sampling import GOLDEN, MULTIPLIERS
 
 LANES = 32
-"""Rows that `short_rows` advances at once."""
+"""The number of rows that `short_rows` advances at once."""
 PIECE = 256
-"""Actions of a row summed in one go: what a draw has to look through, and float32 sums stay short."""
+"""The number of actions of a row that are summed in one go: a draw searches one piece, and float32 sums
+stay short."""
 _LOWEST: Any = -1e30  # of a logit that is to have no weight; finite in float32 too
 _FAST_SUM = {"reassoc", "contract", "nsz"}
 _FUSED = {"contract"}
 _inner: Any = partial(njit, nogil=True, error_model="numpy", _nrt=False)
-"""Without reference counts: such functions take arrays and make none."""
+"""Compiles a function without reference counts, since it takes arrays and makes none."""
 intrinsic: Any = extending.intrinsic
 overload: Any = extending.overload
 _GOLDEN = np.uint64(GOLDEN)
@@ -44,7 +45,7 @@ _FIRST, _SECOND = (np.uint64(m) for m in MULTIPLIERS)
 
 
 def _kernel(function: Any) -> Any:
-    """Compiled when first called; kept on disk where there is a place to keep it."""
+    """Compile a function when it is first called; keep it on disk where there is a place for it."""
     compile_ = partial(njit, nogil=True, error_model="numpy")
     try:
         return compile_(cache=True)(function)
@@ -88,7 +89,7 @@ def _comparison(predicate: str) -> Any:
 
 
 _is_above, _is_equal, _is_at_most = (_comparison(predicate) for predicate in (">", "==", "<="))
-"""1 where the comparison holds and 0 elsewhere, in the type of the first number."""
+"""Comparisons that return 1 where they hold and 0 elsewhere, in the type of the first number."""
 
 
 @intrinsic
@@ -102,7 +103,7 @@ def _larger(typing_context: Any, x: Any, y: Any) -> Any:
 
 
 def exp(x: Any) -> Any:
-    """e^x for x up to 600 (float32: 60), within 1.2 ulp, gradual underflow included; NaN for NaN.
+    """Return e^x for x up to 600 (float32: 60), within 1.2 ulp, with gradual underflow; NaN for NaN.
 
     2^n p(r) with n = round(x / log 2), r = x - n log 2 in two parts, and p the polynomial of degree 11
     (float32: 6) that interpolates e^r at Chebyshev nodes: relative error 2e-17 (1e-8). Adding 1.5 2^52
@@ -152,7 +153,7 @@ def _exp(x: Any) -> Any:
 
 @_inner(fastmath=_FUSED)
 def log1p(u: float) -> float:
-    """log(1 + u) for u >= 0, float64, within 2 ulp (fdlibm's method, without branches)."""
+    """Return log(1 + u) for u >= 0, float64, within 2 ulp (fdlibm's method, without branches)."""
     w = 1.0 + u
     # 2^k m = w with m in [sqrt(1/2), sqrt 2).
     shifted = _bits(w) + (0x3FF0000000000000 - 0x3FE6A09E00000000)
@@ -201,7 +202,7 @@ def _batch_key(seed_key: Any, batch: int) -> Any:
 
 @_inner(fastmath=_FUSED, forceinline=True)
 def _look_up(table: Any, row: int, t: float) -> float:
-    """What a table of `tables` says at t in [0, 1/2]."""
+    """Return the value of a table of `tables` at t in [0, 1/2]."""
     cells = table.shape[1] - 1
     if cells == 0:
         return table[row, 0, 0]
@@ -227,14 +228,14 @@ def _exact(
     tempered_total: float, tempered_right: float, tempered_wrong: float,
     ordinary: Any, tempered: Any, bonus: Any, scales: Any, row: int,
 ) -> tuple[float, float, float, float, float]:
-    """The step of a row, logits += e (k + b d) + f l, with e = exp(d), d the shifted logits.
+    """Return the step of a row, logits += e (k + b d) + f l, with e = exp(d), d the shifted logits.
 
     Args:
         eta: learning rate over the number of states.
-        z, right, wrong, depth: the sums of e: all, right, wrong answers; and of e d.
-        tempered_total, tempered_right, tempered_wrong: the same of the tempered exponentials f; a total
-            of 0: there are none.
-        ordinary, tempered, bonus: tables; scales [rows, 3]: what they are multiplied by.
+        z, right, wrong, depth: the sums of e over all, right and wrong answers, and the sum of e d.
+        tempered_total, tempered_right, tempered_wrong: the same sums of the tempered exponentials f; a
+            total of 0 means that there are none.
+        ordinary, tempered, bonus: the tables, which scales [rows, 3] multiply.
 
     Returns:
         k of right and wrong answers, l of right and wrong answers, b.
@@ -272,7 +273,10 @@ def _exact(
 
 @_inner(fastmath=_FUSED)
 def _sweep(z: Any, at: Any, e: Any, e_at: Any, size: Any, k: Any, shift: Any) -> Any:
-    """z += e k, e = exp(z - shift); sums of e and e (z - shift), and how many z exceed the shift."""
+    """Add e k to z, with e = exp(z - shift); return the sums of e and e (z - shift).
+
+    Also returns how many z exceed the shift.
+    """
     zero = k - k
     total, depth, over = zero, zero, zero
     for a in range(size):
@@ -390,21 +394,21 @@ def long_rows(
 
     Args:
         z: [rows * actions], flat and contiguous; rows run by run, ``states`` of each.
-        n_actions: of a row.
+        n_actions: number of actions of a row.
         mask_of: [rows], which of the masks of right answers a row has. The actions of mask m are cut
             into the pieces piece_starts[m] .. piece_starts[m + 1], which end at ``piece_stops``, are
             right or wrong as ``piece_kinds`` says, and at most PIECE long; ``right_of``
             [masks, actions] says it of each action.
         eta: [rows], learning rates over the number of states.
-        scales: [rows, 3], what the three tables are multiplied by.
-        ordinary, tempered, bonus: of the rule (`simulations.engine.compiled.tables.Tables`).
-        keeps_wrong: tempered wrong answers may have a score other than 0.
+        scales: [rows, 3], the factors of the three tables.
+        ordinary, tempered, bonus: the rule's tables (`simulations.engine.compiled.tables.Tables`).
+        keeps_wrong: whether tempered wrong answers may have a score other than 0.
         temperature_high, temperature_low: [rows], temperatures below the target and elsewhere.
         targets: [0, 1 or steps, rows], nats; none: always ``temperature_low``.
-        tempers: there is a second batch.
+        tempers: whether there is a second batch.
         lanes, tempered_lanes: [rows, samples] of `sampling.lanes`; no samples: exact expectation, or no
             such rows.
-        seed_key, batch: of `sampling.batch_key`; the number of the first batch.
+        seed_key, batch: the key of `sampling.seed_key`, and the number of the first batch.
         entropy, reward, temperature: [steps or 0, rows], filled with what was before each step (the
             last one only if there is a second batch).
         diverged: [rows], set to the number of steps after which logits were not finite.
@@ -563,8 +567,10 @@ def long_rows(
 
 @_inner(fastmath=_FUSED)
 def _sums_of(z: Any, at: Any, size: Any, right: Any, peak: float) -> Any:
-    """Of e = exp(z - peak): the sums over right and over wrong answers without the largest, and of
-    e (z - peak); how many are largest, and how many of these right."""
+    """Sum e = exp(z - peak) over right and over wrong answers without the largest, and e (z - peak).
+
+    Also returns how many actions are largest, and how many of these are right.
+    """
     by_right, by_all, depth, tops, tops_right = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(size):
         d = np.float64(z[at + a]) - peak
@@ -582,7 +588,7 @@ def _sums_of(z: Any, at: Any, size: Any, right: Any, peak: float) -> Any:
 
 @_inner(fastmath=_FUSED)
 def _sums_within(z: Any, at: Any, size: Any, right: Any, peak: float) -> Any:
-    """The same over right answers alone, of which ``peak`` is the largest: rest, depth, largest ones."""
+    """Sum over right answers alone, of which ``peak`` is the largest: rest, depth, largest ones."""
     rest, depth, tops = 0.0, 0.0, 0.0
     for a in range(size):
         d = np.float64(z[at + a]) - peak
@@ -600,7 +606,7 @@ def _covariances(
     z: Any, at: Any, size: Any, right: Any, peak: float, inverse: float, depth: float,
     p: float, q: float,
 ) -> Any:
-    """Sums of pi A (log pi + H) and of pi^2 A (log pi + H), A the rightness minus its mean."""
+    """Sum pi A (log pi + H) and pi^2 A (log pi + H), with A the rightness minus its mean."""
     natural, plain = 0.0, 0.0
     for a in range(size):
         d = np.float64(z[at + a]) - peak
@@ -615,10 +621,10 @@ def _covariances(
 def describe_rows(
     z: Any, n_actions: int, mask_of: Any, right_of: Any, distinct_of: int, out: Any
 ) -> None:
-    """What a record holds of each row.
+    """Compute what a record holds of each row.
 
     Args:
-        z, n_actions, mask_of, right_of: as of `long_rows`; every mask has a right answer.
+        z, n_actions, mask_of, right_of: as in `long_rows`; every mask has a right answer.
         distinct_of: number of samples.
         out: [7, rows], filled with entropy; probability of a right and of a wrong answer; entropy given
             a right answer; Cov_pi(log pi, A) and Cov_pi(log pi, pi A) for A the rightness minus its
@@ -667,8 +673,7 @@ def describe_rows(
 
 @_kernel
 def add_deviations(values: Any, origin: Any, total: Any, square: Any) -> None:
-    """Add to total and square [runs] the sums over steps of values [steps, runs] less the origin, and of
-    their squares."""
+    """Add up values [steps, runs] less the origin in total, and their squares in square [runs]."""
     for step in range(values.shape[0]):
         for run in range(values.shape[1]):
             deviation = values[step, run] - origin[run]
@@ -692,7 +697,7 @@ _LANES = np.uint64(LANES)
 
 @_inner(fastmath=_FUSED)
 def _drift_lanes(w: Any, v: Any, n_actions: Any) -> None:
-    """logits += e b d."""
+    """Add e b d to the logits."""
     for a in range(n_actions):
         at = a * _STRIDE
         for i in range(_LANES):
@@ -702,7 +707,7 @@ def _drift_lanes(w: Any, v: Any, n_actions: Any) -> None:
 
 @_inner(fastmath=_FUSED)
 def _add_tempered_lanes(w: Any, v: Any, n_actions: Any) -> None:
-    """logits += f l."""
+    """Add f l to the logits."""
     for a in range(n_actions):
         at = a * _STRIDE
         for i in range(_LANES):
@@ -711,7 +716,7 @@ def _add_tempered_lanes(w: Any, v: Any, n_actions: Any) -> None:
 
 @_inner(fastmath=_FUSED)
 def _move_lanes(w: Any, v: Any, n_actions: Any) -> None:
-    """logits += e k, and the largest logit of each row."""
+    """Add e k to the logits, and find the largest logit of each row."""
     for i in range(_LANES):
         v[_PEAK + i] = -np.inf
     for a in range(n_actions):
@@ -725,7 +730,7 @@ def _move_lanes(w: Any, v: Any, n_actions: Any) -> None:
 
 @_inner(fastmath=_FUSED)
 def _evaluate_lanes(w: Any, v: Any, n_actions: Any) -> None:
-    """e, and its sums over right and wrong answers, the largest ones left out and counted."""
+    """Compute e and its sums over right and wrong answers; the largest ones are left out and counted."""
     for i in range(_LANES):
         v[_DEPTH + i] = 0
         v[_RIGHT + i] = 0
@@ -750,7 +755,7 @@ def _evaluate_lanes(w: Any, v: Any, n_actions: Any) -> None:
 
 @_inner(fastmath=_FUSED)
 def _temper_lanes(w: Any, v: Any, n_actions: Any) -> None:
-    """The tempered exponentials f, and their sums over right and wrong answers."""
+    """Compute the tempered exponentials f, and their sums over right and wrong answers."""
     for i in range(_LANES):
         v[_TEMPERED_RIGHT + i] = 0
         v[_TEMPERED_WRONG + i] = 0
@@ -766,7 +771,7 @@ def _temper_lanes(w: Any, v: Any, n_actions: Any) -> None:
 
 @_inner()
 def _running_sum_lanes(w: Any, v: Any, n_actions: Any, of: Any) -> None:
-    """The running sum over actions; its last value is left in the level."""
+    """Compute the running sum over actions; its last value is left in the level."""
     for i in range(_LANES):
         v[_LEVEL + i] = 0
     for a in range(n_actions):
@@ -778,7 +783,7 @@ def _running_sum_lanes(w: Any, v: Any, n_actions: Any, of: Any) -> None:
 
 @_inner()
 def _place_lanes(w: Any, v: Any, n_actions: Any) -> None:
-    """How many running sums, the last one aside, are at most each row's level: the action drawn."""
+    """Count the running sums, the last one aside, that are at most each row's level: the action drawn."""
     for i in range(_LANES):
         v[_PLACE + i] = 0
     for a in range(n_actions - np.uint64(1)):
@@ -789,7 +794,7 @@ def _place_lanes(w: Any, v: Any, n_actions: Any) -> None:
 
 @_inner()
 def _entropy_lanes(v: Any, entropy: Any, reward: Any) -> None:
-    """Of each row the entropy and the share of right answers."""
+    """Compute the entropy and the share of right answers of each row."""
     for i in range(_LANES):
         rest = np.float64(v[_RIGHT + i]) + np.float64(v[_WRONG + i]) + np.float64(
             v[_TOPS + i] - v[_ONE + i])
@@ -810,7 +815,7 @@ def _all_finite(v: Any) -> bool:
 def _take_expected(
     v: Any, begin: int, rows: Any, eta: Any, scales: Any, ordinary: Any, tempered: Any, bonus: Any,
 ) -> None:
-    """The constants of each row's next step, from the sums, in exact expectation."""
+    """Compute the constants of each row's next step from the sums, in exact expectation."""
     for i in range(rows):
         row = np.uint64(begin) + i
         right = np.float64(v[_RIGHT + i]) + np.float64(v[_TOPS_RIGHT + i])
@@ -876,7 +881,7 @@ def short_rows(
     lanes: Any, tempered_lanes: Any, seed_key: Any, batch: int,
     entropy: Any, reward: Any, temperature: Any, diverged: Any,
 ) -> None:
-    """As `long_rows`, of the rows first..last of z [rows, actions]; ``states`` is at most LANES."""
+    """Take steps as `long_rows`, of the rows first..last of z [rows, actions]; ``states`` <= LANES."""
     n_actions, length = z.shape[1], np.uint64(z.shape[1])
     draws = lanes.shape[1] + tempered_lanes.shape[1]
     w, v = np.zeros(n_actions * 5 * LANES, z.dtype), np.zeros(18 * LANES, z.dtype)

@@ -1,4 +1,4 @@
-"""Update rules as tables: what a rule answers, asked once, for the compiled loops.
+"""Tabulates update rules: each rule is asked once, and the compiled loops read its answers.
 
 On a bandit where answers are right or wrong, a rule that declares to read rewards and weights alone
 (`UpdateRule.reads`) sees of a state's rows only how many were right. On samples that is a count, and the
@@ -29,7 +29,7 @@ from simulations.engine.rows import token_batch
 from simulations.engine.sampling import ORDINARY, TEMPERED
 
 TOLERANCE = 1e-13
-"""Relative error of a table, and of the checks that a rule sees what the table has."""
+"""Allowed relative error of a table, and of the checks that a rule depends on what the table has."""
 _DEGREE = 9
 _OCTAVES = (64, 960)  # below 2^-64 most rules are constant; those that are not go all the way down
 _SEED = 20251008
@@ -37,7 +37,7 @@ _SEED = 20251008
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Probe:
-    """What a rule is asked about: a kind of problem and of batch."""
+    """The kind of problem and of batch on which a rule is asked for its coefficients."""
 
     rule: UpdateRule
     values: tuple[float, float]
@@ -45,49 +45,51 @@ class Probe:
     n_runs: int
     n_states: int
     exact: bool
-    """Whether states are listed; else they are sampled."""
+    """Whether states are listed; otherwise they are sampled."""
     ordinary: int
-    """Rows at temperature 1 of a state, 0 for none (a listing: 1)."""
+    """The number of rows of a state at temperature 1; a listing counts as 1, and 0 means none."""
     tempered: int
-    """The same of the second batch."""
+    """The number of rows of a state in the second batch."""
     temperatures: tuple[float, ...]
-    """All at which rows of the second batch can be sampled."""
+    """All temperatures at which rows of the second batch can be sampled."""
     one_run: Callable[[int], UpdateRule] = field(compare=False, repr=False)
-    """The rule with those of its options that are one a run cut to that run."""
+    """A function from a run's number to the rule with its options cut to that run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tables:
-    """What multiplies what, in the tables of one rule. On samples the second axis is the count."""
+    """The tables of one rule; on samples their second axis is the count of right answers."""
 
     ordinary: np.ndarray
-    """Exact: the score of a right answer minus that of a wrong one, where right answers are the fewer
-    and where wrong ones are. Sampled: of right answers, of wrong ones."""
+    """The scores of ordinary rows. Exact: the score of a right answer minus that of a wrong one, where
+    right answers are the fewer and where wrong ones are. Sampled: those of right and of wrong answers."""
     tempered: np.ndarray
-    """Exact: the score of right answers and of wrong ones, each in both cases. Sampled: as above."""
+    """The scores of tempered rows. Exact: those of right answers and of wrong ones, each in both cases.
+    Sampled: as for ordinary rows."""
     bonus: np.ndarray
-    """Coefficient of the entropy's gradient, by the ordinary rows."""
+    """The coefficient of the entropy's gradient, by the ordinary rows."""
     scales: np.ndarray
-    """[runs, 3]: what the three are multiplied by, for options that are one a run."""
+    """The factors of the three tables, for options that are one a run: [runs, 3]."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """Scores of ordinary and tempered rows [points, states, 2], and the entropy bonus's coefficient."""
+    """The scores of ordinary and tempered rows [points, states, 2], and the entropy's coefficient."""
 
     ordinary: np.ndarray
     tempered: np.ndarray
     bonus: np.ndarray
 
     def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the three arrays in order."""
         return self.ordinary, self.tempered, self.bonus
 
 
 def tabulate(probe: Probe) -> Tables:
-    """The tables of a rule, kept for the next time where its options can be hashed.
+    """Make the tables of a rule; they are cached where its options can be hashed.
 
     Raises:
-        RefusedError: it sees more than a table can hold.
+        RefusedError: a rule that depends on more than a table can hold.
     """
     try:
         hash(probe)
@@ -119,10 +121,10 @@ def _tabulate(probe: Probe) -> Tables:
 def polynomials(
     function: Callable[[np.ndarray], np.ndarray], rows: int
 ) -> np.ndarray:
-    """Tables of functions on [0, 1/2], as the compiled loops read them.
+    """Make tables of functions on [0, 1/2], as the compiled loops read them.
 
     Args:
-        function: from t [points] to values [rows, points].
+        function: maps t [points] to values [rows, points].
         rows: number of functions.
 
     Returns:
@@ -160,7 +162,7 @@ def polynomials(
 def _fit(
     function: Callable[[np.ndarray], np.ndarray], rows: int, octaves: int, per_octave: int
 ) -> np.ndarray:
-    """Interpolation at the Chebyshev nodes of each cell."""
+    """Interpolate at the Chebyshev nodes of each cell."""
     size = 1 << per_octave
     n = _DEGREE + 1
     nodes = np.cos(np.pi * (np.arange(n) + 0.5) / n)
@@ -181,7 +183,7 @@ def _fit(
 
 
 def _read(table: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """What the compiled loops read, [rows, points], for t in (0, 1/2]."""
+    """Return what the compiled loops read, [rows, points], for t in (0, 1/2]."""
     per_octave = int(table[0, -1, 1])
     drop = 52 - per_octave
     bits = t.view(np.int64)
@@ -194,7 +196,7 @@ def _read(table: np.ndarray, t: np.ndarray) -> np.ndarray:
 
 
 def _points(octaves: int, per_octave: int) -> np.ndarray:
-    """Random points, four in every cell up to 1/2, and the ends."""
+    """Return random points, four in every cell up to 1/2, and the ends."""
     size = 4 << per_octave
     generator = np.random.default_rng(_SEED)
     place = (np.arange(size) // 4 + generator.random((octaves - 1, size))) / (size // 4)
@@ -203,7 +205,7 @@ def _points(octaves: int, per_octave: int) -> np.ndarray:
 
 
 def _shares(probe: Probe, rule: UpdateRule, part: int) -> np.ndarray:
-    """A part of the tables in exact expectation."""
+    """Make a part of the tables in exact expectation."""
     rows = 4 if part == 1 else 2
     if (probe.tempered if part == 1 else probe.ordinary) == 0:
         return np.zeros((rows, 1, 3))
@@ -226,7 +228,7 @@ def _shares(probe: Probe, rule: UpdateRule, part: int) -> np.ndarray:
 
 
 def _counts(probe: Probe, rule: UpdateRule, part: int) -> np.ndarray:
-    """A part of the tables on samples."""
+    """Make a part of the tables on samples."""
     size = probe.tempered if part == 1 else probe.ordinary
     if size == 0:
         return np.zeros((2, 1, 1))
@@ -240,7 +242,7 @@ def _counts(probe: Probe, rule: UpdateRule, part: int) -> np.ndarray:
 def _ask_exact(
     probe: Probe, rule: UpdateRule, shares: tuple[np.ndarray, np.ndarray], seed: int = 0
 ) -> ProbeResult:
-    """What the rule says of shares of right and wrong answers, [points, states, 2] of each batch."""
+    """Ask the rule about shares of right and wrong answers, [points, states, 2] of each batch."""
     levels = Levels(values=probe.values, masks=())
     kinds = {
         kind: Rows(share=share, by_level=share, exact=True)
@@ -261,9 +263,9 @@ def _ask_exact(
 def _ask_sampled(
     probe: Probe, rule: UpdateRule, counts: tuple[np.ndarray, np.ndarray], seed: int = 0
 ) -> ProbeResult:
-    """What the rule says of counts of right answers, [points, states] of each batch, row by row.
+    """Ask the rule about counts of right answers, [points, states] of each batch, row by row.
 
-    The rows are drawn actions of random policies, so that every column is what it would be.
+    The rows are drawn actions of random policies, so that every column has realistic values.
     """
     generator = np.random.default_rng([_SEED, seed])
     points, states = counts[0].shape
@@ -314,7 +316,7 @@ def _ask_sampled(
 
 
 def _temperatures(probe: Probe, points: int, seed: int) -> np.ndarray | None:
-    """[points]: the first temperature, or with a seed any of those that can occur."""
+    """Return the first temperature, or with a seed any of those that can occur: [points]."""
     if not probe.tempered:
         return None
     if seed == 0:
@@ -332,7 +334,7 @@ def _random(
     probe: Probe, generator: np.random.Generator, points: int, states: int,
     same: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shares or counts of both batches; with ``same`` the same ones at every point."""
+    """Draw shares or counts of both batches; with ``same`` the same ones at every point."""
     shape = (1 if same else points, states)
     found = []
     for size in (probe.ordinary, probe.tempered):
@@ -352,7 +354,7 @@ def _random(
 def _scales(
     probe: Probe, ask: Callable[..., ProbeResult]
 ) -> tuple[np.ndarray, list[int]]:
-    """What the rule's answers are multiplied by in each run, [runs, 3], and the runs with 1."""
+    """Return the factors of the rule's answers in each run, [runs, 3], and the runs with factor 1."""
     n_runs = probe.n_runs
     generator = np.random.default_rng(_SEED)
     rows = [_random(probe, generator, n_runs, 1, same=True) for _ in range(8)]
@@ -375,7 +377,7 @@ def _scales(
 
 
 def _check_rule(probe: Probe) -> None:
-    """Whether the coefficients are functions of rewards and weights, by what the rule declares."""
+    """Check that the coefficients are functions of rewards and weights, by what the rule declares."""
     rule = probe.rule
     seen = rule.reads - {RATIO}  # (Every step has a batch of its own, so that ratios are 1.)
     if probe.exact and rule.pools_equal_rewards:
@@ -396,7 +398,7 @@ def _check_rule(probe: Probe) -> None:
 
 
 def _check_separate(probe: Probe, ask: Callable[..., ProbeResult]) -> None:
-    """Ordinary and tempered rows, states and policies do not see each other."""
+    """Check that ordinary and tempered rows, states and policies do not affect each other."""
     generator = np.random.default_rng(_SEED + 1)
     rule, points = probe.one_run(0), 64
     ordinary, tempered = _random(probe, generator, points, probe.n_states)

@@ -1,8 +1,8 @@
-"""A block of runs whose steps are compiled: logits in place, and nothing else of their size.
+"""A block of runs whose steps are compiled: logits change in place, without another array of their size.
 
-The steps are those of `Runs.advance`, by `kernels` and a rule's `tables`. What a record says of a policy
-are sums over its actions; `kernels.describe_rows` takes them without an array of the block's size, so
-that memory stays that of the logits. numba is imported when the first step is taken, not before.
+The steps are those of `Runs.advance`, by `kernels` and a rule's `tables`. The numbers of a record are
+sums over a policy's actions; `kernels.describe_rows` computes them without an array of the block's size,
+so that no more memory is needed than for the logits. numba is imported when the first step is taken.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulations.engine.sampling import ORDINARY, TEMPERED, lanes, seed_key
 from simulations.engine.task import Task
 
 SHORT = 64
-"""Actions up to which rows are advanced side by side."""
+"""The largest number of actions for which rows are advanced side by side."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,21 +34,21 @@ class Answers:
     masks: np.ndarray
     """Distinct masks of right answers, uint8 [masks, actions]."""
     mask_of: np.ndarray
-    """Which mask a state of a run has, int64 [runs, states]."""
+    """The number of the mask that a state of a run has, int64 [runs, states]."""
 
 
 class TabulatedRuns(Block):
     """A block of runs on bandits and prompts, many steps of a few rows at a time."""
 
     def __init__(self, task: Task, tables: Tables, answers: Answers, final: np.ndarray) -> None:
-        """The runs of a task, at their start.
+        """Make the runs of a task, at their start.
 
         Args:
-            task: of these runs.
-            tables: of the rule, with the scales of these runs.
-            answers: of these runs.
-            final: [runs, states, actions], contiguous, float64; becomes the logits themselves if that is
-                the precision.
+            task: the task of these runs.
+            tables: the rule's tables, with the scales of these runs.
+            answers: the answers of these runs.
+            final: [runs, states, actions], contiguous, float64; it becomes the logits themselves if that
+                is the precision.
         """
         super().__init__(task)
         own = final if self.dynamics.precision == "float64" else np.empty(final.shape, np.float32)
@@ -81,7 +81,7 @@ class TabulatedRuns(Block):
         )
 
     def chunk(self) -> int:
-        """Steps that are well taken at once: some 10 ms of work, measurements that stay in cache."""
+        """The number of steps that are best taken at once: some 10 ms of work, measures in cache."""
         work = 2**23 // self.logits.size
         return max(1, min(work, 2**14 // self.n_runs))
 
@@ -145,7 +145,7 @@ class TabulatedRuns(Block):
         )
 
     def announce(self) -> Announcement:
-        """By the rows of the same step, which NumPy writes out."""
+        """Return the forecast of the next step, from rows that NumPy writes out."""
         return Runs(dataclasses.replace(self.task, logits=self.logits), self.step).announce()
 
     def add_deviations(
@@ -177,8 +177,10 @@ class TabulatedRuns(Block):
         }
 
     def _buffers(self, steps: int) -> list[np.ndarray]:
-        """[steps, rows]: where entropy, reward and (of a second batch) temperature are written, the
-        same memory in every call."""
+        """Return arrays [steps, rows] for entropy, reward and the second batch's temperature.
+
+        They are the same memory in every call.
+        """
         n_rows = self.n_runs * self.n_states
         if len(self._kept) < 3 * steps * n_rows:
             self._kept = np.empty(3 * steps * n_rows)
@@ -186,7 +188,7 @@ class TabulatedRuns(Block):
         return [parts[0], parts[1], parts[2][: steps if self.tempers else 0]]
 
     def _temperatures(self) -> tuple[np.ndarray, np.ndarray]:
-        """[rows]: below the target, and elsewhere."""
+        """Return the temperatures below the target and elsewhere, [rows] each."""
         n_rows = self.n_runs * self.n_states
         if self.switch:
             loop: Any = self.controller
@@ -196,7 +198,7 @@ class TabulatedRuns(Block):
         return (np.broadcast_to(fixed, n_rows).copy(),) * 2
 
     def _targets(self, steps: int) -> np.ndarray:
-        """[0, 1 or steps, rows], nats."""
+        """Return the targets, [0, 1 or steps, rows], nats."""
         shape = (self.n_runs, self.n_states)
         if not self.switch:
             return np.zeros((0, self.n_runs * self.n_states))
@@ -206,7 +208,7 @@ class TabulatedRuns(Block):
 
 
 def _pieces(masks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Runs of right or of wrong actions, at most PIECE long: where masks start, ends, kinds."""
+    """Cut masks into runs of right or of wrong actions, at most PIECE long: starts, ends and kinds."""
     from simulations.engine.compiled.kernels import PIECE
 
     starts, stops, kinds = [0], [], []

@@ -1,9 +1,9 @@
 """Arrays that record what is done with them: a rule's own code runs on them once, and leaves a graph.
 
-A `Traced` stands for a column of every run, with the values it has in the batch at hand, so that shapes,
-types and Python's conditions are those of NumPy. It speaks the array API, as `entropy_theory.policy`
-asks for it, and NumPy's own functions. A condition that Python asks for (``if``, ``max``) is taken as it
-is in this batch and becomes a guard of the graph. What cannot be recorded raises `NotTraceable`.
+A `Traced` stands for a column of every run, with the values of the current batch, so that shapes, types
+and Python's conditions are those of NumPy. It supports the array API, as `entropy_theory.policy` uses it,
+and NumPy's own functions. A condition that Python evaluates (``if``, ``max``) is decided as in this batch
+and becomes a guard of the graph. An operation that cannot be recorded raises `NotTraceable`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from simulations.engine.traced.graph import (
 
 
 class Trace:
-    """One trace: its graph, and how many runs its arrays have on their first axis."""
+    """One trace: its graph, and the number of runs on the first axis of its arrays."""
 
     def __init__(self, n_runs: int) -> None:
         self.graph, self.n_runs = Graph(), n_runs
@@ -39,16 +39,16 @@ class Trace:
     def input(
         self, name: str, example: np.ndarray, interval: Interval = Interval()  # noqa: B008 (frozen)
     ) -> Traced:
-        """A column [runs, ...] that differs from step to step."""
+        """Make a column [runs, ...] that differs from step to step."""
         view = self.graph.input(name, example.shape[1:], kind_of(example.dtype), interval)
         return Traced(self, example, view, fixed=True)
 
     def constant(self, array: Any) -> Traced:
-        """A column that stays the same."""
+        """Make a column that stays the same."""
         return Traced(self, np.asarray(array), None, fixed=True)
 
     def view(self, value: Any, ndim: int) -> View:
-        """The view [...] of one run, of an operand of arrays [runs, ...] with ``ndim`` axes."""
+        """Return the view [...] of one run, of an operand of arrays [runs, ...] with ``ndim`` axes."""
         if isinstance(value, Traced):
             if value.trace is not self:
                 raise NotTraceable("an array that is left from an earlier step")
@@ -67,6 +67,7 @@ class Trace:
         return self.graph.constant(array, self.n_runs)
 
     def result(self, example: np.ndarray, view: View) -> Traced:
+        """Return the array whose values are ``example`` in this batch and ``view`` in the graph."""
         return Traced(self, example, broadcast(view, example.shape[1:]))
 
 
@@ -124,6 +125,7 @@ class Traced:
 
     @property
     def is_constant(self) -> bool:
+        """Whether the array stays the same from step to step."""
         return self.recorded is None or self.recorded.node.operation == "constant"
 
     def __bool__(self) -> bool:
@@ -207,7 +209,7 @@ class Traced:
 
 
 def _operate(operation: str, *operands: Any) -> Any:
-    """An elementwise operation, by NumPy on the examples and in the graph."""
+    """Do an elementwise operation, by NumPy on the examples and in the graph."""
     if operation not in NUMPY:
         raise NotTraceable(f"numpy.{operation}")
     if operation == "power":
@@ -240,7 +242,7 @@ def _operate(operation: str, *operands: Any) -> Any:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Whole powers by multiplication, which is what NumPy's rounding is near to."""
+    """Take whole powers by multiplication, whose rounding is close to NumPy's."""
     if isinstance(exponent, (int, float)) and float(exponent).is_integer() and 0 < exponent <= 8:
         result = base
         for _ in range(int(exponent) - 1):
@@ -282,7 +284,7 @@ def _operator(operation: str, swapped: bool = False) -> Any:
 
 
 def elementwise(operation: str, *operands: Any) -> Any:
-    """As the function of NumPy with this name."""
+    """Do what the function of NumPy with this name does."""
     if operation in ("greater", "greater_equal"):
         operation = operation.replace("greater", "less")
         operands = operands[::-1]
@@ -321,7 +323,7 @@ for _name, _operation in {
 
 
 def _on_views(x: Any, example: np.ndarray, move: Callable[[np.ndarray], np.ndarray]) -> Traced:
-    """A view of x: ``move`` does to indices [...] what gave ``example`` [runs, ...]."""
+    """Make a view of x: ``move`` does to indices [...] what gave ``example`` [runs, ...]."""
     if x.recorded is None:
         return Traced(x.trace, example, None, fixed=True)
     x.fixed = True
@@ -415,7 +417,7 @@ def _on_reduced(x: Traced, view: View, example: np.ndarray) -> Traced:
 
 
 def _over_runs(operation: str, x: Traced, axes: tuple[int, ...], example: np.ndarray) -> Any:
-    """A condition on all runs, which is one on each of them where they agree."""
+    """Record a condition on all runs, which is one on each of them where they agree."""
     if operation not in ("any", "all") or len(axes) != x.ndim:
         raise NotTraceable(f"the {operation} over runs, which are independent of each other")
     each: Any = _reduction(operation, x, tuple(range(1, x.ndim))) if x.ndim > 1 else x
@@ -621,7 +623,7 @@ def _count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 def sum_by_index(values: Any, index: Any, size: int) -> Any:
-    """[runs, size]: as `entropy_theory.tabular.sum_by_index`."""
+    """Sum over equal indices, [runs, size], as `entropy_theory.tabular.sum_by_index`."""
     trace = _trace_of((values, index))
     plain = values.example.reshape(len(values.example), -1)
     slots = np.asarray(index.example if isinstance(index, Traced) else index).reshape(plain.shape)
@@ -721,7 +723,7 @@ class TracedInteger:
         self.low, self.high = low, high
 
     def traced(self) -> Any:
-        """As a number that all runs share (a `Traced`)."""
+        """Return it as a number that all runs share (a `Traced`)."""
         if self.low < -(2**63) or self.high >= 2**63:
             raise NotTraceable("an integer beyond 64 bits")
         self.view.node.interval = Interval(self.low, self.high, False)

@@ -4,7 +4,7 @@ A node computes an array of numbers of one run; all runs do the same. It is reac
 array of indices into its elements, so that reshaping, broadcasting and slicing cost nothing: they act on
 the indices. What is the same at every index along an axis is computed once.
 
-A node knows an interval that holds its values. It is what lets conditions that always hold vanish:
+A node knows an interval that holds its values, so that conditions which always hold can be dropped:
 log-probabilities are finite and at most 0, ranks count from 0.
 """
 
@@ -25,12 +25,12 @@ REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 
 
 class NotTraceable(Exception):  # noqa: N818 (a reason, not an error of the rule's)
-    """What a rule does that cannot be compiled; the message says what."""
+    """Raised where a rule does something that cannot be compiled; the message says what."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where values lie, and whether NaN is among them."""
+    """An interval that holds the values of a node, and whether NaN is among them."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -38,25 +38,26 @@ class Interval:
 
     @property
     def is_finite(self) -> bool:
+        """Whether all values are finite numbers."""
         return not self.nan and math.isfinite(self.low) and math.isfinite(self.high)
 
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One operation. Compared by identity: equal operations are one node (`Graph.add`)."""
+    """One operation; nodes are compared by identity, as equal operations are one node (`Graph.add`)."""
 
     operation: str
     arguments: tuple[View, ...]
     shape: tuple[int, ...]
     kind: str
-    """FLOAT, INTEGER or BOOLEAN."""
+    """The kind of its numbers: FLOAT, INTEGER or BOOLEAN."""
     interval: Interval
     parameter: Any = None
     """The name of an input, the axes of a reduction, the number of slots of a sum by index."""
     value: np.ndarray | None = None
-    """Of a constant: [runs or 1, *shape]."""
+    """The value of a constant, [runs or 1, *shape]; None for any other node."""
     number: int = 0
-    """Place in the graph; arguments come before."""
+    """The place in the graph; arguments come before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +85,7 @@ class View:
 
 
 def whole(node: Node) -> View:
+    """Return the view of all elements of a node."""
     return View(node, np.arange(math.prod(node.shape), dtype=np.int64).reshape(node.shape))
 
 
@@ -93,16 +95,16 @@ class Graph:
 
     nodes: list[Node] = field(default_factory=list)
     guards: list[tuple[View, bool]] = field(default_factory=list)
-    """Scalars, and the value that the trace has taken for granted."""
+    """Scalars, each with the value on which the trace relies."""
     ranks: dict[int, View] = field(default_factory=dict)
-    """From an ordering's number to the ranks that it sorts by."""
+    """The ranks by which an ordering sorts, by the ordering's number."""
     _known: dict[Any, Node] = field(default_factory=dict)
 
     def add(
         self, operation: str, arguments: Sequence[View], shape: tuple[int, ...], kind: str,
         interval: Interval, parameter: Any = None,
     ) -> Node:
-        """The node of this operation, the one that is there already if there is one."""
+        """Return the node of this operation, which is a new one unless the graph has it already."""
         key = (operation, tuple(view.key for view in arguments), shape, kind, parameter)
         if key not in self._known:
             self._known[key] = self._append(
@@ -110,7 +112,7 @@ class Graph:
         return self._known[key]
 
     def constant(self, array: np.ndarray, n_runs: int) -> View:
-        """A constant [n_runs or 1, ...], held without the axes along which it is the same."""
+        """Add a constant [n_runs or 1, ...], held without the axes along which it is the same."""
         kind = kind_of(array.dtype)
         array = array.astype({FLOAT: np.float64, INTEGER: np.int64, BOOLEAN: np.bool_}[kind], copy=False)
         shape = array.shape[1:]
@@ -129,7 +131,7 @@ class Graph:
         return whole(self.add("input", (), shape, kind, interval, name))
 
     def guard(self, view: View, expected: bool) -> None:
-        """The trace holds only where the scalar has this value."""
+        """Record that the trace holds only where the scalar has this value."""
         if view.node.operation == "constant":
             return
         self.guards.append((view, expected))
@@ -150,7 +152,7 @@ class Graph:
     # ------------------------------------------------------------------- elementwise operations
 
     def elementwise(self, operation: str, *arguments: View) -> View:
-        """An operation on views that broadcast against each other, simplified."""
+        """Add an operation on views that broadcast against each other, simplified."""
         shape = np.broadcast_shapes(*(view.shape for view in arguments))
         views = [broadcast(view, shape) for view in arguments]
         simple = _simplified(self, operation, views)
@@ -172,7 +174,7 @@ class Graph:
     # ------------------------------------------------------------------------------- reductions
 
     def reduce(self, operation: str, view: View, axes: tuple[int, ...]) -> View:
-        """Over some axes, which stay with length 1."""
+        """Reduce over some axes, which stay with length 1."""
         repeats = 1
         for axis in axes:
             if view.shape[axis] > 1 and _same_along(view.index, axis):
@@ -215,7 +217,7 @@ class Graph:
         return broadcast(View(node, whole(node).index.reshape(place)), shape)
 
     def transposed(self, view: View, order: tuple[int, ...]) -> View:
-        """Axes in another order. What is computed anyway is computed in that order."""
+        """Put axes into another order; a node that has no other use is computed in that order."""
         if order == tuple(range(len(order))):
             return view
         node = view.node
@@ -225,7 +227,7 @@ class Graph:
         return view.at(view.index.transpose(order))
 
     def cumulative_sum(self, view: View) -> View:
-        """Running sums along the last axis."""
+        """Add running sums along the last axis."""
         n = view.shape[-1]
         if n == 1:
             return view
@@ -234,7 +236,7 @@ class Graph:
         return whole(node)
 
     def rank(self, view: View) -> View:
-        """Place of each element in the stable order along the last axis."""
+        """Add the place of each element in the stable order along the last axis."""
         n = view.shape[-1]
         if n == 1:
             return broadcast(self.constant(np.zeros(1, dtype=np.int64), 1), view.shape)
@@ -242,7 +244,7 @@ class Graph:
         return whole(node)
 
     def order(self, ranks: View) -> View:
-        """From ranks along the last axis to the stable order: who stands at each place."""
+        """Turn ranks along the last axis into the stable order: which element stands at each place."""
         n = ranks.shape[-1]
         places = self.constant(np.arange(n)[None, :, None], 1)
         numbers = self.constant(np.arange(n)[None, None, :], 1)
@@ -256,7 +258,7 @@ class Graph:
         return found
 
     def take(self, source: View, index: View, axis: int) -> View:
-        """Elements of ``source`` along an axis, as numpy's take_along_axis; other axes are equal."""
+        """Take elements of ``source`` along an axis, as numpy's take_along_axis; other axes are equal."""
         n = source.shape[axis]
         if index.node.operation == "argmax" and _is_maximum_of(index, source, axis):
             return self.reduce("max", source, (axis,))
@@ -283,7 +285,7 @@ class Graph:
         return self._gathered(at, source)
 
     def _gathered(self, at: View, source: View) -> View:
-        """Each run's elements of the node of ``source``, by their numbers."""
+        """Gather each run's elements of the node of ``source``, by their numbers."""
         node = source.node
         if node.operation == "constant" and math.prod(node.shape) == 1:
             return broadcast(whole(node), at.shape)
@@ -291,7 +293,7 @@ class Graph:
             "gather", (at, whole(node)), at.shape, node.kind, node.interval))
 
     def sum_by_index(self, values: View, index: View, size: int) -> View:
-        """[size]: sums of values [n] over equal indices [n]."""
+        """Add the sums of values [n] over equal indices [n]: [size]."""
         if index.node.operation == "constant" and index.node.value is not None:
             if len(index.node.value) > 1:
                 raise NotTraceable("runs whose rows belong to different states")
@@ -311,14 +313,17 @@ class Graph:
         return whole(node)
 
     def convert(self, view: View, kind: str) -> View:
+        """Return the view with numbers of another kind."""
         return view if view.node.kind == kind else self.elementwise(f"to_{kind}", view)
 
 
 def broadcast(view: View, shape: tuple[int, ...]) -> View:
+    """Broadcast a view to a shape."""
     return view if view.shape == shape else view.at(np.broadcast_to(view.index, shape))
 
 
 def kind_of(dtype: np.dtype) -> str:
+    """Return the kind of numbers of a NumPy dtype."""
     if dtype == np.bool_:
         return BOOLEAN
     if np.issubdtype(dtype, np.integer):
@@ -329,7 +334,7 @@ def kind_of(dtype: np.dtype) -> str:
 
 
 def scalar(view: View) -> float | None:
-    """The value of a constant that is one number; None for anything else."""
+    """Return the value of a constant that is one number; None for anything else."""
     value = view.node.value
     if view.node.operation != "constant" or value is None or value.size != 1:
         return None
@@ -344,7 +349,7 @@ def _same_along(index: np.ndarray, axis: int) -> bool:
 
 
 def _cut(array: np.ndarray, axis: int) -> np.ndarray:
-    """Length 1 along an axis along which an array is the same."""
+    """Cut to length 1 an axis along which an array is the same."""
     if array.shape[axis] <= 1:
         return array
     first = array.take([0], axis=axis)
@@ -586,7 +591,7 @@ def _is_reduced_place(x: View, y: View) -> bool:
 
 
 def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
-    """A view that is the result already, or None."""
+    """Return a view that is the result already, or None."""
     if all(view.node.operation == "constant" for view in views):
         return _folded(graph, operation, views)
     numbers = [scalar(view) for view in views]
@@ -619,12 +624,12 @@ def _simplified(graph: Graph, operation: str, views: list[View]) -> View | None:
 
 
 def _arguments(view: View) -> list[View]:
-    """Of an elementwise operation, seen as its result is."""
+    """Return the arguments of an elementwise operation, indexed as its result is."""
     return [x.at(x.index.ravel()[view.index]) for x in view.node.arguments]
 
 
 def _exponential(graph: Graph, view: View) -> View | None:
-    """Of log-probabilities: from the exponentials and the normalizer, which are there already."""
+    """Return exp of log-probabilities from exponentials and normalizer, if the graph has these."""
     operation = view.node.operation
     if operation == "log1p":
         (x,) = _arguments(view)

@@ -36,7 +36,7 @@ def function(program: Program) -> Callable[..., None]:
 
 
 def cache_folder() -> Path:
-    """Where machine code is kept: of this user, as its cache folders are."""
+    """The folder of machine code, in this user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "policy-entropy" / "steps"
 

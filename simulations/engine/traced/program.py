@@ -1,4 +1,4 @@
-"""From a graph to LLVM's language: a function that takes many steps of many runs.
+"""Translates a graph to LLVM's language: a function that takes many steps of many runs.
 
 LANES runs are advanced side by side, one vector element each. Nodes become loops over their elements:
 those with equal shapes whose arguments are ready share a loop and stay in registers; what another loop
@@ -41,11 +41,11 @@ class Program:
     code: str
     lanes: int
     shared: np.ndarray
-    """Constants of all runs, flat."""
+    """The constants that all runs share, flat."""
     by_run: list[np.ndarray]
-    """Constants [runs, elements]."""
+    """The constants of each run, [runs, elements]."""
     work: int
-    """Numbers of work space, times lanes."""
+    """The size of the work space in numbers, which is to be multiplied by lanes."""
     n_memory: int
     n_measured: int
 
@@ -56,17 +56,17 @@ class Program:
 
 @dataclass(slots=True)
 class _Loop:
-    """Nodes computed together, element by element of one shape."""
+    """The nodes that are computed together, element by element of one shape."""
 
     space: tuple[int, ...]
     nodes: list[Node] = field(default_factory=list)
 
 
 def program(step: Step, lanes: int) -> Program:
-    """The code of a step.
+    """Write the code of a step.
 
     Raises:
-        NotTraceable: it has an operation that cannot be compiled.
+        NotTraceable: an operation that cannot be compiled.
     """
     return _Writer(step, lanes).write()
 
@@ -164,7 +164,7 @@ class _Writer:
                 raise NotTraceable(f"the operation {node.operation}")
 
     def _loops(self, live: Sequence[Node]) -> tuple[list[_Loop], dict[int, int]]:
-        """Loops in order, and the place of each node's loop."""
+        """Return the loops in order, and the place of each node's loop."""
         level: dict[int, int] = {}
         keys: dict[int, tuple[int, int, tuple[int, ...]]] = {}
         loops: dict[tuple[int, int, tuple[int, ...]], _Loop] = {}
@@ -191,7 +191,7 @@ class _Writer:
         return [loops[key] for key in ordered], {n: place_of[key] for n, key in keys.items()}
 
     def _place(self, live: Sequence[Node]) -> None:
-        """Work space for what more than one loop reads."""
+        """Assign work space to nodes that more than one loop reads."""
         kept: set[int] = set()
 
         def read(view: View, reader: Node | None, is_source: bool = False) -> None:
@@ -278,7 +278,7 @@ class _Writer:
         b.position_at_end(go)
 
     def _finish(self) -> None:
-        """Record, and put the new logits and memory in place."""
+        """Record the measures, and put the new logits and memory in place."""
         b = self.builder
         record, move = (self.function.append_basic_block(name) for name in ("record", "move"))
         b.cbranch(b.icmp_signed("!=", self.is_measured, WORD(0)), record, move)
@@ -408,7 +408,7 @@ class _Writer:
         self, node: Node, at: list[Any], space: tuple[int, ...], here: dict[int, Any],
         totals: dict[int, Any],
     ) -> None:
-        """One element of one node."""
+        """Compute one element of one node."""
         b, v = self.builder, self.vectors
         self._here = here
         if not _is_result(node):
@@ -461,7 +461,7 @@ class _Writer:
         return self.vectors.apply(node.operation, values, kinds)
 
     def _gather(self, node: Node, at: list[Any], space: tuple[int, ...]) -> Any:
-        """Each run's own element."""
+        """Read each run's own element."""
         index, source = node.arguments
         value = source.node.value
         places = self._read(index, at, space)
@@ -498,7 +498,7 @@ class _Writer:
     # Reading and writing.
 
     def _read(self, view: View, at: list[Any] | None, space: tuple[int, ...] = ()) -> Any:
-        """The element of a view at a place of a loop."""
+        """Read the element of a view at a place of a loop."""
         node = view.node
         if node.number in self.values:
             return self.values[node.number]
@@ -519,7 +519,7 @@ class _Writer:
         return self._load(self._element(self._base(node), place), node.kind)
 
     def _simple(self, node: Node) -> Any:
-        """A constant that belongs to the code; all others may change without compiling again."""
+        """Return a constant that belongs to the code; others may change without compiling again."""
         value: Any = node.value
         if value.size != 1:
             return None
@@ -542,7 +542,7 @@ class _Writer:
         return self._load(self._offset(self.targets, at), FLOAT)
 
     def _base(self, node: Node) -> Any:
-        """Where the elements of a node begin."""
+        """Return the address at which the elements of a node begin."""
         if node.operation == "input":
             if node.parameter.startswith("logits"):
                 return self.group_logits
@@ -553,7 +553,7 @@ class _Writer:
         return self._offset(self.work, WORD(self.slots[node.number] * self.lanes))
 
     def _table(self, node: Node) -> int:
-        """Where a constant lies among those that are passed."""
+        """Return the place of a constant among those that are passed."""
         key = ("constant", node.number)
         if key not in self.tables:
             value: Any = node.value
@@ -568,7 +568,7 @@ class _Writer:
         return self.tables[key]
 
     def _index(self, view: View, at: list[Any], space: tuple[int, ...]) -> Any:
-        """The element of the node that a view has at a place of a loop."""
+        """Return the number of the node's element that a view has at a place of a loop."""
         index = view.index.reshape(space)
         b, start = self.builder, int(index.flat[0])
         if index.size == 1:
@@ -641,7 +641,7 @@ class _Writer:
         self, space: Sequence[int], body: Callable[[list[Any]], Any],
         starts: dict[int, list[Any]] | None = None, ends: dict[int, list[Any]] | None = None,
     ) -> None:
-        """Loops over all places of a shape, with what is to be done before and after inner ones."""
+        """Write loops over all places of a shape, with what is done before and after inner ones."""
         def inner(depth: int, at: list[Any]) -> None:
             for begin in (starts or {}).get(depth, []):
                 begin(at)
@@ -671,7 +671,7 @@ class _Writer:
 
 
 def _encoded(value: np.ndarray) -> np.ndarray:
-    """Numbers of any kind in the bits of floats; true is -1."""
+    """Encode numbers of any kind in the bits of floats; true is -1."""
     if value.dtype == np.float64:
         return value
     if value.dtype == np.bool_:

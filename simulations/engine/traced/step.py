@@ -1,7 +1,7 @@
-"""One step of a block of runs as a graph: what the simulator does in it, traced.
+"""Traces one step of a block of runs as a graph.
 
-Nothing of a rule is written here, and nothing of a step twice: the batch is that of `Runs.token_batch`,
-the step that of `tabular.logit_step`, the controllers are the rule's own. Draws alone are put down again,
+No formula of a rule is written here, and none of a step twice: the batch is that of `Runs.token_batch`,
+the step that of `tabular.logit_step`, the controllers are the rule's own. Only draws are written again,
 by the formula of `simulations.engine.sampling`.
 """
 
@@ -35,12 +35,12 @@ from simulations.engine.traced.graph import (
 
 xp = NAMESPACE
 MOST_STEPS = 2**40
-"""Beyond the steps of any run."""
+"""More steps than any run takes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """A step of one run as a graph, and what of it is wanted.
+    """A step of one run as a graph, and its results.
 
     Inputs are "logits", "memory.0" and so on, "step" (how many were taken before), "first" (whether the
     controllers have chosen for it already) and "target".
@@ -49,16 +49,16 @@ class Step:
     graph: Graph
     n_logits: int
     logits: View
-    """[states, actions] after the step."""
+    """The logits after the step, [states, actions]."""
     memory: tuple[View, ...]
-    """What the step leaves for the next one, scalars: what controllers chose and hold."""
+    """The scalars that the step leaves for the next one: what controllers chose and hold."""
     measured: tuple[View, ...]
     """Scalars before the step: entropy, reward and, of a second batch, temperature."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A controller of a block of runs, and the attribute that its choice goes to."""
+    """A controller of a block of runs, and the attribute that holds its choice."""
 
     name: str
     setting: str
@@ -68,19 +68,19 @@ LOOPS = (Loop("controller", "temperature"), Loop("coefficient_controller", "coef
 
 
 def loops(runs: Runs) -> list[Loop]:
-    """The controllers that these runs have."""
+    """Return the controllers that these runs have."""
     return [loop for loop in LOOPS if getattr(runs, loop.name) is not None]
 
 
 def traced_step(runs: Runs, *, asked_again: bool) -> Step:
-    """One step of these runs, from where they are.
+    """Trace one step of these runs from their present state.
 
     Args:
-        runs: a block of them.
-        asked_again: whether to trace twice, which shows whether the rule answers alike.
+        runs: a block of runs.
+        asked_again: whether to trace twice, which shows whether the rule answers the same.
 
     Raises:
-        NotTraceable: what the rule does cannot be recorded, or it answers differently when asked again.
+        NotTraceable: a rule that cannot be recorded, or that answers differently when asked again.
     """
     # Of a copy: what a rule keeps for itself by mistake shall not be what a trace left behind.
     rule = copy.deepcopy(runs.rule)
@@ -127,7 +127,7 @@ def _traced(runs: Runs, rule: UpdateRule) -> Step:
 
 
 def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
-    """The runs with traced policies, as `Runs.token_batch` and `Runs.mean_entropy` look at them."""
+    """Copy the runs with traced policies, as `Runs.token_batch` and `Runs.mean_entropy` read them."""
     shadow: Any = copy.copy(runs)
     policy = shift_logits(logits)
     shadow.logits, shadow._shifted, shadow._log_normalizer = logits, policy.shifted, policy.log_normalizer
@@ -142,7 +142,7 @@ def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
 
 
 def _all_traced(trace: Trace, batch: TokenBatch) -> TokenBatch:
-    """The batch with all columns traced, those that stay the same as constants."""
+    """Return the batch with all columns traced, those that stay the same as constants."""
     columns = {}
     for name in REQUIRED_COLUMNS + OPTIONAL_COLUMNS:
         column = getattr(batch, name)
@@ -157,7 +157,7 @@ def _all_traced(trace: Trace, batch: TokenBatch) -> TokenBatch:
 
 
 def _draws(runs: Runs, shadow: Any, trace: Trace, kind: int) -> Traced:
-    """The actions drawn, as `simulations.engine.sampling` says: [runs, states, samples]."""
+    """Draw actions by the formula of `simulations.engine.sampling`: [runs, states, samples]."""
     samples: Any = runs.samples
     size = samples.group_size if kind == ORDINARY else samples.tempered
     lane = trace.constant(lanes(kind, runs.run_numbers, runs.n_prompts, size).view(np.int64))
@@ -179,7 +179,7 @@ def _mixed(state: Any) -> Any:
 
 
 def _shifted(state: Any, bits: int) -> Any:
-    """Logical shift to the right of signed integers."""
+    """Shift signed integers logically to the right."""
     return (state >> bits) & (2 ** (64 - bits) - 1)
 
 
@@ -187,7 +187,7 @@ def _shifted(state: Any, bits: int) -> Any:
 
 
 def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
-    """Let the controllers of the shadow choose, by `Runs` itself; what they chose and hold.
+    """Let the controllers of the shadow choose, by `Runs` itself; return what they chose and hold.
 
     For the first step of a call they may have chosen already (`Runs.evaluate`): that is taken.
     """
@@ -239,7 +239,7 @@ def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
 
 
 def state(runs: Runs, loop: Loop) -> list[Any]:
-    """What a controller chose last and the numbers that it holds: integers, or one number a run."""
+    """Return a controller's last choice and the numbers that it holds: integers, or one number a run."""
     controller = getattr(runs, loop.name)
     return [_number(getattr(runs, loop.setting), runs.n_runs),
             *(_number(getattr(controller, name), runs.n_runs) for name in controller.state)]

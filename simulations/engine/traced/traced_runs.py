@@ -1,7 +1,7 @@
 """Runs whose steps are taken by machine code that is made from the rule's own code.
 
-A trace holds while its guards do. Before a step for which they do not, NumPy takes that step, and the
-next is traced anew. A rule that cannot be traced is left to NumPy, with the reason.
+A trace holds while its guards do. A step for which they do not hold is taken by NumPy, and the next one
+is traced anew. A rule that cannot be traced is left to NumPy, with the reason.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from simulations.engine.traced.graph import NotTraceable
 from simulations.engine.traced.step import Step, loops, state, traced_step
 
 MOST_LOGITS = 1024
-"""Of a run, up to which several runs are advanced side by side."""
+"""The largest number of logits of a run for which several runs are advanced side by side."""
 MOST_NUMBERS = 2**17
-"""Numbers of a run that a step may keep in memory: what it costs grows with their square at most."""
+"""How many numbers of a run a step may keep in memory; its cost grows with their square at most."""
 MOST_TRACES = 12
-"""Of a block; a rule that asks for more has conditions that change all the time."""
+"""The largest number of traces of a block; a rule that needs more has conditions that keep changing."""
 _AT_ONCE = 2**18
-"""Logits of a task up to which it is traced once for all its runs, beyond it block by block."""
+"""The largest number of logits of a task that is traced once for all runs; others are traced by block."""
 _PROBED = 4
 _said: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TracedEngine:
-    """Steps by machine code from a trace of the rule."""
+    """Takes steps by machine code from a trace of the rule."""
 
     task: Task
     code: _Code | None
-    """Of the first steps of all runs; None: each block makes its own."""
+    """The code for the first steps of all runs; with None each block makes its own."""
     in_parallel: bool = True
 
     def block(self, part: slice, final: np.ndarray) -> Runs:
@@ -50,10 +50,10 @@ class TracedEngine:
 
 
 def of(task: Task) -> TracedEngine:
-    """The engine, made ready for a task.
+    """Prepare the engine for a task.
 
     Raises:
-        RefusedError: the task, or what its rule does, is not for this engine.
+        RefusedError: a task, or a rule, that this engine cannot run.
     """
     if importlib.util.find_spec("llvmlite") is None:
         raise RefusedError("numba is not installed (pip install 'policy-entropy[fast]')")
@@ -103,7 +103,7 @@ class TracedRuns(Runs):
         return _joined(taken) if measured else None
 
     def _advance_compiled(self, steps: int, measured: bool) -> tuple[int, StepMeasures | None]:
-        """Steps taken by machine code until a guard stops it, perhaps none."""
+        """Take steps by machine code until a guard stops it; return how many, perhaps none."""
         if self.left is not None:
             return 0, None
         found = loops(self)
@@ -126,7 +126,7 @@ class TracedRuns(Runs):
         return done, part
 
     def _trace(self) -> bool:
-        """Make code for the steps from here; whether there is any."""
+        """Make code for the steps from here; return whether there is any."""
         self._traces += 1
         try:
             if self._traces > MOST_TRACES:
@@ -141,7 +141,7 @@ class TracedRuns(Runs):
         return self.left is None
 
     def _run(self, steps: int, measured: bool) -> tuple[int, StepMeasures | None]:
-        """Steps of all runs: how many all of them can take; if it is all, they are taken."""
+        """Return how many steps all runs can take; if they can take all, these are taken."""
         code: Any = self._code
         logits = code.packed(self.logits.reshape(self.n_runs, -1))
         memory = code.packed(self._memory())
@@ -160,7 +160,7 @@ class TracedRuns(Runs):
             temperature=rest[0] if rest else np.broadcast_to(np.nan, entropy.shape))
 
     def _memory(self) -> np.ndarray:
-        """[runs, numbers]: what controllers chose and hold, in the order of the trace."""
+        """Return what controllers chose and hold, in the order of the trace: [runs, numbers]."""
         numbers = [value for loop in loops(self) for value in state(self, loop)]
         if not numbers:
             return np.zeros((self.n_runs, 1))
@@ -179,7 +179,7 @@ class TracedRuns(Runs):
             at += 1 + len(controller.state)
 
     def _targets(self, steps: int) -> np.ndarray:
-        """[steps or 1, runs]: targets that move, nats; one row of zeros where none do."""
+        """Return targets that move, [steps or 1, runs], nats; one row of zeros where none do."""
         if self.dynamics.target_schedule is None:
             return np.zeros((1, self.n_runs))
         return np.stack([self.target(self.step + i) for i in range(steps)])
@@ -187,12 +187,12 @@ class TracedRuns(Runs):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Code:
-    """Machine code for the steps of a block, and what it needs beside logits."""
+    """The machine code for the steps of a block, and what it needs beside logits."""
 
     program: Any
     call: Callable[..., None]
     by_run: np.ndarray
-    """Constants that runs do not share, [runs, numbers]."""
+    """The constants that runs do not share, [runs, numbers]."""
 
     @property
     def n_runs(self) -> int:
@@ -248,7 +248,7 @@ class _Code:
 
 
 def _written(step: Step) -> Any:
-    """The program of a step, on vectors as wide as its rows are short."""
+    """Write the program of a step, on vectors as wide as its rows are short."""
     from simulations.engine.traced.program import program
 
     made = program(step, 16 if step.n_logits <= 64 else 8)
@@ -258,7 +258,7 @@ def _written(step: Step) -> Any:
 
 
 def _packed(values: np.ndarray, lanes: int) -> np.ndarray:
-    """[groups, numbers, lanes] from [runs, numbers]; the last group is filled with the last run."""
+    """Pack [runs, numbers] as [groups, numbers, lanes]; the last group is filled with the last run."""
     n_runs, n = values.shape
     n_groups = -(-n_runs // lanes)
     filled = np.empty((n_groups * lanes, n))

@@ -14,11 +14,11 @@ from llvmlite import ir
 DOUBLE, INTEGER, BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
 _FUSED = ("contract",)
 LIBRARY = ("expm1", "tanh", "sin", "cos", "exp2")
-"""Functions of the C library, called for one run after another."""
+"""The functions of the C library, which are called for one run after another."""
 
 
 class Vectors:
-    """Instructions on vectors of ``lanes`` numbers, floats, integers or booleans."""
+    """Writes instructions on vectors of ``lanes`` numbers, floats, integers or booleans."""
 
     def __init__(self, builder: ir.IRBuilder, module: ir.Module, lanes: int) -> None:
         self.builder, self.module, self.lanes = builder, module, lanes
@@ -34,7 +34,7 @@ class Vectors:
         return ir.Constant(self.floats, [float(value)] * self.lanes)
 
     def splat(self, number: Any) -> Any:
-        """The same number for every run."""
+        """Return a vector with one number for every run."""
         kind = ir.VectorType(number.type, self.lanes)
         one = self.builder.insert_element(
             ir.Constant(kind, ir.Undefined), number, ir.IntType(32)(0))
@@ -42,7 +42,7 @@ class Vectors:
         return self.builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
 
     def apply(self, operation: str, arguments: list[Any], kinds: list[str]) -> Any:
-        """One of `graph.NUMPY`, of arguments of one kind (``where``: after the first)."""
+        """Apply one of `graph.NUMPY` to arguments of one kind (in ``where``, all after the first)."""
         function = getattr(self, f"_{operation}", None)
         if function is not None:
             return function(*arguments, kinds[-1]) if operation in _BY_KIND else function(*arguments)
@@ -212,14 +212,14 @@ class Vectors:
     # Exponential and logarithms.
 
     def _exp(self, x: Any) -> Any:
-        """e^x, as `kernels.exp`; beyond 600 in two factors, so that it overflows to infinity."""
+        """Write e^x, as `kernels.exp`; beyond 600 in two factors, so that it overflows to infinity."""
         c, b = self._number, self.builder
         is_large = b.fcmp_ordered(">", x, c(600.0))
         x = b.select(is_large, self._minimum(b.fsub(x, c(600.0)), c(600.0), "float"), x)
         return b.fmul(self.exp_below_600(x), b.select(is_large, c(math.exp(600.0)), c(1.0)))
 
     def exp_below_600(self, x: Any) -> Any:
-        """e^x for x up to 600."""
+        """Write e^x for x up to 600."""
         c, b = self._number, self.builder
         x = b.select(b.fcmp_ordered("<", x, c(-750.0)), c(-750.0), x)
         t = self._fused(x, c(1.4426950408889634), c(6755399441055744.0))
@@ -241,7 +241,7 @@ class Vectors:
         return b.fmul(b.fmul(p, scale), c(5.421010862427522e-20))
 
     def _log1p(self, u: Any) -> Any:
-        """log(1 + u), fdlibm's method."""
+        """Write log(1 + u), by fdlibm's method."""
         c, b = self._number, self.builder
         w = b.fadd(c(1.0), u)
         k, m = self._split(w)
@@ -268,7 +268,7 @@ class Vectors:
         return self.builder.fmul(self._log(x), self._number(1 / math.log(10)))
 
     def _split(self, w: Any) -> tuple[Any, Any]:
-        """(k, m) with 2^k m = w and m in [sqrt(1/2), sqrt 2)."""
+        """Return (k, m) with 2^k m = w and m in [sqrt(1/2), sqrt 2)."""
         b = self.builder
 
         def integer(n: int) -> Any:
@@ -281,7 +281,7 @@ class Vectors:
         return b.fsub(whole, self._number(6755399441055744.0)), b.bitcast(m, self.floats)
 
     def _series(self, f: Any, k: Any, lost: Any) -> Any:
-        """k log 2 + log(1 + f) + lost."""
+        """Write k log 2 + log(1 + f) + lost."""
         c, b = self._number, self.builder
         s = b.fdiv(f, b.fadd(c(2.0), f))
         z = b.fmul(s, s)
@@ -298,7 +298,7 @@ class Vectors:
         return b.fsub(b.fmul(k, c(0.693147180369123816490)), b.fsub(b.fsub(half, low), f))
 
     def _ends(self, y: Any, w: Any, x: Any) -> Any:
-        """The logarithm y of w at 0, below it, at infinity and NaN; x is what was given."""
+        """Correct the logarithm y of w at 0, below it, at infinity and NaN; x is the argument given."""
         c, b = self._number, self.builder
         y = b.select(b.fcmp_ordered("==", w, c(0.0)), c(-math.inf), y)
         y = b.select(b.fcmp_ordered("<", w, c(0.0)), c(math.nan), y)
@@ -309,7 +309,7 @@ class Vectors:
         return self.constant(value, "float")
 
     def _fused(self, x: Any, y: Any, z: Any) -> Any:
-        """x y + z, rounded once where the processor can."""
+        """Write x y + z, rounded once where the processor can."""
         return self.builder.fadd(self.builder.fmul(x, y, flags=_FUSED), z, flags=_FUSED)
 
 

@@ -1,4 +1,4 @@
-"""Guards rule_reads.py and what rules declare: nothing is read that is not declared, nor the reverse."""
+"""Guards declared.py and what rules declare: nothing is read that is not declared, nor the reverse."""
 
 import dataclasses
 from typing import ClassVar
@@ -11,6 +11,7 @@ from entropy_theory.policy import namespace
 from entropy_theory.reads import EVERYTHING, NOTHING
 from entropy_theory.token_batch import masked_sum
 from entropy_theory.update_rules.clip_higher import ClipHigher
+from entropy_theory.update_rules.declared import reads_undeclared, remembers
 from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.reinforce import Reinforce
@@ -21,7 +22,6 @@ from entropy_theory.verification.rule_contract import (
     check_rule,
     random_batch,
 )
-from entropy_theory.verification.rule_reads import reads_undeclared, remembers
 from tests.adversarial_rules import HONEST, Stateful, Undeclared
 from tests.entropy_theory.test_update_rules import VARIANTS
 

@@ -1,7 +1,7 @@
-"""Whether a rule's coefficients depend on nothing but what it declares (`entropy_theory.reads`).
+"""Checks that a rule's coefficients depend only on what it declares (`entropy_theory.reads`).
 
-Engines leave out what a rule does not read, and sum rows that it cannot tell apart. So each undeclared
-name is changed to other values that it might have, all else kept: scores and state terms must stay.
+Engines leave out what a rule does not read, and sum rows that are equal to it. So each undeclared name is
+changed to other values that it might have, with all else kept: scores and state terms must not change.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from entropy_theory.reads import EVERYTHING, RATIO
 from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.outputs import difference, outputs
 from entropy_theory.update_rules.rule import UpdateRule
-from entropy_theory.verification.rule_outputs import difference, outputs
 
 LOG_PROBS = ("log_prob", "old_log_prob")
 ENTROPIES = ("entropy", "clamped_entropy")
@@ -25,7 +25,7 @@ SEEDS = (1, 20251008)
 
 
 def reads_undeclared(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """The first name that the rule does not declare and depends on, with a place; "" if there is none."""
+    """Find the first name on which the rule depends undeclared, with a place; "" if there is none."""
     reads = rule.reads
     if unknown := reads - EVERYTHING:
         return f"unknown name '{min(unknown)}' in own_reads: known are {', '.join(sorted(EVERYTHING))}"
@@ -36,29 +36,29 @@ def reads_undeclared(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> st
     if difference(expected, outputs(rule, whole), 0.0):
         return ""  # It remembers, and no change can be told from that: the clause of `remembers` tells.
     for remedy, other in _changes(whole, reads):
-        if told := difference(expected, outputs(rule, other), accuracy):
-            return f"{told} (declare {remedy} in own_reads)"
-    if "sequence" not in reads and (told := _tells_sequences_apart(rule, whole, accuracy)):
-        return f"{told} (declare 'sequence' in own_reads)"
+        if violation := difference(expected, outputs(rule, other), accuracy):
+            return f"{violation} (declare {remedy} in own_reads)"
+    if "sequence" not in reads and (violation := _tells_sequences_apart(rule, whole, accuracy)):
+        return f"{violation} (declare 'sequence' in own_reads)"
     return "" if "rows" in reads else _counts_rows(rule, whole, accuracy)
 
 
 def remembers(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """What the rule says of a batch when asked again, with other steps, seeds and batches in between."""
+    """Find out whether a rule answers differently when asked again, after other batches and seeds."""
     other = batch.take_sequences(slice(None, None, -1))
     asked = [batch.replace(step=step, seed=seed) for step, seed in ((0, 0), (5, 1), (100, 1))]
     asked.append(other.replace(reward=1.0 - other.reward, listed=batch.listed, step=3, seed=2))
     before = [outputs(rule, each) for each in asked]
     after = [outputs(rule, each) for each in reversed(asked)]
     for each, expected, found in zip(asked, before, reversed(after), strict=True):
-        if told := difference(expected, found, 0.0):
-            return (f"asked again at step {each.step}, {told} (a rule keeps nothing from call to call: "
-                    "read batch.step and batch.seed)")
+        if violation := difference(expected, found, 0.0):
+            return (f"asked again at step {each.step}, {violation} (a rule keeps nothing from call "
+                    "to call: read batch.step and batch.seed)")
     return ""
 
 
 def _changes(batch: TokenBatch, reads: frozenset[str]) -> Iterator[tuple[str, TokenBatch]]:
-    """Batches in which an undeclared name has other values, each with what would have to be declared."""
+    """Yield batches in which an undeclared name has other values, with what would have to be declared."""
     rng = np.random.default_rng(zlib.crc32(np.ascontiguousarray(batch.log_prob).tobytes()))
     shape = batch.mask.shape
     # Some near certainty, some far in the tail; multiples of 1/4, so that differences stay exact.
@@ -86,19 +86,19 @@ def _changes(batch: TokenBatch, reads: frozenset[str]) -> Iterator[tuple[str, To
 
 
 def _tells_sequences_apart(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """Other ids, on the batch and where its tokens are all alike: identity is for ties, most of all."""
+    """Change ids, on the batch and where all its tokens are alike, since identity mostly breaks ties."""
     shape = batch.mask.shape
     ids = 7 + 3 * np.random.default_rng(shape[-2]).permutation(shape[-2])[:, None]
     alike = batch.replace(old_log_prob=np.full(shape, -1.0), log_prob=np.full(shape, -0.75))
     for rows in (batch, alike):
         other = rows.replace(sequence=np.broadcast_to(ids, shape).copy())
-        if told := difference(outputs(rule, rows), outputs(rule, other), accuracy):
-            return told
+        if violation := difference(outputs(rule, rows), outputs(rule, other), accuracy):
+            return violation
     return ""
 
 
 def _counts_rows(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """Some rows written twice, each with half of the weight, as rows that stand for several are."""
+    """Write some rows twice, each with half of the weight, as rows that stand for several are."""
     rows = batch.mask.shape[-2]
     rng = np.random.default_rng(rows)
     twice = np.concatenate([np.arange(rows), np.flatnonzero(rng.random(rows) < 0.5), [0]])
@@ -115,12 +115,13 @@ def _counts_rows(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
         found = outputs(rule, split.replace(listed=listed))
     except ValueError as error:
         return f"rows that are split in two are refused: {error} (declare 'rows' in own_reads)"
-    told = difference({name: column[..., twice, :] for name, column in expected.items()}, found, accuracy)
-    return told and f"{told} where rows are split in two (declare 'rows' in own_reads)"
+    doubled = {name: column[..., twice, :] for name, column in expected.items()}
+    violation = difference(doubled, found, accuracy)
+    return violation and f"{violation} where rows are split in two (declare 'rows' in own_reads)"
 
 
 def _filled(batch: TokenBatch, *, listed: bool) -> TokenBatch:
-    """With every column that can be changed, so that a rule that looks for one finds it."""
+    """Add every column that can be changed, so that a rule that looks for one finds it."""
     shape = batch.mask.shape
     made: dict[str, Any] = {
         "sampling_log_prob": batch.old_log_prob, "reference_log_prob": batch.old_log_prob,

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from entropy_theory.verification.runner import ClaimJob, run
+from entropy_theory.claim_jobs import ClaimJob, run
 from tests.entropy_theory.verification import planted
 
 TROUBLE = '''

@@ -1,4 +1,4 @@
-"""Values that a user writes (TOML, JSON or text) as what a dataclass's annotations ask for."""
+"""Converts values that a user writes (TOML, JSON or text) to the annotations of a dataclass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 NO_MATCH = object()
-"""What is returned for a value that is not of the kind asked for."""
+"""The value that is returned for one that is not of the kind asked for."""
 WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a text",
          type(None): '"none"'}
 
@@ -17,12 +17,12 @@ WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "
 def matched(
     hint: Any, value: Any, other: Callable[[Any, Any], Any] = lambda hint, value: NO_MATCH
 ) -> Any:
-    """A plain value as what an annotation asks for, or NO_MATCH.
+    """Convert a plain value to what an annotation asks for, or return NO_MATCH.
 
-    Whole numbers are numbers too; true and false are not; None may be written "none", tuples as lists.
+    Whole numbers are numbers too, true and false are not; None may be written "none", tuples as lists.
 
     Args:
-        other: asked with (hint, value) where the annotation is none of the simple ones.
+        other: function of (hint, value) that converts where the annotation is none of the simple ones.
     """
     if is_union(hint):
         found = (matched(kind, value, other) for kind in typing.get_args(hint))
@@ -44,9 +44,9 @@ def matched(
 
 
 def from_text(hint: Any, text: str) -> Any:
-    """A text as the first of the simple kinds that an annotation allows and that it is, or NO_MATCH.
+    """Convert a text to the first simple kind that it fits and an annotation allows, or return NO_MATCH.
 
-    In this order: None, true or false, a whole number, a number, a text.
+    The order is: None, true or false, a whole number, a number, a text.
     """
     kinds = typing.get_args(hint) if is_union(hint) else (hint,)
     if type(None) in kinds and text.lower() == "none":
@@ -61,7 +61,7 @@ def from_text(hint: Any, text: str) -> Any:
 
 
 def in_words(hint: Any, words: typing.Mapping[Any, str] = types.MappingProxyType({})) -> str | None:
-    """What an annotation asks for, for error messages; ``words`` has that of further kinds."""
+    """Describe what an annotation asks for, for error messages; ``words`` describes further kinds."""
     if is_union(hint):
         parts = [in_words(kind, words) for kind in typing.get_args(hint)]
         return " or ".join(dict.fromkeys(part for part in parts if part)) or None
@@ -71,5 +71,5 @@ def in_words(hint: Any, words: typing.Mapping[Any, str] = types.MappingProxyType
 
 
 def is_union(hint: Any) -> bool:
-    """Whether an annotation is a choice of several."""
+    """Whether an annotation is a union of several."""
     return typing.get_origin(hint) in (typing.Union, types.UnionType)

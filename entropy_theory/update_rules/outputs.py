@@ -1,4 +1,4 @@
-"""What a rule says of a batch, as numbers by name, and where two such answers differ."""
+"""The outputs of a rule on a batch, as numbers by name, and where two such outputs differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Outputs = dict[str, np.ndarray]
 
 
 def outputs(rule: UpdateRule, batch: TokenBatch, *, metrics: bool = False) -> Outputs:
-    """Scores and state terms (and metrics) as float64 numpy, by name."""
+    """Return scores and state terms (and metrics) as float64 numpy arrays, by name."""
     batch = rule.prepare(batch) if f"{rule.name}.prepared" not in batch.prepared else batch
     found = {"scores": rule.scores(batch), **rule.state_terms(batch)}
     found |= rule.metrics(batch) if metrics else {}
@@ -20,7 +20,7 @@ def outputs(rule: UpdateRule, batch: TokenBatch, *, metrics: bool = False) -> Ou
 
 
 def difference(expected: Outputs, found: Outputs, accuracy: float) -> str:
-    """The first number that is another, relative to the largest of its column; "" if none is."""
+    """Describe the first number that differs, relative to the largest of its column; "" if none does."""
     if expected.keys() != found.keys():
         return f"{', '.join(sorted(found))} are given, not {', '.join(sorted(expected))}"
     for name, column in expected.items():
@@ -37,11 +37,11 @@ def difference(expected: Outputs, found: Outputs, accuracy: float) -> str:
 
 
 def first(where: np.ndarray) -> tuple[int, ...]:
-    """The index of the first True."""
+    """Return the index of the first True."""
     return tuple(int(k) for k in np.argwhere(where)[0])
 
 
 def place(where: np.ndarray) -> str:
-    """The first True in words: ``row 2, token 0``, after ``run 1`` if there are several."""
+    """Name the place of the first True: ``row 2, token 0``, after ``run 1`` if there are several."""
     *run, row, token = first(where)
     return f"{f'run {run[0]}, ' if run else ''}row {row}, token {token}"

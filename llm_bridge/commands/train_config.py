@@ -1,0 +1,192 @@
+"""What a training run is asked for: its options, their defaults, and what is refused before it starts."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import math
+import typing
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from trl import GRPOConfig
+
+from entropy_theory.support.typed_values import NO_MATCH, from_text
+from entropy_theory.support.user_errors import lookup
+from llm_bridge.running import ranks
+
+LEARNING_RATES = {
+    ("small-sums", "split"): 3e-4,
+    ("small-sums", "sum"): 1e-4,
+    ("smollm2-135m-instruct", None): 5e-6,
+}
+DEFAULT_LEARNING_RATE = 1e-6
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class TrainConfig:
+    """Train a model with an update rule."""
+
+    model: str = "small-sums"
+    """Bundled name (small-sums, smollm2-135m-instruct), folder in Hugging Face format, or hub id."""
+    task: str = "split"
+    """Task name (sum, split, chain-sum, products, reasoning-gym:NAME)."""
+    data: Path | None = None
+    """JSONL file of {"prompt": ..., "answer": ...} lines, in place of a named task."""
+    reward: str | None = None
+    """Reward function: a name, my_rewards.py:score or module:function; the task's own by default."""
+    rule: str = "grpo"
+    """Update rule: reinforce, grpo, gspo, clip-higher, entropy-bonus, entropy-advantage, reference-kl
+    (keeps a frozen copy of the starting model: its weights take memory once more), clip-cov, kl-cov
+    (acts with iterations above 1), aepo, aent; or your own, as my_rules.py:Thrifty."""
+    rule_options: tuple[str, ...] = ()
+    """The rule's options as name=value, such as alpha=3 target=0.6; those of a rule that it modifies
+    with a dot, such as base=grpo base.clip_high=0.28."""
+    steps: int = 160
+    """Number of optimizer steps."""
+    prompts: int | None = None
+    """Prompts a step, of all processes together; 32 for small-sums, else 4."""
+    samples: int = 8
+    """Number of completions of each prompt."""
+    iterations: int = 1
+    """Optimizer steps on each batch of samples; from the second on they are off-policy."""
+    mini_batches: int = 1
+    """Optimizer steps on each generation, each on its own share of the completions: a generation has
+    this many times the prompts of a step. From the second step on they are off-policy."""
+    tempered_fraction: float = 1.0
+    """Share of the prompts answered again in a second batch (aepo); the authors' code has 0.25."""
+    learning_rate: float | None = None
+    """Learning rate; default 3e-4 for small-sums on split, 1e-4 on sum, 5e-6 for SmolLM2, else 1e-6."""
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    """The optimizer; sgd has neither momentum nor weight decay."""
+    max_grad_norm: float = 1.0
+    """Gradients are scaled down to this norm; 0 leaves them as they are."""
+    micro_batches: int = 1
+    """Parts into which each process cuts its rows of a step: more take less memory, and one more forward
+    pass."""
+    max_new_tokens: int | None = None
+    """Longest completion, in tokens; the task's own limit by default."""
+    chat_template: bool = False
+    """Render each prompt as a user's turn of the model's chat template."""
+    audit_every: int = 0
+    """Compare forecast and measured entropy change at every N-th step; 0: never."""
+    save_every: int | None = None
+    """Steps between checkpoints, 0: none; by default a quarter of the run."""
+    save_model: bool = True
+    """Whether to keep the trained model."""
+    seed: int = 0
+    """Seed of prompts and samples."""
+    dtype: str = "float32"
+    """Number format of the weights: float32 or bfloat16."""
+    trl_options: tuple[str, ...] = ()
+    """Further options of TRL's GRPOConfig as name=value, such as use_vllm=true warmup_steps=10."""
+    device: Literal["auto", "cuda", "cpu"] = "auto"
+    """Where the model is trained. auto: a GPU where there is one; cuda: a GPU, or an error."""
+    log_to: Literal["tensorboard", "trackio", "none"] = "tensorboard"
+    """Where metrics go beside metrics.jsonl."""
+    output: Path | None = None
+    """Folder of the run; runs/MODEL-TASK-RULE-seedN by default."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class AuditConfig(TrainConfig):
+    """Compare forecast and measured entropy changes over a few optimizer steps."""
+
+    steps: int = 4
+    """Optimizer steps, each of them audited."""
+    audit_every: int = 1
+    kernel_states: int = 6
+    """At how many states of each audited step logit gradients are compared (Assumption B.4); 0: none."""
+    kernel_actions: int = 4
+    """How many actions are compared at each state; every one costs a pass backward and one forward."""
+    save_every: int | None = 0
+    save_model: bool = False
+    log_to: Literal["tensorboard", "trackio", "none"] = "none"
+
+
+def resolved(config: TrainConfig) -> TrainConfig:
+    """Check the config and fill in every default that depends on model or task."""
+    small = config.model == "small-sums"
+    rate = LEARNING_RATES.get(
+        (config.model, config.task),
+        LEARNING_RATES.get((config.model, None), DEFAULT_LEARNING_RATE),
+    )
+    name = Path(config.model).name
+    task = config.data.stem if config.data else config.task.replace(":", "-")
+    filled: dict[str, Any] = {
+        "prompts": 32 if small else 4,
+        "learning_rate": rate,
+        # Whole batches of samples: between them a resumed run would not continue exactly.
+        "save_every": round_up(
+            max(1, config.steps // 4), max(1, config.iterations * config.mini_batches)
+        ),
+        "output": Path("runs") / f"{name}-{task}-{config.rule.rpartition(':')[2]}-seed{config.seed}",
+    }
+    missing = {key: value for key, value in filled.items() if getattr(config, key) is None}
+    config = dataclasses.replace(config, **missing)
+    for label in ("steps", "prompts", "micro_batches", "mini_batches", "iterations"):
+        if getattr(config, label) < 1:
+            raise ValueError(f"{label} must be at least 1, got {getattr(config, label)}")
+    if config.samples < 2:
+        raise ValueError(f"samples must be at least 2, got {config.samples}: rules compare them")
+    assert config.prompts is not None
+    rows, world = config.prompts * config.samples, ranks.count()
+    if rows % (config.micro_batches * world):
+        shares = f" x {world} processes" if world > 1 else ""
+        raise ValueError(
+            f"micro_batches {config.micro_batches}{shares} does not divide the step's {rows} "
+            f"completions ({config.prompts} prompts x {config.samples} samples)"
+        )
+    for label in ("audit_every", "save_every", "max_grad_norm"):
+        if getattr(config, label) < 0:
+            raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
+    if not (config.learning_rate is not None and 0 < config.learning_rate < math.inf):
+        raise ValueError(f"learning_rate must be above 0 and finite, got {config.learning_rate}")
+    if config.dtype == "float16":
+        raise ValueError("float16 weights overflow in training: give dtype float32 or bfloat16")
+    if config.audit_every and ranks.count() > 1:
+        raise ValueError("an audit runs in one process: start it without a launcher")
+    if config.log_to == "trackio" and importlib.util.find_spec("trackio") is None:
+        raise ValueError("log_to trackio needs the package trackio: pip install trackio")
+    if config.device == "cuda" and device_name(config) == "cpu":
+        raise ValueError(
+            "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
+            "device auto or cpu"
+        )
+    asks_vllm = parse_trl_options(config.trl_options).get("use_vllm")
+    if asks_vllm and importlib.util.find_spec("vllm") is None:
+        raise ValueError(
+            "use_vllm needs the package vllm, which is not installed: pip install 'trl[vllm]' on a "
+            "machine with a GPU, or give trl_options without it"
+        )
+    return config
+
+
+def round_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple
+
+
+def device_name(config: TrainConfig) -> str:
+    if config.device == "cpu" or not torch.cuda.is_available():
+        return "cpu"
+    return torch.cuda.get_device_name(0)
+
+
+def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
+    """Read ``name=value`` texts as options of TRL's GRPOConfig, each of the kind that it has there.
+
+    Raises ValueError for an unknown option, a text without "=", or a value of another kind.
+    """
+    kinds = typing.get_type_hints(GRPOConfig)
+    fields = {field.name: field for field in dataclasses.fields(GRPOConfig) if field.init}
+    parsed: dict[str, Any] = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"TRL option '{text}' is not of the form name=value, as in warmup_steps=10")
+        lookup(fields, name, "option of TRL's GRPOConfig")
+        parsed[name] = from_text(kinds[name], value)
+        if parsed[name] is NO_MATCH:
+            raise ValueError(f"TRL option {name} must be {kinds[name]}, got '{value}'")
+    return parsed

@@ -1,0 +1,184 @@
+"""The folder of a training run: what is written into it, and what is read from it.
+
+    run.json          options, digests of the user's own code (`user_code.digests`: the files of rules and
+                      rewards given by import path), number of processes, constant-answer line, status,
+                      closing averages
+    provenance.json   commit, versions, device, seed, time
+    metrics.jsonl     one line an optimizer step
+    audit.json        forecasts beside measured entropy changes, with audit_every
+    audit/            tokens and logit kernels of the audited steps, their pages (the audit command)
+    evaluation.json   what `evaluate --output RUN/evaluation.json` wrote
+    checkpoints/      TRL's checkpoints, the controllers' state included, each sealed
+    tensorboard/      the same metrics for TensorBoard
+    model/            the trained model and its tokenizer
+
+No torch is needed to read them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entropy_theory.support import results
+from llm_bridge.running.step_log import StepLog
+
+FINISHED = "finished"
+READ = ("run.json", "metrics.jsonl", "audit.json", "provenance.json", "evaluation.json")
+"""The files that `read` looks at."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunRecord:
+    """What the folder of a run says."""
+
+    name: str
+    folder: Path
+    options: dict[str, Any]
+    """The options with which the run was started."""
+    status: str
+    """"running" or "finished"."""
+    constant_answer_reward: float | None
+    """What always giving the most common right answer would score; None while the run goes on."""
+    steps: list[dict[str, Any]]
+    """One record an optimizer step, in order; none before the first."""
+    evaluation: dict[str, Any] | None
+    audit: dict[str, Any] | None
+    """The whole of audit.json."""
+    provenance: dict[str, Any] | None
+
+    def column(self, name: str) -> list[float | None]:
+        """A metric at each step; None where a step has none."""
+        return [step.get(name) for step in self.steps]
+
+
+class RunFolder:
+    """The files of one run, for the run itself to write.
+
+    Args:
+        path: of the folder, which need not exist.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.log = StepLog(path / "metrics.jsonl")
+        self.checkpoints = path / "checkpoints"
+        self.tensorboard = path / "tensorboard"
+        self.model = path / "model"
+        self.audit = path / "audit.json"
+        self.audit_details = path / "audit"
+        self._description = path / "run.json"
+        self._provenance = path / "provenance.json"
+
+    def claim(
+        self, options: Mapping[str, Any], *, defaults: Mapping[str, Any], code: Mapping[str, str],
+        world_size: int, device: str,
+    ) -> dict[str, Any]:
+        """What run.json says of this run; written now if the folder is new, or has no step logged.
+
+        Args:
+            options: of the run, those that change its numbers.
+            defaults: of all options: what a run did that was begun before there was such an option.
+            code: digests of the user's own files.
+            world_size: number of processes.
+            device: on which the run goes on; "cpu", or the name of a GPU.
+
+        Raises:
+            ValueError: the folder holds a run with other options, with a rule or reward whose file has
+                changed since, by other processes, or begun on a GPU that is no longer there.
+        """
+        if self._description.exists():
+            found: dict[str, Any] = results.read_json(self._description)
+            # A mistake that is found only after the folder was made must not take the folder.
+            if found["status"] == FINISHED or self.log.read():
+                self._check_same(found, options, defaults, code)
+                if found["status"] == FINISHED:
+                    return found
+                self._check_continued(found, world_size, device)
+        elif self.checkpoints.exists():
+            raise ValueError(
+                f"{self.path} holds checkpoints of something else, which a run would replace: choose "
+                "another output folder"
+            )
+        found = {"status": "running", "options": dict(options), "code": dict(code),
+                 "world_size": world_size}
+        results.write_json(self._description, found)
+        return found
+
+    def begin(self, provenance: Mapping[str, Any], *, step: int) -> None:
+        """Write the provenance, and drop from the log the steps after ``step``, taken again now."""
+        results.write_json(self._provenance, provenance)
+        self.log.keep_until(step)
+
+    def finish(self, description: Mapping[str, Any]) -> dict[str, Any]:
+        """Write what a finished run's run.json says, and drop what only a resumption needs."""
+        found = {**description, "status": FINISHED}
+        results.write_json(self._description, found)
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        return found
+
+    def _check_same(
+        self, found: Mapping[str, Any], options: Mapping[str, Any], defaults: Mapping[str, Any],
+        code: Mapping[str, str],
+    ) -> None:
+        differ = [key for key in options
+                  if found["options"].get(key, defaults[key]) != options[key]]
+        if differ:
+            raise ValueError(
+                f"{self.path} holds a run with other options ({', '.join(differ)}): choose another "
+                "output folder, or delete this one"
+            )
+        changed = [name for name in code if found.get("code", code).get(name) != code[name]]
+        if changed:
+            raise ValueError(
+                f"{self.path} holds a run with another version of {', '.join(changed)}: choose another "
+                "output folder, or bring the file back to what it was"
+            )
+
+    def _check_continued(self, found: Mapping[str, Any], world_size: int, device: str) -> None:
+        world = found.get("world_size", 1)
+        if world != world_size:
+            raise ValueError(
+                f"{self.path} holds a run of {world} processes, and this is one of {world_size}: "
+                f"continue it with {world} (each has its own random numbers), or choose another "
+                "output folder"
+            )
+        begun_on = "cpu"
+        if self._provenance.exists():
+            begun_on = str(results.read_json(self._provenance)["device"])
+        if begun_on != "cpu" and device == "cpu":
+            raise ValueError(
+                f"{self.path} holds a run that began on {begun_on}, and torch finds no GPU now: see "
+                "that `nvidia-smi` lists it, or choose another output folder (a CPU rounds otherwise)"
+            )
+
+
+def read(folder: Path) -> RunRecord:
+    """Read a run.
+
+    Raises:
+        ValueError: a folder without a run.json, or a damaged file.
+    """
+    if not (folder / "run.json").exists():
+        raise ValueError(
+            f"{folder} is no training run (it has no run.json): name a folder that train wrote"
+        )
+    found = results.read_json(folder / "run.json")
+
+    def optional(name: str) -> Any:
+        return results.read_json(folder / name) if (folder / name).exists() else None
+
+    return RunRecord(
+        name=folder.name, folder=folder, options=found["options"], status=found.get("status", "running"),
+        constant_answer_reward=found.get("constant_answer_reward"),
+        steps=StepLog(folder / "metrics.jsonl").read(), evaluation=optional("evaluation.json"),
+        audit=optional("audit.json"), provenance=optional("provenance.json"),
+    )
+
+
+def folders(roots: Sequence[Path]) -> list[Path]:
+    """All folders of runs directly under the roots, sorted by name within each."""
+    return [path.parent for root in roots for path in sorted(root.glob("*/run.json"))]

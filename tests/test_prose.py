@@ -1,0 +1,131 @@
+"""Guards the docstrings of the four packages: they are there, and they are sentences.
+
+A docstring that opens with "Of ..." or in the middle of a sentence says nothing to a reader who has not
+read the code before it. Formulas may open a docstring: a symbol is no word.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PACKAGES = ("entropy_theory", "simulations", "llm_bridge", "paper_figures")
+ROOT = Path(__file__).parents[1]
+# Names that are written with a small letter, and functions that open a formula.
+LOWER_CASE = {
+    "abs", "beta", "bound", "eta", "exp", "grad", "kappa", "lambda", "log", "max", "min", "omega", "pass",
+    "pytest", "softmax", "sum", "transformers", "verl",
+}
+FRAGMENT = re.compile(r"(Of|As|Also|Likewise)\b|The same( (of|for|at|if|with|in|as)\b|[:;,.])")
+NUMPY_S = Path("simulations/engine/traced/arrays.py")  # its functions are those of NumPy by name
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def documented(path: Path) -> Iterator[tuple[str, int, str]]:
+    """(what, line, text) of each docstring in a file, those after fields and constants included."""
+    tree = tree_of(path)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        before: ast.stmt | None = None
+        for statement in node.body:
+            is_field = isinstance(before, ast.Assign | ast.AnnAssign)
+            if (before is None or is_field) and (text := _text(statement)) is not None:
+                name = getattr(node, "name", "the module")
+                yield name, statement.lineno, text
+            before = statement
+
+
+def undocumented(path: Path, inherited: set[str]) -> Iterator[tuple[str, int]]:
+    """(name, line) of each public function, class and method of a file that has no docstring.
+
+    A method whose name is documented in some class says what that one says, and so does a function of
+    NumPy's in the file that has these.
+    """
+    tree = tree_of(path)
+    is_numpy_s = path.relative_to(ROOT) == NUMPY_S
+    if ast.get_docstring(tree) is None:
+        yield "the module", 1
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef) or node.name.startswith("_"):
+            continue
+        if ast.get_docstring(node) is None and not (is_numpy_s and node.name in inherited):
+            yield node.name, node.lineno
+        for method in node.body if isinstance(node, ast.ClassDef) else ():
+            if (isinstance(method, ast.FunctionDef) and not method.name.startswith("_")
+                    and ast.get_docstring(method) is None and method.name not in inherited):
+                yield f"{node.name}.{method.name}", method.lineno
+
+
+def is_fragment(text: str) -> bool:
+    """Whether a docstring opens with "Of ..." or with a small letter that begins no symbol."""
+    if FRAGMENT.match(text):
+        return True
+    word = re.match(r"([a-z]{3,})(?=[ .,;:'])", text)
+    return bool(word) and word[1] not in LOWER_CASE
+
+
+def has_full_stop(text: str) -> bool:
+    """Whether the first paragraph ends as a sentence does, or leads on to what it announces."""
+    first = re.split(r"\n\s*\n", text.strip())[0].rstrip()
+    return re.search(r"[.:?!][\"”')`]*$", first) is not None
+
+
+def files() -> list[Path]:
+    return [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def _text(statement: ast.stmt) -> str | None:
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        value = statement.value.value
+        return value if isinstance(value, str) else None
+    return None
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("Of the runs, each its own.", True),
+    ("own ones, and from there on the new ones.", True),
+    ("As `clause.broken`; what the rule raises is wrong too.", True),
+    ("The same of the second batch.", True),
+    ("pi / pi_old, capped.", False),
+    ("d H/dt along dz/dt = x.", False),
+    ("log pi - log pi_old, nats.", False),
+    ("Official numbers of the paper.", False),
+])
+def test_a_fragment_is_told_from_a_formula(text: str, expected: bool) -> None:
+    assert is_fragment(text) is expected
+
+
+def test_docstrings_open_as_sentences() -> None:
+    """Fails on a docstring that only the code before it explains."""
+    found = [f"{path.relative_to(ROOT)}:{line} {name}: {text.split(chr(10))[0][:80]}"
+             for path in files() for name, line, text in documented(path) if is_fragment(text)]
+    assert not found, "\n".join(found)
+
+
+def test_docstrings_end_their_first_paragraph() -> None:
+    """Fails on a heading without a full stop, which reads on into what follows."""
+    found = [f"{path.relative_to(ROOT)}:{line} {name}: {text.split(chr(10))[0][:80]}"
+             for path in files() for name, line, text in documented(path) if not has_full_stop(text)]
+    assert not found, "\n".join(found)
+
+
+def test_what_is_public_is_documented() -> None:
+    """Fails on a public module, class, function or method without a docstring."""
+    known = {name for path in files() for name, _, _ in documented(path)}
+    known_to_numpy = {*dir(np), *dir(np.ndarray)}
+    found = [f"{path.relative_to(ROOT)}:{line} {name}"
+             for path in files()
+             for name, line in undocumented(
+                 path, known_to_numpy if path.relative_to(ROOT) == NUMPY_S else known)]
+    assert not found, "\n".join(found)
