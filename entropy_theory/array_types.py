@@ -28,6 +28,10 @@ PerStateColumn: TypeAlias = Float[Array, "*states 1"]
 ActionMask: TypeAlias = Bool[Array, "*states actions"]
 Values: TypeAlias = Num[Array, "*states actions"]
 """Numbers of each action, of any dtype."""
+BroadcastLogits: TypeAlias = Num[Array, "*#states actions"]
+BroadcastValues: TypeAlias = Num[Array, "*#states actions"]
+"""Logits and steps of which either may have one state for several of the other."""
+BroadcastPerState: TypeAlias = Float[Array, "*#states"]
 CorrectSet: TypeAlias = Shaped[Array, "*#states actions"]
 """A mask of the correct actions; the function that takes it refuses what is not boolean."""
 Temperature: TypeAlias = float | Num[Array, "*#states"]

@@ -20,6 +20,9 @@ from typing import Any
 
 from entropy_theory.array_types import (
     Array,
+    BroadcastLogits,
+    BroadcastPerState,
+    BroadcastValues,
     CorrectSet,
     Logits,
     PerAction,
@@ -39,7 +42,7 @@ PAIRWISE_LIMIT = 2048
 """With more actions than this, values are centered by their mean: pairs would cost actions^2."""
 
 
-def exact(logits: Logits, step: Values) -> PerState:
+def exact(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
     """H(softmax(logits + step)) - H(softmax(logits)), whatever the size of the step.
 
     Small steps keep their relative accuracy: where the logits move by less than 1 the change is
@@ -70,7 +73,7 @@ def exact(logits: Logits, step: Values) -> PerState:
     return xp.where(small, from_parts, entropy(logits + step) - entropy(logits))
 
 
-def first_order(logits: Logits, step: Values) -> PerState:
+def first_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
     """-Cov_pi(log pi, step): the entropy change to first order (Cui et al., Lemma 1; AEPO, Eq. 6).
 
     Args, returns, raises: as `exact`. The error is at most `remainder_bound`.
@@ -79,7 +82,7 @@ def first_order(logits: Logits, step: Values) -> PerState:
     return _first_order(namespace(logits, step), logits, step)
 
 
-def second_order(logits: Logits, step: Values) -> PerState:
+def second_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
     """The entropy change through second order: `first_order` - (1/2) E_pi[(1 + log pi + H) u^2].
 
     u = step - E_pi[step]. The error is of third order in the step.

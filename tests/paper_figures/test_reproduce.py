@@ -19,6 +19,7 @@ from paper_figures.reproduce import pipeline as runner
 from paper_figures.reproduce import stage as one_stage
 from paper_figures.reproduce import stages as stage_module
 from paper_figures.reproduce.stage import Profile, Stage
+from paper_figures.reproduce.stage_run import StageRun
 from paper_figures.reproduce.stages import stages
 
 PROFILES: tuple[Profile, ...] = ("smoke", "default", "full")
@@ -277,7 +278,7 @@ def test_peak_memory_counts_what_ran_at_the_same_time(tmp_path: Path) -> None:
     """Peaks of stages that never met added up, or those that did left out."""
     runs = []
     for name, started, seconds, megabytes in (("a", 1, 10, 100), ("b", 5, 10, 30), ("c", 16, 1, 90)):
-        made = runner.Run(stage=script(tmp_path, name), log=tmp_path, status="done")
+        made = StageRun(stage=script(tmp_path, name), log=tmp_path, status="done")
         made.started, made.seconds, made.peak_megabytes = started, seconds, megabytes
         runs.append(made)
     assert runner.peak_side_by_side(runs) == 130
