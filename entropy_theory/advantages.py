@@ -17,7 +17,7 @@ from typing import Any
 
 import array_api_compat
 
-from entropy_theory.array_types import Array
+from entropy_theory.array_types import Array, TokenColumn, TokenMask
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weight
 
@@ -45,12 +45,12 @@ def equal_rewards(smallest: Array, largest: Array) -> Array:
     return (largest <= smallest) | (largest - smallest < REWARD_ROUNDINGS * ulp * magnitude)
 
 
-def reward(batch: TokenBatch, rows: Array) -> Array:
+def reward(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """The reward itself, no baseline (REINFORCE; AEPO, section 3.1); it may differ by token."""
     return batch.reward
 
 
-def group_normalized(batch: TokenBatch, rows: Array, *, ddof: int = 0) -> Array:
+def group_normalized(batch: TokenBatch, rows: TokenMask, *, ddof: int = 0) -> TokenColumn:
     """(R - mean) / std within each prompt's group (GRPO; AEPO, section 3.1).
 
     A group whose rewards are all equal carries no signal and gets 0, exactly; `equal_reward_groups`
@@ -74,7 +74,7 @@ def group_normalized(batch: TokenBatch, rows: Array, *, ddof: int = 0) -> Array:
     return xp.where(degenerate, xp.zeros_like(deviation), centered / safe)
 
 
-def leave_one_out(batch: TokenBatch, rows: Array) -> Array:
+def leave_one_out(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """R minus the mean of the group's other rewards (RLOO), for equally weighted samples.
 
     Raises ValueError for a group of a single sequence (there are no others) and for unequal weights.
@@ -88,7 +88,7 @@ def leave_one_out(batch: TokenBatch, rows: Array) -> Array:
     return _centered(batch, rows) * group.size / others
 
 
-def batch_normalized(batch: TokenBatch, rows: Array) -> Array:
+def batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """(R - mean) / std over all sequences of the batch (REINFORCE++, arXiv 2501.03262, Eq. 8).
 
     0 where all rewards are equal. REINFORCE++ also puts a KL penalty into the reward: combine with
@@ -97,12 +97,12 @@ def batch_normalized(batch: TokenBatch, rows: Array) -> Array:
     return _normalized_over_batch(batch, rows, batch.reward)
 
 
-def group_centered_batch_normalized(batch: TokenBatch, rows: Array) -> Array:
+def group_centered_batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """R minus its group's mean, over the batch's standard deviation (REINFORCE++-baseline)."""
     return _normalized_over_batch(batch, rows, _centered(batch, rows))
 
 
-def _normalized_over_batch(batch: TokenBatch, rows: Array, values: Array) -> Array:
+def _normalized_over_batch(batch: TokenBatch, rows: TokenMask, values: Array) -> TokenColumn:
     whole = _Groups(batch.replace(group=None), rows)
     xp = namespace(values)
     centered = values - whole.mean(values)
@@ -112,22 +112,22 @@ def _normalized_over_batch(batch: TokenBatch, rows: Array, values: Array) -> Arr
     return xp.where(degenerate, xp.zeros_like(centered), centered / safe)
 
 
-def group_mean(batch: TokenBatch, rows: Array, column: Array) -> Array:
+def group_mean(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenColumn:
     """Mean of a sequence-level column over each row's prompt, by weight: broadcasts to the rows."""
     return _Groups(batch, rows).mean(column)
 
 
-def group_largest(batch: TokenBatch, rows: Array, column: Array) -> Array:
+def group_largest(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenColumn:
     """Largest value of a sequence-level column in each row's prompt: broadcasts to the rows."""
     return _Groups(batch, rows).largest(column)
 
 
-def group_centered(batch: TokenBatch, rows: Array) -> Array:
+def group_centered(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """R - mean within each prompt's group, without a standard deviation (Dr.GRPO)."""
     return _centered(batch, rows)
 
 
-def _centered(batch: TokenBatch, rows: Array) -> Array:
+def _centered(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """R - mean, 0 exactly where a group's rewards are all equal."""
     group = _Groups(batch, rows)
     xp = namespace(batch.reward)
@@ -135,7 +135,7 @@ def _centered(batch: TokenBatch, rows: Array) -> Array:
     return xp.where(group.is_flat(batch.reward), xp.zeros_like(centered), centered)
 
 
-def without_signal(batch: TokenBatch, rows: Array) -> Array:
+def without_signal(batch: TokenBatch, rows: TokenMask) -> TokenMask:
     """Boolean: the rewards of this row's group are all equal (DAPO drops such groups)."""
     return _Groups(batch, rows).is_flat(batch.reward) & rows
 
@@ -162,8 +162,8 @@ def overlong_penalty(batch: TokenBatch, max_length: int, buffer: int) -> Array:
 
 
 def expected_group_normalized(
-    batch: TokenBatch, rows: Array, *, group_size: int, ddof: int = 0
-) -> Array:
+    batch: TokenBatch, rows: TokenMask, *, group_size: int, ddof: int = 0
+) -> TokenColumn:
     """The exact expectation of `group_normalized` over groups of G sampled responses.
 
     For a binary reward the expected GRPO step is kappa(p) times the gradient of p, the probability
@@ -297,7 +297,7 @@ def _has_repeated_answers(batch: TokenBatch, rows: Array) -> bool:
     return bool(xp.any(same & (counts[..., 1:] > 0) & (counts[..., :-1] > 0)))
 
 
-def equal_reward_groups(batch: TokenBatch, rows: Array) -> Array:
+def equal_reward_groups(batch: TokenBatch, rows: TokenMask) -> Array:
     """Share of sequences, by weight, whose group's rewards are all equal: [...], in [0, 1]."""
     xp = namespace(batch.reward)
     degenerate = without_signal(batch, rows)

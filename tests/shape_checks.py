@@ -28,6 +28,7 @@ MODULES = (
     "entropy_theory.entropy_change",
     "entropy_theory.update_rules.clipped_ratio",
     "simulations.engine.sampling",
+    "simulations.engine.trajectory",
     "llm_bridge.head.per_token",
     "llm_bridge.head.row_statistics",
     "llm_bridge.head.token_statistics",

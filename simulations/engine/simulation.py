@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from entropy_theory.token_tree import TokenTree
+from simulations.engine.array_types import Features, Rewards, Starts
 from simulations.engine.dynamics import Dynamics
 from simulations.engine.engines import engine_for
 from simulations.engine.recorder import train
@@ -28,12 +29,12 @@ BLOCK = 2**17
 
 
 def simulate(
-    logits: np.ndarray,
-    reward: np.ndarray,
+    logits: Starts,
+    reward: Rewards,
     dynamics: Dynamics,
     *,
     tree: TokenTree | None = None,
-    features: np.ndarray | None = None,
+    features: Features | None = None,
     record: Record | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Trajectory:

@@ -9,6 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from simulations.engine.array_types import (
+    ByRecord,
+    ByRecordAndState,
+    ByRun,
+    PassAtK,
+    RecordSteps,
+    RunLogits,
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
@@ -37,46 +46,46 @@ class Trajectory:
     over responses.
     """
 
-    step: np.ndarray
+    step: RecordSteps
     """The number of optimizer steps taken before each record, [records]."""
-    entropy: np.ndarray
+    entropy: ByRecord
     """The entropy, [records, runs]."""
-    reward: np.ndarray
+    reward: ByRecord
     """The expected reward, or probability of a right answer where rewards are 0 or 1: [records, runs]."""
-    entropy_within_correct: np.ndarray
+    entropy_within_correct: ByRecord
     """The entropy of the policy given a right answer, at most log |A*|: [records, runs]."""
-    temperature: np.ndarray
+    temperature: ByRecord
     """The temperature of the next step's second batch, NaN without one: [records, runs]."""
-    coefficient: np.ndarray
+    coefficient: ByRecord
     """The coefficient that the rule's controller chose, NaN without one: [records, runs]."""
-    covariance: np.ndarray
+    covariance: ByRecord
     """Cov_pi(log pi, A), with A the reward minus its expectation (on a tree, Q - V): what a step of the
     natural gradient takes from entropy, to first order and per unit learning rate. [records, runs]."""
-    covariance_pg: np.ndarray
+    covariance_pg: ByRecord
     """Cov_pi(log pi, pi A), what a policy-gradient step takes from entropy: [records, runs]."""
-    distinct_answers: np.ndarray
+    distinct_answers: ByRecord
     """The expected number of distinct right answers among ``distinct_of`` samples: [records, runs]."""
-    response_length: np.ndarray
+    response_length: ByRecord
     """The expected number of tokens of a response, 1 for bandits: [records, runs]."""
-    pass_at_k: np.ndarray
+    pass_at_k: PassAtK
     """The probability of a right answer among k, 1 - (1 - p)^k: [records, runs, ks]."""
-    entropy_by_state: np.ndarray
+    entropy_by_state: ByRecordAndState
     """[records, runs, states]."""
-    reward_by_state: np.ndarray
+    reward_by_state: ByRecordAndState
     """[records, runs, states]."""
-    covariance_by_state: np.ndarray
+    covariance_by_state: ByRecordAndState
     """[records, runs, states]."""
     pass_at: tuple[int, ...]
     """The values of k in ``pass_at_k``."""
-    final_logits: np.ndarray
+    final_logits: RunLogits
     """The logits after the last step, [runs, states, actions]."""
-    tail_entropy: np.ndarray
+    tail_entropy: ByRun
     """The mean entropy over every step of the tail, [runs]."""
-    tail_reward: np.ndarray
+    tail_reward: ByRun
     """The mean expected reward over every step of the tail, [runs]."""
-    tail_spread: np.ndarray
+    tail_spread: ByRun
     """The standard deviation of entropy over every step of the tail, the chatter of control: [runs]."""
-    tail_switches: np.ndarray
+    tail_switches: ByRun
     """How often the temperature changed in the tail, [runs]."""
     logits: np.ndarray
     """The logits of each record, [records, runs, states, actions]; empty unless asked for."""
