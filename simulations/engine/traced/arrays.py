@@ -717,6 +717,7 @@ class TracedInteger:
     """
 
     __array_priority__ = 2000
+    __class__ = int  # type: ignore[assignment]  # what isinstance finds: a rule may ask for one
 
     def __init__(self, trace: Trace, example: int, view: View, low: int, high: int) -> None:
         self.trace, self.example, self.view = trace, example, view
