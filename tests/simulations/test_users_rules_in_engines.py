@@ -85,8 +85,9 @@ class Users(UpdateRule):
 def test_no_table_is_kept_of_what_may_have_changed(monkeypatch):
     """Rules that compare equal, and code that reads a global: the first rule's table was read again."""
     first = final(Scaled(), "compiled")
-    for change in (lambda: Scaled(scale=3.0), lambda: monkeypatch.setitem(FACTOR, "factor", 2.0) or Scaled()):
-        rule = change()
+    for scale, factor in ((3.0, 1.0), (1.0, 2.0)):
+        monkeypatch.setitem(FACTOR, "factor", factor)
+        rule = Scaled(scale=scale)
         expected = final(rule, "numpy")
         np.testing.assert_allclose(final(rule, "compiled"), expected, rtol=0, atol=1e-10)
         assert np.abs(expected - first).max() > 0.1
