@@ -5,8 +5,9 @@ On a bandit where answers are right or wrong, a rule that declares to read rewar
 table is a list. In exact expectation it is the share t of the right answers, or of the wrong ones where
 they are fewer, so that nothing is lost at collapse: a function on [0, 1/2], which becomes a polynomial on
 each of a power of two of cells an octave (powers of two from 1/2 down), with 0 apart. A table is checked
-between its nodes. Probes confirm the declaration, and tell whether batches, states and runs of different
-options can be told apart; what cannot is refused with the reason.
+between its nodes. Probes confirm the declaration and, of this package's rules, that batches and states do
+not affect each other and that options of runs do no more than scale. No declaration says this of a user's
+rule, which is refused where it matters.
 
 A table is an array [rows, cells + 1, coefficients], described at `polynomials`.
 """
@@ -23,7 +24,7 @@ from scipy.special import expit
 from entropy_theory.reads import EVERYTHING, RATIO
 from entropy_theory.update_rules import UpdateRule
 from simulations.engine.block import RefusedError
-from simulations.engine.declarations import UndeclaredError
+from simulations.engine.declarations import UndeclaredError, extreme_runs, is_ours
 from simulations.engine.pooled import Levels, Rows, coefficients
 from simulations.engine.rows import token_batch
 from simulations.engine.sampling import ORDINARY, TEMPERED
@@ -86,11 +87,13 @@ class ProbeResult:
 
 
 def tabulate(probe: Probe) -> Tables:
-    """Make the tables of a rule; they are cached where its options can be hashed.
+    """Make the tables of a rule; those of the package's own are cached where options can be hashed.
 
     Raises:
         RefusedError: a rule that depends on more than a table can hold.
     """
+    if not is_ours(probe.rule):
+        return _tabulate(probe)
     try:
         hash(probe)
     except TypeError:
@@ -395,6 +398,18 @@ def _check_rule(probe: Probe) -> None:
         raise RefusedError("it adapts a coefficient from step to step")
     if rule.removed_fraction:
         raise RefusedError("it clamps the entropy")
+    if not is_ours(rule):
+        _check_alone(probe)
+
+
+def _check_alone(probe: Probe) -> None:
+    """Refuse to tell from probes what no declaration says of a user's rule: they may miss a case."""
+    if probe.n_states > 1:
+        raise RefusedError("a user's rule may compare the states of a run with each other")
+    if (probe.ordinary and probe.tempered) or len(probe.temperatures) > 1:
+        raise RefusedError("a user's rule may compare the two batches, or look at the temperature")
+    if len(extreme_runs(probe.rule, probe.n_runs)) > 1:
+        raise RefusedError("options of a user's rule that are one a run may do more than scale it")
 
 
 def _check_separate(probe: Probe, ask: Callable[..., ProbeResult]) -> None:

@@ -422,7 +422,9 @@ def _over_runs(operation: str, x: Traced, axes: tuple[int, ...], example: np.nda
         raise NotTraceable(f"the {operation} over runs, which are independent of each other")
     each: Any = _reduction(operation, x, tuple(range(1, x.ndim))) if x.ndim > 1 else x
     if not (each.example == example).all():
-        raise NotTraceable("a condition that holds for some of the runs only")
+        raise NotTraceable(
+            "a condition that holds for some of the runs only, so that what a run does depends on those "
+            "beside it: choose for each run with xp.where instead of if")
     verdict = Traced(x.trace, example, x.trace.graph.convert(each.recorded, BOOLEAN))
     verdict.is_verdict = not verdict.is_constant
     return verdict
@@ -717,6 +719,7 @@ class TracedInteger:
     """
 
     __array_priority__ = 2000
+    __class__ = int  # type: ignore[assignment]  # what isinstance finds: a rule may ask for one
 
     def __init__(self, trace: Trace, example: int, view: View, low: int, high: int) -> None:
         self.trace, self.example, self.view = trace, example, view

@@ -136,9 +136,10 @@ class Graph:
             return
         self.guards.append((view, expected))
         inner = view
-        while inner.node.operation == "all":
+        while inner.node.operation == "all" and _is_broadcast_whole(inner):
             inner = inner.node.arguments[0]
-        if expected and inner.node.operation == "isfinite":
+        checked = inner.node.operation == "isfinite" and _is_broadcast_whole(inner)
+        if expected and checked and _is_broadcast_whole(inner.node.arguments[0]):
             # What follows is used only where the guard holds.
             node = inner.node.arguments[0].node
             low, high = max(node.interval.low, -_LARGEST), min(node.interval.high, _LARGEST)

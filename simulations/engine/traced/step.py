@@ -34,6 +34,7 @@ from simulations.engine.traced.graph import (
 )
 
 xp = NAMESPACE
+_ACCURACY = 1e-8  # of a traced change, relative to the largest of all
 MOST_STEPS = 2**40
 """More steps than any run takes."""
 
@@ -80,13 +81,15 @@ def traced_step(runs: Runs, *, asked_again: bool) -> Step:
         asked_again: whether to trace twice, which shows whether the rule answers the same.
 
     Raises:
-        NotTraceable: a rule that cannot be recorded, or that answers differently when asked again.
+        NotTraceable: a rule that cannot be recorded, that answers differently when asked again, or that
+            does something else with arrays that are not NumPy's.
     """
     # Of a copy: what a rule keeps for itself by mistake shall not be what a trace left behind.
     rule = copy.deepcopy(runs.rule)
-    step = _traced(runs, rule)
-    if asked_again and _signature(step) != _signature(_traced(runs, rule)):
+    step, draws, change = _traced(runs, rule)
+    if asked_again and _signature(step) != _signature(_traced(runs, rule)[0]):
         raise NotTraceable("it answers differently when it is asked again")
+    _confirm(runs, rule, draws, change)
     return step
 
 
@@ -97,7 +100,8 @@ def _signature(step: Step) -> Any:
     return nodes, ends, [(view.key, expected) for view, expected in step.graph.guards]
 
 
-def _traced(runs: Runs, rule: UpdateRule) -> Step:
+def _traced(runs: Runs, rule: UpdateRule) -> tuple[Step, dict[int, np.ndarray], np.ndarray]:
+    """Return the step and, in the present state, what was drawn and the change of logits."""
     trace = Trace(runs.n_runs)
     example = np.ascontiguousarray(runs.logits, dtype=np.float64)
     unchecked: Any = trace.input("logits.unchecked", example, Interval())
@@ -121,9 +125,29 @@ def _traced(runs: Runs, rule: UpdateRule) -> Step:
     measured = [shadow.mean_entropy(), reward]
     if shadow.temperature is not None:
         measured.append(shadow.temperature)
-    return Step(
+    step = Step(
         graph=trace.graph, n_logits=example[0].size, logits=moved, memory=tuple(memory),
         measured=tuple(trace.view(x, 1) for x in measured))
+    return step, {kind: drawn.example for kind, drawn in shadow.draws.items()}, change.example
+
+
+def _confirm(
+    runs: Runs, rule: UpdateRule, draws: dict[int, np.ndarray], found: np.ndarray
+) -> None:
+    """Raise NotTraceable unless NumPy's arrays give the traced change of logits, ``found``.
+
+    A rule that asks for an array's type, or that catches what an array refuses, takes another branch.
+    """
+    plain: Any = copy.copy(runs)
+    logits = np.ascontiguousarray(runs.logits, dtype=np.float64)
+    policy = shift_logits(logits)
+    plain.logits, plain._shifted, plain._log_normalizer = logits, policy.shifted, policy.log_normalizer
+    plain.entropy = entropy_of(policy)
+    plain.draws = draws
+    expected = logit_step(logits, rule.prepare(plain.token_batch()), rule)
+    accuracy = _ACCURACY * np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+    if not np.allclose(found, expected, rtol=0, atol=accuracy, equal_nan=True):
+        raise NotTraceable("it does something else with arrays that are not NumPy's")
 
 
 def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
