@@ -30,7 +30,8 @@ Values: TypeAlias = Num[Array, "*states actions"]
 """Numbers of each action, of any dtype."""
 BroadcastLogits: TypeAlias = Num[Array, "*#states actions"]
 BroadcastValues: TypeAlias = Num[Array, "*#states actions"]
-"""Logits and steps of which either may have one state for several of the other."""
+"""Logits, and steps or temperatures: either may have one state for several of the other."""
+BroadcastPerAction: TypeAlias = Float[Array, "*#states actions"]
 BroadcastPerState: TypeAlias = Float[Array, "*#states"]
 CorrectSet: TypeAlias = Shaped[Array, "*#states actions"]
 """A mask of the correct actions; the function that takes it refuses what is not boolean."""

@@ -21,11 +21,11 @@ from typing import Any
 from entropy_theory.array_types import (
     Array,
     BroadcastLogits,
+    BroadcastPerAction,
     BroadcastPerState,
     BroadcastValues,
     CorrectSet,
     Logits,
-    PerAction,
     PerState,
     Temperature,
     Values,
@@ -120,8 +120,8 @@ def remainder_bound(n_actions: int, step: Values) -> PerState:
 
 
 def tempered_reinforce_step(
-    logits: Logits, correct: CorrectSet, temperature: Temperature, learning_rate: float = 1.0
-) -> PerAction:
+    logits: BroadcastLogits, correct: CorrectSet, temperature: Temperature, learning_rate: float = 1.0
+) -> BroadcastPerAction:
     """Expected logit step of REINFORCE on samples of pi^T with reward 1 on the correct set.
 
     eta (1_{A*} pi^T - pi^T(A*) pi): samples at temperature T, gradient of log pi at temperature 1
@@ -147,8 +147,8 @@ def tempered_reinforce_step(
 
 
 def tempered_reinforce_rate(
-    logits: Logits, correct: CorrectSet, temperature: Temperature
-) -> PerState:
+    logits: BroadcastLogits, correct: CorrectSet, temperature: Temperature
+) -> BroadcastPerState:
     """F(T) = -sum_{A*} pi^T_a (c_a - C): entropy per unit learning rate (AEPO, Theorem 4.3).
 
     Args, raises: as `tempered_reinforce_step`.
@@ -164,8 +164,8 @@ def tempered_reinforce_rate(
 
 
 def tempered_reinforce_rate_slope(
-    logits: Logits, correct: CorrectSet, temperature: Temperature
-) -> PerState:
+    logits: BroadcastLogits, correct: CorrectSet, temperature: Temperature
+) -> BroadcastPerState:
     """dF/dT = T^-2 sum_{A*} pi^T_a (z_a - E_{pi^T} z)(c_a - C) (AEPO, proof of Theorem 4.3).
 
     Args, raises: as `tempered_reinforce_step`; zero at T = inf.

@@ -21,6 +21,9 @@ import numpy as np
 from entropy_theory.array_types import (
     ActionMask,
     Array,
+    BroadcastLogits,
+    BroadcastPerAction,
+    BroadcastPerState,
     Logits,
     PerAction,
     PerState,
@@ -94,7 +97,7 @@ def check_temperature(temperature: Temperature) -> None:
         )
 
 
-def shift_logits(logits: Logits, temperature: Temperature = 1.0) -> ShiftedLogits:
+def shift_logits(logits: BroadcastLogits, temperature: Temperature = 1.0) -> ShiftedLogits:
     """Temper the logits and shift them by their maximum, the first step of everything below.
 
     Args:
@@ -120,7 +123,7 @@ def shift_logits(logits: Logits, temperature: Temperature = 1.0) -> ShiftedLogit
     return _shift(logits, top_index, top, temperature)
 
 
-def shift_logits_unseen(logits: PerAction, temperature: Temperature = 1.0) -> ShiftedLogits:
+def shift_logits_unseen(logits: BroadcastPerAction, temperature: Temperature = 1.0) -> ShiftedLogits:
     """Shift logits as `shift_logits` does, without checking their values.
 
     A check would wait for the GPU and cannot be part of a CUDA graph. The normalizer of a state that
@@ -171,7 +174,7 @@ def _shift(
     return ShiftedLogits(shifted, exponentials, xp.log1p(rest))
 
 
-def log_softmax(logits: Logits, temperature: Temperature = 1.0) -> PerAction:
+def log_softmax(logits: BroadcastLogits, temperature: Temperature = 1.0) -> BroadcastPerAction:
     """Log-probabilities of the tempered policy softmax(logits / temperature).
 
     Args:
@@ -188,12 +191,12 @@ def log_softmax(logits: Logits, temperature: Temperature = 1.0) -> PerAction:
     return policy.shifted - policy.log_normalizer
 
 
-def softmax(logits: Logits, temperature: Temperature = 1.0) -> PerAction:
+def softmax(logits: BroadcastLogits, temperature: Temperature = 1.0) -> BroadcastPerAction:
     """Probabilities of the tempered policy; arguments, shapes and errors as `log_softmax`."""
     return namespace(as_float_array(logits)).exp(log_softmax(logits, temperature))
 
 
-def entropy(logits: Logits, temperature: Temperature = 1.0) -> PerState:
+def entropy(logits: BroadcastLogits, temperature: Temperature = 1.0) -> BroadcastPerState:
     """Entropy of the tempered policy, in nats.
 
     Args:

@@ -19,6 +19,7 @@ from llm_bridge.trainer.entropy_trainer import EntropyTrainer, grpo_config
 
 
 def model_and_task(config: TrainConfig) -> tuple[Any, Any, tasks.Task]:
+    """Load the model, its tokenizer, and a task of as many prompts as the steps of the run take."""
     assert config.prompts is not None
     # TRL drops prompts that do not fill a generation.
     size = round_up(config.steps, config.mini_batches) * config.prompts
@@ -79,6 +80,7 @@ def build_trainer(
 def auditor(
     trainer: EntropyTrainer, config: TrainConfig, done: int, provenance: dict[str, Any]
 ) -> audit.Auditor:
+    """Make the auditor that writes into the folder of the run, going on after ``done`` steps."""
     assert config.output is not None
     folder = RunFolder(config.output)
     details = None

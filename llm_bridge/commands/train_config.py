@@ -164,10 +164,12 @@ def resolved(config: TrainConfig) -> TrainConfig:
 
 
 def round_up(number: int, multiple: int) -> int:
+    """Round ``number`` up to the next multiple of ``multiple``."""
     return -(-number // multiple) * multiple
 
 
 def device_name(config: TrainConfig) -> str:
+    """Name the device that the run trains on: "cpu", or the GPU's product name."""
     if config.device == "cpu" or not torch.cuda.is_available():
         return "cpu"
     return torch.cuda.get_device_name(0)

@@ -292,6 +292,7 @@ def test_results_do_not_depend_on_the_number_of_workers(write, tmp_path):
         xr.testing.assert_identical(without_time(datasets[0]), without_time(other))
 
 
+@pytest.mark.deep
 def test_a_killed_sweep_resumes_and_ends_as_one_left_alone(write, tmp_path):
     """SIGKILL of the command in the middle: cells that were kept are not computed again."""
     text = SAMPLED.replace("steps = 40", "steps = 100").replace("[1, 3]", "[1, 2, 3]")
