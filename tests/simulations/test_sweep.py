@@ -567,6 +567,7 @@ def dask(tmp_path_factory):
     found.close()
 
 
+@pytest.mark.deep
 def test_a_cluster_that_loses_a_worker_loses_nothing(tmp_path, dask):
     """SIGKILL of a worker at its work: every cell has its result, and what was kept is not redone."""
     log, folder = tmp_path / "log", tmp_path / "cells"
