@@ -172,7 +172,6 @@ def two_ranks(tmp_path_factory):
     return folder
 
 
-@pytest.mark.deep  # test_ragged_ranks holds two ranks with the fused head to one process every day
 def test_two_ranks_take_the_same_step_without_logits(two_ranks):
     first, second = (torch.load(two_ranks / f"data-parallel-{rank}.pt") for rank in (0, 1))
     for name, weight in first["plain"].items():
