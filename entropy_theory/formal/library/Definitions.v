@@ -1,0 +1,124 @@
+(** What the statements speak of. A reader who trusts the proof kernel and the axioms of the classical
+    real numbers has to read this file and the statement, and nothing else.
+
+    The names are those of [entropy_theory/verification/arithmetic.py]. Entropies are in nats. *)
+
+From Coq Require Import Reals List Bool.
+Import ListNotations.
+Open Scope R_scope.
+
+(** * One state, n actions
+
+    A vector has a number for each action 0, 1, ..., n - 1; what it says of other numbers never matters. *)
+
+Definition vector := nat -> R.
+Definition mask := nat -> bool.
+
+Fixpoint sum (n : nat) (f : vector) : R :=
+  match n with
+  | O => 0
+  | S k => sum k f + f k
+  end.
+
+(** The values on a set of actions, and zero elsewhere. *)
+Definition only (A : mask) (f : vector) : vector := fun a => if A a then f a else 0.
+Definition total_on (n : nat) (A : mask) (f : vector) : R := sum n (only A f).
+Definition count_on (n : nat) (A : mask) : R := total_on n A (fun _ => 1).
+Definition complement (A : mask) : mask := fun a => negb (A a).
+Definition nonempty (n : nat) (A : mask) : Prop := exists a, (a < n)%nat /\ A a = true.
+Definition everything (n : nat) (A : mask) : Prop := forall a, (a < n)%nat -> A a = true.
+
+(** The largest value on a set of actions (0 if the set is empty). *)
+Fixpoint some_on (n : nat) (A : mask) : bool :=
+  match n with
+  | O => false
+  | S k => some_on k A || A k
+  end.
+Fixpoint largest_on (n : nat) (A : mask) (f : vector) : R :=
+  match n with
+  | O => 0
+  | S k =>
+      if A k then (if some_on k A then Rmax (largest_on k A f) (f k) else f k)
+      else largest_on k A f
+  end.
+Definition smallest_on (n : nat) (A : mask) (f : vector) : R := - largest_on n A (fun a => - f a).
+Definition largest (n : nat) (f : vector) : R := largest_on n (fun _ => true) f.
+Definition smallest (n : nat) (f : vector) : R := smallest_on n (fun _ => true) f.
+
+(** Expectation, deviation from it, and covariance under probabilities p. *)
+Definition mean (n : nat) (p f : vector) : R := sum n (fun a => p a * f a).
+Definition centered (n : nat) (p f : vector) : vector := fun a => f a - mean n p f.
+Definition covariance (n : nat) (p f g : vector) : R :=
+  mean n p (fun a => centered n p f a * centered n p g a).
+
+Definition softmax (n : nat) (z : vector) : vector := fun a => exp (z a) / sum n (fun b => exp (z b)).
+Definition log_softmax (n : nat) (z : vector) : vector := fun a => ln (softmax n z a).
+Definition entropy (n : nat) (z : vector) : R := - sum n (fun a => softmax n z a * ln (softmax n z a)).
+(** Logits at temperature T. *)
+Definition tempered (T : R) (z : vector) : vector := fun a => z a / T.
+
+Definition binary_entropy (p : R) : R := - p * ln p - (1 - p) * ln (1 - p).
+
+(** Booleans of comparisons, for values that depend on one. *)
+Definition less (x y : R) : bool := if Rlt_dec x y then true else false.
+
+(** * Derivatives and limits *)
+
+(** The function f has the derivative l at x. *)
+Definition derivative (f : R -> R) (x l : R) : Prop := derivable_pt_lim f x l.
+(** limsup u <= l. *)
+Definition limsup_at_most (u : nat -> R) (l : R) : Prop :=
+  forall e, 0 < e -> exists N, forall k, (N <= k)%nat -> u k < l + e.
+Definition tends_to (u : nat -> R) (l : R) : Prop :=
+  forall e, 0 < e -> exists N, forall k, (N <= k)%nat -> Rabs (u k - l) < e.
+
+(** * Token trees: responses of h tokens out of n
+
+    A state is the list of the tokens so far, in order; a policy has logits at each state. *)
+
+Definition state := list nat.
+Definition policy := state -> vector.
+
+(** What a function of states becomes when the first token, a, is already there. *)
+Definition after {X : Type} (a : nat) (f : state -> X) : state -> X := fun s => f (a :: s).
+
+Fixpoint sum_responses (n h : nat) (f : state -> R) : R :=
+  match h with
+  | O => f []
+  | S k => sum n (fun a => sum_responses n k (after a f))
+  end.
+(** All states at which a token is chosen, level by level. *)
+Definition sum_states (n h : nat) (f : state -> R) : R := sum h (fun t => sum_responses n t f).
+
+(** The probability of generating the tokens s; of a state, that of visiting it. *)
+Fixpoint probability (n : nat) (z : policy) (s : state) : R :=
+  match s with
+  | [] => 1
+  | a :: rest => softmax n (z []) a * probability n (after a z) rest
+  end.
+(** Sum along a response of a number for each state and token. *)
+Fixpoint sum_along (f : state -> vector) (y : state) : R :=
+  match y with
+  | [] => 0
+  | a :: rest => f [] a + sum_along (after a f) rest
+  end.
+Definition mean_responses (n h : nat) (z : policy) (f : state -> R) : R :=
+  sum_responses n h (fun y => probability n z y * f y).
+Definition covariance_responses (n h : nat) (z : policy) (f g : state -> R) : R :=
+  mean_responses n h z (fun y =>
+    (f y - mean_responses n h z f) * (g y - mean_responses n h z g)).
+Definition response_entropy (n h : nat) (z : policy) : R :=
+  - sum_responses n h (fun y => probability n z y * ln (probability n z y)).
+
+(** Expected sum of an edge's numbers from the root on, with h tokens to go. *)
+Fixpoint value (n h : nat) (z : policy) (edge : state -> vector) : R :=
+  match h with
+  | O => 0
+  | S k => mean n (softmax n (z [])) (fun a => edge [] a + value n k (after a z) (after a edge))
+  end.
+(** The same from state s on, and after token a there. *)
+Fixpoint value_at (n h : nat) (z : policy) (edge : state -> vector) (s : state) : R :=
+  match s with
+  | [] => value n h z edge
+  | a :: rest => value_at n (pred h) (after a z) (after a edge) rest
+  end.
