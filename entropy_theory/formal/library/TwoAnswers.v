@@ -146,8 +146,32 @@ Proof.
   lra.
 Qed.
 
+Lemma speed_at_most_half D T : 0 <= D -> 0 < T -> speed D T <= D / 2.
+Proof.
+  intros nonneg positive; rewrite speed_sigmoid.
+  assert (0 <= D / T) as start by (apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat; lra]).
+  pose proof (sigmoid_change 0 D ltac:(lra) nonneg) as whole.
+  pose proof (sigmoid_change 0 (D / T) ltac:(lra) start) as part.
+  replace ((D - 0) / (4 + 0 * 0)) with (D / 4) in whole by field; lra.
+Qed.
+
+Lemma sigmoid_opp x : sigmoid (- x) = 1 - sigmoid x.
+Proof.
+  unfold sigmoid; rewrite Ropp_involutive.
+  assert (exp x * exp (- x) = 1) as one by (rewrite <- exp_plus, Rplus_opp_r; apply exp_0).
+  pose proof (exp_pos x); pose proof (exp_pos (- x)).
+  apply Rmult_eq_reg_l with ((1 + exp x) * (1 + exp (- x))); [|apply Rgt_not_eq, Rmult_lt_0_compat; lra].
+  field_simplify; lra.
+Qed.
+
+Lemma speed_opp D T : speed (- D) T = - speed D T.
+Proof.
+  rewrite !speed_sigmoid; replace (- D / T) with (- (D / T)) by (unfold Rdiv; ring).
+  rewrite !sigmoid_opp; ring.
+Qed.
+
 (** 5/4 and 4/5 have the same bound, 1/8. *)
-Lemma switch_speed D is_low :
+Lemma switch_speed D (is_low : bool) :
   0 <= D -> if is_low then 0 <= speed D (switch_temperature is_low) <= / 8
             else - / 8 <= speed D (switch_temperature is_low) <= 0.
 Proof.
@@ -159,16 +183,27 @@ Qed.
 
 (** * The entropy *)
 
+Lemma two_answer_entropy_opp D : two_answer_entropy (- D) = two_answer_entropy D.
+Proof.
+  unfold two_answer_entropy; rewrite Ropp_involutive.
+  pose proof (exp_pos D); pose proof (exp_pos (- D)).
+  assert (exp D * exp (- D) = 1) as one by (rewrite <- exp_plus, Rplus_opp_r; apply exp_0).
+  assert (1 + exp D = exp D * (1 + exp (- D))) as factor by lra.
+  rewrite factor, ln_mult, ln_exp by lra.
+  replace (- D * exp D / (exp D * (1 + exp (- D)))) with (- D / (1 + exp (- D))) by (field; lra).
+  field_simplify; [|lra|lra]; f_equal; ring.
+Qed.
+
 Lemma is_derive_two_answer_entropy D :
   is_derive two_answer_entropy D (- D / (2 + exp D + exp (- D))).
 Proof.
   pose proof (exp_pos D) as up; pose proof (exp_pos (- D)) as down.
   unfold two_answer_entropy; evar_last.
-  - auto_derive; [split; [|split]; try lra; trivial|reflexivity].
+  - auto_derive; [repeat split; trivial; try (apply Rgt_not_eq); lra|reflexivity].
   - assert (exp (- D) * exp D = 1) as one by (rewrite <- exp_plus, Rplus_opp_l; apply exp_0).
     replace (exp D) with (/ exp (- D)) by (rewrite exp_Ropp, Rinv_inv; reflexivity).
-    field; repeat split; try lra.
-    pose proof (Rle_0_sqr (1 + exp (- D))) as square; unfold Rsqr in square; lra.
+    assert (0 < exp (- D) * exp (- D)) by (apply Rmult_lt_0_compat; assumption).
+    field; repeat split; apply Rgt_not_eq; lra.
 Qed.
 
 Lemma two_answer_slope_bounded D : Rabs (- D / (2 + exp D + exp (- D))) <= / 4.
@@ -215,7 +250,7 @@ Qed.
 (** * Towards the target *)
 
 (** The gap moves towards the target's by s >= 0, and stays within s where it was nearer. *)
-Lemma towards_target D target s is_low :
+Lemma towards_target D target s (is_low : bool) :
   0 <= s -> (is_low = true <-> target < D) ->
   Rabs (D + (if is_low then - s else s) - target) <= Rmax (Rabs (D - target) - s) s.
 Proof.
@@ -287,12 +322,15 @@ Section Motion.
 Variables (z : vector) (T eta : R).
 Hypothesis T_pos : 0 < T.
 
-Lemma softmax_two y : softmax 2 y 0 = sigmoid (y 0%nat - y 1%nat) /\ softmax 2 y 1 = 1 - sigmoid (y 0%nat - y 1%nat).
+Lemma softmax_two y :
+  softmax 2 y 0%nat = sigmoid (y 0%nat - y 1%nat) /\ softmax 2 y 1%nat = 1 - sigmoid (y 0%nat - y 1%nat).
 Proof.
   unfold softmax, sigmoid; simpl.
   pose proof (exp_pos (y 0%nat)); pose proof (exp_pos (y 1%nat)).
   replace (- (y 0%nat - y 1%nat)) with (y 1%nat - y 0%nat) by ring.
-  unfold Rminus at 1 2; rewrite exp_plus, exp_Ropp; split; field; lra.
+  assert (exp (y 1%nat - y 0%nat) = exp (y 1%nat) * / exp (y 0%nat)) as ->
+    by (unfold Rminus; rewrite exp_plus, exp_Ropp; reflexivity).
+  split; field; lra.
 Qed.
 
 Lemma two_answer_motion :
@@ -324,3 +362,47 @@ Proof.
 Qed.
 
 End Motion.
+
+(** Under the switch, with eta <= 2, the answers keep their order; the distance of their logits from the
+    target's and that of the entropy stay within the bounds above. *)
+Lemma two_answers_held (z : vector) (target eta : R) :
+  0 <= target -> 0 <= eta -> eta <= 2 ->
+  let T := switch_temperature (less (entropy 2 z) (two_answer_entropy target)) in
+  let moved a := z a + eta * unit_step 2 z (fun _ => true) T a in
+  let D := Rabs (z 0%nat - z 1%nat) in
+  let D' := Rabs (moved 0%nat - moved 1%nat) in
+  D' = D - eta * speed D T
+  /\ Rabs (D' - target) <= Rmax (Rabs (D - target)) (eta / 8)
+  /\ 4 * Rabs (entropy 2 moved - two_answer_entropy target) <= Rmax (Rabs (D - target)) (eta / 8).
+Proof.
+  intros target_nonneg eta_nonneg small T moved D D'.
+  assert (forall y, entropy 2 y = two_answer_entropy (Rabs (y 0%nat - y 1%nat))) as by_gap.
+  { intros y; rewrite entropy_two_answers; unfold Rabs; destruct (Rcase_abs _); [|reflexivity].
+    symmetry; apply two_answer_entropy_opp. }
+  assert (0 < T) as T_pos by (unfold T, switch_temperature; destruct (less _ _); lra).
+  assert (0 <= D) as D_nonneg by apply Rabs_pos.
+  assert (D' = D - eta * speed D T) as motion.
+  { pose proof (two_answer_motion z T eta T_pos) as signed; simpl in signed; fold moved in signed.
+    pose proof (speed_at_most_half D T D_nonneg T_pos) as limit.
+    assert (eta * speed D T <= 2 * (D / 2)) as no_overshoot.
+    { destruct (Rle_dec 0 (speed D T)).
+      - apply Rmult_le_compat; lra.
+      - assert (0 <= eta * - speed D T) by (apply Rmult_le_pos; lra); lra. }
+    unfold D'; change (moved 0%nat - moved 1%nat) with
+      (z 0%nat + eta * unit_step 2 z (fun _ => true) T 0%nat
+       - (z 1%nat + eta * unit_step 2 z (fun _ => true) T 1%nat)).
+    rewrite signed.
+    assert (D = z 0%nat - z 1%nat \/ D = - (z 0%nat - z 1%nat)) as [same|opposite].
+    { unfold D, Rabs; destruct (Rcase_abs _); auto. }
+    - rewrite <- same; apply Rabs_pos_eq; lra.
+    - replace (z 0%nat - z 1%nat) with (- D) by lra.
+      rewrite speed_opp, <- Rabs_Ropp.
+      replace (- (- D - eta * - speed D T)) with (D - eta * speed D T) by ring.
+      apply Rabs_pos_eq; lra. }
+  split; [exact motion|].
+  assert (T = switch_temperature (less (two_answer_entropy D) (two_answer_entropy target))) as T_eq
+    by (unfold T; rewrite by_gap; reflexivity).
+  rewrite T_eq in motion; split.
+  - rewrite motion; apply held_in_gap; assumption.
+  - rewrite by_gap; fold D'; rewrite motion; apply held_in_entropy; assumption.
+Qed.
