@@ -145,6 +145,27 @@ Proof.
   apply Rmult_le_pos; [apply Rmult_le_pos; apply conditional_nonneg|auto].
 Qed.
 
+Lemma conditional_covariance_pos z f g a b :
+  (forall d e, (d < n)%nat -> (e < n)%nat -> A d = true -> A e = true ->
+     0 <= (f d - f e) * (g d - g e)) ->
+  (a < n)%nat -> (b < n)%nat -> A a = true -> A b = true -> 0 < (f a - f b) * (g a - g b) ->
+  0 < covariance n (conditional n z A) f g.
+Proof.
+  intros ordered a_inside b_inside a_chosen b_chosen strict.
+  apply Rmult_lt_reg_l with 2; [lra|].
+  rewrite Rmult_0_r, covariance_pairs by apply conditional_sum.
+  assert (forall d e, (d < n)%nat -> (e < n)%nat ->
+            0 <= conditional n z A d * conditional n z A e * ((f d - f e) * (g d - g e))) as nonneg.
+  { intros d e d_inside e_inside.
+    destruct (A d) eqn:d_chosen; [|rewrite (conditional_out z d) by assumption; lra].
+    destruct (A e) eqn:e_chosen; [|rewrite (conditional_out z e) by assumption; lra].
+    apply Rmult_le_pos; [apply Rmult_le_pos; apply conditional_nonneg|auto]. }
+  apply sum_pos_term with a; [|assumption|].
+  - intros d d_inside; apply sum_nonneg; auto.
+  - apply sum_pos_term with b; [auto|assumption|].
+    apply Rmult_lt_0_compat; [apply Rmult_lt_0_compat; apply conditional_pos; assumption|assumption].
+Qed.
+
 Lemma same_order z a b :
   A a = true -> A b = true -> 0 <= (z a - z b) * (conditional n z A a - conditional n z A b).
 Proof.

@@ -59,7 +59,7 @@ Hypothesis wrong : nonempty n (complement A).
 
 Let m := count_on n A.
 Let k := count_on n (complement A).
-Let right_mass (T : R) := total_on n A (softmax n (tempered T z)).
+Local Notation right_mass T := (total_on n A (softmax n (tempered T z))).
 
 Lemma n_positive : (0 < n)%nat.
 Proof. exact (nonempty_inhabited n A some). Qed.
@@ -68,8 +68,7 @@ Lemma right_mass_between T : 0 < right_mass T < 1.
 Proof.
   pose proof (right_mass_pos n (tempered T z) A some).
   pose proof (wrong_mass_pos n (tempered T z) A some wrong).
-  pose proof (masses_sum n (tempered T z) A some).
-  unfold right_mass; lra.
+  pose proof (masses_sum n (tempered T z) A some); lra.
 Qed.
 
 Lemma right_mass_1 : right_mass 1 = total_on n A (softmax n z).
@@ -81,7 +80,7 @@ Proof. intros chosen; unfold unit_step; rewrite only_in by assumption; reflexivi
 
 Lemma unit_step_wrong T a : A a = false -> unit_step n z A T a = - (right_mass T * softmax n z a).
 Proof.
-  intros not_chosen; unfold unit_step; rewrite only_out by assumption; unfold right_mass; ring.
+  intros not_chosen; unfold unit_step; rewrite only_out by assumption; ring.
 Qed.
 
 Lemma unit_step_wrong_nonpos T a : A a = false -> unit_step n z A T a <= 0.
@@ -98,7 +97,7 @@ Lemma unit_step_total T :
 Proof.
   rewrite (total_on_ext n A _ (fun a => softmax n (tempered T z) a - right_mass T * softmax n z a))
     by (intros; apply unit_step_right; assumption).
-  rewrite total_on_minus, total_on_scal, right_mass_1; unfold right_mass; ring.
+  rewrite total_on_minus, total_on_scal, right_mass_1; ring.
 Qed.
 
 Section Step.

@@ -124,9 +124,9 @@ Proof.
                   (kappa_nonneg k) ltac:(lra)) as grows.
     fold m in grows.
     refine (Rle_trans _ _ _ _ grows); apply Rplus_le_compat_l.
-    pose proof (right_mass_between n (z k) A some wrong 1) as between; simpl in between.
+    pose proof (right_mass_between n (z k) A some wrong 1) as between.
     pose proof (masses_sum n (z k) A some) as one.
-    pose proof (right_mass_1 n (z k) A) as plain; simpl in plain.
+    pose proof (right_mass_1 n (z k) A) as plain.
     replace (1 - total_on n A (softmax n (tempered 1 (z k)))) with (wrong_mass k)
       by (unfold wrong_mass; lra).
     pose proof (wrong_mass_pos n (z k) A some wrong) as missed; fold (wrong_mass k) in missed.
