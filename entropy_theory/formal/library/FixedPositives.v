@@ -5,10 +5,16 @@ From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics Largest Tilt TemperedReinforce Totals OwnCovariance.
 Open Scope R_scope.
 
+(** q^T: pi^T given that the action is one of the chosen. *)
+Definition tempered_conditional (n : nat) (logits : vector) (chosen : mask) (temperature : R) : vector :=
+  fun a =>
+    only chosen (softmax n (tempered temperature logits)) a
+    / total_on n chosen (softmax n (tempered temperature logits)).
+
 (** G(T) = -Cov_pi(z, q^T - pi), as in [entropy_theory/claims/aepo/fixed_positives.py]. *)
 Definition fixed_rate (n : nat) (logits : vector) (correct : mask) (temperature : R) : R :=
   - covariance n (softmax n logits) logits
-      (fun a => conditional n logits correct temperature a - softmax n logits a).
+      (fun a => tempered_conditional n logits correct temperature a - softmax n logits a).
 
 (** Cov_pi(z, f) = sum_a c_a f_a *)
 Lemma covariance_as_own n z f :
@@ -44,7 +50,7 @@ Let c := own_covariance n z.
 Let P T := total_on n A (softmax n (tempered T z)).
 
 (** E_{q^T} c *)
-Definition own_mean (T : R) : R := sum n (fun a => conditional n z A T a * own_covariance n z a).
+Definition own_mean (T : R) : R := sum n (fun a => tempered_conditional n z A T a * own_covariance n z a).
 
 Lemma total_softmax_pos y : 0 < total_on n A (softmax n y).
 Proof.
@@ -59,15 +65,15 @@ Proof.
   pose proof (softmax_pos n y a some); destruct (A a); lra.
 Qed.
 
-Lemma sum_conditional T : sum n (conditional n z A T) = 1.
+Lemma sum_conditional T : sum n (tempered_conditional n z A T) = 1.
 Proof.
-  unfold conditional; rewrite sum_div; fold (total_on n A (softmax n (tempered T z))).
+  unfold tempered_conditional; rewrite sum_div; fold (total_on n A (softmax n (tempered T z))).
   pose proof (total_softmax_pos (tempered T z)); field; lra.
 Qed.
 
 Lemma own_mean_eq T : own_mean T = total_on n A (fun a => softmax n (tempered T z) a * c a) / P T.
 Proof.
-  unfold own_mean, conditional; unfold total_on at 2; rewrite <- sum_div; apply sum_ext; intros a _.
+  unfold own_mean, tempered_conditional; unfold total_on at 2; rewrite <- sum_div; apply sum_ext; intros a _.
   unfold only, P; pose proof (total_softmax_pos (tempered T z)).
   fold c; destruct (A a); field; lra.
 Qed.
@@ -75,7 +81,7 @@ Qed.
 Lemma fixed_rate_eq T : fixed_rate n z A T = mean n (softmax n z) c - own_mean T.
 Proof.
   unfold fixed_rate, own_mean; rewrite covariance_as_own by assumption.
-  rewrite (sum_ext n _ (fun a => conditional n z A T a * c a - softmax n z a * c a))
+  rewrite (sum_ext n _ (fun a => tempered_conditional n z A T a * c a - softmax n z a * c a))
     by (intros; unfold c; ring).
   rewrite sum_minus; unfold mean, c; ring.
 Qed.

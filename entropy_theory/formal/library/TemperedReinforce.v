@@ -40,12 +40,6 @@ Definition unit_step (n : nat) (logits : vector) (correct : mask) (temperature :
     only correct (softmax n (tempered temperature logits)) a
     - total_on n correct (softmax n (tempered temperature logits)) * softmax n logits a.
 
-(** q^T: pi^T given that the action is one of the chosen. *)
-Definition conditional (n : nat) (logits : vector) (chosen : mask) (temperature : R) : vector :=
-  fun a =>
-    only chosen (softmax n (tempered temperature logits)) a
-    / total_on n chosen (softmax n (tempered temperature logits)).
-
 (** (1/4)(1 + log n) ||step||^2 *)
 Definition remainder_bound (n : nat) (step : vector) : R :=
   (1 + ln (INR n)) * sum n (fun a => step a * step a) / 4.

@@ -21,18 +21,18 @@ Proof.
 Qed.
 
 Lemma sum_zero_outside n A T z f :
-  total_on n A (fun a => conditional n z A T a * f a) = sum n (fun a => conditional n z A T a * f a).
+  total_on n A (fun a => tempered_conditional n z A T a * f a) = sum n (fun a => tempered_conditional n z A T a * f a).
 Proof.
-  apply sum_ext; intros a _; unfold conditional, only; destruct (A a); [reflexivity|unfold Rdiv; ring].
+  apply sum_ext; intros a _; unfold tempered_conditional, only; destruct (A a); [reflexivity|unfold Rdiv; ring].
 Qed.
 
 Theorem proved :
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
   (1 <= n)%nat -> nonempty n correct -> 0 < temperature ->
   let own := own_covariance n logits in
-  let own_mean := total_on n correct (fun a => conditional n logits correct 1 a * own a) in
+  let own_mean := total_on n correct (fun a => tempered_conditional n logits correct 1 a * own a) in
   let gain := total_on n correct (fun a =>
-    (conditional n logits correct 1 a - conditional n logits correct temperature a)
+    (tempered_conditional n logits correct 1 a - tempered_conditional n logits correct temperature a)
     * (own a - smallest_on n correct own)) in
   0 <= rate n logits correct temperature * fixed_rate n logits correct temperature /\
   0 <= Rmax (- own_mean) ((temperature - 1) * gain) /\
@@ -44,9 +44,9 @@ Proof.
   assert (gain = own_mean n logits correct 1 - own_mean n logits correct temperature) as gain_eq.
   { unfold gain.
     rewrite (total_on_ext n correct _ (fun a =>
-        (conditional n logits correct 1 a * own a - conditional n logits correct temperature a * own a)
-        - (conditional n logits correct 1 a * smallest_on n correct own
-           - conditional n logits correct temperature a * smallest_on n correct own)))
+        (tempered_conditional n logits correct 1 a * own a - tempered_conditional n logits correct temperature a * own a)
+        - (tempered_conditional n logits correct 1 a * smallest_on n correct own
+           - tempered_conditional n logits correct temperature a * smallest_on n correct own)))
       by (intros; ring).
     rewrite !total_on_minus, !sum_zero_outside, !sum_scal_r, !sum_conditional by assumption.
     unfold own_mean, own; ring. }
