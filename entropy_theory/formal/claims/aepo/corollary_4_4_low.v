@@ -2,7 +2,7 @@
     lower entropy more than T = 1 does; and F(T) < 0 for every T < 1. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate Examples.
 Open Scope R_scope.
 
 Theorem proved :
@@ -45,5 +45,53 @@ Proof.
   assert (rate n logits correct temperature - rate n logits correct 1
           = (rate n logits correct temperature - rate n logits correct 1) / (temperature - 1)
             * (temperature - 1)) as back by (field; lra).
+  nra.
+Qed.
+
+(** As printed, without F(1) < 0, it is false: with the weights (1, 4, 5) and the second answer correct F'(1) < 0, so
+    that F(T) > F(1) just below T = 1. *)
+Theorem printed_is_false :
+  ~ (forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+     (2 <= n)%nat -> nonempty n correct -> 0 < temperature ->
+     0 < 1 - temperature ->
+     0 <= - (rate n logits correct temperature - untempered_rate n logits correct)).
+Proof.
+  intros printed.
+  set (weights := fun a : nat => match a with O => 1 | 1%nat => 4 | _ => 5 end).
+  set (z := fun a : nat => ln (weights a)).
+  assert (forall a, (a < 3)%nat -> 0 < weights a) as positive
+    by (intros [|[|[|a]]] inside; simpl; lra || lia).
+  assert (6 * ln 4 > 5 * ln 5) as above_mean.
+  { replace (6 * ln 4) with (ln (4 ^ 6)) by (rewrite ln_pow by lra; simpl INR; ring).
+    replace (5 * ln 5) with (ln (5 ^ 5)) by (rewrite ln_pow by lra; simpl INR; ring).
+    apply ln_increasing; lra. }
+  assert (31 * ln 4 < 30 * ln 5) as below_average.
+  { replace (31 * ln 4) with (ln (4 ^ 31)) by (rewrite ln_pow by lra; simpl INR; ring).
+    replace (30 * ln 5) with (ln (5 ^ 30)) by (rewrite ln_pow by lra; simpl INR; ring).
+    apply ln_increasing; lra. }
+  assert (untempered_scaled_slope 3 z (single 1) < 0) as slope.
+  { unfold untempered_scaled_slope; rewrite total_on_single by lia.
+    unfold excess, own_covariance, centered, mean; simpl sum.
+    unfold z; rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1; nra. }
+  apply (Rlt_not_le _ _ slope).
+  replace (untempered_scaled_slope 3 z (single 1)) with (scaled_slope 3 z (single 1) 1 / (1 * 1))
+    by (rewrite scaled_slope_1; field).
+  apply Rnot_lt_le; intros falling.
+  assert (0 < - (scaled_slope 3 z (single 1) 1 / (1 * 1))) as steep by lra.
+  destruct (derivative_rate 3 z (single 1) ltac:(lia) 1 ltac:(lra) _ steep) as [[near near_pos] close].
+  simpl in close.
+  set (h := - Rmin (near / 2) (1 / 2)).
+  assert (h < 0) by (unfold h; pose proof (Rmin_glb_lt (near / 2) (1 / 2) 0 ltac:(lra) ltac:(lra)); lra).
+  pose proof (Rmin_l (near / 2) (1 / 2)) as small; pose proof (Rmin_r (near / 2) (1 / 2)) as half.
+  specialize (close h ltac:(lra)).
+  rewrite Rabs_left in close by assumption.
+  specialize (close ltac:(unfold h; lra)).
+  apply Rabs_def2 in close; destruct close as [close _].
+  specialize (printed 3%nat z (single 1) (1 + h) ltac:(lia) (single_nonempty 3 1 ltac:(lia))
+                ltac:(unfold h; lra) ltac:(lra)).
+  rewrite <- rate_1 in printed.
+  set (change := rate 3 z (single 1) (1 + h) - rate 3 z (single 1) 1) in *.
+  assert (change / h < 0) as quotient by lra.
+  assert (change = change / h * h) as back by (field; lra).
   nra.
 Qed.
