@@ -19,6 +19,22 @@ Proof.
   - pose proof (rate_was_negative n logits correct ltac:(lia) temperature 1 positive ltac:(lra) ltac:(lra)); lra.
 Qed.
 
+(** A positive derivative puts the function below its value, to the left. *)
+Lemma lower_before (f : R -> R) x slope :
+  derivative f x slope -> 0 < slope ->
+  exists closest, closest < x /\ forall y, closest < y -> y < x -> f y < f x.
+Proof.
+  intros moves rising; destruct (moves _ rising) as [[near near_pos] close]; simpl in close.
+  exists (x - near); split; [lra|]; intros y above below.
+  specialize (close (y - x) ltac:(lra)).
+  rewrite Rabs_left in close by lra; specialize (close ltac:(lra)).
+  replace (x + (y - x)) with y in close by ring.
+  apply Rabs_def2 in close; destruct close as [_ close].
+  assert (0 < (f y - f x) / (y - x)) as quotient by lra.
+  assert (f y - f x = (f y - f x) / (y - x) * (y - x)) as back by (field; lra).
+  nra.
+Qed.
+
 (** What F'(1) > 0 is said for: F(T) < F(1) at all temperatures close enough to 1, below it. *)
 Theorem relative_decrease_near_one :
   forall (n : nat) (logits : vector) (correct : mask),
@@ -28,24 +44,9 @@ Theorem relative_decrease_near_one :
     rate n logits correct temperature < untempered_rate n logits correct.
 Proof.
   intros n logits correct some falls; rewrite <- rate_1 in *.
-  assert (0 < scaled_slope n logits correct 1 / (1 * 1)) as rising.
-  { apply Rdiv_lt_0_compat; [apply scaled_slope_pos; [lia|lra|assumption]|lra]. }
-  destruct (derivative_rate n logits correct ltac:(lia) 1 ltac:(lra) _ rising) as [[near near_pos] close].
-  simpl in close.
-  exists (1 - near); split; [lra|].
-  intros temperature above below.
-  specialize (close (temperature - 1) ltac:(lra)).
-  rewrite Rabs_left in close by lra.
-  specialize (close ltac:(lra)).
-  replace (1 + (temperature - 1)) with temperature in close by ring.
-  apply Rabs_def2 in close; destruct close as [_ close].
-  assert (0 < (rate n logits correct temperature - rate n logits correct 1) / (temperature - 1)) as quotient
-    by lra.
-  assert (0 < - (temperature - 1)) by lra.
-  assert (rate n logits correct temperature - rate n logits correct 1
-          = (rate n logits correct temperature - rate n logits correct 1) / (temperature - 1)
-            * (temperature - 1)) as back by (field; lra).
-  nra.
+  apply (lower_before _ _ (scaled_slope n logits correct 1 / (1 * 1))).
+  - apply derivative_rate; [lia|lra].
+  - apply Rdiv_lt_0_compat; [apply scaled_slope_pos; [lia|lra|assumption]|lra].
 Qed.
 
 (** As printed, without F(1) < 0, it is false: with the weights (1, 4, 5) and the second answer correct F'(1) < 0, so
@@ -73,25 +74,14 @@ Proof.
   { unfold untempered_scaled_slope; rewrite total_on_single by lia.
     unfold excess, own_covariance, centered, mean; simpl sum.
     unfold z; rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1; nra. }
-  apply (Rlt_not_le _ _ slope).
-  replace (untempered_scaled_slope 3 z (single 1)) with (scaled_slope 3 z (single 1) 1 / (1 * 1))
-    by (rewrite scaled_slope_1; field).
-  apply Rnot_lt_le; intros falling.
-  assert (0 < - (scaled_slope 3 z (single 1) 1 / (1 * 1))) as steep by lra.
-  destruct (derivative_rate 3 z (single 1) ltac:(lia) 1 ltac:(lra) _ steep) as [[near near_pos] close].
-  simpl in close.
-  set (h := - Rmin (near / 2) (1 / 2)).
-  assert (h < 0) by (unfold h; pose proof (Rmin_glb_lt (near / 2) (1 / 2) 0 ltac:(lra) ltac:(lra)); lra).
-  pose proof (Rmin_l (near / 2) (1 / 2)) as small; pose proof (Rmin_r (near / 2) (1 / 2)) as half.
-  specialize (close h ltac:(lra)).
-  rewrite Rabs_left in close by assumption.
-  specialize (close ltac:(unfold h; lra)).
-  apply Rabs_def2 in close; destruct close as [close _].
-  specialize (printed 3%nat z (single 1) (1 + h) ltac:(lia) (single_nonempty 3 1 ltac:(lia))
-                ltac:(unfold h; lra) ltac:(lra)).
-  rewrite <- rate_1 in printed.
-  set (change := rate 3 z (single 1) (1 + h) - rate 3 z (single 1) 1) in *.
-  assert (change / h < 0) as quotient by lra.
-  assert (change = change / h * h) as back by (field; lra).
-  nra.
+  destruct (lower_before (fun t => - rate 3 z (single 1) t) 1 (- (scaled_slope 3 z (single 1) 1 / (1 * 1))))
+    as (closest & below_one & lower).
+  { apply derivable_pt_lim_opp, derivative_rate; [lia|lra]. }
+  { rewrite scaled_slope_1; lra. }
+  pose proof (Rmax_l closest 0) as inside; pose proof (Rmax_r closest 0) as not_negative.
+  pose proof (Rmax_lub_lt closest 0 1 below_one ltac:(lra)) as outside.
+  specialize (lower ((Rmax closest 0 + 1) / 2) ltac:(lra) ltac:(lra)).
+  specialize (printed 3%nat z (single 1) ((Rmax closest 0 + 1) / 2) ltac:(lia)
+                (single_nonempty 3 1 ltac:(lia)) ltac:(lra) ltac:(lra)).
+  rewrite <- rate_1 in printed; lra.
 Qed.
