@@ -157,3 +157,16 @@ Fixpoint sum_from_here_on (u f : state -> vector) (y : state) : R :=
   | [] => 0
   | a :: rest => u [] a * sum_along f y + sum_from_here_on (after a u) (after a f) rest
   end.
+(** Expected reward plus lambda times entropy, and the edge it is the value of. *)
+Definition regularized_value (n h : nat) (z : policy) (reward : state -> R) (lambda : R) : R :=
+  mean_responses n h z reward + lambda * response_entropy n h z.
+Definition regularized_edge (n h : nat) (z : policy) (reward : state -> R) (lambda : R)
+    : state -> vector :=
+  fun s a => edge_reward h reward s a - lambda * log_policy n z s a.
+(** The tree of what follows a state. *)
+Definition below {X : Type} (s : state) (f : state -> X) : state -> X := fun u => f (s ++ u).
+(** Logits moved along a direction. *)
+Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a => z s a + t * x s a.
+(** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
+Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
+  fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).

@@ -88,6 +88,24 @@ Proof.
   rewrite covariance_sym, covariance_centered_l by (apply softmax_sum, some); reflexivity.
 Qed.
 
+(** The Fisher information of responses: its blocks are d(s) Cov_s, and no two states meet. *)
+Lemma fisher_information n h z x w :
+  (0 < n)%nat ->
+  mean_responses n h z (fun y =>
+    sum_along (centered_policy n z x) y * sum_along (centered_policy n z w) y) =
+  sum_states n h (fun s => probability n z s * covariance n (softmax n (z s)) (x s) (w s)).
+Proof.
+  intros some.
+  rewrite (mean_responses_ext n h z _ (fun y =>
+    (0 + sum_along (centered_policy n z x) y) * sum_along (centered_policy n z w) y))
+    by (intros; ring).
+  rewrite (mean_responses_product n h z) by (intros; try apply mean_centered_policy; assumption).
+  rewrite value_states by assumption; apply sum_states_ext; intros s state; f_equal.
+  apply mean_ext; intros a inside; unfold action_value; rewrite value_at_below, value_mean_zero.
+  - unfold centered_policy; ring.
+  - intros u _; apply (mean_centered_policy n z x), some.
+Qed.
+
 (** * Along a path of logits *)
 
 Lemma sum_along_centered_after n a z x y :
