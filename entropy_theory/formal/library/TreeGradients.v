@@ -199,9 +199,22 @@ Proof.
     + intros u [short _].
       rewrite covariance_action_value by assumption.
       rewrite Ropp_mult_distr_r, <- mean_opp; f_equal; apply mean_ext; intros b _.
-      unfold advantage, action_value; rewrite !value_at_below.
-      change (below u (fun u b => - log_policy n z u b)) with (fun s b => - below u (log_policy n z) s b).
-      change (below (u ++ [b]) (fun u b => - log_policy n z u b))
-        with (fun s c => - below (u ++ [b]) (log_policy n z) s c).
-      rewrite !value_opp; ring.
+      unfold advantage, action_value; rewrite !value_at_opp; ring.
+Qed.
+
+(** * The regularized value *)
+
+(** dV_lambda/dz(s, a) = d(s) pi(a|s) A_lambda(s, a): the change of -lambda log pi has mean zero. *)
+Lemma is_derive_regularized_value_logit n h z reward lambda s a :
+  (0 < n)%nat -> state_of n h s -> (a < n)%nat ->
+  is_derive (fun x => regularized_value n h (set_logit z s a x) reward lambda) (z s a)
+    (probability n z s * (softmax n (z s) a *
+       advantage n h z (regularized_edge n h z reward lambda) s a)).
+Proof.
+  intros some inside a_inside; evar_last.
+  - apply @is_derive_plus;
+      [apply is_derive_expected_reward_logit; eassumption|].
+    apply is_derive_scal, is_derive_response_entropy_logit; eassumption.
+  - unfold plus; simpl; unfold advantage, action_value, regularized_edge.
+    rewrite !value_at_opp, !value_at_regularized; ring.
 Qed.

@@ -80,6 +80,20 @@ Proof.
   - rewrite IH; replace (pred h - length rest)%nat with (h - S (length rest))%nat by lia; reflexivity.
 Qed.
 
+Lemma value_at_opp n h z e s : value_at n h z (fun u a => - e u a) s = - value_at n h z e s.
+Proof.
+  rewrite !value_at_below; change (below s (fun u a => - e u a)) with (fun u a => - below s e u a).
+  apply value_opp.
+Qed.
+
+Lemma value_at_regularized n h z e c f s :
+  value_at n h z (fun u a => e u a - c * f u a) s = value_at n h z e s - c * value_at n h z f s.
+Proof.
+  rewrite !value_at_below.
+  change (below s (fun u a => e u a - c * f u a)) with (fun u a => below s e u a - c * below s f u a).
+  rewrite (value_minus n _ _ (below s e) (fun u a => c * below s f u a)), value_scal; reflexivity.
+Qed.
+
 (** V(s) = E_s[e(s, a) + V(s a)]. *)
 Lemma value_at_state n z : forall s h e,
   (length s < h)%nat -> value_at n h z e s = mean n (softmax n (z s)) (action_value n h z e s).
