@@ -3,7 +3,8 @@
 
 From Coq Require Import Reals Lra Lia List Bool Classical.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Learning.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Conditional RightAnswers
+  Concentration Learning.
 Open Scope R_scope.
 
 (** If Phi grows by at least a multiple of q, and q is at most a multiple of e^{-Phi}, then q vanishes. *)
@@ -153,35 +154,6 @@ Qed.
 
 (** No entropy above log m lasts. *)
 Theorem limsup_entropy : limsup_at_most (fun k => entropy n (z k)) (ln m).
-Proof.
-  intros e e_pos.
-  set (slope := 3 + Rabs (ln (others / m))).
-  assert (0 < slope) as slope_pos by (pose proof (Rabs_pos (ln (others / m))); unfold slope; lra).
-  set (small := (e / slope) * (e / slope)).
-  pose proof (Rdiv_lt_0_compat _ _ e_pos slope_pos) as ratio_pos.
-  assert (0 < small) as small_pos by (apply Rmult_lt_0_compat; assumption).
-  destruct (wrong_mass_vanishes small small_pos) as (N & close).
-  exists N; intros k later; specialize (close k later).
-  pose proof (wrong_mass_pos n (z k) A some wrong) as missed; fold (wrong_mass k) in missed.
-  pose proof (right_mass_pos n (z k) A some) as hit.
-  pose proof (masses_sum n (z k) A some) as one; fold (wrong_mass k) in one.
-  rewrite Rminus_0_r, Rabs_pos_eq in close by lra.
-  assert (sqrt (wrong_mass k) < e / slope) as root.
-  { rewrite <- (sqrt_square (e / slope)) by lra; apply sqrt_lt_1; unfold small in close; lra. }
-  assert (wrong_mass k <= sqrt (wrong_mass k)) as below_root.
-  { rewrite <- (sqrt_sqrt (wrong_mass k)) at 1 by lra.
-    rewrite <- (Rmult_1_r (sqrt (wrong_mass k))) at 3.
-    apply Rmult_le_compat_l; [apply sqrt_pos|].
-    rewrite <- sqrt_1; apply sqrt_le_1; lra. }
-  apply Rle_lt_trans with (1 := entropy_at_most_widest_entropy n (z k) A some wrong).
-  fold m others; fold (wrong_mass k).
-  apply Rle_lt_trans with (1 := widest_entropy_small m others (wrong_mass k) missed ltac:(lra)).
-  assert (wrong_mass k * Rabs (ln (others / m)) <= sqrt (wrong_mass k) * Rabs (ln (others / m)))
-    by (apply Rmult_le_compat_r; [apply Rabs_pos|assumption]).
-  assert (sqrt (wrong_mass k) * slope < e) as total.
-  { apply Rlt_le_trans with (e / slope * slope); [apply Rmult_lt_compat_r; assumption|].
-    right; field; lra. }
-  unfold slope in total; lra.
-Qed.
+Proof. apply limsup_of_mass; [exact some|exact wrong_mass_vanishes]. Qed.
 
 End Run.

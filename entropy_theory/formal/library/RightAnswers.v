@@ -236,3 +236,32 @@ Proof.
 Qed.
 
 End Right_answers.
+
+(** Entropy is at least p (log m - R). *)
+Lemma entropy_at_least_near n z A :
+  nonempty n A ->
+  total_on n A (softmax n z) * (ln (count_on n A) - range_on n A z) <= entropy n z.
+Proof.
+  intros some; pose proof (nonempty_inhabited n A some) as inhabited.
+  rewrite (entropy_of_groups n z A).
+  assert (0 <= group_part n (softmax n z) (complement A)) as rest.
+  { unfold group_part; rewrite <- total_on_opp; apply total_on_nonneg; intros a inside _.
+    rewrite Ropp_mult_distr_r; apply Rmult_le_pos; [apply Rlt_le, softmax_pos, inhabited|].
+    pose proof (ln_nonpos _ (softmax_pos n z a inhabited) (softmax_le_1 n z a inside)); lra. }
+  assert (total_on n A (softmax n z) * (ln (count_on n A) - range_on n A z)
+          <= group_part n (softmax n z) A); [|lra].
+  unfold group_part; rewrite <- total_on_scal_r, <- total_on_opp.
+  apply total_on_le; intros a inside chosen; rewrite Ropp_mult_distr_r.
+  apply Rmult_le_compat_l; [apply Rlt_le, softmax_pos, inhabited|].
+  pose proof (softmax_pos n z a inhabited) as a_pos.
+  pose proof (conditional_at_most n A some z a inside chosen) as share.
+  assert (softmax n z a <= conditional n z A a) as conditioned.
+  { rewrite (softmax_conditional n A some z a chosen).
+    rewrite <- (Rmult_1_l (conditional n z A a)) at 2; apply Rmult_le_compat_r;
+      [apply conditional_nonneg, some|].
+    rewrite <- (softmax_sum n z inhabited), <- (total_on_complement n A).
+    assert (0 <= total_on n (complement A) (softmax n z)); [|lra].
+    apply total_on_nonneg; intros; apply Rlt_le, softmax_pos, inhabited. }
+  pose proof (ln_nondecreasing _ (exp (range_on n A z) / count_on n A) a_pos ltac:(lra)) as log.
+  rewrite ln_div, ln_exp in log by (apply exp_pos || apply count_on_pos; assumption); lra.
+Qed.

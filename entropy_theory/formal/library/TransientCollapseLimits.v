@@ -4,7 +4,7 @@
 From Coq Require Import Reals Lra Lia List Bool Classical.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Monotone Conditional
-  Learning LearningLimits RightAnswers TransientCollapse.
+  Concentration Learning LearningLimits RightAnswers TransientCollapse.
 Open Scope R_scope.
 
 (** What shrinks by a share at every step, up to errors that vanish, vanishes. *)
@@ -241,29 +241,6 @@ Proof.
 Qed.
 
 Theorem entropy_tends_to_log_m : tends_to (fun k => entropy n (z k)) (ln m).
-Proof.
-  intros e e_pos.
-  pose proof (limsup_entropy n A eta 1 T T (fun _ => T) kappa start some wrong eta_pos Rlt_0_1
-           ltac:(lra) (fun _ => conj (Rle_refl T) (Rle_refl T)) kappa_nonneg e e_pos) as (N1 & upper).
-  pose proof (count_on_ge_1 n A some) as m_large; fold m in m_large.
-  pose proof (ln_nonneg m m_large) as log_nonneg.
-  destruct (spread_vanishes (e / 2) ltac:(lra)) as (N2 & narrow).
-  destruct (missed_vanishes (e / 2 / (ln m + 1))) as (N3 & learned); [apply Rdiv_lt_0_compat; lra|].
-  exists (max N1 (max N2 N3)); intros k later; apply Rabs_def1.
-  - specialize (upper k ltac:(lia)); fold z m in upper; lra.
-  - specialize (narrow k ltac:(lia)); specialize (learned k ltac:(lia)).
-    pose proof (spread_nonneg k); pose proof (missed_between k).
-    rewrite Rminus_0_r, Rabs_pos_eq in narrow by lra.
-    rewrite Rminus_0_r, Rabs_pos_eq in learned by lra.
-    pose proof (entropy_at_least_near n (z k) A some) as lower; fold m (spread k) in lower.
-    replace (total_on n A (softmax n (z k))) with (1 - missed k) in lower.
-    2: { pose proof (masses_sum n (z k) A some); unfold missed; lra. }
-    assert (missed k * ln m < e / 2).
-    { apply Rle_lt_trans with (missed k * (ln m + 1)); [apply Rmult_le_compat_l; lra|].
-      apply Rmult_lt_compat_r with (r := ln m + 1) in learned; [|lra].
-      replace (e / 2 / (ln m + 1) * (ln m + 1)) with (e / 2) in learned by (field; lra); lra. }
-    assert (0 <= missed k * spread k) by (apply Rmult_le_pos; lra).
-    lra.
-Qed.
+Proof. apply entropy_tends_to_log_count; [exact some|exact missed_vanishes|exact spread_vanishes]. Qed.
 
 End Run.
