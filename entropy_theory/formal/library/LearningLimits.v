@@ -3,7 +3,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool Classical.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Conditional RightAnswers
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Monotone Conditional RightAnswers
   Concentration Learning.
 Open Scope R_scope.
 
@@ -39,6 +39,36 @@ Proof.
     unfold R_dist in first, second.
     apply Rabs_def2 in first; apply Rabs_def2 in second.
     specialize (grows k); apply Rmult_lt_reg_l with c; [assumption|lra].
+Qed.
+
+(** A gap that has not fallen keeps the right answers alive at every temperature of a range. *)
+Lemma right_mass_from_gap n A start z T low :
+  nonempty n A -> nonempty n (complement A) -> 0 < low -> low <= T -> gap n start A <= gap n z A ->
+  / (1 + count_on n (complement A) / count_on n A * exp (Rabs (gap n start A) / low))
+  <= total_on n A (softmax n (tempered T z)).
+Proof.
+  intros some wrong low_pos above grown.
+  pose proof (count_on_pos n A some) as m_pos; set (m := count_on n A) in *.
+  pose proof (count_on_pos n (complement A) wrong) as others_pos; set (others := count_on n (complement A)) in *.
+  set (depth := Rabs (gap n start A) / low).
+  pose proof (Rdiv_lt_0_compat _ _ others_pos m_pos) as odds_pos.
+  apply Rle_trans with (/ (1 + others / m * exp (- gap n (tempered T z) A))).
+  2: exact (right_mass_at_least n (tempered T z) A some wrong).
+  assert (- gap n (tempered T z) A <= depth) as shallow.
+  { rewrite gap_tempered by (assumption || lra).
+    assert (- gap n z A <= Rabs (gap n start A)) as bound.
+    { pose proof (Rle_abs (- gap n start A)) as bound; rewrite Rabs_Ropp in bound; lra. }
+    unfold depth; apply Rmult_le_reg_r with T; [lra|].
+    replace (- (gap n z A / T) * T) with (- gap n z A) by (field; lra).
+    apply Rle_trans with (1 := bound).
+    replace (Rabs (gap n start A) / low * T) with (Rabs (gap n start A) * (T / low)) by (field; lra).
+    rewrite <- (Rmult_1_r (Rabs (gap n start A))) at 1.
+    apply Rmult_le_compat_l; [apply Rabs_pos|].
+    apply Rmult_le_reg_r with low; [assumption|].
+    replace (T / low * low) with T by (field; lra); lra. }
+  apply Rinv_le_contravar.
+  - pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos (- gap n (tempered T z) A))); lra.
+  - apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|apply exp_le, shallow].
 Qed.
 
 Section Run.
@@ -78,35 +108,12 @@ Lemma run_right_mass_at_least :
   exists least, 0 < least /\
     forall k, least <= total_on n A (softmax n (tempered (temperature k) (z k))).
 Proof.
-  set (depth := Rabs (gap n start A) / low).
-  pose proof (count_on_pos n A some) as m_pos; fold m in m_pos.
-  pose proof (count_on_pos n (complement A) wrong) as others_pos; fold others in others_pos.
-  pose proof (Rdiv_lt_0_compat _ _ others_pos m_pos) as odds_pos.
-  exists (/ (1 + others / m * exp depth)); split.
-  { apply Rinv_0_lt_compat; pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos depth)); lra. }
-  intros k; destruct (range k) as [above _].
-  apply Rle_trans with (/ (1 + others / m * exp (- gap n (tempered (temperature k) (z k)) A))).
-  2: exact (right_mass_at_least n (tempered (temperature k) (z k)) A some wrong).
-  assert (- gap n (tempered (temperature k) (z k)) A <= depth) as shallow.
-  { rewrite gap_tempered by (assumption || lra).
-    pose proof (run_gap_never_falls 0 k ltac:(lia)) as grown; simpl in grown.
-    assert (- gap n (z k) A <= Rabs (gap n start A)) as bound.
-    { pose proof (Rle_abs (- gap n start A)) as bound; rewrite Rabs_Ropp in bound.
-      unfold z in grown at 1; simpl in grown; lra. }
-    unfold depth; apply Rmult_le_reg_r with (temperature k); [lra|].
-    replace (- (gap n (z k) A / temperature k) * temperature k) with (- gap n (z k) A) by (field; lra).
-    apply Rle_trans with (1 := bound).
-    replace (Rabs (gap n start A) / low * temperature k)
-      with (Rabs (gap n start A) * (temperature k / low)) by (field; lra).
-    rewrite <- (Rmult_1_r (Rabs (gap n start A))) at 1.
-    apply Rmult_le_compat_l; [apply Rabs_pos|].
-    apply Rmult_le_reg_r with low; [assumption|].
-    replace (temperature k / low * low) with (temperature k) by (field; lra); lra. }
-  apply Rinv_le_contravar.
-  - pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos (- gap n (tempered (temperature k) (z k)) A))); lra.
-  - apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|].
-    destruct (Rle_lt_or_eq_dec _ _ shallow) as [strict|same]; [|rewrite same; lra].
-    apply Rlt_le, exp_increasing, strict.
+  exists (/ (1 + others / m * exp (Rabs (gap n start A) / low))); split.
+  - pose proof (Rdiv_lt_0_compat _ _ (count_on_pos n (complement A) wrong) (count_on_pos n A some)) as odds_pos.
+    apply Rinv_0_lt_compat; pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos (Rabs (gap n start A) / low)));
+      unfold others, m; lra.
+  - intros k; apply right_mass_from_gap; [assumption|assumption|assumption|apply range|].
+    exact (run_gap_never_falls 0 k ltac:(lia)).
 Qed.
 
 (** p tends to 1: no temperatures keep the wrong answers alive. *)
