@@ -33,7 +33,7 @@ from entropy_theory.verification.instances import Cases, Instance, Instances, Ma
 
 Relation = Literal[">", ">=", "=="]
 Method = Literal[
-    "symbolic", "smt", "property", "search", "certify", "convergence", "experiment", "mutant"
+    "kernel", "symbolic", "smt", "property", "search", "certify", "convergence", "experiment", "mutant",
 ]
 Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped"]
 Target = Literal["statement", "repair", "negation", "printed proof", "experiment", "mutant"]
@@ -227,6 +227,8 @@ class Claim:
         mutants: wrong variants, at least one.
         witnesses: instances known to be telling, which are always checked, and first.
         experiments: what long runs and fits show (`experiment.experiment`).
+        proof_file: a Rocq file that proves the formula (`kernel`); by default the one in formal/claims that
+            is named like the claim, if there is one.
     """
 
     id: str
@@ -242,6 +244,7 @@ class Claim:
     mutants: tuple[Mutant, ...] = ()
     witnesses: tuple[Instance, ...] = ()
     experiments: tuple[Step, ...] = ()
+    proof_file: str | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9-]+\.[a-zA-Z0-9.-]+", self.id):
