@@ -122,3 +122,51 @@ Fixpoint value_at (n h : nat) (z : policy) (edge : state -> vector) (s : state) 
   | [] => value n h z edge
   | a :: rest => value_at n (pred h) (after a z) (after a edge) rest
   end.
+
+(** A reward of responses of h tokens, put on the last token. *)
+Definition edge_reward (h : nat) (reward : state -> R) : state -> vector :=
+  fun s a => if Nat.eqb (S (length s)) h then reward (s ++ [a]) else 0.
+(** log pi, and the expected sum of -log pi still to come after token a at s. *)
+Definition log_policy (n : nat) (z : policy) : state -> vector := fun s => log_softmax n (z s).
+Definition entropy_to_go (n h : nat) (z : policy) : state -> vector :=
+  fun s a => value_at n h z (fun u b => - log_policy n z u b) (s ++ [a]).
+(** Q(s, a), and A(s, a) = Q(s, a) - V(s). *)
+Definition action_value (n h : nat) (z : policy) (edge : state -> vector) : state -> vector :=
+  fun s a => edge s a + value_at n h z edge (s ++ [a]).
+Definition advantage (n h : nat) (z : policy) (edge : state -> vector) : state -> vector :=
+  fun s a => action_value n h z edge s a - value_at n h z edge s.
+(** Sum over the responses that begin with s of the probability times a function of the response. *)
+Definition sum_through (n h : nat) (z : policy) (f : state -> R) (s : state) : R :=
+  sum_responses n (h - length s) (fun y => probability n z (s ++ y) * f (s ++ y)).
+(** What the numbers of each state and token add to along responses, each about its state's mean. *)
+Definition centered_policy (n : nat) (z : policy) (x : state -> vector) : state -> vector :=
+  fun s => centered n (softmax n (z s)) (x s).
+(** A state at which responses of h tokens out of n choose a token. *)
+Definition state_of (n h : nat) (s : state) : Prop :=
+  (length s < h)%nat /\ Forall (fun a => (a < n)%nat) s.
+(** One logit replaced: what a partial derivative is taken in. *)
+Definition set_logit (z : policy) (s : state) (a : nat) (x : R) : policy :=
+  fun u b => if list_eq_dec Nat.eq_dec u s then (if Nat.eqb b a then x else z u b) else z u b.
+(** REINFORCE written out over responses: sum_y pi(y) w(y) sum_t 1[s_t = s] (1[a_t = a] - pi(a|s)). *)
+Definition response_gradient (n h : nat) (z : policy) (weight : state -> R) : state -> vector :=
+  fun s a => sum_through n h z weight (s ++ [a])
+             - sum n (fun b => sum_through n h z weight (s ++ [b])) * softmax n (z s) a.
+(** sum_t u(s_t, a_t) sum_{t' >= t} f(s_t', a_t') along a response. *)
+Fixpoint sum_from_here_on (u f : state -> vector) (y : state) : R :=
+  match y with
+  | [] => 0
+  | a :: rest => u [] a * sum_along f y + sum_from_here_on (after a u) (after a f) rest
+  end.
+(** Expected reward plus lambda times entropy, and the edge it is the value of. *)
+Definition regularized_value (n h : nat) (z : policy) (reward : state -> R) (lambda : R) : R :=
+  mean_responses n h z reward + lambda * response_entropy n h z.
+Definition regularized_edge (n h : nat) (z : policy) (reward : state -> R) (lambda : R)
+    : state -> vector :=
+  fun s a => edge_reward h reward s a - lambda * log_policy n z s a.
+(** The tree of what follows a state. *)
+Definition below {X : Type} (s : state) (f : state -> X) : state -> X := fun u => f (s ++ u).
+(** Logits moved along a direction. *)
+Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a => z s a + t * x s a.
+(** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
+Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
+  fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
