@@ -4,7 +4,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions.
+From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions Growth.
 Open Scope R_scope.
 
 Definition divergence_to (n : nat) (old logits : vector) : R :=
@@ -45,16 +45,6 @@ Proof.
       apply sum_ext; intros; ring.
 Qed.
 
-(** A shift of all logits does not change the policy. *)
-Lemma softmax_shift n z c a :
-  (0 < n)%nat -> softmax n (fun b => z b + c) a = softmax n z a.
-Proof.
-  intros some; unfold softmax; rewrite exp_plus.
-  rewrite (sum_ext n (fun b => exp (z b + c)) (fun b => exp (z b) * exp c))
-    by (intros; apply exp_plus).
-  rewrite sum_scal_r; pose proof (normalizer_pos n z some); pose proof (exp_pos c).
-  field; split; apply Rgt_not_eq; assumption.
-Qed.
 
 (** From the sampling policy on, the divergence has slope zero in every direction. *)
 Lemma no_slope :
