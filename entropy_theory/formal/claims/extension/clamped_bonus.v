@@ -244,8 +244,8 @@ Proof.
   apply rate_nonneg.
   - destruct (largest_attained n logits some) as [a [inside top]]; exists a; split; [exact inside|].
     apply not_less; rewrite top.
-    assert (ln floor <= ln 1) by (destruct small as [strict|same];
-      [apply Rlt_le, ln_increasing; assumption|rewrite same; lra]) as nonpos.
+    assert (nonpos : ln floor <= ln 1).
+    { destruct small as [strict|same]; [apply Rlt_le, ln_increasing; assumption|rewrite same; lra]. }
     rewrite ln_1 in nonpos; lra.
   - intros a b _ _ a_kept b_removed.
     apply not_less in a_kept; apply negb_false_iff, is_less in b_removed; lra.
