@@ -21,6 +21,12 @@ Proof.
   destruct (Nat.eqb_spec b a) as [->|_]; reflexivity.
 Qed.
 
+Lemma moved_0 z x : moved z 0 x = z.
+Proof.
+  apply functional_extensionality; intros s; apply functional_extensionality; intros a.
+  unfold moved; ring.
+Qed.
+
 (** The direction of one logit. *)
 Definition one_logit (s : state) (a : nat) : state -> vector :=
   fun u b => if list_eq_dec Nat.eq_dec u s then (if Nat.eqb b a then 1 else 0) else 0.
