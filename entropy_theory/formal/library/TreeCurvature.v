@@ -187,7 +187,8 @@ Lemma is_derive_entropy_slope h : forall z d t,
   is_derive (fun r => response_entropy n h (moved z r d)) t (entropy_slope h (moved z t d) d).
 Proof.
   induction h as [|k IH]; intros z d t.
-  - apply @is_derive_const.
+  - apply is_derive_ext with (f := fun _ => 0); [|apply @is_derive_const].
+    intros r; unfold response_entropy; simpl; rewrite ln_1; ring.
   - apply is_derive_ext with (f := fun r => entropy n (line (z []) (d []) r) +
       mean n (softmax n (line (z []) (d []) r))
         (fun a => response_entropy n k (moved (after a z) r (after a d)))).
@@ -208,7 +209,7 @@ Lemma is_derive_entropy_curvature h : forall z d t,
   is_derive (fun r => entropy_slope h (moved z r d) d) t (entropy_curvature h (moved z t d) d).
 Proof.
   induction h as [|k IH]; intros z d t.
-  - apply @is_derive_const.
+  - apply is_derive_ext with (f := fun _ => 0); [reflexivity|apply @is_derive_const].
   - set (W := fun r a => response_entropy n k (moved (after a z) r (after a d))).
     set (G := fun r a => entropy_slope k (moved (after a z) r (after a d)) (after a d)).
     set (p := fun r => softmax n (line (z []) (d []) r)).
@@ -237,7 +238,8 @@ Proof.
         with (fun a => entropy_curvature k (moved (after a z) t (after a d)) (after a d)).
       rewrite (covariance_const_r n (p t) 0 (W t) one).
       rewrite (covariance_sym n (p t) (d []) (G t)).
-      rewrite (covariance_sym n (p t) (fun a => u a * u a) (W t)), covariance_centered_l by assumption.
+      rewrite (covariance_sym n (p t) (fun a => u a * u a) (W t)),
+        (covariance_centered_l n (p t) (W t)) by assumption.
       rewrite (mean_ext n (p t)
         (fun a => u a * centered n (p t) (W t) a * u a)
         (fun a => centered n (p t) (W t) a * (u a * u a))) by (intros; ring).
@@ -246,7 +248,7 @@ Qed.
 
 (** * Bounds *)
 
-Lemma entropy_slope_within s h : forall z d,
+Lemma entropy_slope_within s h : forall (z : policy) (d : state -> vector),
   0 <= s -> (forall x, state_of n h x -> sum n (fun a => d x a * d x a) <= 2 * s ^ 2) ->
   Rabs (entropy_slope h z d) <= s * ln (INR n) * (INR h * (INR h + 7)) / 4.
 Proof.
@@ -273,7 +275,7 @@ Proof.
   apply Rabs_le; lra.
 Qed.
 
-Lemma entropy_curvature_within s h : forall z d,
+Lemma entropy_curvature_within s h : forall (z : policy) (d : state -> vector),
   (2 <= n)%nat -> 0 <= s ->
   (forall x, state_of n h x -> sum n (fun a => d x a * d x a) <= 2 * s ^ 2) ->
   Rabs (entropy_curvature h z d)
