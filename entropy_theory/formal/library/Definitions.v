@@ -170,3 +170,9 @@ Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a 
 (** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
 Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
   fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
+(** The largest value of a function of states (0 if all are negative). *)
+Fixpoint largest_states (n h : nat) (f : state -> R) : R :=
+  match h with
+  | O => 0
+  | S k => Rmax (f []) (largest n (fun a => largest_states n k (after a f)))
+  end.
