@@ -122,3 +122,28 @@ Fixpoint value_at (n h : nat) (z : policy) (edge : state -> vector) (s : state) 
   | [] => value n h z edge
   | a :: rest => value_at n (pred h) (after a z) (after a edge) rest
   end.
+
+(** A reward of responses of h tokens, put on the last token. *)
+Definition edge_reward (h : nat) (reward : state -> R) : state -> vector :=
+  fun s a => if Nat.eqb (S (length s)) h then reward (s ++ [a]) else 0.
+(** log pi, and the expected sum of -log pi still to come after token a at s. *)
+Definition log_policy (n : nat) (z : policy) : state -> vector := fun s => log_softmax n (z s).
+Definition entropy_to_go (n h : nat) (z : policy) : state -> vector :=
+  fun s a => value_at n h z (fun u b => - log_policy n z u b) (s ++ [a]).
+(** Q(s, a), and A(s, a) = Q(s, a) - V(s). *)
+Definition action_value (n h : nat) (z : policy) (edge : state -> vector) : state -> vector :=
+  fun s a => edge s a + value_at n h z edge (s ++ [a]).
+Definition advantage (n h : nat) (z : policy) (edge : state -> vector) : state -> vector :=
+  fun s a => action_value n h z edge s a - value_at n h z edge s.
+(** Sum over the responses that begin with s of the probability times a function of the response. *)
+Definition sum_through (n h : nat) (z : policy) (f : state -> R) (s : state) : R :=
+  sum_responses n (h - length s) (fun y => probability n z (s ++ y) * f (s ++ y)).
+(** What the numbers of each state and token add to along responses, each about its state's mean. *)
+Definition centered_policy (n : nat) (z : policy) (x : state -> vector) : state -> vector :=
+  fun s => centered n (softmax n (z s)) (x s).
+(** A state at which responses of h tokens out of n choose a token. *)
+Definition state_of (n h : nat) (s : state) : Prop :=
+  (length s < h)%nat /\ Forall (fun a => (a < n)%nat) s.
+(** One logit replaced: what a partial derivative is taken in. *)
+Definition set_logit (z : policy) (s : state) (a : nat) (x : R) : policy :=
+  fun u b => if list_eq_dec Nat.eq_dec u s then (if Nat.eqb b a then x else z u b) else z u b.
