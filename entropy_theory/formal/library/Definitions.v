@@ -51,6 +51,11 @@ Definition centered (n : nat) (p f : vector) : vector := fun a => f a - mean n p
 Definition covariance (n : nat) (p f g : vector) : R :=
   mean n p (fun a => centered n p f a * centered n p g a).
 
+(** The Euclidean norm, and a vector with one entry replaced: what a partial derivative is taken in. *)
+Definition euclidean (n : nat) (x : vector) : R := sqrt (sum n (fun a => x a * x a)).
+Definition set_entry (x : vector) (k : nat) (value : R) : vector :=
+  fun a => if Nat.eqb a k then value else x a.
+
 Definition softmax (n : nat) (z : vector) : vector := fun a => exp (z a) / sum n (fun b => exp (z b)).
 Definition log_softmax (n : nat) (z : vector) : vector := fun a => ln (softmax n z a).
 Definition entropy (n : nat) (z : vector) : R := - sum n (fun a => softmax n z a * ln (softmax n z a)).
