@@ -1,11 +1,9 @@
 (** Token trees: responses of h tokens out of n, a softmax over tokens at every state.
 
     Everything is an induction on the number of tokens to go: the first token, then the tree below it,
-    which is the same kind of tree. The main results are that the log-probability of a response is a sum
-    along it ([ln_probability]), that the entropy of responses is the expected sum of token entropies
-    ([response_entropy_value], [response_entropy_states]), how the expectation of any function of
-    responses moves along a path of logits ([is_derive_mean_responses]), and what its rate is state by
-    state ([covariance_score_states], [is_derive_value]): the policy gradient theorem. *)
+    which is the same kind of tree. Here are sums over responses and over states, probabilities (they sum
+    to one, and the log-probability of a response is a sum along it), expectation and covariance over
+    responses. Values are in TreeValues.v, rates along a path of logits in TreeRates.v. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
