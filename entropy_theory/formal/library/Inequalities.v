@@ -143,6 +143,10 @@ Proof. intros; pose proof (ln_le_minus_one x); lra. Qed.
 Lemma ln_2_pos : 0 < ln 2.
 Proof. rewrite <- ln_1; apply ln_increasing; lra. Qed.
 
+(** 1/2 <= log 2, as log (1/2) <= 1/2 - 1. *)
+Lemma ln_2_above_half : / 2 <= ln 2.
+Proof. pose proof (ln_le_minus_one (/ 2)) as bound; rewrite ln_Rinv in bound; lra. Qed.
+
 (** * The entropy of two outcomes
 
     With x = 1 - 2p the inequality is g(x) <= x^2 log 2 for

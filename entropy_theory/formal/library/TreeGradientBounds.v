@@ -192,3 +192,29 @@ Proof.
 Qed.
 
 End Bounds.
+
+(** * Where the bounds are attained *)
+
+(** Two tokens, one a response, both as likely; the first one is right. *)
+Definition even_policy : policy := fun _ _ => 0.
+Definition first_is_right : state -> R := fun y => match y with [O] => 1 | _ => 0 end.
+
+Lemma even_softmax a : softmax 2 (fun _ => 0) a = / 2.
+Proof. unfold softmax; simpl; rewrite exp_0; field. Qed.
+
+Lemma first_is_right_range y : 0 <= first_is_right y <= 1.
+Proof. destruct y as [|[|k] [|b rest]]; simpl; lra. Qed.
+
+Lemma even_entropy : response_entropy 2 1 even_policy = ln 2.
+Proof.
+  rewrite response_entropy_states by lia; unfold sum_states, entropy, even_policy; simpl.
+  rewrite !even_softmax, ln_Rinv by lra; field.
+Qed.
+
+Lemma even_gradient a :
+  (a < 2)%nat ->
+  policy_gradient 2 1 even_policy first_is_right [] a = match a with O => / 4 | _ => - / 4 end.
+Proof.
+  intros inside; unfold policy_gradient, advantage, action_value, edge_reward, even_policy.
+  destruct a as [|[|a]]; [| |lia]; simpl; unfold mean; simpl; rewrite !even_softmax; simpl; field.
+Qed.
