@@ -47,6 +47,20 @@ Proof.
   apply Rmult_le_compat_r; [apply nonneg, state|apply sum_states_ge_term; assumption].
 Qed.
 
+Lemma entropy_nonneg n z : (0 < n)%nat -> 0 <= entropy n z.
+Proof.
+  intros some; unfold entropy; rewrite <- sum_opp; apply sum_nonneg; intros a inside.
+  pose proof (softmax_pos n z a some); pose proof (softmax_le_1 n z a inside).
+  pose proof (ln_nonpos (softmax n z a)); nra.
+Qed.
+
+Lemma response_entropy_nonneg n h z : (0 < n)%nat -> 0 <= response_entropy n h z.
+Proof.
+  intros some; rewrite response_entropy_states by exact some.
+  apply sum_states_nonneg; intros s _.
+  apply Rmult_le_pos; [apply Rlt_le, probability_pos, some|apply entropy_nonneg, some].
+Qed.
+
 (** * The gradient *)
 
 (** The entry of the gradient of the expected return at a state and token. *)
