@@ -152,3 +152,26 @@ Definition state_of (n h : nat) (s : state) : Prop :=
 (** One logit replaced: what a partial derivative is taken in. *)
 Definition set_logit (z : policy) (s : state) (a : nat) (x : R) : policy :=
   fun u b => if list_eq_dec Nat.eq_dec u s then (if Nat.eqb b a then x else z u b) else z u b.
+(** REINFORCE written out over responses: sum_y pi(y) w(y) sum_t 1[s_t = s] (1[a_t = a] - pi(a|s)). *)
+Definition response_gradient (n h : nat) (z : policy) (weight : state -> R) : state -> vector :=
+  fun s a => sum_through n h z weight (s ++ [a])
+             - sum n (fun b => sum_through n h z weight (s ++ [b])) * softmax n (z s) a.
+(** sum_t u(s_t, a_t) sum_{t' >= t} f(s_t', a_t') along a response. *)
+Fixpoint sum_from_here_on (u f : state -> vector) (y : state) : R :=
+  match y with
+  | [] => 0
+  | a :: rest => u [] a * sum_along f y + sum_from_here_on (after a u) (after a f) rest
+  end.
+(** Expected reward plus lambda times entropy, and the edge it is the value of. *)
+Definition regularized_value (n h : nat) (z : policy) (reward : state -> R) (lambda : R) : R :=
+  mean_responses n h z reward + lambda * response_entropy n h z.
+Definition regularized_edge (n h : nat) (z : policy) (reward : state -> R) (lambda : R)
+    : state -> vector :=
+  fun s a => edge_reward h reward s a - lambda * log_policy n z s a.
+(** The tree of what follows a state. *)
+Definition below {X : Type} (s : state) (f : state -> X) : state -> X := fun u => f (s ++ u).
+(** Logits moved along a direction. *)
+Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a => z s a + t * x s a.
+(** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
+Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
+  fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).

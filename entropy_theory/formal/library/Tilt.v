@@ -5,6 +5,11 @@ From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics.
 Open Scope R_scope.
 
+Lemma exp_nondecreasing x y : x <= y -> exp x <= exp y.
+Proof.
+  intros [below|same]; [apply Rlt_le, exp_increasing, below|rewrite same; lra].
+Qed.
+
 Section Tilt.
 
 Variables (n : nat) (z d : vector).

@@ -80,6 +80,20 @@ Proof.
   - rewrite IH; replace (pred h - length rest)%nat with (h - S (length rest))%nat by lia; reflexivity.
 Qed.
 
+Lemma value_at_opp n h z e s : value_at n h z (fun u a => - e u a) s = - value_at n h z e s.
+Proof.
+  rewrite !value_at_below; change (below s (fun u a => - e u a)) with (fun u a => - below s e u a).
+  apply value_opp.
+Qed.
+
+Lemma value_at_regularized n h z e c f s :
+  value_at n h z (fun u a => e u a - c * f u a) s = value_at n h z e s - c * value_at n h z f s.
+Proof.
+  rewrite !value_at_below.
+  change (below s (fun u a => e u a - c * f u a)) with (fun u a => below s e u a - c * below s f u a).
+  rewrite (value_minus n _ _ (below s e) (fun u a => c * below s f u a)), value_scal; reflexivity.
+Qed.
+
 (** V(s) = E_s[e(s, a) + V(s a)]. *)
 Lemma value_at_state n z : forall s h e,
   (length s < h)%nat -> value_at n h z e s = mean n (softmax n (z s)) (action_value n h z e s).
@@ -206,6 +220,65 @@ Proof.
     rewrite (proj2 (Nat.eqb_neq _ _) not_last); ring.
 Qed.
 
+(** * From a state on *)
+
+Lemma below_below {X : Type} s u (f : state -> X) w : below u (below s f) w = f (s ++ u ++ w).
+Proof. reflexivity. Qed.
+
+Lemma value_at_app n h z e s u :
+  value_at n h z e (s ++ u) = value_at n (h - length s) (below s z) (below s e) u.
+Proof.
+  revert h z e; induction s as [|a rest IH]; intros h z e; simpl.
+  - rewrite Nat.sub_0_r; reflexivity.
+  - rewrite IH; replace (pred h - length rest)%nat with (h - S (length rest))%nat by lia; reflexivity.
+Qed.
+
+Lemma action_value_app n h z e s u a :
+  action_value n h z e (s ++ u) a = action_value n (h - length s) (below s z) (below s e) u a.
+Proof. unfold action_value; rewrite <- app_assoc, value_at_app; reflexivity. Qed.
+
+(** Two policies, two edges: the value differs by what each state visited by the first would gain by
+    choosing its token, and its edge, from the first, and everything after from the second. *)
+Lemma performance_difference n h : forall z' z e' e,
+  (0 < n)%nat ->
+  value n h z' e' - value n h z e =
+  sum_states n h (fun s => probability n z' s *
+    (mean n (softmax n (z' s)) (fun a => e' s a + value_at n h z e (s ++ [a])) - value_at n h z e s)).
+Proof.
+  induction h as [|k IH]; intros z' z e' e some; [unfold sum_states; simpl; ring|].
+  rewrite sum_states_first.
+  change (value_at n (S k) z e []) with (value n (S k) z e).
+  change (value n (S k) z' e') with
+    (mean n (softmax n (z' [])) (fun a => e' [] a + value n k (after a z') (after a e'))).
+  rewrite (mean_plus n _ (e' [])), (mean_ext n _ (fun a => value n k (after a z') (after a e'))
+    (fun a => value n k (after a z) (after a e)
+              + (value n k (after a z') (after a e') - value n k (after a z) (after a e))))
+    by (intros; ring).
+  rewrite mean_plus.
+  rewrite (mean_plus n _ (e' []) (fun a => value_at n (S k) z e ([] ++ [a]))).
+  change (mean n (softmax n (z' [])) (fun a => value_at n (S k) z e ([] ++ [a])))
+    with (mean n (softmax n (z' [])) (fun a => value n k (after a z) (after a e))).
+  simpl probability; rewrite Rmult_1_l.
+  rewrite (sum_ext n _ (fun a => softmax n (z' []) a *
+    (value n k (after a z') (after a e') - value n k (after a z) (after a e)))).
+  - fold (mean n (softmax n (z' []))
+      (fun a => value n k (after a z') (after a e') - value n k (after a z) (after a e))); ring.
+  - intros a _; rewrite IH by assumption; rewrite <- sum_states_scal.
+    apply sum_states_ext; intros s _; unfold after; simpl; unfold after; ring.
+Qed.
+
+(** The advantages along a response telescope to its return minus the value. *)
+Lemma sum_along_advantage n : forall y h z e,
+  length y = h -> sum_along (advantage n h z e) y = sum_along e y - value n h z e.
+Proof.
+  induction y as [|a rest IH]; intros h z e long; simpl in long; subst h.
+  - simpl; ring.
+  - change (sum_along (advantage n (S (length rest)) z e) (a :: rest)) with
+      (advantage n (S (length rest)) z e [] a
+       + sum_along (advantage n (length rest) (after a z) (after a e)) rest).
+    rewrite IH by reflexivity; unfold advantage, action_value; simpl; ring.
+Qed.
+
 (** * Entropy of responses *)
 
 Lemma response_entropy_mean n h z :
@@ -231,4 +304,13 @@ Lemma response_entropy_states n h z :
 Proof.
   intros some; rewrite response_entropy_value, value_states by assumption.
   apply sum_states_ext; intros s _; rewrite mean_opp; reflexivity.
+Qed.
+
+Lemma value_regularized_edge n h z reward lambda :
+  (0 < n)%nat -> (0 < h)%nat ->
+  value n h z (regularized_edge n h z reward lambda) = regularized_value n h z reward lambda.
+Proof.
+  intros some long; unfold regularized_edge, regularized_value.
+  rewrite (value_minus n h z (edge_reward h reward) (fun s a => lambda * log_policy n z s a)).
+  rewrite value_scal, value_edge_reward, response_entropy_value, value_opp by assumption; ring.
 Qed.

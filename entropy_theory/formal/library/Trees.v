@@ -182,9 +182,6 @@ Lemma probability_after n z a s :
   probability n z (a :: s) = softmax n (z []) a * probability n (after a z) s.
 Proof. reflexivity. Qed.
 
-(** What follows a state is a tree of its own. *)
-Definition below (s : state) {X : Type} (f : state -> X) : state -> X := fun u => f (s ++ u).
-
 Lemma probability_app n z s u :
   probability n z (s ++ u) = probability n z s * probability n (below s z) u.
 Proof.
