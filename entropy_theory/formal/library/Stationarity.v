@@ -69,18 +69,6 @@ Proof.
       apply nonneg, state_of_cons; assumption.
 Qed.
 
-(** The advantages along a response add up to its own sum minus the value of the root. *)
-Lemma advantages_telescope n : forall y h z e,
-  length y = h -> sum_along (advantage n h z e) y = sum_along e y - value n h z e.
-Proof.
-  induction y as [|a rest IH]; intros [|k] z e long; simpl in long; try discriminate.
-  - simpl; ring.
-  - cbn [sum_along].
-    change (after a (advantage n (S k) z e)) with (advantage n k (after a z) (after a e)).
-    rewrite (IH k (after a z) (after a e)) by lia.
-    unfold advantage; rewrite action_value_root; cbn [value_at]; ring.
-Qed.
-
 Lemma probability_le_1 n z s : (0 < n)%nat -> tokens_below n s -> probability n z s <= 1.
 Proof.
   intros some; revert z; induction s as [|a rest IH]; intros z below_n; simpl; [lra|].
@@ -125,7 +113,7 @@ Variables (n h : nat) (z : policy) (reward : state -> R).
 Hypothesis some : (0 < n)%nat.
 Hypothesis long : (0 < h)%nat.
 
-Let gradient := policy_gradient n h z reward.
+Let gradient := gradient_formula n h z reward.
 
 Definition block_squares (s : state) : R := sum n (fun a => Rsqr (gradient s a)).
 
@@ -136,7 +124,7 @@ Lemma gradient_block_sum s : (length s < h)%nat -> sum n (gradient s) = 0.
 Proof.
   intros short; rewrite (sum_ext n _ (fun a => probability n z s
     * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a)))
-    by (intros; unfold gradient, policy_gradient; ring).
+    by (intros; unfold gradient, gradient_formula; ring).
   rewrite sum_scal; fold (mean n (softmax n (z s)) (advantage n h z (edge_reward h reward) s)).
   rewrite mean_advantage by assumption; ring.
 Qed.
@@ -182,14 +170,17 @@ Proof.
   { rewrite <- (value_edge_reward n h z reward some long).
     replace (reward y) with (sum_along e y)
       by (unfold e; rewrite <- length_y; apply sum_along_edge_reward; lia).
-    fold e; rewrite <- (advantages_telescope n y h z e length_y).
+    fold e; rewrite <- (sum_along_advantage n y h z e length_y).
     eapply Rle_trans; [apply Rmult_le_compat_l; [apply Rlt_le, probability_pos, some|
       apply sum_along_abs]|].
     eapply Rle_trans; [apply probability_along; try assumption; intros; apply Rabs_pos|].
     apply Req_le, (sum_along_ext n h); [|lia|assumption].
-    intros s a _ inside; unfold gradient, policy_gradient; rewrite Rabs_mult; f_equal.
-    symmetry; apply Rabs_pos_eq, Rmult_le_pos; apply Rlt_le;
-      [apply probability_pos|apply softmax_pos]; assumption. }
+    intros s a _ inside.
+    assert (0 < probability n z s) by apply probability_pos, some.
+    assert (0 < softmax n (z s) a) by apply softmax_pos, some.
+    unfold gradient, gradient_formula, e; rewrite !Rabs_mult.
+    rewrite (Rabs_pos_eq (probability n z s)), (Rabs_pos_eq (softmax n (z s) a)) by lra.
+    ring. }
   assert (Rsqr (probability n z y * (reward y - mean_responses n h z reward))
           <= INR h * sum_along (fun s a => Rsqr (gradient s a)) y) as squares.
   { apply Rle_trans with (Rsqr (sum_along (fun s a => Rabs (gradient s a)) y)).
@@ -240,7 +231,7 @@ Hypothesis long : (0 < h)%nat.
 (** ||grad V(D)||_2^2. *)
 Definition data_gradient_squares : R :=
   sum prompts (fun q => sum_states n h (fun s => sum n (fun a =>
-    Rsqr (policy_gradient n h (z q) (reward q) s a / INR prompts)))).
+    Rsqr (gradient_formula n h (z q) (reward q) s a / INR prompts)))).
 
 Lemma data_gradient_squares_nonneg : 0 <= data_gradient_squares.
 Proof.
@@ -256,7 +247,7 @@ Proof.
   unfold data_gradient_squares; rewrite <- sum_scal.
   eapply Rle_trans; [|apply (sum_ge_term prompts (fun k => Rsqr (INR prompts)
     * sum_states n h (fun s => sum n (fun a =>
-        Rsqr (policy_gradient n h (z k) (reward k) s a / INR prompts)))) q); [|exact inside]].
+        Rsqr (gradient_formula n h (z k) (reward k) s a / INR prompts)))) q); [|exact inside]].
   - rewrite <- sum_states_scal; apply Req_le, sum_states_ext; intros s _.
     unfold block_squares; rewrite <- sum_scal; apply sum_ext; intros a _.
     unfold Rsqr; field; lra.

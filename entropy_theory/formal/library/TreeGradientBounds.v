@@ -63,17 +63,13 @@ Qed.
 
 (** * The gradient *)
 
-(** The entry of the gradient of the expected return at a state and token. *)
-Definition policy_gradient (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
-  fun s a => probability n z s * softmax n (z s) a * advantage n h z (edge_reward h reward) s a.
-
-Lemma policy_gradient_block n h z reward s a :
+Lemma gradient_formula_block n h z reward s a :
   (length s < h)%nat ->
-  policy_gradient n h z reward s a =
+  gradient_formula n h z reward s a =
   probability n z s
   * block n (softmax n (z s)) (action_value n h z (edge_reward h reward) s) a.
 Proof.
-  intros short; unfold policy_gradient, block; rewrite advantage_centered by assumption; ring.
+  intros short; unfold gradient_formula, block; rewrite advantage_centered by assumption; ring.
 Qed.
 
 (** Returns in [0, 1] make every action value lie there, as a conditional expectation of them. *)
@@ -112,7 +108,7 @@ Variables (n h : nat) (z : policy) (reward : state -> R).
 Hypothesis some : (0 < n)%nat.
 Hypothesis range : forall y, response_of n h y -> 0 <= reward y <= 1.
 
-Let gradient := policy_gradient n h z reward.
+Let gradient := gradient_formula n h z reward.
 Let action_values := action_value n h z (edge_reward h reward).
 
 (** A state's positive mass, weighted with its visits. *)
@@ -155,7 +151,7 @@ Proof.
       [|ring].
     rewrite <- block_l1 by apply softmax_one || apply softmax_nonneg.
     rewrite <- sum_scal; apply sum_ext; intros a inside; unfold gradient.
-    rewrite policy_gradient_block, Rabs_mult by assumption.
+    rewrite gradient_formula_block, Rabs_mult by assumption.
     rewrite (Rabs_pos_eq (probability n z s)) by (apply Rlt_le, probability_pos, some).
     reflexivity.
 Qed.
@@ -171,7 +167,7 @@ Proof.
     + rewrite sum_scal; unfold weighted_mass; rewrite Rsqr_mult.
       pose proof (block_l2 n (softmax n (z s)) (action_values s) (softmax_one s) (softmax_nonneg s)).
       pose proof (Rle_0_sqr (probability n z s)); nra.
-    + intros a inside; unfold gradient; rewrite policy_gradient_block by assumption.
+    + intros a inside; unfold gradient; rewrite gradient_formula_block by assumption.
       apply Rsqr_mult.
   - apply Rmult_le_compat_l; [lra|].
     apply sum_states_squares_le; intros; apply weighted_mass_nonneg.
@@ -198,7 +194,7 @@ Proof.
   eapply Rle_trans; [|apply entropy_above_masses].
   apply Rmult_le_compat_l; [lra|].
   apply Rle_trans with (weighted_mass s).
-  - unfold gradient; rewrite policy_gradient_block, Rabs_mult by apply state.
+  - unfold gradient; rewrite gradient_formula_block, Rabs_mult by apply state.
     rewrite (Rabs_pos_eq (probability n z s)) by (apply Rlt_le, probability_pos, some).
     apply Rmult_le_compat_l; [apply Rlt_le, probability_pos, some|].
     apply block_entry; [apply softmax_one|apply softmax_nonneg|assumption].
@@ -227,8 +223,8 @@ Qed.
 
 Lemma even_gradient a :
   (a < 2)%nat ->
-  policy_gradient 2 1 even_policy first_is_right [] a = match a with O => / 4 | _ => - / 4 end.
+  gradient_formula 2 1 even_policy first_is_right [] a = match a with O => / 4 | _ => - / 4 end.
 Proof.
-  intros inside; unfold policy_gradient, advantage, action_value, edge_reward, even_policy.
+  intros inside; unfold gradient_formula, advantage, action_value, edge_reward, even_policy.
   destruct a as [|[|a]]; [| |lia]; simpl; unfold mean; simpl; rewrite !even_softmax; simpl; field.
 Qed.

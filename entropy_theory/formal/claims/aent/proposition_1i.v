@@ -15,8 +15,7 @@ Definition statement : Prop :=
     (1 <= n)%nat -> (1 <= prompts)%nat ->
     (forall q y, (q < prompts)%nat -> length y = horizon -> 0 <= reward q y <= 1) ->
     sum prompts (fun q => sum_states n horizon (fun s => sum n (fun a => Rabs
-      (probability n (logits q) s * softmax n (logits q s) a
-       * advantage n horizon (logits q) (edge_reward horizon (reward q)) s a / INR prompts))))
+      (gradient_formula n horizon (logits q) (reward q) s a / INR prompts))))
     <= 2 * (sum prompts (fun q => response_entropy n horizon (logits q)) / INR prompts).
 
 Theorem proved : statement.
@@ -25,7 +24,7 @@ Proof.
   assert (0 < INR prompts) as many by (apply lt_0_INR; lia).
   rewrite <- sum_div, <- sum_scal; apply sum_le; intros q inside.
   rewrite (sum_states_ext n horizon _ (fun s => / INR prompts * sum n (fun a =>
-    Rabs (policy_gradient n horizon (logits q) (reward q) s a)))).
+    Rabs (gradient_formula n horizon (logits q) (reward q) s a)))).
   - rewrite sum_states_scal.
     pose proof (gradient_l1_le_entropy n horizon (logits q) (reward q) some_tokens) as bound.
     specialize (bound ltac:(intros y [long _]; apply range; assumption)).
@@ -34,11 +33,11 @@ Proof.
       with (/ INR prompts * (2 * response_entropy n horizon (logits q))) by (field; lra).
     apply Rmult_le_compat_l; [apply Rlt_le, Rinv_0_lt_compat, many|].
     assert (0 <= sum_states n horizon (fun s => sum n (fun a =>
-              Rabs (policy_gradient n horizon (logits q) (reward q) s a)))) as nonneg
+              Rabs (gradient_formula n horizon (logits q) (reward q) s a)))) as nonneg
       by (apply sum_states_nonneg; intros; apply sum_nonneg; intros; apply Rabs_pos).
     nra.
   - intros s _; rewrite <- sum_scal; apply sum_ext; intros a _.
     unfold Rdiv; rewrite Rabs_mult, (Rabs_pos_eq (/ INR prompts)) by
       (apply Rlt_le, Rinv_0_lt_compat, many).
-    unfold policy_gradient; ring.
+    unfold gradient_formula; ring.
 Qed.

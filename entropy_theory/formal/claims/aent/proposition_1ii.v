@@ -14,8 +14,7 @@ Definition statement : Prop :=
   forall (n horizon prompts : nat) (logits : nat -> policy) (reward : nat -> state -> R) (eps : R),
     (1 <= n)%nat -> (1 <= horizon)%nat -> (1 <= prompts)%nat ->
     sqrt (sum prompts (fun q => sum_states n horizon (fun s => sum n (fun a => Rsqr
-      (probability n (logits q) s * softmax n (logits q s) a
-       * advantage n horizon (logits q) (edge_reward horizon (reward q)) s a / INR prompts)))))
+      (gradient_formula n horizon (logits q) (reward q) s a / INR prompts)))))
     <= eps ->
     forall q y, (q < prompts)%nat -> response_of n horizon y ->
     (forall u, response_of n horizon u -> reward q u <= reward q y) ->

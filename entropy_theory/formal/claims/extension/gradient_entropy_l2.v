@@ -14,8 +14,7 @@ Definition statement : Prop :=
     (1 <= n)%nat ->
     (forall y, length y = horizon -> 0 <= reward y <= 1) ->
     8 * (ln 2 * ln 2) * sum_states n horizon (fun s => sum n (fun a => Rsqr
-      (probability n logits s * softmax n (logits s) a
-       * advantage n horizon logits (edge_reward horizon reward) s a)))
+      (gradient_formula n horizon logits reward s a)))
     <= response_entropy n horizon logits * response_entropy n horizon logits.
 
 Theorem proved : statement.
@@ -28,7 +27,7 @@ Qed.
 (** Equality at pi = (1/2, 1/2) and returns (1, 0). *)
 Theorem attained :
   8 * (ln 2 * ln 2) * sum_states 2 1 (fun s => sum 2 (fun a =>
-    Rsqr (policy_gradient 2 1 even_policy first_is_right s a)))
+    Rsqr (gradient_formula 2 1 even_policy first_is_right s a)))
   = response_entropy 2 1 even_policy * response_entropy 2 1 even_policy.
 Proof.
   rewrite even_entropy; unfold sum_states; cbn [sum sum_responses].

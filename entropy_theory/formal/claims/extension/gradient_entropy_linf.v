@@ -15,8 +15,7 @@ Definition statement : Prop :=
     (forall y, length y = horizon -> 0 <= reward y <= 1) ->
     forall s a, state_of n horizon s -> (a < n)%nat ->
     4 * ln 2 * Rabs
-      (probability n logits s * softmax n (logits s) a
-       * advantage n horizon logits (edge_reward horizon reward) s a)
+      (gradient_formula n horizon logits reward s a)
     <= response_entropy n horizon logits.
 
 Theorem proved : statement.
@@ -28,6 +27,6 @@ Qed.
 
 (** Equality at pi = (1/2, 1/2) and returns (1, 0). *)
 Theorem attained :
-  4 * ln 2 * Rabs (policy_gradient 2 1 even_policy first_is_right [] 0%nat)
+  4 * ln 2 * Rabs (gradient_formula 2 1 even_policy first_is_right [] 0%nat)
   = response_entropy 2 1 even_policy.
 Proof. rewrite even_entropy, even_gradient, Rabs_pos_eq by (lia || lra); field. Qed.

@@ -38,7 +38,7 @@ Definition statement : Prop :=
 Theorem proved : statement.
 Proof.
   unfold statement; intros n h d logits theta jacobian norm reward some long range slopes bounded.
-  set (z := logits theta); set (entries := policy_gradient n h z reward).
+  set (z := logits theta); set (entries := gradient_formula n h z reward).
   exists (fun j => sum_states n h (fun s => sum n (fun a => jacobian j s a * entries s a))); split.
   - intros j inside; apply is_derive_Reals.
     assert (set_entry theta j (theta j) = theta) as here.
@@ -50,7 +50,7 @@ Proof.
       intros s a state a_inside; apply is_derive_Reals, slopes; assumption.
     + cbv beta; rewrite here; apply sum_states_ext; intros s _.
       unfold mean; rewrite <- sum_scal; apply sum_ext; intros a _.
-      unfold entries, policy_gradient, z; ring.
+      unfold entries, gradient_formula, z; ring.
   - eapply Rle_trans; [apply bounded|].
     assert (0 <= norm) as norm_nonneg.
     { specialize (bounded (fun _ _ => 1)); cbv beta in bounded.
