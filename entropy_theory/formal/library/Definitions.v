@@ -175,3 +175,22 @@ Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a 
 (** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
 Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
   fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
+
+(** * Entropy-regularized optima *)
+
+(** The largest expected sum of an edge's numbers plus lambda times entropy, with h tokens to go. *)
+Fixpoint soft_value (n h : nat) (lambda : R) (edge : state -> vector) : R :=
+  match h with
+  | O => 0
+  | S k =>
+      lambda * ln (sum n (fun a => exp ((edge [] a + soft_value n k lambda (after a edge)) / lambda)))
+  end.
+(** The same from state s on. *)
+Fixpoint soft_value_at (n h : nat) (lambda : R) (edge : state -> vector) (s : state) : R :=
+  match s with
+  | [] => soft_value n h lambda edge
+  | a :: rest => soft_value_at n (pred h) lambda (after a edge) rest
+  end.
+(** The policy that attains it: softmax(Q/lambda) at every state. *)
+Definition soft_policy (n h : nat) (lambda : R) (edge : state -> vector) : policy :=
+  fun s a => (edge s a + soft_value_at n h lambda edge (s ++ [a])) / lambda.
