@@ -51,6 +51,11 @@ Definition centered (n : nat) (p f : vector) : vector := fun a => f a - mean n p
 Definition covariance (n : nat) (p f g : vector) : R :=
   mean n p (fun a => centered n p f a * centered n p g a).
 
+(** The Euclidean norm, and a vector with one entry replaced: what a partial derivative is taken in. *)
+Definition euclidean (n : nat) (x : vector) : R := sqrt (sum n (fun a => x a * x a)).
+Definition set_entry (x : vector) (k : nat) (value : R) : vector :=
+  fun a => if Nat.eqb a k then value else x a.
+
 Definition softmax (n : nat) (z : vector) : vector := fun a => exp (z a) / sum n (fun b => exp (z b)).
 Definition log_softmax (n : nat) (z : vector) : vector := fun a => ln (softmax n z a).
 Definition entropy (n : nat) (z : vector) : R := - sum n (fun a => softmax n z a * ln (softmax n z a)).
@@ -170,9 +175,31 @@ Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a 
 (** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
 Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
   fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
+<<<<<<< HEAD
 (** The largest value of a function of states (0 if all are negative). *)
 Fixpoint largest_states (n h : nat) (f : state -> R) : R :=
   match h with
   | O => 0
   | S k => Rmax (f []) (largest n (fun a => largest_states n k (after a f)))
   end.
+=======
+
+(** * Entropy-regularized optima *)
+
+(** The largest expected sum of an edge's numbers plus lambda times entropy, with h tokens to go. *)
+Fixpoint soft_value (n h : nat) (lambda : R) (edge : state -> vector) : R :=
+  match h with
+  | O => 0
+  | S k =>
+      lambda * ln (sum n (fun a => exp ((edge [] a + soft_value n k lambda (after a edge)) / lambda)))
+  end.
+(** The same from state s on. *)
+Fixpoint soft_value_at (n h : nat) (lambda : R) (edge : state -> vector) (s : state) : R :=
+  match s with
+  | [] => soft_value n h lambda edge
+  | a :: rest => soft_value_at n (pred h) lambda (after a edge) rest
+  end.
+(** The policy that attains it: softmax(Q/lambda) at every state. *)
+Definition soft_policy (n h : nat) (lambda : R) (edge : state -> vector) : policy :=
+  fun s a => (edge s a + soft_value_at n h lambda edge (s ++ [a])) / lambda.
+>>>>>>> p6
