@@ -66,6 +66,14 @@ Definition less (x y : R) : bool := if Rlt_dec x y then true else false.
 
 (** The function f has the derivative l at x. *)
 Definition derivative (f : R -> R) (x l : R) : Prop := derivable_pt_lim f x l.
+(** The function f of the first d coordinates is differentiable at x, with the gradient g. *)
+Definition has_gradient (d : nat) (f : vector -> R) (x g : vector) : Prop :=
+  forall e, 0 < e -> exists r, 0 < r /\
+  forall y, (forall i, (i < d)%nat -> Rabs (y i - x i) < r) ->
+  Rabs (f y - f x - sum d (fun i => g i * (y i - x i))) <= e * sum d (fun i => Rabs (y i - x i)).
+(** What is left of the gradient g when its component along the gradient h is taken away. *)
+Definition projected (d : nat) (g h : vector) : vector :=
+  fun i => g i - sum d (fun j => g j * h j) / sum d (fun j => h j * h j) * h i.
 (** limsup u <= l. *)
 Definition limsup_at_most (u : nat -> R) (l : R) : Prop :=
   forall e, 0 < e -> exists N, forall k, (N <= k)%nat -> u k < l + e.
