@@ -54,6 +54,9 @@ Definition covariance (n : nat) (p f g : vector) : R :=
 Definition softmax (n : nat) (z : vector) : vector := fun a => exp (z a) / sum n (fun b => exp (z b)).
 Definition log_softmax (n : nat) (z : vector) : vector := fun a => ln (softmax n z a).
 Definition entropy (n : nat) (z : vector) : R := - sum n (fun a => softmax n z a * ln (softmax n z a)).
+(** The derivative of entropy with respect to each logit. *)
+Definition entropy_gradient (n : nat) (z : vector) : vector :=
+  fun a => - softmax n z a * (log_softmax n z a + entropy n z).
 (** Logits at temperature T. *)
 Definition tempered (T : R) (z : vector) : vector := fun a => z a / T.
 
@@ -61,6 +64,24 @@ Definition binary_entropy (p : R) : R := - p * ln p - (1 - p) * ln (1 - p).
 
 (** Booleans of comparisons, for values that depend on one. *)
 Definition less (x y : R) : bool := if Rlt_dec x y then true else false.
+
+(** * Many states without an order, n actions at each *)
+
+Definition table := nat -> vector.
+Definition total_table (m n : nat) (x : table) : R := sum m (fun s => sum n (fun a => x s a)).
+Definition inner (m n : nat) (x y : table) : R := total_table m n (fun s a => x s a * y s a).
+Definition norm (m n : nat) (x : table) : R := sqrt (inner m n x x).
+(** What d parameters move, given how fast each moves each logit. *)
+Definition pushed_forward (d : nat) (jacobian : nat -> nat -> vector) (u : vector) : table :=
+  fun s a => sum d (fun i => jacobian s a i * u i).
+(** The gradient with respect to parameters, of what has the gradient g with respect to logits. *)
+Definition pulled_back (m n : nat) (jacobian : nat -> nat -> vector) (g : table) : vector :=
+  fun i => total_table m n (fun s a => jacobian s a i * g s a).
+(** The kernel of the parametrization: how much a gradient step for one logit moves another. *)
+Definition kernel (d : nat) (jacobian : nat -> nat -> vector) (s a s' a' : nat) : R :=
+  sum d (fun i => jacobian s a i * jacobian s' a' i).
+Definition kernel_times (m n : nat) (K : nat -> nat -> nat -> nat -> R) (x : table) : table :=
+  fun s a => total_table m n (fun s' a' => K s a s' a' * x s' a').
 
 (** * Derivatives and limits *)
 
