@@ -151,3 +151,25 @@ Fixpoint value_at (n h : nat) (z : policy) (edge : state -> vector) (s : state) 
   | [] => value n h z edge
   | a :: rest => value_at n (pred h) (after a z) (after a edge) rest
   end.
+
+(** * Right and wrong responses *)
+
+Definition indicator (b : bool) : R := if b then 1 else 0.
+Fixpoint starts_with (s y : state) : bool :=
+  match s, y with
+  | [], _ => true
+  | _ :: _, [] => false
+  | a :: s', b :: y' => Nat.eqb a b && starts_with s' y'
+  end.
+Definition number_right (n h : nat) (right : state -> bool) : R :=
+  sum_responses n h (fun y => indicator (right y)).
+(** The probability of a right response. *)
+Definition success (n h : nat) (z : policy) (right : state -> bool) : R :=
+  sum_responses n h (fun y => probability n z y * indicator (right y)).
+Definition tempered_policy (T : R) (z : policy) : policy := fun s => tempered T (z s).
+(** Tempered REINFORCE in expectation: responses are drawn at temperature T, and each right one adds
+    the derivative of its log-probability with respect to the logit of token a at state s. *)
+Definition tempered_reinforce (n h : nat) (T : R) (z : policy) (right : state -> bool) : policy :=
+  fun s a => sum_responses n h (fun y =>
+    probability n (tempered_policy T z) y * indicator (right y)
+    * (indicator (starts_with (s ++ [a]) y) - softmax n (z s) a * indicator (starts_with s y))).

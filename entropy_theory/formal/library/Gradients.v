@@ -70,16 +70,6 @@ Proof.
   - intros s _; rewrite <- !sum_scal, <- sum_minus, <- sum_plus; apply sum_ext; intros; ring.
 Qed.
 
-Lemma sum_single d i f :
-  (i < d)%nat -> sum d (fun j => f j * (if Nat.eqb j i then 1 else 0)) = f i.
-Proof.
-  induction d as [|k IH]; simpl; intros inside; [lia|].
-  destruct (Nat.eqb_spec k i) as [->|other].
-  - rewrite (sum_ext i _ (fun _ => 0)), sum_zero; [ring|].
-    intros j before; destruct (Nat.eqb_spec j i); [lia|ring].
-  - rewrite IH by lia; ring.
-Qed.
-
 (** * The chain rule *)
 
 (** Over a short time h every coordinate's error is below e h. *)
