@@ -51,6 +51,11 @@ Definition centered (n : nat) (p f : vector) : vector := fun a => f a - mean n p
 Definition covariance (n : nat) (p f g : vector) : R :=
   mean n p (fun a => centered n p f a * centered n p g a).
 
+(** The Euclidean norm, and a vector with one entry replaced: what a partial derivative is taken in. *)
+Definition euclidean (n : nat) (x : vector) : R := sqrt (sum n (fun a => x a * x a)).
+Definition set_entry (x : vector) (k : nat) (value : R) : vector :=
+  fun a => if Nat.eqb a k then value else x a.
+
 Definition softmax (n : nat) (z : vector) : vector := fun a => exp (z a) / sum n (fun b => exp (z b)).
 Definition log_softmax (n : nat) (z : vector) : vector := fun a => ln (softmax n z a).
 Definition entropy (n : nat) (z : vector) : R := - sum n (fun a => softmax n z a * ln (softmax n z a)).
@@ -70,7 +75,7 @@ Definition less (x y : R) : bool := if Rlt_dec x y then true else false.
 Definition table := nat -> vector.
 Definition total_table (m n : nat) (x : table) : R := sum m (fun s => sum n (fun a => x s a)).
 Definition inner (m n : nat) (x y : table) : R := total_table m n (fun s a => x s a * y s a).
-Definition norm (m n : nat) (x : table) : R := sqrt (inner m n x x).
+Definition table_norm (m n : nat) (x : table) : R := sqrt (inner m n x x).
 (** What d parameters move, given how fast each moves each logit. *)
 Definition pushed_forward (d : nat) (jacobian : nat -> nat -> vector) (u : vector) : table :=
   fun s a => sum d (fun i => jacobian s a i * u i).
@@ -151,6 +156,73 @@ Fixpoint value_at (n h : nat) (z : policy) (edge : state -> vector) (s : state) 
   | [] => value n h z edge
   | a :: rest => value_at n (pred h) (after a z) (after a edge) rest
   end.
+
+(** A reward of responses of h tokens, put on the last token. *)
+Definition edge_reward (h : nat) (reward : state -> R) : state -> vector :=
+  fun s a => if Nat.eqb (S (length s)) h then reward (s ++ [a]) else 0.
+(** log pi, and the expected sum of -log pi still to come after token a at s. *)
+Definition log_policy (n : nat) (z : policy) : state -> vector := fun s => log_softmax n (z s).
+Definition entropy_to_go (n h : nat) (z : policy) : state -> vector :=
+  fun s a => value_at n h z (fun u b => - log_policy n z u b) (s ++ [a]).
+(** Q(s, a), and A(s, a) = Q(s, a) - V(s). *)
+Definition action_value (n h : nat) (z : policy) (edge : state -> vector) : state -> vector :=
+  fun s a => edge s a + value_at n h z edge (s ++ [a]).
+Definition advantage (n h : nat) (z : policy) (edge : state -> vector) : state -> vector :=
+  fun s a => action_value n h z edge s a - value_at n h z edge s.
+(** Sum over the responses that begin with s of the probability times a function of the response. *)
+Definition sum_through (n h : nat) (z : policy) (f : state -> R) (s : state) : R :=
+  sum_responses n (h - length s) (fun y => probability n z (s ++ y) * f (s ++ y)).
+(** What the numbers of each state and token add to along responses, each about its state's mean. *)
+Definition centered_policy (n : nat) (z : policy) (x : state -> vector) : state -> vector :=
+  fun s => centered n (softmax n (z s)) (x s).
+(** A state at which responses of h tokens out of n choose a token. *)
+Definition state_of (n h : nat) (s : state) : Prop :=
+  (length s < h)%nat /\ Forall (fun a => (a < n)%nat) s.
+(** One logit replaced: what a partial derivative is taken in. *)
+Definition set_logit (z : policy) (s : state) (a : nat) (x : R) : policy :=
+  fun u b => if list_eq_dec Nat.eq_dec u s then (if Nat.eqb b a then x else z u b) else z u b.
+(** REINFORCE written out over responses: sum_y pi(y) w(y) sum_t 1[s_t = s] (1[a_t = a] - pi(a|s)). *)
+Definition response_gradient (n h : nat) (z : policy) (weight : state -> R) : state -> vector :=
+  fun s a => sum_through n h z weight (s ++ [a])
+             - sum n (fun b => sum_through n h z weight (s ++ [b])) * softmax n (z s) a.
+(** sum_t u(s_t, a_t) sum_{t' >= t} f(s_t', a_t') along a response. *)
+Fixpoint sum_from_here_on (u f : state -> vector) (y : state) : R :=
+  match y with
+  | [] => 0
+  | a :: rest => u [] a * sum_along f y + sum_from_here_on (after a u) (after a f) rest
+  end.
+(** Expected reward plus lambda times entropy, and the edge it is the value of. *)
+Definition regularized_value (n h : nat) (z : policy) (reward : state -> R) (lambda : R) : R :=
+  mean_responses n h z reward + lambda * response_entropy n h z.
+Definition regularized_edge (n h : nat) (z : policy) (reward : state -> R) (lambda : R)
+    : state -> vector :=
+  fun s a => edge_reward h reward s a - lambda * log_policy n z s a.
+(** The tree of what follows a state. *)
+Definition below {X : Type} (s : state) (f : state -> X) : state -> X := fun u => f (s ++ u).
+(** Logits moved along a direction. *)
+Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a => z s a + t * x s a.
+(** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
+Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
+  fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
+
+(** * Entropy-regularized optima *)
+
+(** The largest expected sum of an edge's numbers plus lambda times entropy, with h tokens to go. *)
+Fixpoint soft_value (n h : nat) (lambda : R) (edge : state -> vector) : R :=
+  match h with
+  | O => 0
+  | S k =>
+      lambda * ln (sum n (fun a => exp ((edge [] a + soft_value n k lambda (after a edge)) / lambda)))
+  end.
+(** The same from state s on. *)
+Fixpoint soft_value_at (n h : nat) (lambda : R) (edge : state -> vector) (s : state) : R :=
+  match s with
+  | [] => soft_value n h lambda edge
+  | a :: rest => soft_value_at n (pred h) lambda (after a edge) rest
+  end.
+(** The policy that attains it: softmax(Q/lambda) at every state. *)
+Definition soft_policy (n h : nat) (lambda : R) (edge : state -> vector) : policy :=
+  fun s a => (edge s a + soft_value_at n h lambda edge (s ++ [a])) / lambda.
 
 (** * Right and wrong responses *)
 

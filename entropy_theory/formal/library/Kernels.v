@@ -31,10 +31,10 @@ Proof.
   apply sum_swap.
 Qed.
 
-Lemma norm_nonneg m n x : 0 <= norm m n x.
+Lemma table_norm_nonneg m n x : 0 <= table_norm m n x.
 Proof. apply sqrt_pos. Qed.
 
-Lemma inner_bound m n x y : Rabs (inner m n x y) <= norm m n x * norm m n y.
+Lemma inner_bound m n x y : Rabs (inner m n x y) <= table_norm m n x * table_norm m n y.
 Proof. apply cauchy_schwarz_states. Qed.
 
 (** * The kernel *)
@@ -54,14 +54,14 @@ Qed.
 
 (** A kernel close to c times the identity changes an inner product by little. *)
 Lemma kernel_inner_bound m n K c k S g :
-  norm m n (fun s a => kernel_times m n K g s a - c * g s a) <= k * norm m n g ->
-  Rabs (inner m n S (kernel_times m n K g) - c * inner m n S g) <= k * norm m n S * norm m n g.
+  table_norm m n (fun s a => kernel_times m n K g s a - c * g s a) <= k * table_norm m n g ->
+  Rabs (inner m n S (kernel_times m n K g) - c * inner m n S g) <= k * table_norm m n S * table_norm m n g.
 Proof.
   intros close.
   replace (inner m n S (kernel_times m n K g) - c * inner m n S g)
     with (inner m n S (fun s a => kernel_times m n K g s a - c * g s a)).
   - eapply Rle_trans; [apply inner_bound|].
-    rewrite (Rmult_comm k), Rmult_assoc; apply Rmult_le_compat_l; [apply norm_nonneg|exact close].
+    rewrite (Rmult_comm k), Rmult_assoc; apply Rmult_le_compat_l; [apply table_norm_nonneg|exact close].
   - unfold inner.
     rewrite (total_table_ext m n _ (fun s a => S s a * kernel_times m n K g s a
                                                + - c * (S s a * g s a))) by (intros; ring).

@@ -17,14 +17,14 @@ Theorem proved :
   (1 <= n)%nat ->
   (forall s a, (s < m)%nat -> (a < n)%nat -> has_gradient d (fun x => z x s a) theta (jacobian s a)) ->
   let K := kernel d jacobian in
-  (forall x, norm m n (fun s a => kernel_times m n K x s a - c * x s a) <= k * norm m n x) ->
+  (forall x, table_norm m n (fun s a => kernel_times m n K x s a - c * x s a) <= k * table_norm m n x) ->
   let G := fun s a => weight s * entropy_gradient n (z theta s) a in
   let rate := inner m n G (kernel_times m n K g) in
   let tabular := inner m n G g in
   derivative (fun t => sum m (fun s => weight s
       * entropy n (z (fun i => theta i + t * pulled_back m n jacobian g i) s))) 0 rate
-  /\ Rabs (rate - c * tabular) <= k * norm m n G * norm m n g
-  /\ (k * norm m n G * norm m n g < c * Rabs tabular -> 0 < rate * tabular).
+  /\ Rabs (rate - c * tabular) <= k * table_norm m n G * table_norm m n g
+  /\ (k * table_norm m n G * table_norm m n g < c * Rabs tabular -> 0 < rate * tabular).
 Proof.
   intros d m n z theta jacobian weight g c k some differentiable K close G rate tabular.
   pose proof (kernel_inner_bound m n K c k G g (close g)) as bound.

@@ -1,0 +1,17 @@
+(** AEPO, Corollary 4.4, first half, repaired: if F(1) < 0, then F(T) > F(1) for every T > 1. *)
+
+From Coq Require Import Reals Lra Lia.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate.
+Open Scope R_scope.
+
+Theorem proved :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (1 <= n)%nat -> 0 < temperature ->
+  0 < temperature - 1 ->
+  0 < - untempered_rate n logits correct ->
+  0 < rate n logits correct temperature - untempered_rate n logits correct.
+Proof.
+  intros n logits correct temperature some positive hot falls.
+  rewrite <- rate_1 in *.
+  pose proof (rate_above_one n logits correct ltac:(lia) temperature ltac:(lra) ltac:(lra)); lra.
+Qed.
