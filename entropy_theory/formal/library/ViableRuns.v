@@ -4,7 +4,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool Classical.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics ViableTokens.
+From PolicyEntropy.library Require Import Definitions Basics Trees ViableTokens.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -441,7 +441,7 @@ Proof.
     replace (- sum_responses n h (fun y => probability n z y * ln (probability n z y)))
       with (sum_responses n h (fun y => -1 * (probability n z y * ln (probability n z y))))
       by (rewrite sum_responses_scal; ring).
-    apply sum_responses_le; intros y.
+    apply sum_responses_le; intros y _.
     pose proof (probability_pos n z y n_positive) as positive.
     assert (0 < / N) by (apply Rinv_0_lt_compat; assumption).
     assert (0 < d / all) by (apply Rdiv_lt_0_compat; lra).
@@ -451,7 +451,7 @@ Proof.
     - pose proof (entropy_term (probability n z y) (d / all) positive ltac:(assumption)) as bound.
       rewrite ln_div in bound by lra; lra. }
   eapply Rle_trans; [exact termwise|].
-  rewrite !sum_responses_plus, !sum_responses_scal, probabilities_sum by exact n_positive.
+  rewrite !sum_responses_plus, !sum_responses_scal, probability_sum by exact n_positive.
   fold (success n h z right) (number_right n h right) N all.
   replace (/ N * N) with 1 by (field; lra).
   replace (d / all * all) with d by (field; lra).

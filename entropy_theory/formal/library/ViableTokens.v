@@ -5,65 +5,9 @@
 
 From Coq Require Import Reals Lra Lia List Bool Classical.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics.
+From PolicyEntropy.library Require Import Definitions Basics Trees.
 Import ListNotations.
 Open Scope R_scope.
-
-(** * Sums over responses *)
-
-Lemma sum_responses_ext n h f g : (forall y, f y = g y) -> sum_responses n h f = sum_responses n h g.
-Proof.
-  revert f g; induction h as [|k IH]; simpl; intros f g same; [apply same|].
-  apply sum_ext; intros a _; apply IH; intros; apply same.
-Qed.
-
-Lemma sum_responses_plus n h f g :
-  sum_responses n h (fun y => f y + g y) = sum_responses n h f + sum_responses n h g.
-Proof.
-  revert f g; induction h as [|k IH]; simpl; intros f g; [reflexivity|].
-  rewrite <- sum_plus; apply sum_ext; intros a _; apply IH.
-Qed.
-
-Lemma sum_responses_scal n h c f :
-  sum_responses n h (fun y => c * f y) = c * sum_responses n h f.
-Proof.
-  revert f; induction h as [|k IH]; simpl; intros f; [reflexivity|].
-  rewrite <- sum_scal; apply sum_ext; intros a _; apply IH.
-Qed.
-
-Lemma sum_responses_le n h f g :
-  (forall y, f y <= g y) -> sum_responses n h f <= sum_responses n h g.
-Proof.
-  revert f g; induction h as [|k IH]; simpl; intros f g below; [apply below|].
-  apply sum_le; intros a _; apply IH; intros; apply below.
-Qed.
-
-Lemma sum_responses_zero n h f : (forall y, f y = 0) -> sum_responses n h f = 0.
-Proof.
-  revert f; induction h as [|k IH]; simpl; intros f zero; [apply zero|].
-  rewrite <- (sum_zero n); apply sum_ext; intros a _; apply IH; intros; apply zero.
-Qed.
-
-Lemma sum_responses_nonneg n h f : (forall y, 0 <= f y) -> 0 <= sum_responses n h f.
-Proof.
-  intros nonneg; rewrite <- (sum_responses_zero n h (fun _ => 0)) by reflexivity.
-  apply sum_responses_le, nonneg.
-Qed.
-
-Lemma probability_pos n z y : (0 < n)%nat -> 0 < probability n z y.
-Proof.
-  intros some; revert z; induction y as [|a rest IH]; simpl; intros z; [lra|].
-  apply Rmult_lt_0_compat; [apply softmax_pos, some|apply IH].
-Qed.
-
-Lemma probabilities_sum n h z : (0 < n)%nat -> sum_responses n h (probability n z) = 1.
-Proof.
-  intros some; revert z; induction h as [|k IH]; simpl; intros z; [reflexivity|].
-  rewrite <- (softmax_sum n (z [])) by exact some; apply sum_ext; intros a _.
-  change (after a (probability n z))
-    with (fun y => softmax n (z []) a * probability n (after a z) y).
-  rewrite sum_responses_scal, IH; ring.
-Qed.
 
 (** * Right responses *)
 
@@ -78,16 +22,16 @@ Lemma success_step n k z right :
   = sum n (fun a => softmax n (z []) a * success n k (after a z) (after a right)).
 Proof.
   unfold success; simpl; apply sum_ext; intros a _.
-  rewrite <- sum_responses_scal; apply sum_responses_ext; intros y.
+  rewrite <- sum_responses_scal; apply sum_responses_ext; intros y _.
   unfold after; simpl; unfold after; ring.
 Qed.
 
 Lemma success_range n h z right : (0 < n)%nat -> 0 <= success n h z right <= 1.
 Proof.
   intros some; split.
-  - apply sum_responses_nonneg; intros y; apply Rmult_le_pos;
+  - apply sum_responses_nonneg; intros y _; apply Rmult_le_pos;
       [apply Rlt_le, probability_pos, some|apply indicator_range].
-  - rewrite <- (probabilities_sum n h z some); apply sum_responses_le; intros y.
+  - rewrite <- (probability_sum n h z some); apply sum_responses_le; intros y _.
     pose proof (probability_pos n z y some); pose proof (indicator_range (right y)).
     rewrite <- (Rmult_1_r (probability n z y)) at 2; apply Rmult_le_compat_l; lra.
 Qed.
@@ -117,7 +61,7 @@ Proof.
   rewrite (sum_responses_ext n (S k) _ (fun y =>
     probability n (tempered_policy T z) y * indicator (right y) * indicator (starts_with [a] y)
     + - softmax n (z []) a * (probability n (tempered_policy T z) y * indicator (right y)))).
-  2:{ intros y; simpl; ring. }
+  2:{ intros y _; simpl; ring. }
   rewrite sum_responses_plus, sum_responses_scal.
   unfold Rminus at 1; f_equal; [|unfold success; ring].
   simpl.
@@ -126,7 +70,7 @@ Proof.
   - rewrite (sum_single n a) by exact inside; reflexivity.
   - intros b _; unfold success.
     rewrite (Rmult_comm (softmax n (tempered T (z [])) b * _)), <- Rmult_assoc, <- sum_responses_scal.
-    apply sum_responses_ext; intros y; unfold after; simpl; unfold after.
+    apply sum_responses_ext; intros y _; unfold after; simpl; unfold after.
     rewrite Nat.eqb_sym, andb_true_r.
     change (tempered_policy T z []) with (tempered T (z [])).
     destruct (Nat.eqb b a); simpl; ring.
@@ -144,9 +88,10 @@ Proof.
   - rewrite (sum_single n b) by exact inside; reflexivity.
   - intros c _; destruct (Nat.eqb_spec c b) as [->|other].
     + unfold tempered_reinforce; rewrite Rmult_1_r, <- sum_responses_scal.
-      apply sum_responses_ext; intros y; unfold after; simpl.
+      apply sum_responses_ext; intros y _; unfold after; simpl.
       rewrite Nat.eqb_refl; simpl; unfold after, tempered_policy, tempered; ring.
-    + rewrite Rmult_0_r; apply sum_responses_zero; intros y; unfold after; simpl.
+    + rewrite Rmult_0_r, <- (Rmult_0_l (sum_responses n k (fun _ => 0))), <- sum_responses_scal.
+      apply sum_responses_ext; intros y _; unfold after; simpl.
       destruct (Nat.eqb_spec b c); [congruence|simpl; ring].
 Qed.
 

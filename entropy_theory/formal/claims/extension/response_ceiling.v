@@ -4,7 +4,7 @@
     be held, whatever the temperatures. *)
 
 From Coq Require Import Reals Lra Lia List.
-From PolicyEntropy.library Require Import Definitions Basics ViableTokens ViableRuns.
+From PolicyEntropy.library Require Import Definitions Basics Trees ViableTokens ViableRuns.
 Open Scope R_scope.
 
 Theorem proved :
@@ -13,7 +13,7 @@ Theorem proved :
   (1 <= n)%nat -> 0 < lowest -> 0 < learning_rate ->
   (forall k, lowest <= temperature k) -> (forall k, 0 <= grpo_weight k) ->
   0 < number_right n h right ->
-  (forall k s a, (length s < h)%nat -> List.Forall (fun b => (b < n)%nat) s -> (a < n)%nat ->
+  (forall k s a, state_of n h s -> (a < n)%nat ->
     z (S k) s a = z k s a + learning_rate
       * (tempered_reinforce n h (temperature k) (z k) right s a
          + grpo_weight k * tempered_reinforce n h 1 (z k) right s a)) ->
@@ -25,7 +25,7 @@ Proof.
   assert (tends_to (fun k => learning_rate * (1 - success n h (z k) right)) 0) as vanishes.
   { apply (failure_vanishes n temperature lowest some lowest_positive above h right
              (fun _ => learning_rate) (fun k => learning_rate * grpo_weight k) z learning_rate).
-    - intros k s a short tokens inside; rewrite run by assumption; ring.
+    - intros k s a short tokens inside; rewrite run by (try split; assumption); ring.
     - intros; lra.
     - intros; apply Rmult_le_pos; [lra|apply weights].
     - exact possible. }
