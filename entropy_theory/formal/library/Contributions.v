@@ -23,6 +23,20 @@ Definition first_order (n : nat) (z step : vector) : R := - covariance n (softma
 Definition not_constant (n : nat) (f : vector) : Prop :=
   exists a b, (a < n)%nat /\ (b < n)%nat /\ f a < f b.
 
+(** The vector with 1 at action k picks out the value there. *)
+Definition at_action (k : nat) : vector := only (Nat.eqb k) (fun _ => 1).
+
+Lemma mean_at_action n p k : (k < n)%nat -> mean n p (at_action k) = p k.
+Proof.
+  intros inside; unfold mean, at_action, only.
+  induction n as [|m IH]; [lia|simpl].
+  destruct (Nat.eq_dec k m) as [same|other].
+  - subst m; rewrite Nat.eqb_refl, (sum_ext k _ (fun _ => 0)).
+    + rewrite sum_zero; ring.
+    + intros b below; destruct (Nat.eqb_spec k b); [lia|ring].
+  - rewrite IH by lia; destruct (Nat.eqb_spec k m); [contradiction|ring].
+Qed.
+
 (** * The first order is the derivative *)
 
 Lemma is_derive_line (z d : vector) a t : is_derive (fun s => z a + s * d a) t (d a).

@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics.
+From PolicyEntropy.library Require Import Definitions Basics SetSums.
 Open Scope R_scope.
 
 Lemma exp_above_line x : 1 + x <= exp x.
@@ -44,6 +44,67 @@ Proof.
   rewrite ln_div in line by assumption.
   apply (Rmult_le_compat_l (p a)) in line; [|lra].
   replace (p a * (q a / p a - 1)) with (q a - p a) in line by (field; lra).
+  lra.
+Qed.
+
+(** The same over a set of actions, and what it says of a regularized value: entropy plus the mean of s is
+    at most log sum e^s. *)
+Lemma gibbs_on n A p q :
+  (forall a, (a < n)%nat -> A a = true -> 0 < p a) ->
+  (forall a, (a < n)%nat -> A a = true -> 0 < q a) ->
+  total_on n A q <= total_on n A p ->
+  0 <= total_on n A (fun a => p a * (ln (p a) - ln (q a))).
+Proof.
+  intros p_positive q_positive mass.
+  apply Rle_trans with (total_on n A (fun a => p a - q a)); [rewrite total_on_minus; lra|].
+  apply total_on_le; intros a inside member.
+  specialize (p_positive a inside member); specialize (q_positive a inside member).
+  assert (line : ln (q a / p a) <= q a / p a - 1)
+    by (apply ln_below_line, Rdiv_lt_0_compat; assumption).
+  rewrite ln_div in line by assumption.
+  apply (Rmult_le_compat_l (p a)) in line; [|lra].
+  replace (p a * (q a / p a - 1)) with (q a - p a) in line by (field; lra).
+  lra.
+Qed.
+
+Lemma soft_value_on n A p s :
+  nonempty n A -> (forall a, (a < n)%nat -> A a = true -> 0 < p a) -> total_on n A p = 1 ->
+  total_on n A (fun a => p a * s a) - total_on n A (fun a => p a * ln (p a))
+  <= ln (total_on n A (fun a => exp (s a))).
+Proof.
+  intros some positive one.
+  set (Z := total_on n A (fun a => exp (s a))).
+  assert (Z_positive : 0 < Z).
+  { destruct some as [k [inside member]]; apply (sum_pos_term n (only A (fun a => exp (s a))) k).
+    - intros a _; unfold only; destruct (A a); [apply Rlt_le, exp_pos|lra].
+    - exact inside.
+    - unfold only; rewrite member; apply exp_pos. }
+  assert (divergence : 0 <= total_on n A (fun a => p a * (ln (p a) - ln (/ Z * exp (s a))))).
+  { apply gibbs_on; [exact positive| |].
+    - intros; apply Rmult_lt_0_compat; [apply Rinv_0_lt_compat, Z_positive|apply exp_pos].
+    - rewrite total_on_scal, one; fold Z; rewrite Rinv_l by lra; lra. }
+  rewrite (total_on_ext n A _ (fun a => p a * ln (p a) - p a * s a + ln Z * p a)) in divergence.
+  - rewrite total_on_plus, total_on_minus, total_on_scal, one in divergence; lra.
+  - intros a _ _; rewrite ln_mult, ln_Rinv, ln_exp
+      by (assumption || apply exp_pos || apply Rinv_0_lt_compat, Z_positive); ring.
+Qed.
+
+(** On a segment exp is below its chord. *)
+Lemma exp_below_chord t x : 0 <= t -> t <= 1 -> exp (t * x) <= t * exp x + (1 - t).
+Proof.
+  intros nonneg small.
+  pose proof (exp_above_line (x - t * x)) as right_end; pose proof (exp_above_line (- (t * x))) as left_end.
+  pose proof (exp_pos (t * x)) as positive.
+  assert (exp x = exp (t * x) * exp (x - t * x)) as split by (rewrite <- exp_plus; f_equal; ring).
+  assert (1 = exp (t * x) * exp (- (t * x))) as unit_split
+    by (rewrite <- exp_plus, Rplus_opp_r, exp_0; reflexivity).
+  assert (t * exp (t * x) * (1 + (x - t * x)) <= t * exp (t * x) * exp (x - t * x)).
+  { apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|exact right_end]. }
+  assert ((1 - t) * exp (t * x) * (1 + - (t * x)) <= (1 - t) * exp (t * x) * exp (- (t * x))).
+  { apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|exact left_end]. }
+  replace (t * exp (t * x) * exp (x - t * x)) with (t * exp x) in * by (rewrite split; ring).
+  replace ((1 - t) * exp (t * x) * exp (- (t * x))) with (1 - t) in *
+    by (transitivity ((1 - t) * 1); [ring|rewrite unit_split; ring]).
   lra.
 Qed.
 

@@ -4,28 +4,16 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Calculus.
+From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions.
 Open Scope R_scope.
 
-(** The vector with 1 at k, and the logits with logit k moved by h. *)
-Definition at_action (k : nat) : vector := only (Nat.eqb k) (fun _ => 1).
+(** The logits with logit k moved by h. *)
 Definition moved (z : vector) (k : nat) (h : R) : vector := fun a => z a + h * at_action k a.
 
 (** log pi_a after the move, minus log pi_a, minus h times the derivative. *)
 Definition remainder (n : nat) (z : vector) (a k : nat) (h : R) : R :=
   log_softmax n (moved z k h) a - log_softmax n z a
   - h * (at_action k a - softmax n z k).
-
-Lemma mean_at_action n p k : (k < n)%nat -> mean n p (at_action k) = p k.
-Proof.
-  intros inside; unfold mean, at_action, only.
-  induction n as [|m IH]; [lia|simpl].
-  destruct (Nat.eq_dec k m) as [same|other].
-  - subst m; rewrite Nat.eqb_refl, (sum_ext k _ (fun _ => 0)).
-    + rewrite sum_zero; ring.
-    + intros b below; destruct (Nat.eqb_spec k b); [lia|ring].
-  - rewrite IH by lia; destruct (Nat.eqb_spec k m); [contradiction|ring].
-Qed.
 
 Section OneLogit.
 
