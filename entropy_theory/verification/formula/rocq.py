@@ -317,6 +317,18 @@ def definition_text(defined: Definition, definitions: dict[str, Definition]) -> 
     return f"(** {defined.doc} *)\nDefinition {defined.name} {' '.join(parameters)} : {result} :=\n  {body}."
 
 
+def length(term: Term) -> float:
+    """The number of symbols of a term that is written out."""
+    known: dict[int, float] = {}
+
+    def of(t: Term) -> float:
+        if id(t) not in known:
+            known[id(t)] = 1 + sum(map(of, t.arguments))
+        return known[id(t)]
+
+    return of(term)
+
+
 def axes_of(terms: Iterable[Term]) -> set[Axis]:
     """All axes that terms have or speak of, arguments included."""
     seen: set[int] = set()
