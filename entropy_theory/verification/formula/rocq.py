@@ -178,7 +178,8 @@ class Writer:
             self._depth[axis] -= 1
         tail = " " + " ".join(names)
         head = text.removesuffix(tail)
-        if head != text and not any(re.search(rf"\b{name}\b", head) for name in names) and _closed(head):
+        applied = term.operation.name in _FUNCTIONS or term.operation.name in _TREES
+        if applied and head != text and not any(re.search(rf"\b{name}\b", head) for name in names) and _closed(head):
             return head if re.fullmatch(r"[\w.]+", head) else f"({head})"
         return f"(fun {' '.join(names)} => {text})"
 
@@ -501,6 +502,9 @@ def _aligned_lead(term: Term, lead: Index, own: int = 2) -> Index:
     return lead[len(lead) - (len(term.axes) - own):] if len(term.axes) > own else ()
 
 
+_FUNCTIONS = ("field", "bound", "call", "run", "entry", "softmax", "log_softmax", "centered",
+              "entropy_gradient")
+"""What is written as a function applied to its places."""
 _TREES: Mapping[str, tuple[Axis, ...]] = {
     "visitation": (STATES,), "response_probabilities": (RESPONSES,), "sum_along": (RESPONSES,),
     "edge_reward": (STATES, ACTIONS), "state_values": (STATES,), "action_values": (STATES, ACTIONS),
