@@ -24,22 +24,6 @@ Proof.
   apply sum_ext; intros; unfold own_covariance; ring.
 Qed.
 
-(** -Cov_pi(z, d) = F(T) for the step d of tempered REINFORCE. *)
-Lemma rate_is_covariance n z A T :
-  (0 < n)%nat -> - covariance n (softmax n z) z (unit_step n z A T) = rate n z A T.
-Proof.
-  intros some; rewrite covariance_as_own by assumption; unfold rate, unit_step; f_equal.
-  set (q := softmax n (tempered T z)).
-  rewrite (sum_ext n _ (fun a => only A (fun b => q b * own_covariance n z b) a
-                                 - total_on n A q * (softmax n z a * own_covariance n z a)))
-    by (intros a _; unfold only; destruct (A a); ring).
-  rewrite sum_minus, sum_scal.
-  rewrite (total_on_ext n A (fun a => q a * excess n z a)
-             (fun a => q a * own_covariance n z a - mean n (softmax n z) (own_covariance n z) * q a))
-    by (intros; rewrite excess_eq; ring).
-  rewrite total_on_minus, total_on_scal; unfold total_on, mean; ring.
-Qed.
-
 Section FixedPositives.
 
 Variables (n : nat) (z : vector) (A : mask).

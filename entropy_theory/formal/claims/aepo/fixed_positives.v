@@ -3,7 +3,7 @@
 
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce Totals OwnCovariance
-  FixedPositives.
+  FixedPositives Examples.
 Open Scope R_scope.
 
 (** F = P_T G, with P_T in (0, 1]. *)
@@ -102,4 +102,18 @@ Proof.
   rewrite product in moves, with_rate.
   apply (Rmult_eq_reg_r (fixed_rate n logits correct temperature)); [lra|].
   intros none; rewrite none in moves; lra.
+Qed.
+
+(** With one correct answer temperature does nothing at all. *)
+Theorem one_correct_answer :
+  forall (n : nat) (logits : vector) (k : nat) (temperature : R),
+  (k < n)%nat -> 0 < temperature ->
+  fixed_rate n logits (single k) temperature = - excess n logits k.
+Proof.
+  intros n logits k temperature inside positive.
+  assert (0 < n)%nat as some by lia.
+  pose proof (rate_is_fixed_rate n logits (single k) some (single_nonempty n k inside) temperature) as product.
+  rewrite rate_single, total_on_single in product by assumption.
+  pose proof (softmax_pos n (tempered temperature logits) k some).
+  apply (Rmult_eq_reg_l (softmax n (tempered temperature logits) k)); lra.
 Qed.
