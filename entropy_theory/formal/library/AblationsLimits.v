@@ -7,14 +7,9 @@ From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce M
   RightAnswers Concentration Learning LearningLimits SolvedFaceLimits Ablations.
 Open Scope R_scope.
 
-Fixpoint ablated_run (n : nat) (correct : mask) (eta : R) (temperature kappa w : nat -> R) (start : vector)
-    (k : nat) : vector :=
-  match k with
-  | O => start
-  | S j =>
-      let z := ablated_run n correct eta temperature kappa w start j in
-      moved eta z (ablated_step n z correct (temperature j) (kappa j) (w j))
-  end.
+Definition ablated_run (n : nat) (correct : mask) (eta : R) (temperature kappa w : nat -> R) (start : vector)
+    : nat -> vector :=
+  run (fun j z => moved eta z (ablated_step n z correct (temperature j) (kappa j) (w j))) start.
 
 (** The likeliest of m right answers has an m-th of their probability. *)
 Lemma likeliest_share n A y t :
@@ -85,7 +80,8 @@ Proof.
                   (w_nonneg k) eta_nonneg a inside) as bound.
     replace (z (S k) a - start a)
       with ((z k a - start a) + eta * ablated_step n (z k) A (temperature k) (kappa k) (w k) a)
-      by (unfold z; simpl; unfold moved; ring).
+      by (change (z (S k) a) with
+            (moved eta (z k) (ablated_step n (z k) A (temperature k) (kappa k) (w k)) a); unfold moved; ring).
     apply Rle_trans with (1 := Rabs_triang _ _); unfold total_push in *; simpl; fold (pushed k) in bound; lra.
 Qed.
 
@@ -168,8 +164,9 @@ Proof. apply likeliest_spec in t_top; tauto. Qed.
 Lemma right_lead_grows k a :
   (a < n)%nat -> A a = true -> 0 <= z k t - z k a -> z k t - z k a <= z (S k) t - z (S k) a.
 Proof.
-  intros inside chosen nonneg; unfold z; simpl; fold z; unfold moved.
+  intros inside chosen nonneg.
   set (step := ablated_step n (z k) A (temperature k) (kappa k) (w k)).
+  change (z (S k)) with (moved eta (z k) step); unfold moved.
   assert (0 <= step t - step a) as apart.
   { destruct (Rle_lt_or_eq_dec _ _ nonneg) as [strict|tie].
     - pose proof (draws_apart n (z k) A (temperature k) (kappa k) (w k) some wrong (positive k) (kappa_nonneg k)
@@ -229,8 +226,9 @@ Proof.
     assert (0 < (start t - start a) / scale) by (apply Rdiv_lt_0_compat; lra); lra. }
   exists (r / m * (1 - E)); split.
   { apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; assumption|lra]. }
-  intros k; unfold z; simpl; fold z; unfold moved.
+  intros k.
   set (step := ablated_step n (z k) A (temperature k) (kappa k) (w k)).
+  change (z (S k)) with (moved eta (z k) step); unfold moved.
   assert (forall T, low' <= T -> r / m <= softmax n (tempered T (z k)) t) as share.
   { intros T above.
     assert (0 < T) as T_pos by lra.

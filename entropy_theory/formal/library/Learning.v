@@ -23,14 +23,9 @@ Definition aepo_step (n : nat) (z : vector) (correct : mask) (temperature grpo_w
 Definition moved (eta : R) (z step : vector) : vector := fun a => z a + eta * step a.
 
 (** A run with a temperature and a GRPO weight for each step, which may depend on all that came before. *)
-Fixpoint run (n : nat) (correct : mask) (eta alpha : R) (temperature kappa : nat -> R) (start : vector)
-    (k : nat) : vector :=
-  match k with
-  | O => start
-  | S j =>
-      let z := run n correct eta alpha temperature kappa start j in
-      moved eta z (combined_step n z correct (temperature j) (kappa j) alpha)
-  end.
+Definition aepo_run (n : nat) (correct : mask) (eta alpha : R) (temperature kappa : nat -> R) (start : vector)
+    : nat -> vector :=
+  run (fun j z => moved eta z (combined_step n z correct (temperature j) (kappa j) alpha)) start.
 
 (** Phi *)
 Definition gap (n : nat) (z : vector) (correct : mask) : R :=

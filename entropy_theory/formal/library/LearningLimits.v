@@ -82,7 +82,7 @@ Hypothesis low_pos : 0 < low.
 Hypothesis range : forall k, low <= temperature k <= high.
 Hypothesis kappa_nonneg : forall k, 0 <= kappa k.
 
-Let z := run n A eta alpha temperature kappa start.
+Let z := aepo_run n A eta alpha temperature kappa start.
 Let m := count_on n A.
 Let others := count_on n (complement A).
 Let wrong_mass (k : nat) := total_on n (complement A) (softmax n (z k)).

@@ -7,12 +7,8 @@ From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce M
   RightAnswers Concentration Learning LearningLimits TransientCollapseLimits SolvedFace.
 Open Scope R_scope.
 
-Fixpoint face_run (n : nat) (eta : R) (temperature : nat -> R) (start : vector) (k : nat) : vector :=
-  match k with
-  | O => start
-  | S j =>
-      let z := face_run n eta temperature start j in moved eta z (face_step n z (temperature j))
-  end.
+Definition face_run (n : nat) (eta : R) (temperature : nat -> R) (start : vector) : nat -> vector :=
+  run (fun j z => moved eta z (face_step n z (temperature j))) start.
 
 (** The actions of A that no other action of A exceeds. *)
 Definition likeliest (n : nat) (A : mask) (z : vector) : mask :=

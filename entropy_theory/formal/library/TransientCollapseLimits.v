@@ -53,7 +53,7 @@ Hypothesis eta_small : eta <= 2.
 Hypothesis hot : 1 < T.
 Hypothesis kappa_range : forall k, 0 <= kappa k <= K.
 
-Let z := run n A eta 1 (fun _ => T) kappa start.
+Let z := aepo_run n A eta 1 (fun _ => T) kappa start.
 Let m := count_on n A.
 Let others := count_on n (complement A).
 Let spread (k : nat) := range_on n A (z k).

@@ -14,7 +14,7 @@ Definition statement : Prop :=
   (2 <= n)%nat -> nonempty n correct -> ~ everything n correct ->
   0 < learning_rate -> 0 < alpha -> 0 < low ->
   (forall k, low <= temperature k <= high) -> (forall k, 0 <= grpo_weight k) ->
-  let path := run n correct learning_rate alpha temperature grpo_weight logits in
+  let path := aepo_run n correct learning_rate alpha temperature grpo_weight logits in
   (forall k, entropy n (path k) <= ceiling n logits correct)
   /\ tends_to (fun k => total_on n correct (softmax n (path k))) 1
   /\ limsup_at_most (fun k => entropy n (path k)) (ln (count_on n correct)).

@@ -16,7 +16,7 @@ Definition statement : Prop :=
   (forall (learning_rate alpha low high : R) (temperature grpo_weight : nat -> R),
      0 < learning_rate -> 0 < alpha -> 0 < low ->
      (forall k, low <= temperature k <= high) -> (forall k, 0 <= grpo_weight k) ->
-     let path := run n correct learning_rate alpha temperature grpo_weight logits in
+     let path := aepo_run n correct learning_rate alpha temperature grpo_weight logits in
      (forall k, entropy n (path k) <= ceiling n logits correct)
      /\ limsup_at_most (fun k => entropy n (path k)) (ln (count_on n correct)))
   (* from both sides towards a target below *)
