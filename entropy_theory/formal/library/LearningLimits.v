@@ -73,13 +73,13 @@ Qed.
 
 Section Run.
 
-Variables (n : nat) (A : mask) (eta alpha low high : R) (temperature kappa : nat -> R) (start : vector).
+Variables (n : nat) (A : mask) (eta alpha low : R) (temperature kappa : nat -> R) (start : vector).
 Hypothesis some : nonempty n A.
 Hypothesis wrong : nonempty n (complement A).
 Hypothesis eta_pos : 0 < eta.
 Hypothesis alpha_pos : 0 < alpha.
 Hypothesis low_pos : 0 < low.
-Hypothesis range : forall k, low <= temperature k <= high.
+Hypothesis range : forall k, low <= temperature k.
 Hypothesis kappa_nonneg : forall k, 0 <= kappa k.
 
 Let z := aepo_run n A eta alpha temperature kappa start.

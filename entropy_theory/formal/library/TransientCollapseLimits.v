@@ -88,14 +88,14 @@ Qed.
 
 Lemma right_mass_stays : exists least, 0 < least /\ forall k, least <= total_on n A (softmax n (tempered T (z k))).
 Proof.
-  exact (run_right_mass_at_least n A eta 1 T T (fun _ => T) kappa start some wrong eta_pos Rlt_0_1
-           ltac:(lra) (fun _ => conj (Rle_refl T) (Rle_refl T)) kappa_nonneg).
+  exact (run_right_mass_at_least n A eta 1 T (fun _ => T) kappa start some wrong eta_pos Rlt_0_1
+           ltac:(lra) (fun _ => Rle_refl T) kappa_nonneg).
 Qed.
 
 Lemma missed_vanishes : tends_to missed 0.
 Proof.
-  exact (wrong_mass_vanishes n A eta 1 T T (fun _ => T) kappa start some wrong eta_pos Rlt_0_1
-           ltac:(lra) (fun _ => conj (Rle_refl T) (Rle_refl T)) kappa_nonneg).
+  exact (wrong_mass_vanishes n A eta 1 T (fun _ => T) kappa start some wrong eta_pos Rlt_0_1
+           ltac:(lra) (fun _ => Rle_refl T) kappa_nonneg).
 Qed.
 
 (** e^{-R/T} - e^{-R} is at least e^{-R} (1 - 1/T) R. *)
