@@ -76,3 +76,22 @@ Qed.
 Lemma sum_conditional n z A f :
   sum n (fun a => conditional n z A a * f a) = total_on n A (fun a => conditional n z A a * f a).
 Proof. exact (mean_conditional n A z f). Qed.
+
+Lemma combined_step_form n z A T kappa alpha :
+  (fun a => kappa * untempered_step n z A a + alpha * unit_step n z A T a) = combined_step n z A T kappa alpha.
+Proof. apply functional_extensionality; intros a; rewrite untempered_step_eq; reflexivity. Qed.
+
+(** An equivalence as two numbers that are not negative. *)
+Lemma both_directions whole tempered (sufficient : Prop) :
+  (0 < whole <-> 0 < tempered /\ sufficient) ->
+  0 <= Rmax (- whole) (Rmin tempered whole) /\ 0 <= Rmax (- Rmin tempered whole) whole.
+Proof.
+  intros exactly; destruct (Rlt_dec 0 whole) as [rises|falls].
+  - assert (0 < tempered) by (apply exactly; assumption); split.
+    + apply Rle_trans with (2 := Rmax_r _ _); apply Rmin_glb; lra.
+    + apply Rle_trans with (2 := Rmax_r _ _); lra.
+  - split.
+    + apply Rle_trans with (2 := Rmax_l _ _); lra.
+    + apply Rle_trans with (2 := Rmax_l _ _).
+      assert (Rmin tempered whole <= whole) by apply Rmin_r; lra.
+Qed.
