@@ -13,78 +13,86 @@ f_T(D) = tanh(D/2) - tanh(D/(2T)), positive for T > 1 and negative for T < 1.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from entropy_theory.claims.aepo.reward_improvement import conditional
 from entropy_theory.claims.aepo.tempered_reinforce import (
     MEAN_VALUE,
     SUM_OF_SIGNS,
     monotone_form,
     rate,
     threshold_lemmas,
-    unit_step,
 )
 from entropy_theory.verification import Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Real, Reals
+from entropy_theory.verification.formula.terms import Operation, definition, is_term, make
 
 RATIO = "q^T_a / q_a is proportional to e^{(1/T - 1) z_a}: it falls with z_a for T > 1, rises for T < 1"
 TANH = "0 <= tanh x <= x for x >= 0, and tanh x < x for x > 0; tanh is increasing"
 
 
+@definition
 def switch_temperature(is_low: Mask, like: Reals) -> Reals:
-    """5/4 where the entropy is below its target, 4/5 elsewhere, in the arithmetic of ``like``."""
+    """AEPO's switch: 5/4 where the entropy is below its target, 4/5 elsewhere."""
     one = 0 * like + ar.constant(1, like=like)
     return np.where(is_low, 5 * one / 4, 4 * one / 5)
 
 
-def every_action(logits: Reals) -> Mask:
+def every_action(logits: Any) -> Any:
     """The mask of A* = all actions."""
+    if is_term(logits):
+        return make(Operation("constant", detail=True), (), logits.axes, "mask")
     return np.ones(np.shape(logits), dtype=bool)
 
 
+@definition
 def face_rate(logits: Reals, temperature: Reals) -> Reals:
     """F(T) on the solved face."""
     return rate(logits, every_action(logits), temperature)
 
 
+@definition
 def face_step(logits: Reals, temperature: Reals) -> Reals:
-    """q^T - q: the step per unit learning rate."""
-    return unit_step(logits, every_action(logits), temperature)
+    """The step per unit learning rate on the solved face: q^T - q."""
+    return ar.softmax(logits, temperature) - ar.softmax(logits)
 
 
+@definition
 def speed(gap: Reals | Real, temperature: Reals | Real) -> Reals:
-    """f_T(D) = tanh(D/2) - tanh(D/(2T)) for two answers, without cancellation at large gaps."""
+    """f_T(D) = tanh(D/2) - tanh(D/(2T)), by which the gap of two answers falls per unit learning rate.
+
+    Without cancellation at large gaps.
+    """
     hot, cold = np.exp(-gap / temperature), np.exp(-gap)
     # e^{-D/T} - e^{-D} = e^{-D/T} (1 - e^{-D (1 - 1/T)}) with a relative error of rounding only.
     difference = -hot * np.expm1(-gap * (temperature - 1) / temperature)
     return 2 * difference / ((1 + hot) * (1 + cold))
 
 
-def range_fall(logits: Reals, step: Reals) -> Reals:
-    """The fall of the range of the logits under a step that keeps their order."""
-    if ar.is_exact(logits):
-        moved = logits + step
-        return (ar.largest(logits) - ar.smallest(logits)) - (ar.largest(moved) - ar.smallest(moved))
-    rows = np.arange(len(logits))
-    return step[rows, np.argmin(logits, axis=-1)] - step[rows, np.argmax(logits, axis=-1)]
+@definition
+def logit_range(logits: Reals) -> Reals:
+    """The largest logit minus the smallest."""
+    return ar.largest(logits) - ar.smallest(logits)
 
 
-def conditional(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
-    """q^T = pi^T( . | A*), zero on the wrong actions."""
-    scaled = logits if temperature is None else logits / ar.per_action(temperature)
-    weights = np.exp(np.where(correct, scaled - ar.per_action(ar.largest(scaled, correct)), 0 * scaled))
-    weights = np.where(correct, weights, 0 * weights)
-    return weights / ar.per_action(ar.total(weights))
+@definition
+def range_on(logits: Reals, chosen: Mask) -> Reals:
+    """The largest of the chosen logits minus the smallest of them."""
+    return ar.largest(logits, chosen) - ar.smallest(logits, chosen)
 
 
+@definition
 def conditional_entropy(logits: Reals, correct: Mask) -> Reals:
-    """Entropy of the policy on the right answers, H(q)."""
-    depth = np.where(correct, ar.per_action(ar.largest(logits, correct)) - logits, 0 * logits)
+    """H(q), the entropy of the policy on the right answers: log sum e^{z - max z} + E_q[max z - z]."""
+    depth = ar.per_action(ar.largest(logits, correct)) - logits
     weights = np.where(correct, np.exp(-depth), 0 * depth)
-    normalizer = ar.total(weights)
-    return np.log(normalizer) + ar.total(weights * depth) / normalizer
+    return np.log(ar.total(weights)) + ar.mean(conditional(logits, correct), depth)
 
 
+@definition
 def conditional_rate(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     """F(T) on the face of the right answers."""
     q = conditional(logits, correct)
@@ -92,8 +100,9 @@ def conditional_rate(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     return -ar.total(conditional(logits, correct, temperature) * excess, correct)
 
 
+@definition
 def two_answer_entropy(gap: Reals | Real) -> Reals:
-    """H of two answers whose logits differ by ``gap`` >= 0."""
+    """H of two answers whose logits differ by D."""
     weight = np.exp(-gap)
     return np.log1p(weight) + gap * weight / (1 + weight)
 
