@@ -48,7 +48,7 @@ from entropy_theory.verification.formula.limits import STEPS as STEPS_OF_A_RUN
 from entropy_theory.verification.formula.terms import Term, definition
 
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
-STEPS = 6
+STEPS = 2
 
 
 @definition

@@ -55,7 +55,7 @@ from entropy_theory.verification.formula.limits import at_every_step, implies, l
 from entropy_theory.verification.formula.statement import Range
 from entropy_theory.verification.formula.terms import Term, definition
 
-STEPS = 4
+STEPS = 2
 
 
 @definition

@@ -4,7 +4,7 @@
 From Coq Require Import Reals Lra Lia List Bool FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Conditional TwoAnswers
-  Learning.
+  Learning Ablations.
 Open Scope R_scope.
 
 Lemma tempered_one z : tempered 1 z = z.
@@ -145,4 +145,23 @@ Proof.
     by (rewrite <- exp_plus; f_equal; field; lra).
   replace (- exp (- D / T) * (exp (- D * (T - 1) / T) - 1)) with (exp (- D / T) - exp (- D)) by lra.
   reflexivity.
+Qed.
+
+(** grad p = pi (1_A - p) *)
+Definition plain_step (n : nat) (z : vector) (A : mask) : vector :=
+  fun a =>
+    softmax n z a
+    * (if A a then total_on n (complement A) (softmax n z) else - total_on n A (softmax n z)).
+
+Lemma plain_step_eq n z A : plain_step n z A = advantage_step n z A 1.
+Proof. unfold advantage_step; rewrite tempered_one; reflexivity. Qed.
+
+Lemma ablated_step_form n z A T kappa w :
+  (fun a => kappa * plain_step n z A a + w * advantage_step n z A T a) = ablated_step n z A T kappa w.
+Proof. rewrite plain_step_eq; reflexivity. Qed.
+
+Lemma plain_ablated_step n z A eta weight :
+  (fun a => z a + eta * weight * plain_step n z A a) = moved eta z (ablated_step n z A 1 weight 0).
+Proof.
+  apply functional_extensionality; intros a; unfold moved, ablated_step; rewrite plain_step_eq; ring.
 Qed.
