@@ -60,16 +60,26 @@ def face_step(logits: Reals, temperature: Reals) -> Reals:
     return ar.softmax(logits, temperature) - ar.softmax(logits)
 
 
+def _speed(gap: Reals | Real, temperature: Reals | Real) -> Reals:
+    hot, cold = np.exp(-gap / temperature), np.exp(-gap)
+    # e^{-D/T} - e^{-D} = e^{-D/T} (1 - e^{-D (1 - 1/T)}) with a relative error of rounding only.
+    difference = -hot * np.expm1(-gap * (temperature - 1) / temperature)
+    return 2 * difference / ((1 + hot) * (1 + cold))
+
+
 @definition
 def speed(gap: Reals | Real, temperature: Reals | Real) -> Reals:
     """f_T(D) = tanh(D/2) - tanh(D/(2T)), by which the gap of two answers falls per unit learning rate.
 
     Without cancellation at large gaps.
     """
-    hot, cold = np.exp(-gap / temperature), np.exp(-gap)
-    # e^{-D/T} - e^{-D} = e^{-D/T} (1 - e^{-D (1 - 1/T)}) with a relative error of rounding only.
-    difference = -hot * np.expm1(-gap * (temperature - 1) / temperature)
-    return 2 * difference / ((1 + hot) * (1 + cold))
+    return _speed(gap, temperature)
+
+
+@definition
+def speeds(gaps: Reals, temperature: Reals) -> Reals:
+    """f_T(D) = tanh(D/2) - tanh(D/(2T)) for many gaps D."""
+    return _speed(gaps, ar.per_action(temperature))
 
 
 @definition

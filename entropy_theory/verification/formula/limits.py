@@ -83,3 +83,8 @@ def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
 def entry(sequence: Term, step: Term) -> Term:
     """A schedule's value at a step."""
     return make(Operation("entry"), (sequence, step), sequence.axes[1:])
+
+
+def number_of(step: Term) -> Term:
+    """The number of a step, as a real number."""
+    return make(Operation("number_of"), (step,), ())
