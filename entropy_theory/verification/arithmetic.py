@@ -171,6 +171,13 @@ def entropy_change(logits: Reals, step: Reals) -> Reals:
     return -np.sum(terms, axis=-1)
 
 
+@operation(lambda values: (values.axes[-1], values.axes[-1]))
+def identity(values: Reals) -> Reals:
+    """The identity matrix, delta_ab, of the actions of ``values``."""
+    zeros = 0 * (values[..., :, None] + values[..., None, :])
+    return zeros + np.eye(values.shape[-1], dtype=int)
+
+
 @operation(broadcast)
 def binary_entropy(p: Reals) -> Reals:
     """-p log p - (1 - p) log(1 - p), for p strictly between 0 and 1."""

@@ -45,6 +45,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.formula.terms import definition
 
 TEMPERATURES = Scalar(
     name="temperature", low=0.05, high=20.0, grid=(10, 4, 2, Fraction(1, 2), Fraction(6, 5))
@@ -52,8 +53,9 @@ TEMPERATURES = Scalar(
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
+@definition
 def conditional(logits: Reals, chosen: Mask, temperature: Reals | None = None) -> Reals:
-    """pi^T given that the action is one of ``chosen``; zero elsewhere."""
+    """pi^T given that the action is one of the chosen; zero elsewhere."""
     depth = logits - ar.largest(logits, chosen)[..., None]
     if temperature is not None:
         depth = depth / ar.per_action(temperature)

@@ -32,6 +32,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     rate,
     remainder_bound,
     scaled_slope,
+    slope_at_one,
     slope_formula,
     threshold_lemmas,
     unit_step,
@@ -193,6 +194,7 @@ _sign = Statement(
     latex=r"$\Delta H_k'(T)|_{T=1} > 0$ if $\Delta H_k(T)|_{T=1} < 0$.",
     margin=lambda i: scaled_slope(i.logits, i.correct),
     relation=">",
+    beyond=lambda i: (slope_at_one(i),),
     conditions=(ENTROPY_FALLS,),
     proof=(
         *threshold_lemmas(),

@@ -290,7 +290,7 @@ class Writer:
             return f"{name} (fun {text} => {body}) ({limit})"
 
     def _define(self, defined: Definition) -> None:
-        if self.definitions.get(defined.name, defined) is not defined:
+        if self.definitions.get(defined.name, defined) != defined:
             raise UntraceableError(f"two functions are called {defined.name}")
         if defined.name not in self.definitions:
             inner = Writer()
@@ -448,6 +448,10 @@ def _expm1(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"exp {writer.atom(term.arguments[0], index)} - 1", SUM
 
 
+def _identity(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return f"if Nat.eqb {index[-2]} {index[-1]} then 1 else 0", 200
+
+
 def _conditional(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     condition, yes, no = (
         writer.number(a, _aligned(a, index)) for a in term.arguments)
@@ -516,7 +520,7 @@ _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "divide": _infix("/", PRODUCT), "negative": _negative, "power": _power,
     "absolute": _applied("Rabs"), "exp": _applied("exp"), "log": _applied("ln"), "log1p": _log1p,
     "expm1": _expm1, "sqrt": _applied("sqrt"), "maximum": _applied("Rmax"),
-    "minimum": _applied("Rmin"), "where": _conditional, "less": _applied("less"),
+    "minimum": _applied("Rmin"), "where": _conditional, "identity": _identity, "less": _applied("less"),
     "less_equal": _applied("less_equal"), "equal": _applied("equal"), "logical_and": _applied("andb"),
     "logical_or": _applied("orb"), "logical_not": _applied("negb"), "total": _total, "mean": _mean,
     "largest": _extremum("largest"), "smallest": _extremum("smallest"), "all": _reduced_truth,
