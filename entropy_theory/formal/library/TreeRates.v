@@ -254,3 +254,50 @@ Proof.
 Qed.
 
 End Path.
+
+(** * The entropy of responses, state by state *)
+
+Lemma action_value_log_policy n h z s a :
+  action_value n h z (log_policy n z) s a = log_policy n z s a - entropy_to_go n h z s a.
+Proof. unfold entropy_to_go; rewrite value_at_opp; unfold action_value; ring. Qed.
+
+(** Cov_y(log pi(y), score) = sum_s d(s) Cov_s(log pi - H(sa), x). *)
+Lemma covariance_log_policy_states n h z x :
+  (0 < n)%nat ->
+  covariance_responses n h z (sum_along (log_policy n z)) (sum_along (centered_policy n z x)) =
+  sum_states n h (fun s => probability n z s *
+    covariance n (softmax n (z s))
+      (fun a => log_softmax n (z s) a - entropy_to_go n h z s a) (x s)).
+Proof.
+  intros some; rewrite covariance_score_states by assumption.
+  apply sum_states_ext; intros s _; f_equal.
+  apply covariance_ext; [|reflexivity]; intros a _; apply action_value_log_policy.
+Qed.
+
+Lemma covariance_minus_l n p f g x :
+  sum n p = 1 ->
+  covariance n p (fun a => f a - g a) x = covariance n p f x - covariance n p g x.
+Proof.
+  intros one; rewrite !covariance_eq by assumption.
+  rewrite (mean_ext n p (fun a => (f a - g a) * x a) (fun a => f a * x a - g a * x a))
+    by (intros; ring).
+  rewrite !mean_minus; ring.
+Qed.
+
+Lemma is_derive_response_entropy_states n h (z : R -> policy) (v : state -> vector) t :
+  (0 < n)%nat ->
+  (forall s a, state_of n h s -> (a < n)%nat -> is_derive (fun r => z r s a) t (v s a)) ->
+  is_derive (fun r => response_entropy n h (z r)) t
+    (sum_states n h (fun s => probability n (z t) s *
+       (- covariance n (softmax n (z t s)) (log_softmax n (z t s)) (v s)
+        + covariance n (softmax n (z t s)) (entropy_to_go n h (z t) s) (v s)))).
+Proof.
+  intros some moves; evar_last; [apply (is_derive_response_entropy n h z v t some moves)|].
+  rewrite covariance_log_policy_states, <- sum_states_opp by assumption.
+  apply sum_states_ext; intros s _.
+  rewrite covariance_minus_l by (apply softmax_sum, some); ring.
+Qed.
+
+Lemma is_derive_moved z x t s a : is_derive (fun r => moved z r x s a) t (x s a).
+Proof. unfold moved; auto_derive; [trivial|ring]. Qed.
+
