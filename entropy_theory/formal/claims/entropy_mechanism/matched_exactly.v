@@ -19,7 +19,7 @@ Theorem for_every_step :
   let growth := fun a => exp (log_growth a) in
   entropy n (moved_by logits step) - entropy n logits
   + covariance n p (log_softmax n logits) growth
-  + 1 * mean n p (fun a => growth a * log_growth a) = 0.
+  + mean n p (fun a => growth a * log_growth a) = 0.
 Proof.
   intros n logits step some p log_growth growth.
   change (entropy n (moved_by logits step) - entropy n logits) with (entropy_change n logits step).
@@ -87,14 +87,15 @@ Proof.
   - apply (divergence_pos n _ _ a a_inside other).
 Qed.
 
+(** The step of the policy gradient for a 0/1 reward: pi A = 1_{A*} pi - pi(A* ) pi. *)
 Theorem proved :
   forall (n : nat) (logits : vector) (correct : mask) (learning_rate : R),
-  (1 <= n)%nat -> 0 < learning_rate ->
+  (2 <= n)%nat -> nonempty n correct -> 0 < learning_rate ->
   let p := softmax n logits in
-  let step := fun a => learning_rate * unit_step n logits correct 1 a in
+  let step := fun a => learning_rate * (only correct p a - total_on n correct p * p a) in
   let log_growth := fun a => log_softmax n (moved_by logits step) a - log_softmax n logits a in
   let growth := fun a => exp (log_growth a) in
   entropy n (moved_by logits step) - entropy n logits
   + covariance n p (log_softmax n logits) growth
-  + 1 * mean n p (fun a => growth a * log_growth a) = 0.
-Proof. intros n logits correct learning_rate some _; apply for_every_step, some. Qed.
+  + mean n p (fun a => growth a * log_growth a) = 0.
+Proof. intros n logits correct learning_rate many _ _; apply for_every_step; lia. Qed.

@@ -31,16 +31,16 @@ Qed.
 (** E1 and E2. *)
 Theorem proved :
   forall (n : nat) (logits step : vector),
-  (1 <= n)%nat ->
+  (2 <= n)%nat ->
   entropy_change n logits step + covariance n (softmax n logits) (ratio n logits step) logits
   + divergence n (moved_by logits step) logits = 0
   /\
   entropy_change n logits step
   + sum n (fun a => (softmax n (moved_by logits step) a - softmax n logits a)
                     * log_softmax n (moved_by logits step) a)
-  - divergence n logits (moved_by logits step) = 0.
+  = divergence n logits (moved_by logits step).
 Proof.
-  intros n logits step some; split.
+  intros n logits step many; split.
   - rewrite exact_change_1 by lia.
     rewrite (covariance_sym n _ (ratio n logits step) (log_softmax n logits)).
     rewrite covariance_log_softmax by (try apply softmax_sum; lia).

@@ -101,9 +101,9 @@ Qed.
 Theorem proved :
   forall (n : nat) (logits step : vector),
   (2 <= n)%nat ->
-  0 <= curvature_constant n * squared_norm n step / 2 - Rabs (remainder n logits step)
+  Rabs (remainder n logits step) <= curvature_constant n * squared_norm n step / 2
   /\
-  0 <= curvature_constant n * squared_norm n step - Rabs (quadratic_form n logits step).
+  Rabs (quadratic_form n logits step) <= curvature_constant n * squared_norm n step.
 Proof.
   intros n logits step many.
   replace (curvature_constant n * squared_norm n step)
@@ -112,6 +112,5 @@ Proof.
   - pose proof (first_order_error_sharp n logits step ltac:(lia) many) as error.
     rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
     unfold remainder, Rminus; rewrite Ropp_involutive; fold (squared_norm n step) in error; lra.
-  - pose proof (curvature_bound n logits step ltac:(lia) many) as bound.
-    fold (squared_norm n step) in bound; lra.
+  - apply curvature_bound; [lia|exact many].
 Qed.

@@ -122,17 +122,17 @@ Proof.
 Qed.
 
 Theorem proved :
-  forall (logits step : vector),
-  0 <= 1 / 2 * squared_norm 2 step / 2 - Rabs (remainder 2 logits step)
+  forall (n : nat) (logits step : vector),
+  n = 2%nat ->
+  Rabs (remainder n logits step) <= 1 / 2 * squared_norm n step / 2
   /\
-  0 <= 1 / 2 * squared_norm 2 step - Rabs (quadratic_form 2 logits step).
+  Rabs (quadratic_form n logits step) <= 1 / 2 * squared_norm n step.
 Proof.
-  intros logits step; split.
-  - assert (Rabs (entropy_change 2 logits step
-                  + covariance 2 (softmax 2 logits) (log_softmax 2 logits) step)
-            <= 1 / 2 * squared_norm 2 step / 2) as error
-      by (apply first_order_error_sup; [lia|intros; apply curvature_bound_two]).
-    rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
-    unfold remainder, Rminus; rewrite Ropp_involutive; lra.
-  - pose proof (curvature_bound_two logits step); lra.
+  intros n logits step ->; split; [|apply curvature_bound_two].
+  assert (Rabs (entropy_change 2 logits step
+                + covariance 2 (softmax 2 logits) (log_softmax 2 logits) step)
+          <= 1 / 2 * squared_norm 2 step / 2) as error
+    by (apply first_order_error_sup; [lia|intros; apply curvature_bound_two]).
+  rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
+  unfold remainder, Rminus; rewrite Ropp_involutive; exact error.
 Qed.

@@ -28,20 +28,20 @@ Qed.
 
 Theorem proved :
   forall (n : nat) (logits step : vector),
-  (1 <= n)%nat ->
-  0 <= spread n step * spread n step * spread n step * (2 + 7 * ln (INR n)) / 24
-       - Rabs (entropy_change n logits step - - covariance n (softmax n logits) logits step
-               - 1 * quadratic_form n logits step / 2).
+  (2 <= n)%nat ->
+  Rabs (entropy_change n logits step - - covariance n (softmax n logits) logits step
+        - quadratic_form n logits step / 2)
+  <= spread n step * spread n step * spread n step * (2 + 7 * ln (INR n)) / 24.
 Proof.
-  intros n logits step some.
+  intros n logits step many.
   pose proof (second_order_error n logits step ltac:(lia) _ _ (between_smallest_and_largest n step)) as error.
   rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
   replace (entropy_change n logits step - - covariance n (softmax n logits) logits step
-           - 1 * quadratic_form n logits step / 2)
+           - quadratic_form n logits step / 2)
     with (entropy_change n logits step + covariance n (softmax n logits) logits step
           - quadratic_form n logits step / 2) by field.
   fold (spread n step) in error.
   replace (spread n step * spread n step * spread n step * (2 + 7 * ln (INR n)) / 24)
     with ((2 + 7 * ln (INR n)) * spread n step ^ 3 / 24) by field.
-  lra.
+  exact error.
 Qed.
