@@ -62,6 +62,9 @@ Definition entropy (n : nat) (z : vector) : R := - sum n (fun a => softmax n z a
 (** The derivative of entropy with respect to each logit. *)
 Definition entropy_gradient (n : nat) (z : vector) : vector :=
   fun a => - softmax n z a * (log_softmax n z a + entropy n z).
+(** Logits after a step, and what the step does to entropy. *)
+Definition moved_by (z d : vector) : vector := fun a => z a + d a.
+Definition entropy_change (n : nat) (z d : vector) : R := entropy n (moved_by z d) - entropy n z.
 (** Logits at temperature T. *)
 Definition tempered (T : R) (z : vector) : vector := fun a => z a / T.
 
@@ -69,6 +72,8 @@ Definition binary_entropy (p : R) : R := - p * ln p - (1 - p) * ln (1 - p).
 
 (** Booleans of comparisons, for values that depend on one. *)
 Definition less (x y : R) : bool := if Rlt_dec x y then true else false.
+Definition less_equal (x y : R) : bool := if Rle_dec x y then true else false.
+Definition equal (x y : R) : bool := if Req_EM_T x y then true else false.
 
 (** * Many states without an order, n actions at each *)
 
@@ -105,6 +110,13 @@ Definition limsup_at_most (u : nat -> R) (l : R) : Prop :=
   forall e, 0 < e -> exists N, forall k, (N <= k)%nat -> u k < l + e.
 Definition tends_to (u : nat -> R) (l : R) : Prop :=
   forall e, 0 < e -> exists N, forall k, (N <= k)%nat -> Rabs (u k - l) < e.
+
+(** Where a run is after k steps; step k leads from a point to the next. *)
+Fixpoint run {X : Type} (step : nat -> X -> X) (start : X) (k : nat) : X :=
+  match k with
+  | O => start
+  | S j => step j (run step start j)
+  end.
 
 (** * Token trees: responses of h tokens out of n
 
@@ -178,6 +190,9 @@ Definition centered_policy (n : nat) (z : policy) (x : state -> vector) : state 
 (** A state at which responses of h tokens out of n choose a token. *)
 Definition state_of (n h : nat) (s : state) : Prop :=
   (length s < h)%nat /\ Forall (fun a => (a < n)%nat) s.
+(** A response of h tokens out of n. *)
+Definition response_of (n h : nat) (y : state) : Prop :=
+  length y = h /\ Forall (fun a => (a < n)%nat) y.
 (** One logit replaced: what a partial derivative is taken in. *)
 Definition set_logit (z : policy) (s : state) (a : nat) (x : R) : policy :=
   fun u b => if list_eq_dec Nat.eq_dec u s then (if Nat.eqb b a then x else z u b) else z u b.
@@ -204,14 +219,12 @@ Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a 
 (** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
 Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
   fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
-<<<<<<< HEAD
 (** The largest value of a function of states (0 if all are negative). *)
 Fixpoint largest_states (n h : nat) (f : state -> R) : R :=
   match h with
   | O => 0
   | S k => Rmax (f []) (largest n (fun a => largest_states n k (after a f)))
   end.
-=======
 
 (** * Entropy-regularized optima *)
 
@@ -231,9 +244,6 @@ Fixpoint soft_value_at (n h : nat) (lambda : R) (edge : state -> vector) (s : st
 (** The policy that attains it: softmax(Q/lambda) at every state. *)
 Definition soft_policy (n h : nat) (lambda : R) (edge : state -> vector) : policy :=
   fun s a => (edge s a + soft_value_at n h lambda edge (s ++ [a])) / lambda.
-<<<<<<< HEAD
->>>>>>> p6
-=======
 
 (** * Right and wrong responses *)
 
@@ -256,4 +266,3 @@ Definition tempered_reinforce (n h : nat) (T : R) (z : policy) (right : state ->
   fun s a => sum_responses n h (fun y =>
     probability n (tempered_policy T z) y * indicator (right y)
     * (indicator (starts_with (s ++ [a]) y) - softmax n (z s) a * indicator (starts_with s y))).
->>>>>>> p7
