@@ -9,7 +9,7 @@
     for every n, policy and displacement: no ||d||^2, no log n. Only M is not weighted by the policy; it is the
     largest move upwards, and tends to 0 with the displacement. *)
 
-From Coq Require Import Reals Lra Lia.
+From Coq Require Import Reals Lra Lia FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
   Definitions Basics Largest Curvature EntropyChange SecondOrder WeightedRemainder.
@@ -84,14 +84,12 @@ Proof.
       unfold first_order, Rminus in bound; rewrite Ropp_involutive in bound.
       apply Rle_trans with (1 := bound).
       assert (0 < t * T) as product by (apply Rmult_lt_0_compat; lra).
-      assert (forall b, t * (T * d b) = t * T * d b) as same by (intros; ring).
-      assert (weighted_square 2 z (fun b => t * (T * d b)) = (t * T) ^ 2) as square.
-      { rewrite <- squares; unfold weighted_square, first_order, variance, covariance, mean, centered, mean; simpl.
-        rewrite !same; reflexivity. }
+      assert ((fun b => t * (T * d b)) = (fun b => t * T * d b)) as same
+        by (apply functional_extensionality; intros; ring).
+      assert (weighted_square 2 z (fun b => t * (T * d b)) = (t * T) ^ 2) as square
+        by (rewrite same; apply squares).
       assert (largest_rise 2 (softmax 2 z) (fun b => t * (T * d b)) <= T) as rise.
-      { apply Rle_trans with (t * T); [|nra].
-        apply Rle_trans with (2 := rises (t * T) product).
-        unfold largest_rise, largest, centered, mean; simpl; rewrite !same; apply Rle_refl. }
+      { rewrite same; apply Rle_trans with (1 := rises (t * T) product); nra. }
       rewrite square.
       assert (exp (largest_rise 2 (softmax 2 z) (fun b => t * (T * d b))) <= exp T) as growth
         by (apply exp_nondecreasing, rise).
