@@ -1,12 +1,18 @@
 (** AEPO, Theorem 4.3 and Corollary 4.4, read for the exact change of entropy "whatever the learning rate": false.
 
     Weights 1 : 1 : 2, the second and third action right, learning rate 20: F(1) < 0 and a step at T = 1 lowers
-    entropy, and a step at T = 8 lowers it further. What holds is in [finite_step]. *)
+    entropy, and a step at T = 8 lowers it further. What holds is in [claims/aepo/finite_step.v]. *)
 
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce EntropyChange Enclosures.
-From PolicyEntropy.claims.aepo Require Import finite_step.
 Open Scope R_scope.
+
+(** The exact change by the step at temperature T, and by that at T = 1 written without one. *)
+Definition change (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R) : R :=
+  entropy_change n logits (fun a => learning_rate * unit_step n logits correct temperature a).
+Definition plain_change (n : nat) (logits : vector) (correct : mask) (learning_rate : R) : R :=
+  entropy_change n logits (fun a =>
+    learning_rate * (only correct (softmax n logits) a - total_on n correct (softmax n logits) * softmax n logits a)).
 
 Definition weights_1_1_2 : vector := fun a => match a with 0%nat | 1%nat => 0 | _ => ln 2 end.
 Definition last_two : mask := fun a => match a with 0%nat => false | _ => true end.
@@ -43,12 +49,22 @@ Proof.
   replace (0 / T) with 0 by (unfold Rdiv; ring); rewrite exp_0; repeat split; field; lra.
 Qed.
 
+Lemma plain_step :
+  plain_change 3 weights_1_1_2 last_two 20 = change 3 weights_1_1_2 last_two 1 20.
+Proof.
+  unfold plain_change, change, entropy_change; f_equal; apply entropy_ext; intros a inside; unfold moved_by, unit_step.
+  unfold only; rewrite softmax_tempered_1 by assumption.
+  rewrite (total_on_ext 3 last_two (softmax 3 (tempered 1 weights_1_1_2)) (softmax 3 weights_1_1_2))
+    by (intros; apply softmax_tempered_1; assumption).
+  reflexivity.
+Qed.
+
 Theorem false_as_printed :
   ~ forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
-    (2 <= n)%nat -> nonempty n correct -> 0 < learning_rate -> 1 < temperature ->
-    untempered_rate n logits correct < 0 ->
-    change n logits correct 1 learning_rate < 0 ->
-    change n logits correct 1 learning_rate <= change n logits correct temperature learning_rate.
+    (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> 0 < learning_rate -> 1 < temperature ->
+    0 < total_on n correct (fun a => softmax n logits a * excess n logits a) ->
+    0 < - plain_change n logits correct learning_rate ->
+    plain_change n logits correct learning_rate <= change n logits correct temperature learning_rate.
 Proof.
   intros printed.
   specialize (printed 3%nat weights_1_1_2 last_two 8 20).
@@ -70,9 +86,10 @@ Proof.
   assert (change 3 weights_1_1_2 last_two 8 20 - change 3 weights_1_1_2 last_two 1 20 < 0) as less.
   { rewrite !changes; cbv zeta; destruct (step_at 1) as (-> & -> & ->); destruct (step_at 8) as (-> & -> & ->).
     replace (ln 2 / 1) with (ln 2) by field; rewrite exp_ln by lra; enclose. }
-  assert (untempered_rate 3 weights_1_1_2 last_two < 0) as falls.
-  { unfold untempered_rate, total_on, only, excess, centered, mean, own_covariance, centered, mean, last_two.
+  assert (0 < total_on 3 last_two (fun a => softmax 3 weights_1_1_2 a * excess 3 weights_1_1_2 a)) as falls.
+  { unfold total_on, only, excess, centered, mean, own_covariance, centered, mean, last_two.
     simpl sum; rewrite !policy by lia; unfold weights_1_1_2; enclose. }
+  rewrite plain_step in printed.
   assert (change 3 weights_1_1_2 last_two 1 20 <= change 3 weights_1_1_2 last_two 8 20); [|lra].
-  apply printed; [lia|assumption|lra|lra|assumption|lra].
+  apply printed; [lia|assumption|lra|lra|lra|assumption|lra].
 Qed.
