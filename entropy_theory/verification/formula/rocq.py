@@ -178,7 +178,8 @@ class Writer:
             self._depth[axis] -= 1
         tail = " " + " ".join(names)
         head = text.removesuffix(tail)
-        if head != text and not any(re.search(rf"\b{name}\b", head) for name in names) and _closed(head):
+        applied = term.operation.name in _FUNCTIONS or term.operation.name in _TREES
+        if applied and head != text and not any(re.search(rf"\b{name}\b", head) for name in names) and _closed(head):
             return head if re.fullmatch(r"[\w.]+", head) else f"({head})"
         return f"(fun {' '.join(names)} => {text})"
 
@@ -315,6 +316,18 @@ def definition_text(defined: Definition, definitions: dict[str, Definition]) -> 
         body = body[1:-1]
     result = type_of(defined.body.axes, defined.body.kind)
     return f"(** {defined.doc} *)\nDefinition {defined.name} {' '.join(parameters)} : {result} :=\n  {body}."
+
+
+def length(term: Term) -> float:
+    """The number of symbols of a term that is written out."""
+    known: dict[int, float] = {}
+
+    def of(t: Term) -> float:
+        if id(t) not in known:
+            known[id(t)] = 1 + sum(map(of, t.arguments))
+        return known[id(t)]
+
+    return of(term)
 
 
 def axes_of(terms: Iterable[Term]) -> set[Axis]:
@@ -489,6 +502,9 @@ def _aligned_lead(term: Term, lead: Index, own: int = 2) -> Index:
     return lead[len(lead) - (len(term.axes) - own):] if len(term.axes) > own else ()
 
 
+_FUNCTIONS = ("field", "bound", "call", "run", "entry", "softmax", "log_softmax", "centered",
+              "entropy_gradient")
+"""What is written as a function applied to its places."""
 _TREES: Mapping[str, tuple[Axis, ...]] = {
     "visitation": (STATES,), "response_probabilities": (RESPONSES,), "sum_along": (RESPONSES,),
     "edge_reward": (STATES, ACTIONS), "state_values": (STATES,), "action_values": (STATES, ACTIONS),
