@@ -31,9 +31,11 @@ from entropy_theory.verification import (
     listed_instances,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import for_every, implies
+from entropy_theory.verification.formula.terms import ACTIONS, Term
 
 
 def first_order(i: Cases) -> Reals:
@@ -63,9 +65,26 @@ def _remainder(i: Cases) -> Reals:
     return np.abs(ar.entropy_change(i.logits, i.step) - first_order(i))
 
 
+def _spread(i: Cases) -> Reals:
+    return variance(i) + depth_weighted_square(i) + variance(i) * np.abs(first_order(i))
+
+
 def _weighted(i: Cases, share: int = 2) -> Reals:
-    spread = variance(i) + depth_weighted_square(i) + variance(i) * np.abs(first_order(i))
-    return growth(i) * spread / share - _remainder(i)
+    return growth(i) * _spread(i) / share - _remainder(i)
+
+
+def _half_is_best(i: Cases) -> Term:
+    """With two actions no factor below 1/2 can stand in its place."""
+    def holds(z: Reals, d: Reals, factor: Real) -> Reals:
+        case = Cases(logits=z, step=d)
+        return _remainder(case) <= factor * (growth(case) * _spread(case))
+
+    def at_least(factor: Real) -> Term:
+        everywhere = for_every("z", (ACTIONS,), lambda z: for_every(
+            "d", (ACTIONS,), lambda d: holds(z, d, factor)))
+        return implies(everywhere, ar.constant(1, i.step) / 2 <= factor)
+
+    return implies(i.step.shape[-1] <= ar.constant(2, i.step), for_every("C", (), at_least))
 
 
 def _without_depth(i: Cases) -> Reals:
@@ -74,8 +93,7 @@ def _without_depth(i: Cases) -> Reals:
 
 
 def _without_growth(i: Cases) -> Reals:
-    spread = variance(i) + depth_weighted_square(i) + variance(i) * np.abs(first_order(i))
-    return spread / 2 - _remainder(i)
+    return _spread(i) / 2 - _remainder(i)
 
 
 def _by_variance(i: Cases, share: int = 2) -> Reals:
@@ -118,6 +136,7 @@ _statement = Statement(
           r"\mathrm{Var}(d)\,|c|\}$, $c=\mathrm{Cov}(\log\pi,d)$, $M=\max(d-\bar d)$: for any "
           r"displacement $d$ of the logits.",
     margin=_weighted,
+    beyond=lambda i: (_half_is_best(i),),
 )
 
 RARE_UP = {"weights": [1, 1000], "step": [6, 0]}

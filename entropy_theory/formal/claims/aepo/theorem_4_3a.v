@@ -26,8 +26,11 @@ Theorem proved :
   (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> 0 < learning_rate ->
   let step := fun a => learning_rate * unit_step n logits correct temperature a in
   Rabs (entropy_change n logits step - learning_rate * rate n logits correct temperature)
-  <= remainder_bound n step.
+  <= remainder_bound n step
+  /\
+  derivative (fun eta => entropy n (fun a => logits a + eta * unit_step n logits correct temperature a)) 0
+    (rate n logits correct temperature).
 Proof.
-  intros n logits correct temperature learning_rate many _ _ _ step.
+  intros n logits correct temperature learning_rate many _ _ _ step; split; [|apply slope; lia].
   apply first_order_error_scaled; [lia|apply rate_of_step; lia].
 Qed.

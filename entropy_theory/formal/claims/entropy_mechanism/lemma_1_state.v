@@ -21,8 +21,11 @@ Theorem proved :
   forall (n : nat) (logits step : vector),
   (2 <= n)%nat ->
   Rabs (entropy_change n logits step - - covariance n (softmax n logits) (log_softmax n logits) step)
-  <= remainder_bound n step.
+  <= remainder_bound n step
+  /\
+  derivative (fun t => entropy n (fun a => logits a + t * step a)) 0
+    (- covariance n (softmax n logits) (log_softmax n logits) step).
 Proof.
-  intros n logits step many; unfold Rminus; rewrite Ropp_involutive.
-  apply first_order_error; lia.
+  intros n logits step many; split; [|apply slope; lia].
+  unfold Rminus; rewrite Ropp_involutive; apply first_order_error; lia.
 Qed.

@@ -102,7 +102,7 @@ End TwoActions.
 (** No constant below 1/2 holds: at the uniform policy the step (1, -1) attains it to second order. *)
 Theorem constant_from_below :
   forall K : R,
-  (forall logits step, Rabs (remainder 2 logits step) <= K / 2 * squared_norm 2 step) -> 1 / 2 <= K.
+  (forall logits step, Rabs (remainder 2 logits step) <= K * squared_norm 2 step / 2) -> 1 / 2 <= K.
 Proof.
   intros K bound.
   set (z := fun _ : nat => 0); set (d := fun a => match a with 0%nat => 1 | _ => -1 end).
@@ -124,11 +124,13 @@ Qed.
 Theorem proved :
   forall (n : nat) (logits step : vector),
   n = 2%nat ->
-  Rabs (remainder n logits step) <= 1 / 2 * squared_norm n step / 2
+  (Rabs (remainder n logits step) <= 1 / 2 * squared_norm n step / 2
+   /\
+   Rabs (quadratic_form n logits step) <= 1 / 2 * squared_norm n step)
   /\
-  Rabs (quadratic_form n logits step) <= 1 / 2 * squared_norm n step.
+  (forall K : R, (forall z d, Rabs (remainder n z d) <= K * squared_norm n d / 2) -> 1 / 2 <= K).
 Proof.
-  intros n logits step ->; split; [|apply curvature_bound_two].
+  intros n logits step ->; split; [split|apply constant_from_below]; [|apply curvature_bound_two].
   assert (Rabs (entropy_change 2 logits step
                 + covariance 2 (softmax 2 logits) (log_softmax 2 logits) step)
           <= 1 / 2 * squared_norm 2 step / 2) as error

@@ -28,19 +28,6 @@ Definition weighted_square (n : nat) (logits step : vector) : R :=
   + mean n p (fun a => Rabs (log_softmax n logits a + entropy n logits) * (u a * u a))
   + variance n p step * Rabs (first_order n logits step).
 
-Theorem proved :
-  forall (n : nat) (logits step : vector),
-  (2 <= n)%nat ->
-  Rabs (entropy_change n logits step - first_order n logits step)
-  <= exp (largest_rise n (softmax n logits) step) * weighted_square n logits step / 2.
-Proof.
-  intros n logits step many; set (p := softmax n logits).
-  pose proof (weighted_remainder n logits step ltac:(lia) (largest_rise n p step)
-                ltac:(intros; apply largest_ge; assumption)) as bound; fold p in bound.
-  unfold weighted_square, first_order; rewrite Rabs_Ropp; unfold Rminus; rewrite Ropp_involutive; fold p.
-  unfold variance; lra.
-Qed.
-
 (** The factor 1/2 is the best: at the uniform policy of two actions, for small steps, it is attained. *)
 Theorem constant_from_below :
   forall C : R,
@@ -113,4 +100,25 @@ Proof.
   assert (2 * C * exp (- ln (2 * C) / 2) < 1) as strict; [|nra].
   rewrite <- (exp_ln (2 * C)) at 1 by lra.
   rewrite <- exp_plus, <- exp_0; apply exp_increasing; lra.
+Qed.
+
+Theorem proved :
+  forall (n : nat) (logits step : vector),
+  (2 <= n)%nat ->
+  Rabs (entropy_change n logits step - first_order n logits step)
+  <= exp (largest_rise n (softmax n logits) step) * weighted_square n logits step / 2
+  /\
+  (INR n <= 2 -> forall C : R,
+   (forall z d, Rabs (entropy_change n z d - first_order n z d)
+                <= C * (exp (largest_rise n (softmax n z) d) * weighted_square n z d)) ->
+   1 / 2 <= C).
+Proof.
+  intros n logits step many; split.
+  - set (p := softmax n logits).
+    pose proof (weighted_remainder n logits step ltac:(lia) (largest_rise n p step)
+                  ltac:(intros; apply largest_ge; assumption)) as bound; fold p in bound.
+    unfold weighted_square, first_order; rewrite Rabs_Ropp; unfold Rminus; rewrite Ropp_involutive; fold p.
+    unfold variance; lra.
+  - intros two; assert (n = 2%nat) as -> by (assert (n <= 2)%nat by (apply INR_le; simpl; lra); lia).
+    exact constant_from_below.
 Qed.
