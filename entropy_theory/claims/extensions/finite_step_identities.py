@@ -14,6 +14,8 @@ entropy down: H(pi') - H(pi) <= -Cov_pi(w, log pi), with equality only where the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
@@ -31,7 +33,6 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import Outcome, Step, variant
 from entropy_theory.verification.formula.limits import for_every, has_derivative
-from entropy_theory.verification.formula.terms import Term
 
 FUNDAMENTAL = "fundamental theorem of calculus: f(1) - f(0) = int_0^1 f'(t) dt"
 REWEIGHTING = "E_{pi'}[f] = E_pi[w f]"
@@ -59,8 +60,8 @@ def _residuals(i: Cases) -> Reals:
     return np.stack([first, second], axis=-1)
 
 
-def _on_the_way(i: Cases) -> tuple[Term, ...]:
-    """E3 at every t: the slopes of H(pi_t) and of KL(pi_t || pi) along the step; and KL(pi' || pi) >= 0."""
+def _on_the_way(i: Cases) -> tuple[Any, ...]:
+    """E3 at every t: the slopes of H(pi_t) and of KL(pi_t || pi) along the step; KL(pi' || pi) >= 0."""
     def along(t: Real) -> Reals:
         return i.logits + ar.per_action(t) * i.step
 

@@ -35,7 +35,6 @@ from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.terms import Term
 
-
 OTHER = Vector(name="other", low=-2.0, high=2.0, grid=(1,))
 """A second vector: the matrix is symmetric if x^T Hess y = y^T Hess x."""
 

@@ -20,6 +20,8 @@ r = (max d - min d)^2 <= 2 ||d||^2. And D <= r/10, V + D <= 8r/27, V <= r/4: for
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from entropy_theory.claims.aepo.expansion import LOG_BOUND, TAYLOR
@@ -65,7 +67,7 @@ def room(i: Cases, constant: Real) -> Reals:
 
 def no_smaller(least: Real) -> Term:
     """Any K with |R| <= (K/2) ||d||^2 for all policies and steps is at least ``least``."""
-    def holds(z: Reals, d: Reals, constant: Real) -> Reals:
+    def holds(z: Any, d: Any, constant: Real) -> Any:
         remainder = np.abs(ar.entropy_change(z, d) - first_order(z, d))
         return remainder <= constant * ar.total(d * d) / 2
 

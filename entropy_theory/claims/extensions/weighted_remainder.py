@@ -126,7 +126,7 @@ def _vocabulary() -> tuple[bool, str]:
                                        + (p @ (u * u)) * abs(rate))
         weighted.append(bound / abs(left))
         norm.append((5 / 16 + np.log(150_000) / 10) * (d @ d) / abs(left))
-    shown = 1 <= min(weighted) and float(np.median(weighted)) < 20 and float(np.median(norm)) > 1e4
+    shown = min(weighted) >= 1 and float(np.median(weighted)) < 20 and float(np.median(norm)) > 1e4
     return shown, (f"bound over remainder, median of 20: {np.median(weighted):.1f} weighted by the "
                    f"policy, {np.median(norm):.0f} in ||d||^2")
 
