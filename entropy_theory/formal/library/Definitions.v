@@ -176,3 +176,26 @@ Fixpoint largest_states (n h : nat) (f : state -> R) : R :=
   | O => 0
   | S k => Rmax (f []) (largest n (fun a => largest_states n k (after a f)))
   end.
+
+(** Trees of any shape: token a at s may be the last one of a response ([ends s a]); all others go on up
+    to h tokens. [running s]: no token of s was the last one, so that a token is chosen at s. *)
+Fixpoint sum_ended (n h : nat) (ends : state -> mask) (f : state -> R) : R :=
+  match h with
+  | O => f []
+  | S k => sum n (fun a => if ends [] a then f [a] else sum_ended n k (after a ends) (after a f))
+  end.
+Fixpoint running (ends : state -> mask) (s : state) : bool :=
+  match s with
+  | [] => true
+  | a :: rest => negb (ends [] a) && running (after a ends) rest
+  end.
+Definition mean_ended (n h : nat) (ends : state -> mask) (z : policy) (f : state -> R) : R :=
+  sum_ended n h ends (fun y => probability n z y * f y).
+Definition covariance_ended (n h : nat) (ends : state -> mask) (z : policy) (f g : state -> R) : R :=
+  mean_ended n h ends z (fun y =>
+    (f y - mean_ended n h ends z f) * (g y - mean_ended n h ends z g)).
+Definition ended_entropy (n h : nat) (ends : state -> mask) (z : policy) : R :=
+  - sum_ended n h ends (fun y => probability n z y * ln (probability n z y)).
+(** Numbers of states and tokens, zero where the response has ended. *)
+Definition until_end (ends : state -> mask) (f : state -> vector) : state -> vector :=
+  fun s a => if running ends s then f s a else 0.
