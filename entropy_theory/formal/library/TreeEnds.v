@@ -380,3 +380,65 @@ Proof.
   pose proof (sum_along_edge_reward y (fun x => reward (cut ends x))) as last.
   rewrite length_y in last; apply last; assumption.
 Qed.
+
+(** The Fisher information of ended responses has the states at which a token is chosen. *)
+Lemma fisher_ended n h ends z x w :
+  (0 < n)%nat ->
+  mean_ended n h ends z (fun y =>
+    sum_along (centered_policy n z x) y * sum_along (centered_policy n z w) y) =
+  sum_states n h (fun s => if running ends s
+    then probability n z s * covariance n (softmax n (z s)) (x s) (w s) else 0).
+Proof.
+  intros some; rewrite mean_ended_cut by assumption.
+  assert (forall v s, mean n (softmax n (z s)) (until_end ends (centered_policy n z v) s) = 0) as zero.
+  { intros v s; unfold until_end; destruct (running ends s); [apply mean_centered_policy, some|].
+    apply mean_const, softmax_sum, some. }
+  rewrite (mean_responses_ext n h z _ (fun y =>
+    (0 + sum_along (until_end ends (centered_policy n z x)) y)
+    * sum_along (until_end ends (centered_policy n z w)) y))
+    by (intros; rewrite !sum_along_cut; ring).
+  rewrite mean_responses_product, value_states by (intros; try apply zero; assumption).
+  apply sum_states_ext; intros s _; unfold action_value.
+  rewrite (mean_ext n _ _ (fun a =>
+    until_end ends (centered_policy n z w) s a * until_end ends (centered_policy n z x) s a)).
+  - unfold until_end; destruct (running ends s).
+    + rewrite covariance_sym; reflexivity.
+    + rewrite (mean_ext n _ _ (fun _ => 0)), mean_const by ((apply softmax_sum, some) || (intros; ring)).
+      ring.
+  - intros a _; rewrite value_at_below, value_mean_zero; [ring|].
+    intros u _; apply (zero x ((s ++ [a]) ++ u)).
+Qed.
+
+(** The advantage is the natural gradient for ended responses too. *)
+Lemma natural_gradient_ended n h ends z reward w :
+  (0 < n)%nat -> (0 < h)%nat ->
+  let A := advantage n h z (edge_reward h (fun y => reward (cut ends y))) in
+  is_derive (fun t => mean_ended n h ends (moved z t w) reward) 0
+    (mean_ended n h ends z (fun y =>
+       sum_along (centered_policy n z A) y * sum_along (centered_policy n z w) y)).
+Proof.
+  intros some long A.
+  apply is_derive_ext with
+    (f := fun t => mean_responses n h (moved z t w) (fun y => reward (cut ends y))).
+  { intros t; symmetry; apply mean_ended_cut, some. }
+  evar_last.
+  - apply (is_derive_expected_reward n h (fun t => moved z t w) w 0 some); [|assumption].
+    intros; apply is_derive_moved.
+  - rewrite fisher_ended, moved_0 by assumption; fold A.
+    apply sum_states_ext; intros s [short _]; destruct (running ends s) eqn:alive.
+    + f_equal; rewrite covariance_centered_l by (apply softmax_sum, some); apply mean_ext; intros a _.
+      unfold centered, A; rewrite mean_advantage by assumption; ring.
+    + rewrite (mean_ext n _ _ (fun _ => 0)), mean_const; [ring|apply softmax_sum, some|].
+      intros a _; unfold A; rewrite advantage_ended by assumption; ring.
+Qed.
+
+(** Without ends every response has h tokens. *)
+Lemma cut_never y : cut (fun _ _ => false) y = y.
+Proof. induction y as [|a rest IH]; simpl; [reflexivity|]; f_equal; exact IH. Qed.
+
+Lemma ended_entropy_never n h z :
+  (0 < n)%nat -> ended_entropy n h (fun _ _ => false) z = response_entropy n h z.
+Proof.
+  intros some; rewrite ended_entropy_mean by assumption; unfold response_entropy, mean_responses; f_equal.
+  apply sum_responses_ext; intros y _; rewrite cut_never; reflexivity.
+Qed.
