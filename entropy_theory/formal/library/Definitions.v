@@ -199,3 +199,11 @@ Definition ended_entropy (n h : nat) (ends : state -> mask) (z : policy) : R :=
 (** Numbers of states and tokens, zero where the response has ended. *)
 Definition until_end (ends : state -> mask) (f : state -> vector) : state -> vector :=
   fun s a => if running ends s then f s a else 0.
+
+(** The probability of a set of responses, and the entropy of a response given that it is in the set. *)
+Definition response_mass (n h : nat) (z : policy) (A : state -> bool) : R :=
+  mean_responses n h z (fun y => if A y then 1 else 0).
+Definition entropy_within (n h : nat) (z : policy) (A : state -> bool) : R :=
+  - sum_responses n h (fun y => if A y
+      then probability n z y / response_mass n h z A * ln (probability n z y / response_mass n h z A)
+      else 0).

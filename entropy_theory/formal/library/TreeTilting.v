@@ -108,6 +108,59 @@ Proof.
     change (after a g rest) with (g (a :: rest)); field; lra.
 Qed.
 
+Lemma mean_responses_pos h z g :
+  (forall y, response_of n h y -> 0 < g y) -> 0 < mean_responses n h z g.
+Proof.
+  intros positive; apply sum_responses_pos; intros y response.
+  apply Rmult_lt_0_compat; [apply probability_pos, some|apply positive, response].
+Qed.
+
+Lemma sum_through_tilted h z g f u :
+  (0 < h)%nat -> (length u <= h)%nat -> tokens_below n u ->
+  (forall x, response_of n h x -> 0 < g x) ->
+  sum_through n h (tilted_policy n h z g) f u =
+  sum_through n h z (fun y => g y * f y) u / mean_responses n h z g.
+Proof.
+  intros long short below_n positive; pose proof (mean_responses_pos h z g positive).
+  unfold sum_through, Rdiv; rewrite Rmult_comm, <- sum_responses_scal.
+  apply sum_responses_ext; intros y [long_y below_y].
+  rewrite probability_tilted; [field; lra|assumption| |assumption].
+  split; [rewrite app_length; lia|apply List.Forall_app; split; assumption].
+Qed.
+
+(** Under the tilted policy Q(s, a) is E[g f | s, a] / E[g | s, a]. *)
+Lemma action_value_tilted h z g f s a :
+  state_of n h s -> (a < n)%nat -> (forall x, response_of n h x -> 0 < g x) ->
+  action_value n h (tilted_policy n h z g) (edge_reward h f) s a =
+  action_value n h z (edge_reward h (fun y => g y * f y)) s a
+  / action_value n h z (edge_reward h g) s a.
+Proof.
+  intros [short below_n] inside positive; set (tilted := tilted_policy n h z g).
+  assert ((length (s ++ [a]) <= h)%nat) as short' by (rewrite app_length; simpl; lia).
+  assert (tokens_below n (s ++ [a])) as below'
+    by (apply List.Forall_app; split; [assumption|constructor; [assumption|constructor]]).
+  pose proof (sum_through_tilted h z g f (s ++ [a]) ltac:(lia) short' below' positive) as with_f.
+  pose proof (sum_through_tilted h z g (fun _ => 1) (s ++ [a]) ltac:(lia) short' below' positive) as with_1.
+  fold tilted in with_f, with_1.
+  rewrite probability_through in with_1 by assumption.
+  assert (sum_through n h z (fun y => g y * 1) (s ++ [a]) = sum_through n h z g (s ++ [a])) as same
+    by (apply sum_responses_ext; intros; ring).
+  rewrite same in with_1; clear same.
+  rewrite !sum_through_action_value in with_f by assumption.
+  rewrite sum_through_action_value, probability_child in with_1 by assumption.
+  rewrite with_1 in with_f.
+  pose proof (action_value_edge_reward_pos h z g s a (conj short below_n) inside positive) as chosen.
+  pose proof (mean_responses_pos h z g positive) as total.
+  pose proof (probability_pos n z s some) as visited; pose proof (softmax_pos n (z s) a some) as token.
+  set (q := action_value n h z (edge_reward h (fun y => g y * f y)) s a) in *.
+  set (m := action_value n h z (edge_reward h g) s a) in *.
+  set (w := probability n z s * softmax n (z s) a) in *.
+  assert (0 < w) by (apply Rmult_lt_0_compat; assumption).
+  apply (Rmult_eq_reg_l (w * m / mean_responses n h z g)).
+  - rewrite with_f; field; lra.
+  - apply Rgt_not_eq, Rdiv_lt_0_compat; [apply Rmult_lt_0_compat|]; assumption.
+Qed.
+
 (** A path that moves as the natural policy gradient of E R, up to a constant at each state, which
     softmax does not see. *)
 Definition natural_flow (h : nat) (reward : state -> R) (path : R -> policy) : Prop :=
@@ -191,6 +244,54 @@ Proof.
   set (normalizer := mean_responses n h (path 0) (fun x => exp (t * reward x))) in *.
   assert (c = / normalizer) as ->; [|unfold Rdiv; ring].
   apply Rmult_eq_reg_r with normalizer; [rewrite Rinv_l by assumption; lra|assumption].
+Qed.
+
+(** There is such a flow from every policy: the tilted ones. *)
+Lemma is_derive_action_value_tilt h z reward s a t :
+  state_of n h s ->
+  is_derive (fun r => action_value n h z (edge_reward h (fun y => exp (r * reward y))) s a) t
+    (action_value n h z (edge_reward h (fun y => exp (t * reward y) * reward y)) s a).
+Proof.
+  intros [short below_n].
+  pose proof (probability_pos n z s some) as visited; pose proof (softmax_pos n (z s) a some) as token.
+  set (w := probability n z s * softmax n (z s) a).
+  assert (0 < w) as w_pos by (apply Rmult_lt_0_compat; assumption).
+  assert (forall g, action_value n h z (edge_reward h g) s a = / w * sum_through n h z g (s ++ [a])) as conditional.
+  { intros g; rewrite sum_through_action_value by assumption; fold w; field; lra. }
+  apply is_derive_ext with (f := fun r => / w * sum_through n h z (fun y => exp (r * reward y)) (s ++ [a])).
+  { intros r; symmetry; apply conditional. }
+  rewrite conditional; apply is_derive_scal.
+  apply (is_derive_sum_responses n _ t
+    (fun r y => probability n z ((s ++ [a]) ++ y) * exp (r * reward ((s ++ [a]) ++ y)))
+    (fun y => probability n z ((s ++ [a]) ++ y)
+              * (exp (t * reward ((s ++ [a]) ++ y)) * reward ((s ++ [a]) ++ y)))).
+  intros y _; auto_derive; [trivial|ring].
+Qed.
+
+Theorem natural_flow_exists h z reward :
+  (0 < h)%nat ->
+  let path t := tilted_policy n h z (fun y => exp (t * reward y)) in
+  natural_flow h reward path /\
+  (forall s a, state_of n h s -> (a < n)%nat -> path 0 s a = z s a).
+Proof.
+  intros long path; split.
+  - exists (fun t s => value_at n h (path t) (edge_reward h reward) s); intros t s a later inside a_inside.
+    assert (forall y, response_of n h y -> 0 < exp (t * reward y)) as positive by (intros; apply exp_pos).
+    pose proof (action_value_edge_reward_pos h z _ s a inside a_inside positive) as chosen.
+    unfold advantage; evar_last.
+    + apply @is_derive_plus; [apply @is_derive_const|].
+      apply (is_derive_comp ln); [apply is_derive_ln, chosen|apply is_derive_action_value_tilt, inside].
+    + unfold path; rewrite action_value_tilted by assumption.
+      unfold plus, zero, scal; simpl; unfold mult; simpl; field; lra.
+  - intros s a inside a_inside; unfold path, tilted_policy.
+    assert (action_value n h z (edge_reward h (fun y => exp (0 * reward y))) s a = 1) as one.
+    { pose proof (probability_pos n z s some); pose proof (softmax_pos n (z s) a some).
+      apply (Rmult_eq_reg_l (probability n z s * softmax n (z s) a));
+        [|apply Rgt_not_eq, Rmult_lt_0_compat; assumption].
+      rewrite <- sum_through_action_value by (assumption || apply inside).
+      rewrite <- probability_child, Rmult_1_r, <- (probability_through n h) by assumption.
+      apply sum_responses_ext; intros; rewrite Rmult_0_l, exp_0; reflexivity. }
+    rewrite one, ln_1; ring.
 Qed.
 
 End Tilt.
