@@ -219,11 +219,20 @@ Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a 
 (** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
 Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
   fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
-(** The largest value of a function of states (0 if all are negative). *)
+(** Sum of a function of responses over those that take token a at s. *)
+Definition total_through (n h : nat) (f : state -> R) : state -> vector :=
+  fun s a => sum_responses n (h - S (length s)) (fun y => f (s ++ a :: y)).
+(** The largest value over the states at which a token is chosen, and over the responses. *)
 Fixpoint largest_states (n h : nat) (f : state -> R) : R :=
   match h with
   | O => 0
+  | S O => f []
   | S k => Rmax (f []) (largest n (fun a => largest_states n k (after a f)))
+  end.
+Fixpoint largest_responses (n h : nat) (f : state -> R) : R :=
+  match h with
+  | O => f []
+  | S k => largest n (fun a => largest_responses n k (after a f))
   end.
 
 (** * Entropy-regularized optima *)
