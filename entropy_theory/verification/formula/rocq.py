@@ -417,6 +417,8 @@ def _picked(view: Term, index: Index) -> Index:
         axis = next(axes)
         if entry == ":":
             found.append(next(left))
+        elif axis is None:
+            found.append(None)
         elif axis is STATES and entry == 0:
             # State 0 is the one without tokens.
             found.append("nil")
