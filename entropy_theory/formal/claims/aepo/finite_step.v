@@ -57,7 +57,7 @@ Theorem proved :
   forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
   (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> 0 < learning_rate ->
   1 < temperature ->
-  0 < total_on n correct (fun a => softmax n logits a * excess n logits a) ->
+  0 < - untempered_rate n logits correct ->
   let step := fun a => learning_rate * unit_step n logits correct temperature a in
   let plain_step := fun a => learning_rate * untempered_step n logits correct a in
   remainder_bound n step + remainder_bound n plain_step
