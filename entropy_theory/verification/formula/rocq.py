@@ -297,7 +297,8 @@ class Writer:
             return f"{name} (fun {text} => {body}) ({limit})"
 
     def _define(self, defined: Definition) -> None:
-        if self.definitions.get(defined.name, defined) is not defined:
+        # Simplifying makes copies of a definition, with one body.
+        if self.definitions.get(defined.name, defined).body is not defined.body:
             raise UntraceableError(f"two functions are called {defined.name}")
         if defined.name not in self.definitions:
             inner = Writer()
