@@ -8,6 +8,7 @@ with one leading axis; all its instances have the same number of actions. Margin
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -365,6 +366,12 @@ def tree_instances(
         large=sample_large,
         parameters=_tree_parameters(scalars, tokens[0], reward, prompts is not None, vectors),
     )
+
+
+def with_rewards_in(parameters: Parameters, range: Range) -> Parameters:
+    """The parameters with graded rewards in another range, where a statement holds for more than [0, 1]."""
+    return dataclasses.replace(parameters, fields=tuple(
+        dataclasses.replace(p, range=range) if p.name == "reward" else p for p in parameters.fields))
 
 
 def _tree_parameters(

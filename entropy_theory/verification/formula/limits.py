@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
@@ -24,6 +25,8 @@ from entropy_theory.verification.formula.terms import (
 STEPS = Axis("steps")
 """The steps of a run, 0, 1, 2, ..."""
 _FRESH = itertools.count()
+Traced: TypeAlias = Callable[[Any], Any]
+"""A function of terms: most are written for arrays, and say that they return some."""
 
 
 def bound(name: str, axes: Axes = ()) -> Term:
@@ -31,7 +34,7 @@ def bound(name: str, axes: Axes = ()) -> Term:
     return make(Operation("bound", detail=(name, next(_FRESH))), (), axes)
 
 
-def has_derivative(function: Callable[[Term], Term], at: Term | float, value: Term | float) -> Term:
+def has_derivative(function: Traced, at: Any, value: Any) -> Term:
     """The function of one number has this derivative there, entry by entry."""
     variable = bound("t")
     body, place, slope = function(variable), constant(at), constant(value)
@@ -52,7 +55,7 @@ def tends_to(sequence: Callable[[Term], Term], limit: Term | float) -> Term:
 
 
 def for_every(
-    name: str, axes: Axes, proposition: Callable[[Term], Term], *, given: Callable[[Term], Term] | None = None
+    name: str, axes: Axes, proposition: Traced, *, given: Traced | None = None
 ) -> Term:
     """It holds for every number, vector or schedule (axes ``(STEPS,)``) that meets ``given``."""
     variable = bound(name, axes)
@@ -66,7 +69,7 @@ def at_every_step(proposition: Callable[[Term], Term]) -> Term:
     return make(Operation("at_every_step", detail=step), (proposition(step),), (), "mask")
 
 
-def implies(premise: Term, conclusion: Term) -> Term:
+def implies(premise: Any, conclusion: Any) -> Term:
     """Where the first holds, so does the second."""
     return make(Operation("implies"), (premise, conclusion), (), "mask")
 
@@ -83,3 +86,21 @@ def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
 def entry(sequence: Term, step: Term) -> Term:
     """A schedule's value at a step."""
     return make(Operation("entry"), (sequence, step), sequence.axes[1:])
+
+
+def along(start: Term, t: Term, direction: Term) -> Term:
+    """start + t direction, at the number t."""
+    return start + t[(..., *[None] * len(start.axes))] * direction
+
+
+def has_gradient(function: Callable[[Term], Term], at: Term, gradient: Term) -> Term:
+    """The derivative of the function along every direction is the inner product with the gradient."""
+
+    def slope(direction: Term) -> Term:
+        inner = gradient * direction
+        while inner.axes:
+            inner = inner.sum(axis=-1)
+        return inner
+
+    return for_every("direction", at.axes, lambda x: has_derivative(
+        lambda t: function(along(at, t, x)), 0, slope(x)))
