@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Masks.
+From PolicyEntropy.library Require Import Definitions Basics SetSums.
 Open Scope R_scope.
 
 Lemma exp_above_line x : 1 + x <= exp x.

@@ -1,228 +1,233 @@
-(** Groups of independent responses: expectations of what depends on how many of them are right. *)
+(** Entropy split over two groups of actions, such as the right and the wrong ones.
+
+    With R the probability of the first group, of m among n actions,
+
+      h(R) <= H <= h(R) + R log m + (1 - R) log(n - m),
+
+    and the right-hand side increases in 1 - R up to (n - m)/n, where it is log n. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics.
-Import ListNotations.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Definitions Basics Masks.
 Open Scope R_scope.
 
-(** * Binomial weights *)
+(** * Logarithms *)
 
-(** E phi(k), k binomial(m, R/(R + W)), times (R + W)^m. *)
-Definition binomial_mean (m : nat) (right wrong : R) (phi : nat -> R) : R :=
-  sum (S m) (fun k => C m k * right ^ k * wrong ^ (m - k) * phi k).
-
-Lemma sum_first n f : sum (S n) f = f 0%nat + sum n (fun k => f (S k)).
+Lemma ln_le_minus_1 x : 0 < x -> ln x <= x - 1.
 Proof.
-  induction n as [|k IH]; [simpl; ring|].
-  change (sum (S (S k)) f) with (sum (S k) f + f (S k)); rewrite IH; simpl; ring.
+  intros positive.
+  destruct (Req_dec x 1) as [->|other]; [rewrite ln_1; lra|].
+  pose proof (exp_ineq1_le (ln x)) as above; rewrite exp_ln in above by assumption; lra.
 Qed.
 
-Lemma C_first m : C m 0 = 1.
+Lemma ln_nondecreasing x y : 0 < x -> x <= y -> ln x <= ln y.
 Proof.
-  unfold C; rewrite Nat.sub_0_r; simpl fact; simpl INR.
-  pose proof (INR_fact_neq_0 m); field; assumption.
+  intros positive below; destruct (Rle_lt_or_eq_dec _ _ below) as [strict| ->]; [|lra].
+  apply Rlt_le, ln_increasing; assumption.
 Qed.
 
-Lemma C_last m : C m m = 1.
+Lemma ln_nonneg x : 1 <= x -> 0 <= ln x.
+Proof. intros above; rewrite <- ln_1; apply ln_nondecreasing; lra. Qed.
+
+Lemma ln_nonpos x : 0 < x -> x <= 1 -> ln x <= 0.
+Proof. intros positive below; rewrite <- ln_1; apply ln_nondecreasing; lra. Qed.
+
+(** Gibbs' inequality for one term. *)
+Lemma gibbs_term x y : 0 < x -> 0 < y -> x * (ln y - ln x) <= y - x.
 Proof.
-  unfold C; rewrite Nat.sub_diag; simpl fact; simpl INR.
-  pose proof (INR_fact_neq_0 m); field; assumption.
+  intros x_pos y_pos.
+  pose proof (Rdiv_lt_0_compat _ _ y_pos x_pos) as ratio_pos.
+  pose proof (ln_le_minus_1 _ ratio_pos) as below.
+  rewrite ln_div in below by assumption.
+  apply Rle_trans with (x * (y / x - 1)); [apply Rmult_le_compat_l; lra|].
+  right; field; lra.
 Qed.
 
-Lemma C_nonneg m k : 0 < C m k.
+(** - q log q is small for small q. *)
+Lemma entropy_part_small q : 0 < q -> - (q * ln q) <= 2 * sqrt q.
 Proof.
-  unfold C; apply Rdiv_lt_0_compat; [apply INR_fact_lt_0|].
-  apply Rmult_lt_0_compat; apply INR_fact_lt_0.
+  intros positive.
+  pose proof (sqrt_lt_R0 q positive) as root_pos.
+  assert (ln q = - 2 * ln (/ sqrt q)) as halved.
+  { rewrite ln_Rinv by assumption.
+    rewrite <- (sqrt_sqrt q) at 1 by lra; rewrite ln_mult by assumption; ring. }
+  pose proof (ln_le_minus_1 (/ sqrt q) (Rinv_0_lt_compat _ root_pos)) as below.
+  rewrite halved.
+  apply Rle_trans with (2 * q * / sqrt q).
+  - replace (- (q * (-2 * ln (/ sqrt q)))) with (2 * q * ln (/ sqrt q)) by ring.
+    apply Rmult_le_compat_l; lra.
+  - right; rewrite <- (sqrt_sqrt q) at 1 by lra; field; lra.
 Qed.
 
-(** One more response: it is right or it is wrong. *)
-Lemma binomial_mean_step m right wrong phi :
-  binomial_mean (S m) right wrong phi
-  = right * binomial_mean m right wrong (fun k => phi (S k))
-    + wrong * binomial_mean m right wrong phi.
+(** * The parts of entropy *)
+
+(** - sum over a group of p log p. *)
+Definition group_part (n : nat) (p : vector) (A : mask) : R :=
+  - total_on n A (fun a => p a * ln (p a)).
+
+Lemma entropy_of_groups n z A :
+  entropy n z = group_part n (softmax n z) A + group_part n (softmax n z) (complement A).
 Proof.
-  unfold binomial_mean; rewrite (sum_first (S m)), C_first, Nat.sub_0_r.
-  rewrite (sum_first m (fun k => C m k * right ^ k * wrong ^ (m - k) * phi k)), C_first, Nat.sub_0_r.
-  change (sum (S m) (fun k => C (S m) (S k) * right ^ S k * wrong ^ (S m - S k) * phi (S k)))
-    with (sum m (fun k => C (S m) (S k) * right ^ S k * wrong ^ (S m - S k) * phi (S k))
-          + C (S m) (S m) * right ^ S m * wrong ^ (S m - S m) * phi (S m)).
-  change (sum (S m) (fun k => C m k * right ^ k * wrong ^ (m - k) * phi (S k)))
-    with (sum m (fun k => C m k * right ^ k * wrong ^ (m - k) * phi (S k))
-          + C m m * right ^ m * wrong ^ (m - m) * phi (S m)).
-  rewrite !C_last, !Nat.sub_diag.
-  transitivity (wrong * wrong ^ m * phi 0%nat + right * right ^ m * phi (S m)
-    + sum m (fun k => right * (C m k * right ^ k * wrong ^ (m - k) * phi (S k))
-                      + wrong * (C m (S k) * right ^ S k * wrong ^ (m - S k) * phi (S k)))).
-  - rewrite (sum_ext m (fun k => C (S m) (S k) * right ^ S k * wrong ^ (S m - S k) * phi (S k))
-      (fun k => right * (C m k * right ^ k * wrong ^ (m - k) * phi (S k))
-                + wrong * (C m (S k) * right ^ S k * wrong ^ (m - S k) * phi (S k)))).
-    + simpl; ring.
-    + intros k inside; rewrite <- pascal by exact inside.
-      replace (S m - S k)%nat with (S (m - S k)) by lia.
-      replace (m - k)%nat with (S (m - S k)) by lia.
-      simpl; ring.
-  - rewrite sum_plus, !sum_scal; simpl; ring.
+  unfold entropy, group_part.
+  rewrite <- (total_on_complement n A (fun a => softmax n z a * ln (softmax n z a))); ring.
 Qed.
 
-Lemma binomial_mean_ext m right wrong phi psi :
-  (forall k, (k <= m)%nat -> phi k = psi k) ->
-  binomial_mean m right wrong phi = binomial_mean m right wrong psi.
-Proof. intros same; apply sum_ext; intros k inside; rewrite same by lia; reflexivity. Qed.
+Section Group.
 
-Lemma binomial_mean_total m right wrong :
-  right + wrong = 1 -> binomial_mean m right wrong (fun _ => 1) = 1.
+Variables (n : nat) (p : vector) (A : mask).
+Hypothesis some : nonempty n A.
+Hypothesis positive : forall a, (a < n)%nat -> 0 < p a.
+
+Lemma group_total_pos : 0 < total_on n A p.
+Proof. apply total_on_pos; auto. Qed.
+
+Lemma group_part_above :
+  - (total_on n A p * ln (total_on n A p)) <= group_part n p A.
 Proof.
-  intros one; induction m as [|k IH].
-  - unfold binomial_mean; simpl; rewrite C_first; ring.
-  - rewrite binomial_mean_step, IH; lra.
+  unfold group_part; apply Ropp_le_contravar.
+  rewrite <- total_on_scal_r; apply total_on_le; intros a inside chosen.
+  apply Rmult_le_compat_l; [apply Rlt_le; auto|].
+  apply ln_nondecreasing; [auto|].
+  apply total_on_ge_term; auto; intros; apply Rlt_le; auto.
 Qed.
 
-(** * Sums over responses *)
-
-Lemma sum_responses_ext n h f g :
-  (forall s, length s = h -> f s = g s) -> sum_responses n h f = sum_responses n h g.
+Lemma group_part_below :
+  group_part n p A <= total_on n A p * (ln (count_on n A) - ln (total_on n A p)).
 Proof.
-  revert f g; induction h as [|k IH]; intros f g same; simpl; [apply same; reflexivity|].
-  apply sum_ext; intros a _; apply IH; intros s size; unfold after; apply same; simpl; congruence.
+  pose proof group_total_pos as total_pos; pose proof (count_on_pos n A some) as count_pos.
+  set (level := total_on n A p / count_on n A).
+  assert (0 < level) as level_pos by (apply Rdiv_lt_0_compat; assumption).
+  assert (total_on n A (fun a => p a * (ln level - ln (p a))) <= 0) as gibbs.
+  { apply Rle_trans with (total_on n A (fun a => level - p a)).
+    - apply total_on_le; intros; apply gibbs_term; auto.
+    - rewrite total_on_minus, total_on_const; unfold level; right; field; lra. }
+  rewrite (total_on_ext n A _ (fun a => p a * ln level - p a * ln (p a))) in gibbs
+    by (intros; ring).
+  rewrite total_on_minus, total_on_scal_r in gibbs.
+  assert (ln level = ln (total_on n A p) - ln (count_on n A)) as log_level
+    by (apply ln_div; assumption).
+  rewrite log_level in gibbs; unfold group_part; lra.
 Qed.
 
-Lemma sum_responses_scal n h c f :
-  sum_responses n h (fun s => c * f s) = c * sum_responses n h f.
+End Group.
+
+(** * Entropy at a given performance *)
+
+(** log m + h(q) + q log((n - m)/m) with q the probability of the wrong actions, written for k = n - m:
+    h(R) + R log m + (1 - R) log(n - m) at R = 1 - q. *)
+Definition widest_entropy (m k q : R) : R :=
+  ln m - q * ln q - (1 - q) * ln (1 - q) + q * ln (k / m).
+
+Lemma widest_entropy_small m k q :
+  0 < q -> q < 1 -> widest_entropy m k q <= ln m + 2 * sqrt q + q + q * Rabs (ln (k / m)).
 Proof.
-  revert f; induction h as [|k IH]; intros f; simpl; [reflexivity|].
-  rewrite <- sum_scal; apply sum_ext; intros a _; unfold after; apply IH.
+  intros q_pos q_small; unfold widest_entropy.
+  pose proof (entropy_part_small q q_pos) as first.
+  assert (- ((1 - q) * ln (1 - q)) <= q) as second.
+  { pose proof (gibbs_term (1 - q) 1 ltac:(lra) ltac:(lra)) as gibbs.
+    rewrite ln_1 in gibbs; lra. }
+  assert (q * ln (k / m) <= q * Rabs (ln (k / m))) as third
+    by (apply Rmult_le_compat_l; [lra|apply Rle_abs]).
+  lra.
 Qed.
 
-Lemma sum_responses_plus n h f g :
-  sum_responses n h (fun s => f s + g s) = sum_responses n h f + sum_responses n h g.
+(** It increases up to k/(m + k). *)
+Lemma widest_entropy_increases m k q e :
+  0 < m -> 0 < k -> 0 < q -> q <= e -> e * (m + k) <= k ->
+  widest_entropy m k q <= widest_entropy m k e.
 Proof.
-  revert f g; induction h as [|k IH]; intros f g; simpl; [reflexivity|].
-  rewrite <- sum_plus; apply sum_ext; intros a _; unfold after; apply IH.
+  intros m_pos k_pos q_pos below e_small.
+  assert (e < 1) as e_below.
+  { apply Rmult_lt_reg_r with (m + k); lra. }
+  pose proof (gibbs_term q e q_pos ltac:(lra)) as first.
+  pose proof (gibbs_term (1 - q) (1 - e) ltac:(lra) ltac:(lra)) as second.
+  assert (ln (e * m) <= ln ((1 - e) * k)) as slope.
+  { apply ln_nondecreasing; [apply Rmult_lt_0_compat; lra|lra]. }
+  rewrite !ln_mult in slope by lra.
+  unfold widest_entropy; rewrite ln_div by assumption.
+  assert (0 <= (e - q) * (ln (1 - e) + ln k - (ln e + ln m))) as gain
+    by (apply Rmult_le_pos; lra).
+  lra.
 Qed.
 
-(** * How many members of a group are right *)
+Section Two_groups.
 
-(** A sum over the members of a group. *)
-Fixpoint total_over (g : state) (f : vector) : R :=
-  match g with
-  | [] => 0
-  | b :: rest => f b + total_over rest f
-  end.
-
-Fixpoint hits (correct : mask) (g : state) : nat :=
-  match g with
-  | [] => 0
-  | b :: rest => (if correct b then 1 else 0) + hits correct rest
-  end.
-
-Lemma hits_at_most correct g : (hits correct g <= length g)%nat.
-Proof. induction g as [|b rest IH]; simpl; [lia|destruct (correct b); lia]. Qed.
-
-Lemma total_over_ext g f f' : (forall b, f b = f' b) -> total_over g f = total_over g f'.
-Proof. intros same; induction g as [|b rest IH]; simpl; [reflexivity|rewrite same, IH; reflexivity]. Qed.
-
-Lemma total_over_scal g c f : total_over g (fun b => c * f b) = c * total_over g f.
-Proof. induction g as [|b rest IH]; simpl; [ring|rewrite IH; ring]. Qed.
-
-Lemma total_over_minus g f f' :
-  total_over g (fun b => f b - f' b) = total_over g f - total_over g f'.
-Proof. induction g as [|b rest IH]; simpl; [ring|rewrite IH; ring]. Qed.
-
-(** A number that depends on whether a member is right. *)
-Lemma total_over_kinds (correct : mask) g x y :
-  total_over g (fun b => if correct b then x else y)
-  = INR (hits correct g) * x + (INR (length g) - INR (hits correct g)) * y.
-Proof.
-  induction g as [|b rest IH]; cbn [total_over hits length]; [simpl; ring|].
-  rewrite IH, S_INR, plus_INR; destruct (correct b); simpl; ring.
-Qed.
-
-Section Independent.
-
-(** Groups of independent draws of softmax(z): a tree in which every state has the same logits. *)
-Variables (n : nat) (z : vector) (correct : mask).
-Hypothesis some : (0 < n)%nat.
+Variables (n : nat) (z : vector) (A : mask).
+Hypothesis some : nonempty n A.
+Hypothesis wrong : nonempty n (complement A).
 
 Let p := softmax n z.
-Let right := total_on n correct p.
-Let wrong := total_on n (complement correct) p.
+Let right_mass := total_on n A p.
+Let wrong_mass := total_on n (complement A) p.
 
-Definition chance (g : state) : R := probability n (fun _ => z) g.
-
-Lemma chance_cons b rest : chance (b :: rest) = p b * chance rest.
-Proof. reflexivity. Qed.
-
-Lemma sum_kinds x y :
-  sum n (fun b => p b * (if correct b then x else y)) = right * x + wrong * y.
+Lemma masses_sum : right_mass + wrong_mass = 1.
 Proof.
-  unfold right, wrong, total_on; rewrite <- !sum_scal_r, <- sum_plus; apply sum_ext; intros b _.
-  unfold only, complement; destruct (correct b); simpl; ring.
+  unfold right_mass, wrong_mass, p; rewrite total_on_complement.
+  apply softmax_sum, (nonempty_inhabited n A some).
 Qed.
 
-Lemma right_plus_wrong : right + wrong = 1.
+Lemma softmax_positive a : (a < n)%nat -> 0 < p a.
+Proof. intros _; apply softmax_pos, (nonempty_inhabited n A some). Qed.
+
+Lemma right_mass_pos : 0 < right_mass.
+Proof. exact (group_total_pos n p A some softmax_positive). Qed.
+
+Lemma wrong_mass_pos : 0 < wrong_mass.
+Proof. exact (group_total_pos n p (complement A) wrong softmax_positive). Qed.
+
+(** h(R) <= H *)
+Lemma entropy_at_least_binary : - (right_mass * ln right_mass) - wrong_mass * ln wrong_mass <= entropy n z.
 Proof.
-  rewrite <- (softmax_sum n z some); fold p; unfold right, wrong, total_on; rewrite <- sum_plus.
-  apply sum_ext; intros b _; unfold only, complement; destruct (correct b); simpl; ring.
+  rewrite (entropy_of_groups n z A).
+  pose proof (group_part_above n p A softmax_positive).
+  pose proof (group_part_above n p (complement A) softmax_positive).
+  unfold right_mass, wrong_mass, p in *; lra.
 Qed.
 
-(** The number of right members is binomial. *)
-Lemma mean_of_hits m phi :
-  sum_responses n m (fun g => chance g * phi (hits correct g)) = binomial_mean m right wrong phi.
+(** H <= h(R) + R log m + (1 - R) log(n - m) *)
+Lemma entropy_at_most_widest :
+  entropy n z <=
+  - (right_mass * ln right_mass) - wrong_mass * ln wrong_mass
+  + (right_mass * ln (count_on n A) + wrong_mass * ln (count_on n (complement A))).
 Proof.
-  revert phi; induction m as [|k IH]; intros phi.
-  - unfold binomial_mean, chance; simpl; rewrite C_first; ring.
-  - rewrite binomial_mean_step, <- !IH, <- sum_kinds; cbn [sum_responses].
-    apply sum_ext; intros b _; unfold after.
-    rewrite (sum_responses_ext n k _
-      (fun s => p b * (chance s * phi ((if correct b then 1 else 0) + hits correct s)%nat))).
-    + rewrite !sum_responses_scal; destruct (correct b); simpl; reflexivity.
-    + intros s _; rewrite chance_cons; simpl; ring.
+  rewrite (entropy_of_groups n z A).
+  pose proof (group_part_below n p A some softmax_positive).
+  pose proof (group_part_below n p (complement A) wrong softmax_positive).
+  unfold right_mass, wrong_mass, p in *; lra.
 Qed.
 
-(** How often action a occurs, jointly with the number of right members: each of the m members is a with
-    probability pi_a, and the others are then a group of m - 1. *)
-Lemma mean_of_hits_and_count m a phi :
-  (a < n)%nat ->
-  sum_responses n m (fun g => chance g * (phi (hits correct g)
-                                * total_over g (only (Nat.eqb a) (fun _ => 1))))
-  = INR m * p a * binomial_mean (pred m) right wrong
-      (fun k => phi ((if correct a then 1 else 0) + k)%nat).
+Lemma entropy_at_most_widest_entropy :
+  entropy n z <= widest_entropy (count_on n A) (count_on n (complement A)) wrong_mass.
 Proof.
-  intros inside; revert phi; induction m as [|k IH]; intros phi; [simpl; ring|].
-  cbn [sum_responses].
-  transitivity (sum n (fun b => p b * (if correct b then
-      INR k * p a * binomial_mean (pred k) right wrong
-        (fun j => phi (1 + ((if correct a then 1 else 0) + j))%nat)
-      else INR k * p a * binomial_mean (pred k) right wrong
-        (fun j => phi ((if correct a then 1 else 0) + j)%nat))
-    + only (Nat.eqb a) (fun b => p b * binomial_mean k right wrong
-        (fun j => phi ((if correct b then 1 else 0) + j)%nat)) b)).
-  - apply sum_ext; intros b _; unfold after.
-    rewrite (sum_responses_ext n k _
-      (fun s => p b * (chance s * (phi ((if correct b then 1 else 0) + hits correct s)%nat
-                                   * total_over s (only (Nat.eqb a) (fun _ => 1))))
-                + only (Nat.eqb a) (fun _ => 1) b * p b
-                  * (chance s * phi ((if correct b then 1 else 0) + hits correct s)%nat))).
-    2: { intros s _; rewrite chance_cons; simpl; ring. }
-    rewrite sum_responses_plus, !sum_responses_scal.
-    rewrite (mean_of_hits k (fun j => phi ((if correct b then 1 else 0) + j)%nat)).
-    rewrite (IH (fun j => phi ((if correct b then 1 else 0) + j)%nat)).
-    f_equal; [destruct (correct b); reflexivity|].
-    unfold only; destruct (Nat.eqb a b); ring.
-  - rewrite sum_plus, sum_kinds.
-    assert (picked : forall f, sum n (only (Nat.eqb a) f) = f a).
-    { intros f; clear - inside; induction n as [|k IH]; [lia|simpl; unfold only at 2].
-      destruct (Nat.eqb_spec a k) as [same|other].
-      - subst k; rewrite (sum_ext a _ (fun _ => 0)), sum_zero; [ring|].
-        intros b below; unfold only; destruct (Nat.eqb_spec a b); [lia|reflexivity].
-      - rewrite IH by lia; ring. }
-    rewrite picked, S_INR; cbn [pred].
-    destruct k as [|j]; [simpl; ring|].
-    rewrite (binomial_mean_step j); cbn [pred].
-    rewrite (binomial_mean_ext j right wrong
-      (fun i => phi (1 + ((if correct a then 1 else 0) + i))%nat)
-      (fun i => phi ((if correct a then 1 else 0) + S i)%nat)); [ring|].
-    intros i _; f_equal; lia.
+  pose proof entropy_at_most_widest as bound.
+  pose proof masses_sum as one.
+  unfold widest_entropy; rewrite ln_div by (apply count_on_pos; assumption).
+  replace (1 - wrong_mass) with right_mass by lra.
+  replace right_mass with (1 - wrong_mass) in bound at 3 by lra; lra.
 Qed.
 
-End Independent.
+End Two_groups.
+
+(** Entropy is at most log n. *)
+Lemma entropy_at_most_log n z : (0 < n)%nat -> entropy n z <= ln (INR n).
+Proof.
+  intros some.
+  pose proof (group_part_below n (softmax n z) (fun _ => true) (all_nonempty n some)
+                (fun a _ => softmax_pos n z a some)) as bound.
+  assert (total_on n (fun _ => true) (softmax n z) = 1) as one
+    by (rewrite total_on_everything by (intros a _; reflexivity); apply softmax_sum, some).
+  assert (count_on n (fun _ => true) = INR n) as count.
+  { unfold count_on; rewrite total_on_everything by (intros a _; reflexivity).
+    rewrite sum_const; ring. }
+  rewrite one, count, ln_1 in bound.
+  unfold group_part in bound; rewrite total_on_everything in bound by (intros a _; reflexivity).
+  unfold entropy; lra.
+Qed.
+
+Lemma entropy_nonneg n z : (0 < n)%nat -> 0 <= entropy n z.
+Proof.
+  intros some; unfold entropy.
+  rewrite <- sum_opp; apply sum_nonneg; intros a inside.
+  rewrite Ropp_mult_distr_r; apply Rmult_le_pos; [apply Rlt_le, softmax_pos, some|].
+  pose proof (ln_nonpos _ (softmax_pos n z a some) (softmax_le_1 n z a inside)); lra.
+Qed.

@@ -2,7 +2,7 @@
     max(2 (1 - 1/G), sqrt(G - 1) ((1 - p)^{G-2} + p^{G-2})) and min(sqrt(G - 1), sqrt((1 - 1/G)/(p (1 - p)))). *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Groups.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons RewardGroups.
 From PolicyEntropy.claims.extension Require Import group_normalization_gain.
 Open Scope R_scope.
 

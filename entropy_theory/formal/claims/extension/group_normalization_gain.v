@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Groups.
+From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons RewardGroups.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -1,0 +1,46 @@
+(** AEnt, Lemma 1: the gradient of the response entropy.
+
+    Responses of h tokens out of n, logits of their own at every state. Element by element,
+    dH/dz(s, a) = d(s) pi(a|s) (-log pi(a|s) + H_to(sa) - H_to(s)), the same number as REINFORCE with
+    the weights -(log pi(y) + 1); and along any differentiable path of the logits, which may share
+    parameters, dH = -E[sum_t (d log pi_t) sum_{t' >= t} log pi_t'] (A.1), d log pi = v - E v. *)
+
+From Coq Require Import Reals Lra Lia List.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved :
+  forall (n h : nat) (z : policy),
+  (2 <= n)%nat -> (1 <= h)%nat ->
+  (forall s a, state_of n h s -> (a < n)%nat ->
+     let entropy_gradient := probability n z s * (softmax n (z s) a *
+       (- log_softmax n (z s) a + entropy_to_go n h z s a
+        - value_at n h z (fun u b => - log_policy n z u b) s)) in
+     derivative (fun x => response_entropy n h (set_logit z s a x)) (z s a) entropy_gradient /\
+     - response_gradient n h z (fun y => sum_along (log_policy n z) y + 1) s a = entropy_gradient) /\
+  (forall (path : R -> policy) (velocity : state -> vector) (t : R),
+     (forall s a, state_of n h s -> (a < n)%nat ->
+        derivative (fun r => path r s a) t (velocity s a)) ->
+     (forall s a, state_of n h s -> (a < n)%nat ->
+        derivative (fun r => log_policy n (path r) s a) t (centered_policy n (path t) velocity s a)) /\
+     derivative (fun r => response_entropy n h (path r)) t
+       (- mean_responses n h (path t)
+            (sum_from_here_on (centered_policy n (path t) velocity) (log_policy n (path t))))).
+Proof.
+  intros n h z several long; assert (0 < n)%nat as some by lia; split.
+  - intros s a inside a_inside entropy_gradient; split.
+    + apply is_derive_Reals; apply (is_derive_response_entropy_logit n h z s a some inside a_inside).
+    + rewrite response_gradient_sum_along by (assumption || apply inside).
+      unfold entropy_gradient, entropy_to_go, advantage, action_value.
+      rewrite !value_at_opp; unfold log_policy; ring.
+  - intros path velocity t moves; split.
+    + intros s a inside a_inside; apply is_derive_Reals; unfold log_policy, centered_policy.
+      apply (is_derive_log_softmax n (fun r => path r s) (velocity s)); try assumption.
+      intros b b_inside; apply is_derive_Reals, moves; assumption.
+    + apply is_derive_Reals; evar_last.
+      * apply (is_derive_response_entropy n h path velocity t some).
+        intros s a inside a_inside; apply is_derive_Reals, moves; assumption.
+      * rewrite covariance_score_value, mean_sum_from_here_on by assumption; reflexivity.
+Qed.

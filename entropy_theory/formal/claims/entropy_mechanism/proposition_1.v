@@ -1,0 +1,30 @@
+(** Entropy Mechanism, Proposition 1, repaired: under the policy gradient the logit of token a at state s
+    moves by eta d(s) pi(a|s) A(s, a), d(s) the probability that a response passes through s.
+
+    The gradient of J = E[R] in that logit is d(s) pi(a|s) A(s, a), which is REINFORCE written out over
+    responses; for one token d(s) = 1 and it is the printed step. *)
+
+From Coq Require Import Reals Lra Lia List.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved :
+  forall (n h : nat) (z : policy) (reward : state -> R) (s : state) (a : nat),
+  (2 <= n)%nat -> state_of n h s -> (a < n)%nat ->
+  derivative (fun x => mean_responses n h (set_logit z s a x) reward) (z s a)
+    (probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a)) /\
+  response_gradient n h z reward s a =
+    probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a) /\
+  (h = 1%nat -> response_gradient n h z reward s a =
+    softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
+Proof.
+  intros n h z reward s a several inside a_inside; assert (0 < n)%nat as some by lia.
+  destruct inside as [short below_n] eqn:inside_is; clear inside_is.
+  repeat split.
+  - apply is_derive_Reals, is_derive_expected_reward_logit; assumption.
+  - apply response_gradient_advantage; assumption.
+  - intros one; rewrite response_gradient_advantage by assumption.
+    destruct s as [|b rest]; [simpl; ring|simpl in short; lia].
+Qed.

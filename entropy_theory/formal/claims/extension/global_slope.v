@@ -1,0 +1,39 @@
+(** Extension of AEPO, Theorem 4.3: at every temperature T >= 1 with F(T) < 0,
+    T^2 F'(T) > (z+ - E_T z)|F(T)| >= 0, where z+ = max(E z, max{z_a : c_a < C}). *)
+
+From Coq Require Import Reals Lra Lia.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce OwnCovariance TemperedRate.
+Open Scope R_scope.
+
+(** The slope is what its name says. *)
+Theorem slope :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (1 <= n)%nat -> 0 < temperature ->
+  derivative (rate n logits correct) temperature
+    (scaled_slope n logits correct temperature / (temperature * temperature)).
+Proof. intros; apply derivative_rate; [lia|assumption]. Qed.
+
+(** The room that the statement compares with is not negative. *)
+Theorem room :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (1 <= n)%nat -> 1 <= temperature ->
+  0 <= threshold n logits - mean n (softmax n (tempered temperature logits)) logits.
+Proof.
+  intros n logits correct temperature some hot.
+  pose proof (mean_tempered_le_threshold n logits some temperature hot); lra.
+Qed.
+
+Theorem proved :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (1 <= n)%nat -> 0 < temperature ->
+  0 <= temperature - 1 ->
+  0 < - rate n logits correct temperature ->
+  0 < scaled_slope n logits correct temperature
+      + (threshold n logits - mean n (softmax n (tempered temperature logits)) logits)
+        * rate n logits correct temperature
+  /\ 0 < scaled_slope n logits correct temperature.
+Proof.
+  intros n logits correct temperature some positive hot falls; split.
+  - pose proof (scaled_slope_gt n logits correct ltac:(lia) temperature ltac:(lra)); lra.
+  - apply scaled_slope_pos; [lia|lra|lra].
+Qed.
