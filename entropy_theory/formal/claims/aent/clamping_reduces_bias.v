@@ -4,7 +4,7 @@
     m'/k >= m/n, so in particular whenever every right token is kept. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Masks.
+From PolicyEntropy.library Require Import Definitions Basics SetSums.
 Open Scope R_scope.
 
 Definition bias (tokens right coefficient : R) : R :=

@@ -3,7 +3,7 @@
     b = min(m, k), which its optimum approaches; and that optimum gives away no more than the full bonus's. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Masks Contributions Divergence Extremes Clamping.
+From PolicyEntropy.library Require Import Definitions Basics SetSums Contributions Divergence Extremes Clamping.
 From PolicyEntropy.claims.aent Require Import clamping_reduces_bias.
 Open Scope R_scope.
 

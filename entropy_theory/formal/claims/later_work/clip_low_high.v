@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Masks.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions SetSums.
 Open Scope R_scope.
 
 (** The ratio to the policy that tokens were sampled from: since then the logits have drifted. *)

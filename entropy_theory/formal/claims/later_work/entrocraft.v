@@ -4,7 +4,7 @@
     it. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Extremes Masks.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Extremes SetSums.
 Open Scope R_scope.
 
 (** The expected steps, per unit learning rate and unit score. *)
