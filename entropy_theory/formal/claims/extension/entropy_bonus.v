@@ -4,6 +4,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From PolicyEntropy.library Require Import Definitions Basics Contributions CurvatureBounds EntropyChange.
+From Statements.extension Require entropy_bonus.
 Open Scope R_scope.
 
 Definition bonus_step (n : nat) (z : vector) (c : R) : vector := fun a => - c * own_covariance n z a.
@@ -78,21 +79,18 @@ Qed.
 
 End OneState.
 
-Theorem proved :
-  forall (n : nat) (logits : vector) (share : R),
-  (2 <= n)%nat -> 0 < share -> share <= 1 ->
-  0 <= entropy_change n logits (bonus_step n logits (share * (2 / curvature_constant n)))
-  /\ (forall c, derivative (fun t => entropy n (fun a => logits a + t * bonus_step n logits c a)) 0
-                  (c * squared_tilt n logits))
-  /\ (squared_tilt n logits = 0 -> forall a, (a < n)%nat -> softmax n logits a = / INR n).
+Theorem proved : Statements.extension.entropy_bonus.statement.
 Proof.
   intros n logits share two positive small.
   pose proof (curvature_constant_positive n two) as K_positive.
   split; [|split].
-  - apply rise_at_least; [exact two| |].
-    + apply Rmult_lt_0_compat; [exact positive|apply Rdiv_lt_0_compat; lra].
-    + replace (share * (2 / curvature_constant n) * curvature_constant n) with (2 * share) by (field; lra).
+  - apply (rise_at_least n logits two).
+    + apply Rmult_lt_0_compat; [exact positive|apply Rdiv_lt_0_compat; [lra|exact K_positive]].
+    + fold (curvature_constant n).
+      replace (share * (2 / curvature_constant n) * curvature_constant n) with (2 * share) by (field; lra).
       lra.
-  - intros c; rewrite <- first_order_of_bonus by exact two; apply first_order_is_derivative; lia.
-  - apply no_tilt_only_at_uniform, two.
+  - intros c; pose proof (first_order_is_derivative n logits (bonus_step n logits c) ltac:(lia)) as rate.
+    rewrite first_order_of_bonus in rate by exact two; exact rate.
+  - intros none a inside; unfold Rdiv; rewrite Rmult_1_l.
+    apply no_tilt_only_at_uniform; assumption.
 Qed.

@@ -5,7 +5,8 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions SetSums.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Extremes SetSums.
+From Statements.later_work Require clip_low_high.
 Open Scope R_scope.
 
 (** The ratio to the policy that tokens were sampled from: since then the logits have drifted. *)
@@ -106,7 +107,7 @@ Qed.
 
 End OneState.
 
-Theorem proved :
+Lemma low_raises_and_high_lowers :
   forall (n : nat) (logits drift : vector) (epsilon : R),
   (1 <= n)%nat -> 0 < epsilon -> epsilon < 1 ->
   (forall a, (a < n)%nat ->
@@ -127,4 +128,28 @@ Proof.
     { apply rare_share; [exact some|exact some_outside|].
       intros a inside member; apply rare; [exact inside|rewrite member; reflexivity]. }
     pose proof (effect_of_clip_high n logits drift epsilon some); lra.
+Qed.
+
+Theorem proved : Statements.later_work.clip_low_high.repair.
+Proof.
+  intros n logits drift epsilon two positive small _ rare_outside.
+  assert (rare : forall a, (a < n)%nat ->
+     (above n logits drift epsilon a || below n logits drift epsilon a)%bool = true ->
+     centered n (softmax n logits) logits a < 0).
+  { intros a inside outside.
+    destruct (Rlt_dec (centered n (softmax n logits) logits a) 0) as [|not_rare]; [assumption|exfalso].
+    apply rare_outside; exists a; split; [exact inside|split; [|exact not_rare]].
+    apply orb_true_iff in outside; exact outside. }
+  destruct (low_raises_and_high_lowers n logits drift epsilon ltac:(lia) positive small rare) as [low high].
+  apply Rmin_glb_lt.
+  - destruct (some_on n (below n logits drift epsilon)) eqn:found.
+    + change (some_on n (Statements.later_work.clip_low_high.below n logits drift epsilon) = true) in found.
+      rewrite found; apply low, some_on_spec, found.
+    + change (some_on n (Statements.later_work.clip_low_high.below n logits drift epsilon) = false) in found.
+      rewrite found; lra.
+  - destruct (some_on n (above n logits drift epsilon)) eqn:found.
+    + change (some_on n (Statements.later_work.clip_low_high.above n logits drift epsilon) = true) in found.
+      rewrite found; apply Ropp_0_gt_lt_contravar, high, some_on_spec, found.
+    + change (some_on n (Statements.later_work.clip_low_high.above n logits drift epsilon) = false) in found.
+      rewrite found; lra.
 Qed.
