@@ -75,6 +75,19 @@ Definition less (x y : R) : bool := if Rlt_dec x y then true else false.
 Definition less_equal (x y : R) : bool := if Rle_dec x y then true else false.
 Definition equal (x y : R) : bool := if Req_EM_T x y then true else false.
 
+(** The sign of a number. *)
+Definition sign_of (x : R) : R := if less 0 x then 1 else if less x 0 then -1 else 0.
+(** The first action with the largest logit. *)
+Fixpoint likeliest (n : nat) (z : vector) : nat :=
+  match n with
+  | O => O
+  | S k => if less (z (likeliest k z)) (z k) then k else likeliest k z
+  end.
+(** The likeliest tokens, without a fraction of them rounded down; of equally likely ones the first are kept. *)
+Definition kept_tokens (n : nat) (z : vector) (removed : R) : mask := fun a =>
+  less (count_on n (fun b => orb (less (z a) (z b)) (andb (equal (z b) (z a)) (Nat.ltb b a))))
+       (INR n - IZR (Int_part (removed * INR n))).
+
 (** * Many states without an order, n actions at each *)
 
 Definition table := nat -> vector.

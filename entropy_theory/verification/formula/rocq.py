@@ -539,6 +539,28 @@ def _reduced_truth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"negb (some_on n (complement {row}))", APPLY
 
 
+def _same_action(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    *_, a, b = index
+    return f"Nat.eqb {a} {b}", APPLY
+
+
+def _row_of_logits(head: str) -> Callable[[Writer, Term, Index], tuple[str, int]]:
+    """What a function of the whole row, and of numbers of the instance, says of one action."""
+
+    def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+        logits, *numbers = term.arguments
+        written = [writer.row(logits, _lead(logits, index[:-1])), *map(writer.atom, numbers)]
+        return " ".join([head.format(*written), str(index[-1])]), APPLY
+
+    return write
+
+
+def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    logits, step = (writer.row(t, _lead(t, index[:-1])) for t in term.arguments)
+    after = f"log_softmax n (moved_by {logits} {step}) {index[-1]}"
+    return f"{after} - log_softmax n {logits} {index[-1]}", SUM
+
+
 def _aligned_lead(term: Term, lead: Index, own: int = 2) -> Index:
     """The part of a leading index (of prompts) that an argument with ``own`` axes of its own has."""
     return lead[len(lead) - (len(term.axes) - own):] if len(term.axes) > own else ()
@@ -562,8 +584,10 @@ _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "less_equal": _applied("less_equal"), "equal": _applied("equal"), "logical_and": _applied("andb"),
     "logical_or": _applied("orb"), "logical_not": _applied("negb"), "total": _total, "mean": _mean,
     "largest": _extremum("largest"), "smallest": _extremum("smallest"), "all": _reduced_truth,
-    "any": _reduced_truth, "binary_entropy": _applied("binary_entropy"),
-    "covariance": _covariance, "response_entropy": _response_entropy,
+    "any": _reduced_truth, "covariance": _covariance, "response_entropy": _response_entropy, "sign": _applied("sign_of"), "same_action": _same_action,
+    "is_likeliest": _row_of_logits("Nat.eqb (likeliest n {0})"),
+    "kept_tokens": _row_of_logits("kept_tokens n {0} {1}"), "log_growth": _log_growth,
+    "binary_entropy": _applied("binary_entropy"),
 }
 _SCALARS = {"entropy": "entropy", "entropy_change": "entropy_change"}
 """One number for each row."""
