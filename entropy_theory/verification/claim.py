@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from entropy_theory.support.user_errors import check_choice
+from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals, is_exact
 from entropy_theory.verification.formula.evaluate import Numbers
 from entropy_theory.verification.formula.statement import (
@@ -29,7 +30,8 @@ from entropy_theory.verification.formula.statement import (
     most_actions,
     relation,
 )
-from entropy_theory.verification.formula.terms import Term, UntraceableError
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, UntraceableError
+from entropy_theory.verification.formula.trees import HORIZON
 from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
 
 Relation = Literal[">", ">=", "=="]
@@ -201,6 +203,8 @@ class Statement:
         sizes = {axis: length for p in formula.parameters.fields
                  for axis, length in zip(p.axes, np.shape(fields[p.name])[1:], strict=True)
                  if axis is not None}
+        if STATES in sizes:
+            sizes[HORIZON] = TokenTree.of(np.empty((sizes[STATES], sizes[ACTIONS]))).horizon
         return Numbers(fields, any(map(is_exact, fields.values())), sizes)
 
 
