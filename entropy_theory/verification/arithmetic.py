@@ -16,6 +16,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from entropy_theory.verification.formula.terms import (
+    Term,
+    broadcast,
+    elementwise,
+    is_term,
+    operation,
+    reduced,
+    rowwise,
+)
+from entropy_theory.verification.formula.terms import constant as constant_term
+
 if TYPE_CHECKING:
     import flint
 
@@ -39,6 +50,7 @@ def is_exact(values: Reals) -> bool:
     return np.asarray(values).dtype == object
 
 
+@operation(broadcast)
 def maximum(x: Reals, y: Reals) -> Reals:
     """Elementwise maximum, enclosing both when balls overlap."""
     if is_exact(x) or is_exact(y):
@@ -46,11 +58,13 @@ def maximum(x: Reals, y: Reals) -> Reals:
     return np.maximum(x, y)
 
 
+@operation(broadcast)
 def minimum(x: Reals, y: Reals) -> Reals:
     """Elementwise minimum, enclosing both when balls overlap."""
     return -maximum(-x, -y)
 
 
+@operation(reduced)
 def largest(x: Reals, mask: Mask | None = None) -> Reals:
     """Maximum over actions, or over those in ``mask``, which must hold at least one."""
     if not is_exact(x):
@@ -67,11 +81,13 @@ def largest(x: Reals, mask: Mask | None = None) -> Reals:
     return tops.reshape(x.shape[:-1])[()]
 
 
+@operation(reduced)
 def smallest(x: Reals, mask: Mask | None = None) -> Reals:
     """Minimum over actions, or over those in ``mask``."""
     return -largest(-x, mask)
 
 
+@operation(broadcast, "mask")
 def less(x: Reals, y: Reals) -> Mask:
     """Boolean array x < y; raises `UndecidedComparisonError` where balls overlap."""
     if not (is_exact(x) or is_exact(y)):
@@ -88,28 +104,33 @@ def less(x: Reals, y: Reals) -> Mask:
     return np.frompyfunc(decide, 2, 1)(x, y).astype(bool)
 
 
+@operation(reduced)
 def total(values: Reals, mask: Mask | None = None) -> Reals:
     """Sum over actions, or over those in ``mask``."""
     return np.sum(values if mask is None else np.where(mask, values, 0 * values), axis=-1)
 
 
+@operation(reduced)
 def mean(probabilities: Reals, values: Reals) -> Reals:
     """Expectation over actions."""
     return np.sum(probabilities * values, axis=-1)
 
 
+@operation(rowwise)
 def softmax(logits: Reals, temperature: Reals | None = None) -> Reals:
     """softmax(logits / temperature)."""
     _, exponentials, normalizer = _shifted(logits, temperature)
     return exponentials / normalizer[..., None]
 
 
+@operation(rowwise)
 def log_softmax(logits: Reals, temperature: Reals | None = None) -> Reals:
     """Logarithm of `softmax`."""
     shifted, exponentials, normalizer = _shifted(logits, temperature)
     return shifted - _log_normalizer(shifted, exponentials, normalizer)[..., None]
 
 
+@operation(reduced)
 def entropy(logits: Reals, temperature: Reals | None = None) -> Reals:
     """Entropy of softmax(logits / temperature), accurate near a deterministic policy."""
     shifted, exponentials, normalizer = _shifted(logits, temperature)
@@ -117,11 +138,13 @@ def entropy(logits: Reals, temperature: Reals | None = None) -> Reals:
     return _log_normalizer(shifted, exponentials, normalizer) + depth
 
 
+@operation(rowwise)
 def entropy_gradient(logits: Reals) -> Reals:
     """Gradient of `entropy` with respect to the logits, -pi (log pi + H)."""
     return -softmax(logits) * (log_softmax(logits) + per_action(entropy(logits)))
 
 
+@operation(reduced)
 def entropy_change(logits: Reals, step: Reals) -> Reals:
     """H(softmax(logits + step)) - H(softmax(logits)).
 
@@ -142,34 +165,43 @@ def entropy_change(logits: Reals, step: Reals) -> Reals:
     return -np.sum(terms, axis=-1)
 
 
+@operation(broadcast)
 def binary_entropy(p: Reals) -> Reals:
     """-p log p - (1 - p) log(1 - p), for p strictly between 0 and 1."""
     return -p * np.log(p) - (1 - p) * np.log1p(-p)
 
 
+@operation(rowwise)
 def centered(probabilities: Reals, values: Reals) -> Reals:
     """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs."""
     differences = values[..., :, None] - values[..., None, :]
     return np.sum(probabilities[..., None, :] * differences, axis=-1)
 
 
+@operation(reduced)
 def covariance(probabilities: Reals, x: Reals, y: Reals) -> Reals:
     """Covariance of x and y over actions."""
     return np.sum(probabilities * centered(probabilities, x) * centered(probabilities, y), axis=-1)
 
 
 def constant(number: int | float, like: Reals) -> Real:
-    """A number in the arithmetic of ``like``: a ball where that holds balls."""
+    """A number in the arithmetic of ``like``: a ball where that holds balls, a term where it is one."""
+    if is_term(like):
+        return constant_term(number)
     return _ball(number) if is_exact(like) else float(number)
 
 
 def log_of(number: int, like: Reals) -> Real:
     """Natural logarithm of a positive integer, in the arithmetic of ``like``."""
+    if is_term(number, like):
+        return elementwise("log", number)
     return _ball(number).log() if is_exact(like) else math.log(number)
 
 
 def per_action(scalar: Reals | Real) -> Reals:
     """A scalar per instance, shaped to broadcast over actions."""
+    if isinstance(scalar, Term):
+        return scalar[..., None]
     return np.asarray(scalar)[..., None]
 
 

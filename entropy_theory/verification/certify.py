@@ -140,11 +140,12 @@ def may_be_equality(statement: Statement, certificate: Certificate) -> bool:
 
 def _status(statement: Statement, instance: Instance) -> tuple[Status, str, bool]:
     batch = as_balls(instance)
-    hypotheses = [holds(condition.value(batch), condition.relation)
-                  for condition in statement.conditions]
+    values, found = statement.evaluate(batch)
+    hypotheses = [holds(value, condition.relation)
+                  for value, condition in zip(values, statement.conditions, strict=True)]
     if False in hypotheses:
         return "outside", "", False
-    margins = np.asarray(statement.margin(batch), dtype=object).reshape(-1)
+    margins = np.asarray(found, dtype=object).reshape(-1)
     if any(m.is_nan() for m in margins):
         # At low precision a ball can overflow to NaN without the margin being one.
         return "undecided", "[nan]", False

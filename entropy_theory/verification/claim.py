@@ -11,18 +11,29 @@ Nothing here says whether the claim is true: that is `verdict.derive`, from evid
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from entropy_theory.support.user_errors import check_choice
-from entropy_theory.verification.arithmetic import Ball, Mask, Reals
+from entropy_theory.verification.arithmetic import Ball, Mask, Reals, is_exact
+from entropy_theory.verification.formula.evaluate import Numbers
+from entropy_theory.verification.formula.statement import (
+    Formula,
+    Parameters,
+    SymbolicCases,
+    relation,
+)
+from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
 
 Relation = Literal[">", ">=", "=="]
 Method = Literal[
-    "symbolic", "smt", "property", "search", "certify", "convergence", "experiment", "mutant"
+    "kernel", "symbolic", "smt", "property", "search", "certify", "convergence", "experiment", "mutant",
 ]
 Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped"]
 Target = Literal["statement", "repair", "negation", "printed proof", "experiment", "mutant"]
@@ -120,6 +131,7 @@ class Statement:
         relation: ">", ">=", or "==" for an identity (margin = left minus right side).
         conditions: hypotheses.
         proof: machine-checked steps; with all of them the statement holds for every n.
+        parameters: what it quantifies over; a claim gives its statements those of its instances.
     """
 
     latex: str
@@ -127,9 +139,40 @@ class Statement:
     relation: Relation = ">="
     conditions: tuple[Condition, ...] = ()
     proof: tuple[Step, ...] = ()
+    parameters: Parameters | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.relation, get_args(Relation), "relation")
+
+    @property
+    def formula(self) -> Formula:
+        """Hypotheses and conclusion as one expression, traced once.
+
+        Raises:
+            UntraceableError: they cannot be written as one; the message says what cannot.
+        """
+        found = _traced(self.margin, self.relation, self.conditions, self.parameters)
+        if isinstance(found, UntraceableError):
+            raise found
+        return found
+
+    def evaluate(self, cases: Cases) -> tuple[list[Reals | Mask], Reals]:
+        """The hypotheses' values and the margins on a batch, in floats or in balls.
+
+        They are computed from the formula, where the statement has one.
+        """
+        formula = _traced(self.margin, self.relation, self.conditions, self.parameters)
+        if isinstance(formula, UntraceableError):
+            return [c.value(cases) for c in self.conditions], self.margin(cases)
+        fields = vars(cases)
+        sizes = {axis: length for p in formula.parameters.fields
+                 for axis, length in zip(p.axes, np.shape(fields[p.name])[1:], strict=True)
+                 if axis is not None}
+        numbers = Numbers(fields, any(map(is_exact, fields.values())), sizes)
+        size = len(next(iter(fields.values())))
+        found = [np.asarray(numbers.of(r.term)) for r in (*formula.hypotheses, formula.conclusion)]
+        *hypotheses, margins = [np.broadcast_to(v, (size, *v.shape[1:])) for v in found]
+        return hypotheses, margins
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,6 +227,8 @@ class Claim:
         mutants: wrong variants, at least one.
         witnesses: instances known to be telling, which are always checked, and first.
         experiments: what long runs and fits show (`experiment.experiment`).
+        proof_file: a Rocq file that proves the formula (`kernel`); by default the one in formal/claims that
+            is named like the claim, if there is one.
     """
 
     id: str
@@ -199,12 +244,40 @@ class Claim:
     mutants: tuple[Mutant, ...] = ()
     witnesses: tuple[Instance, ...] = ()
     experiments: tuple[Step, ...] = ()
+    proof_file: str | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9-]+\.[a-zA-Z0-9.-]+", self.id):
             raise ValueError(f"claim id '{self.id}' must look like source.kind-number")
+        give = object.__setattr__
+        give(self, "statement", _parametrized(self.statement, self.instances))
+        if self.repair is not None:
+            give(self, "repair", _parametrized(self.repair, self.instances))
+        give(self, "mutants", tuple(
+            dataclasses.replace(m, statement=_parametrized(m.statement, m.instances or self.instances))
+            for m in self.mutants))
         for proof in (self.statement.proof, self.repair.proof if self.repair else (), self.negation):
             _check_order(self.id, proof)
+
+
+@functools.cache
+def _traced(
+    margin: Margin, sign: Relation, conditions: tuple[Condition, ...], parameters: Parameters | None
+) -> Formula | UntraceableError:
+    if parameters is None:
+        return UntraceableError("its instances are no parameters of a formula")
+    cases: Any = SymbolicCases(parameters)
+    try:
+        return Formula(
+            parameters=parameters,
+            hypotheses=tuple(relation(c.value(cases), c.relation) for c in conditions),
+            conclusion=relation(margin(cases), sign),
+        )
+    except UntraceableError as error:
+        return error
+    except (AttributeError, TypeError, ValueError, IndexError) as error:
+        # What numpy or Python say where a term is no array.
+        return UntraceableError(f"{type(error).__name__}: {error}")
 
 
 def variant(statement: Statement, **changes: Any) -> Statement:
@@ -220,6 +293,13 @@ def without(statement: Statement, *latex: str) -> Statement:
             raise ValueError(f"no hypothesis '{name}' to drop; there are {sorted(known)}")
     kept = tuple(c for c in statement.conditions if c.latex not in latex)
     return variant(statement, conditions=kept)
+
+
+def _parametrized(statement: Statement, instances: Instances) -> Statement:
+    """The statement, quantified over the parameters of its instances."""
+    if statement.parameters is not None or instances.parameters is None:
+        return statement
+    return dataclasses.replace(statement, parameters=instances.parameters)
 
 
 def _check_order(claim_id: str, proof: tuple[Step, ...]) -> None:

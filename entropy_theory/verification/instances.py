@@ -21,6 +21,14 @@ from hypothesis import strategies as st
 from entropy_theory import strategies
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
+from entropy_theory.verification.formula.statement import ANY, POSITIVE, Parameter, Parameters, Range
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    PROMPTS,
+    RESPONSES,
+    STATES,
+    Axes,
+)
 
 Instance: TypeAlias = Mapping[str, object]
 """Fields by name: integers, fractions, floats or booleans, alone or in nested lists."""
@@ -72,6 +80,8 @@ class Instances:
         movable: float fields that local ascent may change.
         ranges: (low, high) of the fields that are positive numbers; they move in log space.
         families: what the sampler draws from, in words.
+        parameters: what the statement quantifies over, each with its range; the sampler draws from a part
+            of it. None where the instances are no parameters of a formula.
         finite: whether ``enumerate`` lists the whole set, so that nothing is sampled.
     """
 
@@ -81,6 +91,7 @@ class Instances:
     movable: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     families: str = ""
+    parameters: Parameters | None = None
     finite: bool = False
 
 
@@ -93,12 +104,22 @@ class Scalar:
         low: smallest value drawn.
         high: largest value drawn (log-uniform in between).
         grid: exact values for exhaustive search, simplest first.
+        range: the values that the statement is about.
+
+    Raises:
+        ValueError: a value that may be drawn lies outside the range.
     """
 
     name: str
     low: float
     high: float
     grid: tuple[Fraction | int, ...]
+    range: Range = POSITIVE
+
+    def __post_init__(self) -> None:
+        if not self.range.contains([self.low, self.high, *self.grid]):
+            raise ValueError(f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}, "
+                             f"which is not within {self.range}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,15 +131,26 @@ class Vector:
         low: smallest value drawn.
         high: largest value drawn (uniform in between, the grid's values mixed in).
         grid: exact values for exhaustive search, simplest first.
+        range: the values that the statement is about.
+
+    Raises:
+        ValueError: a value that may be drawn lies outside the range.
     """
 
     name: str
     low: float
     high: float
     grid: tuple[Fraction | int, ...]
+    range: Range = ANY
+
+    def __post_init__(self) -> None:
+        if not self.range.contains([self.low, self.high, *self.grid]):
+            raise ValueError(f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}, "
+                             f"which is not within {self.range}")
 
 
-GRADED_REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(1, 2)))
+UNIT = Range(low=0, high=1)
+GRADED_REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(1, 2)), range=UNIT)
 
 
 def bandit_instances(
@@ -186,6 +218,14 @@ def bandit_instances(
         movable=movable,
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"{low}-{high} actions; Gaussian, tied, saturated, nearly tied and Dirichlet logits",
+        parameters=Parameters(fields=(
+            Parameter(name="logits", axes=(ACTIONS,)),
+            *((Parameter(name="correct", axes=(ACTIONS,), kind="mask", nonempty=True),)
+              if correct else ()),
+            *((Parameter(name="step", axes=(ACTIONS,)),) if step else ()),
+            *(Parameter(name=v.name, axes=(ACTIONS,), range=v.range) for v in vectors),
+            *(Parameter(name=s.name, range=s.range) for s in scalars),
+        ), fewest=low, most=low if low == high else None),
     )
 
 
@@ -281,7 +321,25 @@ def tree_instances(
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"trees of {tokens[0]}-{tokens[1]} tokens, {horizon[0]}-{horizon[1]} long; Gaussian, "
                  "tied, saturated, nearly tied and Dirichlet logits",
+        parameters=_tree_parameters(scalars, tokens[0], reward, prompts is not None, vectors),
     )
+
+
+def _tree_parameters(
+    scalars: Sequence[Scalar], fewest: int, reward: str | None, prompts: bool,
+    vectors: Sequence[Vector],
+) -> Parameters:
+    lead: Axes = (PROMPTS,) if prompts else ()
+    outcome = () if reward is None else (
+        Parameter(name="correct", axes=(*lead, RESPONSES), kind="mask", nonempty=True)
+        if reward == "correct" else
+        Parameter(name="reward", axes=(*lead, RESPONSES), range=GRADED_REWARD.range),
+    )
+    return Parameters(fields=(
+        Parameter(name="logits", axes=(*lead, STATES, ACTIONS)), *outcome,
+        *(Parameter(name=v.name, axes=(*lead, STATES, ACTIONS), range=v.range) for v in vectors),
+        *(Parameter(name=s.name, range=s.range) for s in scalars),
+    ), fewest=fewest)
 
 
 def listed_instances(rows: Sequence[Instance], families: str) -> Instances:

@@ -151,13 +151,13 @@ def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray
     meets = np.ones(size, dtype=bool)
     # Saturated policies overflow and underflow by design; NaN is looked for below.
     with np.errstate(all="ignore"):
-        for condition in statement.conditions:
-            value = np.asarray(condition.value(floats))
+        hypotheses, margins = statement.evaluate(floats)
+        for condition, value in zip(statement.conditions, map(np.asarray, hypotheses), strict=True):
             if value.dtype != bool:
                 _refuse_nan(value, meets, batch, f"the hypothesis '{condition.latex}'")
                 value = value > 0 if condition.relation == ">" else value >= 0
             meets &= value
-        margins = np.asarray(statement.margin(floats), dtype=float)
+        margins = np.asarray(margins, dtype=float)
     if margins.shape[:1] != (size,):
         raise ValueError(
             f"the margin must return one number per instance: shape ({size}, ...), "

@@ -370,3 +370,15 @@ Proof.
 Qed.
 
 End Path.
+
+(** * One term of a sum *)
+
+Lemma sum_single d i f :
+  (i < d)%nat -> sum d (fun j => f j * (if Nat.eqb j i then 1 else 0)) = f i.
+Proof.
+  induction d as [|k IH]; simpl; intros inside; [lia|].
+  destruct (Nat.eqb_spec k i) as [->|other].
+  - rewrite (sum_ext i _ (fun _ => 0)), sum_zero; [ring|].
+    intros j before; destruct (Nat.eqb_spec j i); [lia|ring].
+  - rewrite IH by lia; ring.
+Qed.

@@ -106,7 +106,7 @@ Qed.
 
 (** * Derivatives *)
 
-Lemma line_moves z d t a : is_derive (fun s => line z d s a) t (d a).
+Lemma is_derive_line z d t a : is_derive (fun s => line z d s a) t (d a).
 Proof. unfold line; auto_derive; [trivial|ring]. Qed.
 
 Lemma line_start z d a : line z d 0 a = z a.
@@ -123,7 +123,7 @@ Hypothesis some : (0 < n)%nat.
 Let p (t : R) := softmax n (line z d t).
 Let u (t : R) := centered n (p t) d.
 Let moves t : forall a, (a < n)%nat -> is_derive (fun s => line z d s a) t (d a).
-Proof. intros a _; apply line_moves. Qed.
+Proof. intros a _; apply is_derive_line. Qed.
 Let one t : sum n (p t) = 1.
 Proof. apply softmax_sum, some. Qed.
 
@@ -188,7 +188,7 @@ Proof.
 Qed.
 
 (** H' = -Cov(log pi, d). *)
-Lemma is_derive_entropy_line t :
+Lemma is_derive_entropy_along_line t :
   is_derive (fun s => entropy n (line z d s)) t
     (- covariance n (p t) (log_softmax n (line z d t)) d).
 Proof. apply (is_derive_entropy n (line z d) d t some (moves t)). Qed.

@@ -196,8 +196,7 @@ Theorem curvature_bound :
   Rabs (quadratic_form n z d) <= (5 / 8 + ln (INR n) / 5) * sum n (fun a => d a * d a).
 Proof.
   intros many.
-  destruct (largest_attained n d some) as [top _], (smallest_attained n d some) as [bottom _].
-  assert (forall a, (a < n)%nat -> smallest n d <= d a <= largest n d) as range by auto.
+  pose proof (between_smallest_and_largest n d) as range.
   pose proof (spread_below_norm n d some) as norm.
   set (r := (largest n d - smallest n d) ^ 2) in *.
   set (N := sum n (fun a => d a * d a)) in *.

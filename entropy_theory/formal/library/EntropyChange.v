@@ -141,7 +141,7 @@ Theorem exact_change_3 :
 Proof.
   unfold entropy_change; rewrite <- entropy_line_start, <- entropy_line_end.
   apply (is_RInt_derive (fun t => entropy n (line z d t))).
-  - intros t _; apply is_derive_entropy_line, some.
+  - intros t _; apply is_derive_entropy_along_line, some.
   - intros t _; apply (ex_derive_continuous (V := R_NormedModule)).
     eexists; apply is_derive_slope_line, some.
 Qed.
@@ -151,7 +151,7 @@ Lemma is_derive_divergence_line t :
   is_derive (fun s => divergence n (line z d s) z) t (t * covariance n (softmax n (line z d t)) d d).
 Proof.
   assert (forall a, (a < n)%nat -> is_derive (fun s => line z d s a) t (d a)) as moves
-    by (intros; apply line_moves).
+    by (intros; apply is_derive_line).
   unfold divergence; evar_last.
   - apply (is_derive_mean n (line z d) d t some moves
              (fun s a => log_softmax n (line z d s) a - log_softmax n z a)
@@ -232,7 +232,7 @@ Proof.
   apply (taylor_2 (fun t => entropy n (line z d t))
            (fun t => - covariance n (softmax n (line z d t)) (log_softmax n (line z d t)) d)
            (fun t => quadratic_form n (line z d t) d)); [| |assumption].
-  - intros t _; apply is_derive_entropy_line, some.
+  - intros t _; apply is_derive_entropy_along_line, some.
   - intros t _; apply is_derive_slope_line, some.
 Qed.
 
@@ -250,7 +250,7 @@ Proof.
   apply (taylor_2_lower (fun t => entropy n (line z d t))
            (fun t => - covariance n (softmax n (line z d t)) (log_softmax n (line z d t)) d)
            (fun t => quadratic_form n (line z d t) d)); [| |assumption].
-  - intros t _; apply is_derive_entropy_line, some.
+  - intros t _; apply is_derive_entropy_along_line, some.
   - intros t _; apply is_derive_slope_line, some.
 Qed.
 

@@ -45,6 +45,44 @@ Proof.
     unfold complement in right; destruct (A a); [reflexivity|discriminate].
 Qed.
 
+(** The likeliest action of a policy that is not uniform has c > C. *)
+Lemma largest_excess_pos n z :
+  (0 < n)%nat -> 0 < largest n z - smallest n z -> exists a, (a < n)%nat /\ 0 < excess n z a.
+Proof.
+  intros some range.
+  destruct (largest_attained n z some) as (t & t_inside & top).
+  destruct (smallest_attained n z some) as (s & s_inside & bottom).
+  exists t; split; [assumption|].
+  assert (mean n (softmax n z) z < z t) as above.
+  { rewrite <- (mean_const n (softmax n z) (z t)) by (apply softmax_sum, some).
+    apply (sum_lt n _ _ s); [|assumption|].
+    - intros a inside; apply Rmult_le_compat_l; [apply Rlt_le, softmax_pos, some|].
+      pose proof (largest_ge n z a inside); lra.
+    - apply Rmult_lt_compat_l; [apply softmax_pos, some|lra]. }
+  assert (mean n (softmax n z) (own_covariance n z)
+          < mean n (softmax n z) (fun _ => own_covariance n z t)) as below.
+  { assert (0 < own_covariance n z t) as positive.
+    { unfold own_covariance, centered; apply Rmult_lt_0_compat; [apply softmax_pos, some|lra]. }
+    assert (forall a, (a < n)%nat -> own_covariance n z a <= own_covariance n z t) as largest_own.
+    { intros a inside; destruct (Rlt_or_le (z a) (mean n (softmax n z) z)) as [low|high].
+      - pose proof (own_covariance_neg n z some a low); lra.
+      - apply own_covariance_le; [assumption|assumption|].
+        pose proof (largest_ge n z a inside); lra. }
+    (* Its c is negative, so that it counts less than the largest in C. *)
+    assert (smallest n z < mean n (softmax n z) z) as under.
+    { rewrite <- (mean_const n (softmax n z) (smallest n z)) at 1 by (apply softmax_sum, some).
+      apply (sum_lt n _ _ t); [|assumption|].
+      - intros a inside; apply Rmult_le_compat_l; [apply Rlt_le, softmax_pos, some|].
+        apply smallest_le; assumption.
+      - apply Rmult_lt_compat_l; [apply softmax_pos, some|lra]. }
+    apply (sum_lt n _ _ s); [|assumption|].
+    - intros a inside; apply Rmult_le_compat_l; [apply Rlt_le, softmax_pos, some|apply largest_own, inside].
+    - apply Rmult_lt_compat_l; [apply softmax_pos, some|].
+      pose proof (own_covariance_neg n z some s ltac:(lra)); lra. }
+  rewrite mean_const in below by (apply softmax_sum, some).
+  rewrite excess_eq; lra.
+Qed.
+
 Section SignChange.
 
 Variables (n : nat) (z : vector) (A : mask).

@@ -80,6 +80,12 @@ Proof.
     unfold cold_enough; rewrite <- none; lra.
 Qed.
 
+Lemma rate_continuous T : 0 < T -> continuity_pt (rate n z A) T.
+Proof.
+  intros positive; apply derivable_continuous_pt.
+  exists (scaled_slope n z A T / (T * T)); apply derivative_rate; assumption.
+Qed.
+
 (** F has both signs, the one below T0 and the other above it, exactly if mean_{A*} c < C < max_{A*} c. *)
 Theorem sign_change_iff :
   (exists T0, 0 < T0 /\
@@ -97,8 +103,7 @@ Proof.
     { apply Rnot_le_lt; intros above.
       pose proof (rate_stays_positive n z A some hot cold hot_pos above rises); lra. }
     destruct (IVT_interv (rate n z A) cold hot) as (T0 & between & zero); [|assumption|assumption|assumption|].
-    { intros T inside; apply derivable_continuous_pt.
-      exists (scaled_slope n z A T / (T * T)); apply derivative_rate; [assumption|lra]. }
+    { intros T inside; apply rate_continuous; lra. }
     assert (0 < largest_on n A (fun a => Rabs (w a))) as differs.
     { destruct (largest_on_attained n A w some_correct) as (a & inside & correct & is_most).
       unfold largest_excess in largest_positive; fold w in largest_positive; rewrite is_most in largest_positive.
@@ -109,6 +114,49 @@ Proof.
       apply (fall_continues n z A some some_correct T0); [assumption|assumption|assumption|lra].
     + intros T above.
       apply (rise_continues n z A some some_correct T0); [lra|assumption|assumption|lra].
+Qed.
+
+(** Where c = C on all of A*, F vanishes. *)
+Lemma rate_vanishes T : largest_on n A (fun a => Rabs (w a)) <= 0 -> rate n z A T = 0.
+Proof.
+  intros none; unfold rate.
+  rewrite (total_on_ext n A _ (fun _ => 0)); [rewrite total_on_zero; ring|].
+  intros a inside correct; fold w.
+  pose proof (largest_on_ge n A (fun b => Rabs (w b)) a inside correct) as bound; simpl in bound.
+  pose proof (Rabs_pos (w a)).
+  destruct (Req_dec (w a) 0) as [->|other]; [ring|].
+  pose proof (Rabs_pos_lt (w a) other); lra.
+Qed.
+
+(** F has one sign at all temperatures, or vanishes at all of them, or is negative below a T0 and positive above. *)
+Theorem one_sign_change :
+  (forall T, 0 < T -> rate n z A T = 0) \/
+  (forall T, 0 < T -> 0 < rate n z A T) \/
+  (forall T, 0 < T -> rate n z A T < 0) \/
+  (exists T0, 0 < T0 /\
+     (forall T, 0 < T -> T < T0 -> rate n z A T < 0) /\ (forall T, T0 < T -> 0 < rate n z A T)).
+Proof.
+  destruct (Rle_or_lt (largest_on n A (fun a => Rabs (w a))) 0) as [none|differs].
+  { left; intros T _; apply rate_vanishes, none. }
+  right.
+  assert (forall T0, 0 < T0 -> rate n z A T0 = 0 ->
+            (forall T, 0 < T -> T < T0 -> rate n z A T < 0) /\ (forall T, T0 < T -> 0 < rate n z A T)) as around.
+  { intros T0 positive zero; split.
+    - intros T T_pos below; apply (fall_continues n z A some some_correct T0); [assumption|assumption|assumption|lra].
+    - intros T above; apply (rise_continues n z A some some_correct T0); [lra|assumption|assumption|lra]. }
+  destruct (Rle_or_lt (largest_excess n z A) 0) as [low|up].
+  { left; intros T positive.
+    destruct (Rtotal_order (rate n z A T) 0) as [falls|[zero|rises]]; [|exfalso|assumption].
+    - pose proof (fall_needs_excess n z A some T positive falls); lra.
+    - destruct (around T positive zero) as [before _].
+      pose proof (fall_needs_excess n z A some (T / 2) ltac:(lra) (before (T / 2) ltac:(lra) ltac:(lra))); lra. }
+  destruct (Rle_or_lt 0 (sum_of_excess n z A)) as [high|negative].
+  { right; left; intros T positive.
+    destruct (Rtotal_order (rate n z A T) 0) as [falls|[zero|rises]]; [assumption|exfalso|exfalso].
+    - destruct (around T positive zero) as [_ after].
+      pose proof (rise_needs_sum n z A some (2 * T) ltac:(lra) (after (2 * T) ltac:(lra))); lra.
+    - pose proof (rise_needs_sum n z A some T positive rises); lra. }
+  right; right; apply sign_change_iff; split; assumption.
 Qed.
 
 End SignChangeTemperature.

@@ -10,39 +10,13 @@
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Curvature.
+From PolicyEntropy.library Require Import Definitions Basics Largest Curvature.
 Open Scope R_scope.
 
 (** * Largest and smallest *)
 
-Lemma largest_attained n f :
-  (0 < n)%nat ->
-  (forall a, (a < n)%nat -> f a <= largest n f) /\ exists k, (k < n)%nat /\ f k = largest n f.
-Proof.
-  unfold largest; induction n as [|m IH]; [lia|intros _].
-  destruct m as [|m].
-  - simpl; split; [intros a inside; replace a with 0%nat by lia; lra|exists 0%nat; auto].
-  - destruct IH as [above [k [inside top]]]; [lia|].
-    remember (S m) as size; simpl.
-    replace (some_on size (fun _ => true)) with true
-      by (subst size; simpl; rewrite Bool.orb_true_r; reflexivity).
-    split.
-    + intros a a_inside; destruct (Nat.eq_dec a size) as [->|other]; [apply Rmax_r|].
-      apply Rle_trans with (2 := Rmax_l _ _), above; lia.
-    + destruct (Rle_dec (f size) (largest_on size (fun _ => true) f)) as [below|over].
-      * exists k; split; [lia|rewrite Rmax_left; lra].
-      * exists size; split; [lia|rewrite Rmax_right; lra].
-Qed.
-
-Lemma smallest_attained n f :
-  (0 < n)%nat ->
-  (forall a, (a < n)%nat -> smallest n f <= f a) /\ exists k, (k < n)%nat /\ f k = smallest n f.
-Proof.
-  intros some; destruct (largest_attained n (fun a => - f a) some) as [above [k [inside top]]].
-  unfold smallest, smallest_on; unfold largest in *; split.
-  - intros a a_inside; specialize (above a a_inside); lra.
-  - exists k; split; [assumption|lra].
-Qed.
+Lemma between_smallest_and_largest n f a : (a < n)%nat -> smallest n f <= f a <= largest n f.
+Proof. intros inside; split; [apply smallest_le, inside|apply largest_ge, inside]. Qed.
 
 (** (max d - min d)^2 <= 2 ||d||^2: largest and smallest are two entries, or equal. *)
 Lemma sum_ge_two_terms n f j k :
@@ -62,9 +36,8 @@ Lemma spread_below_norm n d :
   (0 < n)%nat -> (largest n d - smallest n d) ^ 2 <= 2 * sum n (fun a => d a * d a).
 Proof.
   intros some.
-  destruct (largest_attained n d some) as [_ [j [j_inside top]]].
-  destruct (smallest_attained n d some) as [_ [k [k_inside bottom]]].
-  rewrite <- top, <- bottom.
+  destruct (largest_attained n d some) as (j & j_inside & ->).
+  destruct (smallest_attained n d some) as (k & k_inside & ->).
   assert (forall a, (a < n)%nat -> 0 <= d a * d a) as squares by (intros; apply Rle_0_sqr).
   destruct (Nat.eq_dec j k) as [->|apart].
   - pose proof (sum_nonneg n _ squares); replace (d k - d k) with 0 by ring; lra.

@@ -6,7 +6,8 @@
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Tilt TemperedReinforce Totals OwnCovariance.
+From PolicyEntropy.library Require Import Definitions Basics Largest Tilt Temperature TemperedReinforce Totals
+  OwnCovariance.
 Open Scope R_scope.
 
 (** g(b), from any reference y *)
@@ -122,12 +123,6 @@ Proof.
   apply sum_ext; intros a _; unfold only; fold w; destruct (A a); ring.
 Qed.
 
-Lemma tempered_moves T a :
-  0 < T -> is_derive (fun t => tempered t z a) T (- / (T * T) * z a).
-Proof.
-  intros positive; unfold tempered; auto_derive; [lra|field; lra].
-Qed.
-
 Lemma is_derive_rate T :
   0 < T -> is_derive (rate n z A) T (scaled_slope n z A T / (T * T)).
 Proof.
@@ -137,7 +132,7 @@ Proof.
   evar_last.
   - apply @is_derive_opp.
     apply (is_derive_mean n (fun t => tempered t z) (fun a => - / (T * T) * z a) T some
-             (fun a _ => tempered_moves T a positive) (fun _ => only A w) (fun _ => 0)).
+             (fun a _ => is_derive_tempered z T a positive) (fun _ => only A w) (fun _ => 0)).
     intros; apply @is_derive_const.
   - rewrite covariance_scal_l, <- scaled_slope_as_covariance.
     rewrite mean_const by (apply softmax_sum, some).

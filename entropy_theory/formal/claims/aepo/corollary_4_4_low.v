@@ -2,7 +2,7 @@
     lower entropy more than T = 1 does; and F(T) < 0 for every T < 1. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate Examples.
 Open Scope R_scope.
 
 Theorem proved :
@@ -19,6 +19,22 @@ Proof.
   - pose proof (rate_was_negative n logits correct ltac:(lia) temperature 1 positive ltac:(lra) ltac:(lra)); lra.
 Qed.
 
+(** A positive derivative puts the function below its value, to the left. *)
+Lemma lower_before (f : R -> R) x slope :
+  derivative f x slope -> 0 < slope ->
+  exists closest, closest < x /\ forall y, closest < y -> y < x -> f y < f x.
+Proof.
+  intros moves rising; destruct (moves _ rising) as [[near near_pos] close]; simpl in close.
+  exists (x - near); split; [lra|]; intros y above below.
+  specialize (close (y - x) ltac:(lra)).
+  rewrite Rabs_left in close by lra; specialize (close ltac:(lra)).
+  replace (x + (y - x)) with y in close by ring.
+  apply Rabs_def2 in close; destruct close as [_ close].
+  assert (0 < (f y - f x) / (y - x)) as quotient by lra.
+  assert (f y - f x = (f y - f x) / (y - x) * (y - x)) as back by (field; lra).
+  nra.
+Qed.
+
 (** What F'(1) > 0 is said for: F(T) < F(1) at all temperatures close enough to 1, below it. *)
 Theorem relative_decrease_near_one :
   forall (n : nat) (logits : vector) (correct : mask),
@@ -28,22 +44,44 @@ Theorem relative_decrease_near_one :
     rate n logits correct temperature < untempered_rate n logits correct.
 Proof.
   intros n logits correct some falls; rewrite <- rate_1 in *.
-  assert (0 < scaled_slope n logits correct 1 / (1 * 1)) as rising.
-  { apply Rdiv_lt_0_compat; [apply scaled_slope_pos; [lia|lra|assumption]|lra]. }
-  destruct (derivative_rate n logits correct ltac:(lia) 1 ltac:(lra) _ rising) as [[near near_pos] close].
-  simpl in close.
-  exists (1 - near); split; [lra|].
-  intros temperature above below.
-  specialize (close (temperature - 1) ltac:(lra)).
-  rewrite Rabs_left in close by lra.
-  specialize (close ltac:(lra)).
-  replace (1 + (temperature - 1)) with temperature in close by ring.
-  apply Rabs_def2 in close; destruct close as [_ close].
-  assert (0 < (rate n logits correct temperature - rate n logits correct 1) / (temperature - 1)) as quotient
-    by lra.
-  assert (0 < - (temperature - 1)) by lra.
-  assert (rate n logits correct temperature - rate n logits correct 1
-          = (rate n logits correct temperature - rate n logits correct 1) / (temperature - 1)
-            * (temperature - 1)) as back by (field; lra).
-  nra.
+  apply (lower_before _ _ (scaled_slope n logits correct 1 / (1 * 1))).
+  - apply derivative_rate; [lia|lra].
+  - apply Rdiv_lt_0_compat; [apply scaled_slope_pos; [lia|lra|assumption]|lra].
+Qed.
+
+(** As printed, without F(1) < 0, it is false: with the weights (1, 4, 5) and the second answer correct F'(1) < 0, so
+    that F(T) > F(1) just below T = 1. *)
+Theorem printed_is_false :
+  ~ (forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+     (2 <= n)%nat -> nonempty n correct -> 0 < temperature ->
+     0 < 1 - temperature ->
+     0 <= - (rate n logits correct temperature - untempered_rate n logits correct)).
+Proof.
+  intros printed.
+  set (weights := fun a : nat => match a with O => 1 | 1%nat => 4 | _ => 5 end).
+  set (z := fun a : nat => ln (weights a)).
+  assert (forall a, (a < 3)%nat -> 0 < weights a) as positive
+    by (intros [|[|[|a]]] inside; simpl; lra || lia).
+  assert (6 * ln 4 > 5 * ln 5) as above_mean.
+  { replace (6 * ln 4) with (ln (4 ^ 6)) by (rewrite ln_pow by lra; simpl INR; ring).
+    replace (5 * ln 5) with (ln (5 ^ 5)) by (rewrite ln_pow by lra; simpl INR; ring).
+    apply ln_increasing; lra. }
+  assert (31 * ln 4 < 30 * ln 5) as below_average.
+  { replace (31 * ln 4) with (ln (4 ^ 31)) by (rewrite ln_pow by lra; simpl INR; ring).
+    replace (30 * ln 5) with (ln (5 ^ 30)) by (rewrite ln_pow by lra; simpl INR; ring).
+    apply ln_increasing; lra. }
+  assert (untempered_scaled_slope 3 z (single 1) < 0) as slope.
+  { unfold untempered_scaled_slope; rewrite total_on_single by lia.
+    unfold excess, own_covariance, centered, mean; simpl sum.
+    unfold z; rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1; nra. }
+  destruct (lower_before (fun t => - rate 3 z (single 1) t) 1 (- (scaled_slope 3 z (single 1) 1 / (1 * 1))))
+    as (closest & below_one & lower).
+  { apply derivable_pt_lim_opp, derivative_rate; [lia|lra]. }
+  { rewrite scaled_slope_1; lra. }
+  pose proof (Rmax_l closest 0) as inside; pose proof (Rmax_r closest 0) as not_negative.
+  pose proof (Rmax_lub_lt closest 0 1 below_one ltac:(lra)) as outside.
+  specialize (lower ((Rmax closest 0 + 1) / 2) ltac:(lra) ltac:(lra)).
+  specialize (printed 3%nat z (single 1) ((Rmax closest 0 + 1) / 2) ltac:(lia)
+                (single_nonempty 3 1 ltac:(lia)) ltac:(lra) ltac:(lra)).
+  rewrite <- rate_1 in printed; lra.
 Qed.

@@ -1,7 +1,8 @@
 (** Extension of AEPO, Theorem 4.3: the entropy rate F(T) changes sign at most once, from minus to plus. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate
+  SignChangeTemperature.
 Open Scope R_scope.
 
 (** Where F is negative, it was negative at every lower temperature. *)
@@ -23,3 +24,15 @@ Proof.
   intros n logits correct temperature factor some positive above rises.
   apply (rate_stays_positive n logits correct ltac:(lia) temperature); [assumption|nra|assumption].
 Qed.
+
+(** So there is a T0 in [0, inf] with F < 0 below it and F > 0 above it, unless F vanishes at every T. *)
+Theorem one_sign_change :
+  forall (n : nat) (logits : vector) (correct : mask),
+  (1 <= n)%nat -> nonempty n correct ->
+  (forall T, 0 < T -> rate n logits correct T = 0) \/
+  (forall T, 0 < T -> 0 < rate n logits correct T) \/
+  (forall T, 0 < T -> rate n logits correct T < 0) \/
+  (exists T0, 0 < T0 /\
+     (forall T, 0 < T -> T < T0 -> rate n logits correct T < 0) /\
+     (forall T, T0 < T -> 0 < rate n logits correct T)).
+Proof. intros n logits correct some some_correct; apply one_sign_change; [lia|assumption]. Qed.

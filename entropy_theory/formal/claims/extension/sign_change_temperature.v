@@ -3,7 +3,7 @@
 
 From Coq Require Import Reals Lra Lia Bool.
 From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce TemperedRate
-  SignChange SignChangeTemperature.
+  SignChange SignChangeTemperature Examples.
 Open Scope R_scope.
 
 Lemma implication_as_maximum premise conclusion :
@@ -76,3 +76,36 @@ Theorem sign_change :
      (forall T, T0 < T -> 0 < rate n logits correct T))
   <-> sum_of_excess n logits correct < 0 /\ 0 < largest_excess n logits correct.
 Proof. intros; apply sign_change_iff; [lia|assumption]. Qed.
+
+(** One correct answer: the sign of F is that of C - c, at every temperature. *)
+Theorem one_correct_answer :
+  forall (n : nat) (logits : vector) (k : nat) (temperature : R),
+  (k < n)%nat -> 0 < temperature ->
+  rate n logits (single k) temperature = softmax n (tempered temperature logits) k * - excess n logits k
+  /\ 0 < softmax n (tempered temperature logits) k.
+Proof.
+  intros n logits k temperature inside positive; split.
+  - rewrite rate_single by assumption; ring.
+  - apply softmax_pos; lia.
+Qed.
+
+(** All actions correct: T0 = 1, for every policy that is not uniform. *)
+Theorem every_action_correct :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (1 <= n)%nat -> everything n correct -> 0 < temperature ->
+  0 < largest n logits - smallest n logits ->
+  (1 < temperature -> 0 < rate n logits correct temperature) /\
+  (temperature < 1 -> rate n logits correct temperature < 0).
+Proof.
+  intros n logits correct temperature some all positive range.
+  assert (0 < n)%nat as n_pos by lia.
+  assert (nonempty n correct) as some_correct by (exists 0%nat; split; [assumption|apply all; assumption]).
+  pose proof (everything_rate_1 n logits correct n_pos all) as at_one.
+  assert (0 < largest_on n correct (fun a => Rabs (excess n logits a))) as differs.
+  { destruct (largest_excess_pos n logits n_pos range) as (a & inside & above).
+    pose proof (largest_on_ge n correct (fun b => Rabs (excess n logits b)) a inside (all a inside)) as bound.
+    simpl in bound; pose proof (Rle_abs (excess n logits a)); lra. }
+  split; intros side.
+  - apply (rise_continues n logits correct n_pos some_correct 1); [lra|assumption|assumption|lra].
+  - apply (fall_continues n logits correct n_pos some_correct 1); [assumption|assumption|assumption|lra].
+Qed.

@@ -1,0 +1,21 @@
+(** AEPO, Assumption 4.2, "assume that T > 1": the hypothesis is not used. Theorem 4.3's expansion holds, with the same
+    remainder bound, at the temperatures that it excludes. *)
+
+From Coq Require Import Reals Lra Lia.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Curvature EntropyChange FirstOrder.
+Open Scope R_scope.
+
+Theorem proved :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
+  (1 <= n)%nat -> 0 < temperature -> 0 < learning_rate ->
+  0 <= 1 - temperature ->
+  let step := fun a => learning_rate * unit_step n logits correct temperature a in
+  0 <= remainder_bound n step
+       - Rabs (entropy_change n logits step - 1 * (learning_rate * rate n logits correct temperature)).
+Proof.
+  intros n logits correct temperature learning_rate some positive learns cold step.
+  assert (Rabs (entropy_change n logits step - learning_rate * rate n logits correct temperature)
+          <= remainder_bound n step).
+  { apply first_order_error_scaled; [lia|apply rate_of_step; lia]. }
+  rewrite Rmult_1_l; lra.
+Qed.

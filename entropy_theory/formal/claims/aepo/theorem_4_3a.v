@@ -1,0 +1,36 @@
+(** AEPO, Theorem 4.3, first part (Lemma B.5): one expected step of tempered REINFORCE changes entropy by
+    eta F(T), up to (1/4)(1 + log n) ||dz||^2, whatever the temperature and the learning rate. *)
+
+From Coq Require Import Reals Lra Lia.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Curvature EntropyChange FirstOrder.
+Open Scope R_scope.
+
+(** F(T) is the derivative of entropy in the learning rate. *)
+Theorem slope :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
+  (1 <= n)%nat ->
+  derivative (fun eta => entropy n (fun a => logits a + eta * unit_step n logits correct temperature a)) 0
+    (rate n logits correct temperature).
+Proof.
+  intros n logits correct temperature some; apply is_derive_Reals.
+  replace (rate n logits correct temperature)
+    with (- covariance n (softmax n logits) (log_softmax n logits) (unit_step n logits correct temperature))
+    by (rewrite rate_of_step by lia; ring).
+  rewrite <- slope_line_start.
+  apply (is_derive_entropy_along_line n logits (unit_step n logits correct temperature)); lia.
+Qed.
+
+Theorem proved :
+  forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
+  (1 <= n)%nat -> 0 < temperature -> 0 < learning_rate ->
+  let step := fun a => learning_rate * unit_step n logits correct temperature a in
+  0 <= remainder_bound n step
+       - Rabs (entropy_change n logits step - 1 * (learning_rate * rate n logits correct temperature)).
+Proof.
+  intros n logits correct temperature learning_rate some hot positive step.
+  assert (Rabs (entropy_change n logits step - learning_rate * rate n logits correct temperature)
+          <= remainder_bound n step).
+  { apply first_order_error_scaled; [lia|apply rate_of_step; lia]. }
+  rewrite Rmult_1_l; lra.
+Qed.

@@ -1,0 +1,35 @@
+(** Entropy Mechanism, lessons from the entropy dynamics (Table 1): "the covariance of policy gradient is
+    positive, so entropy falls". False as printed, and true for a reward that is ordered like the policy:
+    no likelier action has a smaller reward, the policy is not uniform and the reward is not constant. *)
+
+From Coq Require Import Reals Lra Lia List Bool.
+From PolicyEntropy.library Require Import Definitions Basics Contributions OrderedRewards.
+Open Scope R_scope.
+
+(** The covariance is minus the rate of entropy under the step pi A. *)
+Lemma covariance_is_the_fall n logits reward :
+  (0 < n)%nat ->
+  derivative
+    (fun t => entropy n (fun a => logits a
+                + t * (softmax n logits a * centered n (softmax n logits) reward a))) 0
+    (- covariance n (softmax n logits) (log_softmax n logits)
+         (fun a => softmax n logits a * centered n (softmax n logits) reward a)).
+Proof.
+  intros some; rewrite covariance_log_softmax by (assumption || apply softmax_sum, some).
+  apply (first_order_is_derivative n logits), some.
+Qed.
+
+Theorem proved :
+  forall (n : nat) (logits reward : vector),
+  (2 <= n)%nat ->
+  (forall a b, (a < n)%nat -> (b < n)%nat ->
+     0 <= (reward a - reward b) * (logits a - logits b)) ->
+  0 < largest n logits - smallest n logits ->
+  0 < largest n reward - smallest n reward ->
+  0 < covariance n (softmax n logits) (log_softmax n logits)
+        (fun a => softmax n logits a * centered n (softmax n logits) reward a).
+Proof.
+  intros n logits reward two ordered not_uniform not_same.
+  assert (some : (0 < n)%nat) by lia.
+  rewrite plain_covariance_eq by exact some; apply plain_positive; assumption.
+Qed.

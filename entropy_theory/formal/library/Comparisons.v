@@ -1,0 +1,30 @@
+(** The booleans of comparisons, and the signs of products. *)
+
+From Coq Require Import Reals Lra Lia List Bool.
+From PolicyEntropy.library Require Import Definitions Basics.
+Open Scope R_scope.
+
+Lemma is_less x y : less x y = true <-> x < y.
+Proof. unfold less; destruct (Rlt_dec x y); split; intros given; try discriminate; auto; lra. Qed.
+
+Lemma is_not_less x y : less x y = false <-> y <= x.
+Proof. unfold less; destruct (Rlt_dec x y); split; intros given; try discriminate; auto; lra. Qed.
+
+Lemma not_less x y : negb (less x y) = true <-> y <= x.
+Proof. rewrite negb_true_iff; apply is_not_less. Qed.
+
+Lemma factors_of_positive x y : 0 < x * y -> (0 < x /\ 0 < y) \/ (x < 0 /\ y < 0).
+Proof.
+  intros product.
+  destruct (Rtotal_order x 0) as [below|[zero|above]].
+  - right; split; [assumption|]; destruct (Rlt_dec y 0) as [|nonneg]; [assumption|].
+    assert (0 <= - x * y) by (apply Rmult_le_pos; lra); lra.
+  - rewrite zero in product; lra.
+  - left; split; [assumption|]; destruct (Rlt_dec 0 y) as [|nonpos]; [assumption|].
+    assert (0 <= x * - y) by (apply Rmult_le_pos; lra); lra.
+Qed.
+
+Lemma product_of_negatives x y : x < 0 -> y < 0 -> 0 < x * y.
+Proof.
+  intros; replace (x * y) with (- x * - y) by ring; apply Rmult_lt_0_compat; lra.
+Qed.

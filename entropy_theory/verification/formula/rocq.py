@@ -1,0 +1,415 @@
+"""Terms in the language of the proof kernel, with the names of formal/library/Definitions.v."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    PROMPTS,
+    RESPONSES,
+    STATES,
+    Axes,
+    Axis,
+    Definition,
+    Term,
+    UntraceableError,
+)
+
+Index = tuple[str | None, ...]
+"""The name of an entry along each axis; None where the axis has length one."""
+
+SUM, PRODUCT, POWER, APPLY, ATOM = 50, 40, 30, 10, 0
+"""Levels of the notations in Rocq; arguments of applications are atoms."""
+BINDERS: Mapping[Axis, str] = {ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk"}
+SUMS: Mapping[Axis, str] = {
+    ACTIONS: "sum n", STATES: "sum_states n h", RESPONSES: "sum_responses n h", PROMPTS: "sum prompts",
+}
+TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat"}
+INSIDE: Mapping[Axis, str] = {
+    ACTIONS: "({0} < n)%nat", STATES: "state_of n h {0}", RESPONSES: "response_of n h {0}",
+    PROMPTS: "({0} < prompts)%nat",
+}
+RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln"}
+
+
+def type_of(axes: Axes, kind: str) -> str:
+    """The type of a parameter or of a definition's result."""
+    named = tuple(axis for axis in axes if axis is not None)
+    if kind == "real" and named == (ACTIONS,):
+        return "vector"
+    if kind == "mask" and named == (ACTIONS,):
+        return "mask"
+    if kind == "real" and named == (STATES, ACTIONS):
+        return "state -> vector"
+    return " -> ".join([*(TYPES[axis] for axis in named), "R" if kind == "real" else "bool"])
+
+
+class Writer:
+    """Writes terms; it collects the definitions that they use, and invents names of bound variables."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Definition] = {}
+        self._depth: Counter[Axis] = Counter()
+
+    # ------------------------------------------------------------ single numbers
+
+    def number(self, term: Term, index: Index = (), level: int = 200) -> str:
+        """The entry of a term at an index, in brackets if it binds less than ``level``."""
+        text, own = self._entry(term, index)
+        return f"({text})" if own > level else text
+
+    def atom(self, term: Term, index: Index = ()) -> str:
+        """An entry as an argument of a function."""
+        return self.number(term, index, level=ATOM)
+
+    def _entry(self, term: Term, index: Index) -> tuple[str, int]:
+        name, detail = term.operation.name, term.operation.detail
+        if name == "constant":
+            return constant_entry(detail)
+        if name == "size":
+            return {ACTIONS: "INR n", PROMPTS: "INR prompts"}[detail], APPLY
+        if name == "index":
+            return self._entry(term.arguments[0], _picked(detail, index))
+        if name in _ENTRIES:
+            return _ENTRIES[name](self, term, index)
+        if name in _SCALARS:
+            lead = index
+            return " ".join([_SCALARS[name], *self._arguments(term, lead)]), APPLY
+        places = [i for i, axis in zip(index, term.axes, strict=True) if axis is not None]
+        head, atomic = self._head(term, places)
+        return head, 0 if atomic else APPLY
+
+    def _head(self, term: Term, places: list[str | None]) -> tuple[str, bool]:
+        """A function applied to as many of its places as are given."""
+        name, detail = term.operation.name, term.operation.detail
+        given = [str(place) for place in places]
+        if name == "field":
+            return " ".join([identifier(detail), *given]), not given
+        if name == "call":
+            self._define(detail)
+            arguments = [self.function(a, ()) for a in term.arguments]
+            return " ".join([detail.name, *_sizes(detail.parameters, detail.body), *arguments, *given]), False
+        if name in _VECTORS:
+            # The leading axes, if any, choose the row; the last place is the action.
+            arguments = self._arguments(term, tuple(places[:-1]))
+            return " ".join([_VECTORS[name], *arguments, *given[-1:]]), False
+        raise UntraceableError(f"'{name}' has no form for the proof kernel")
+
+    def _arguments(self, term: Term, lead: Index) -> list[str]:
+        """Arguments of a function of whole rows, in the order of its definition, with n first."""
+        names = term.operation.detail
+        given = dict(zip(names, term.arguments, strict=True))
+        temperature = given.pop("temperature", None)
+        written = []
+        for name, argument in given.items():
+            row = self.row(argument, lead)
+            if name == "logits" and temperature is not None:
+                row = f"(tempered {self.atom(temperature, _aligned(temperature, lead))} {row})"
+            written.append(row)
+        return ["n", *written]
+
+    # ------------------------------------------------------------ functions of an entry
+
+    def row(self, term: Term, lead: Index) -> str:
+        """A term as a function of its last axis."""
+        if not term.axes or term.axes[-1] is None:
+            return f"(fun _ => {self.number(term, _aligned(term, (*lead, None)))})"
+        return self._abstracted(term, lead, (term.axes[-1],))
+
+    def function(self, term: Term, lead: Index) -> str:
+        """A term as a function of all axes that ``lead`` does not fix."""
+        free = tuple(axis for axis in term.axes[len(lead):] if axis is not None)
+        return self._abstracted(term, lead, free) if free else self.atom(term, lead)
+
+    def _abstracted(self, term: Term, lead: Index, free: tuple[Axis, ...]) -> str:
+        names = [self._bind(axis) for axis in free]
+        here = iter(names)
+        lead = _aligned(term, (*lead, *[None] * len(free)))[: len(term.axes) - len(free)]
+        index = (*lead, *(None if axis is None else next(here) for axis in term.axes[len(lead):]))
+        text = self.number(term, index)
+        for axis in free:
+            self._depth[axis] -= 1
+        tail = " " + " ".join(names)
+        head = text.removesuffix(tail)
+        if head != text and not any(re.search(rf"\b{name}\b", head) for name in names) and _closed(head):
+            return head if re.fullmatch(r"[\w.]+", head) else f"({head})"
+        return f"(fun {' '.join(names)} => {text})"
+
+    def _bind(self, axis: Axis) -> str:
+        round_, place = divmod(self._depth[axis], len(BINDERS[axis]))
+        self._depth[axis] += 1
+        return BINDERS[axis][place] + (str(round_) if round_ else "")
+
+    def summed(self, term: Term, index: Index) -> str:
+        """The sum over the last axis."""
+        axis = term.axes[-1]
+        if axis is None:
+            return self.number(term, (*index, None), PRODUCT)
+        return f"{SUMS[axis]} {self.row(term, index)}"
+
+    # ------------------------------------------------------------ propositions
+
+    def holds(self, term: Term, index: Index = ()) -> str:
+        """A truth value as a proposition."""
+        name, parts = term.operation.name, term.arguments
+        at = [_aligned(part, index) for part in parts]
+        if name == "logical_not":
+            return f"~ ({self.holds(parts[0], at[0])})"
+        if name in ("logical_and", "logical_or"):
+            sign = "/\\" if name == "logical_and" else "\\/"
+            return f"({self.holds(parts[0], at[0])}) {sign} ({self.holds(parts[1], at[1])})"
+        if name in ("less", "less_equal", "equal"):
+            sign = {"less": "<", "less_equal": "<=", "equal": "="}[name]
+            return f"{self.number(parts[0], at[0], 69)} {sign} {self.number(parts[1], at[1], 69)}"
+        if name in ("all", "any"):
+            axis = parts[0].axes[-1]
+            assert axis is not None
+            place = self._bind(axis)
+            inside, body = INSIDE[axis].format(place), self.holds(parts[0], (*index, place))
+            self._depth[axis] -= 1
+            if name == "all":
+                return f"forall {place}, {inside} -> {body}"
+            return f"exists {place}, {inside} /\\ ({body})"
+        if name == "index":
+            return self.holds(parts[0], _picked(term.operation.detail, index))
+        if name == "constant":
+            return "True" if term.operation.detail else "False"
+        return f"{self.number(term, index, APPLY)} = true"
+
+    def for_all(self, term: Term, sign: str | None) -> str:
+        """The term beside zero, or true, at all its entries."""
+        axes = [axis for axis in term.axes if axis is not None]
+        names = [self._bind(axis) for axis in axes]
+        here = iter(names)
+        index = tuple(None if axis is None else next(here) for axis in term.axes)
+        body = self.holds(term, index) if sign is None else self._beside_zero(term, index, sign)
+        for axis in axes:
+            self._depth[axis] -= 1
+        inside = "".join(f"forall {k}, {INSIDE[axis].format(k)} -> "
+                         for axis, k in zip(axes, names, strict=True))
+        return inside + body
+
+    def _beside_zero(self, term: Term, index: Index, sign: str) -> str:
+        """x - y >= 0 is written y <= x."""
+        if term.operation.name == "subtract":
+            x, y = (self.number(t, _aligned(t, index), 69) for t in term.arguments)
+        else:
+            x, y = self.number(term, index, 69), "0"
+        return f"{x} = {y}" if sign == "==" else f"{y} {'<' if sign == '>' else '<='} {x}"
+
+    def _define(self, defined: Definition) -> None:
+        if self.definitions.get(defined.name, defined) is not defined:
+            raise UntraceableError(f"two functions are called {defined.name}")
+        if defined.name not in self.definitions:
+            inner = Writer()
+            inner.definitions = self.definitions
+            inner.number_of(defined.body)
+            self.definitions[defined.name] = defined
+
+    def number_of(self, body: Term) -> str:
+        """A definition's body, as a function of its axes."""
+        return self.function(body, ())
+
+
+def definition_text(defined: Definition, definitions: dict[str, Definition]) -> str:
+    """A definition as the kernel reads it."""
+    writer = Writer()
+    writer.definitions = definitions
+    sizes = _sizes(defined.parameters, defined.body)
+    parameters = [f"({size} : nat)" for size in sizes]
+    parameters += [f"({identifier(p.operation.detail)} : {type_of(p.axes, p.kind)})"
+                   for p in defined.parameters]
+    body = writer.number_of(defined.body)
+    if body.startswith("(") and body.endswith(")") and _closed(body[1:-1]):
+        body = body[1:-1]
+    result = type_of(defined.body.axes, defined.body.kind)
+    return f"(** {defined.doc} *)\nDefinition {defined.name} {' '.join(parameters)} : {result} :=\n  {body}."
+
+
+def axes_of(terms: Iterable[Term]) -> set[Axis]:
+    """All axes that terms have or speak of, arguments included."""
+    seen: set[int] = set()
+    found: set[Axis] = set()
+    left = list(terms)
+    while left:
+        term = left.pop()
+        if id(term) in seen:
+            continue
+        seen.add(id(term))
+        found |= {axis for axis in term.axes if axis is not None}
+        if term.operation.name == "size":
+            found.add(term.operation.detail)
+        left += term.arguments
+        if term.operation.name == "call":
+            left += [term.operation.detail.body, *term.operation.detail.parameters]
+    return found
+
+
+def size_names(axes: set[Axis]) -> list[str]:
+    """The names of the numbers of actions, of tokens in a response, and of prompts."""
+    names = ["n"] if axes & {ACTIONS, STATES, RESPONSES} else []
+    names += ["h"] if axes & {STATES, RESPONSES} else []
+    return names + (["prompts"] if PROMPTS in axes else [])
+
+
+def _sizes(parameters: Iterable[Term], body: Term) -> list[str]:
+    return size_names(axes_of([*parameters, body]))
+
+
+def identifier(name: str) -> str:
+    """A parameter's name, apart from the names of the library."""
+    return f"{name}_" if name in RESERVED else name
+
+
+def _closed(text: str) -> bool:
+    """Whether every bracket is closed in the text, and none before it is opened."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def constant_text(value: Fraction) -> str:
+    """A rational number."""
+    return constant_entry(value)[0]
+
+
+def constant_entry(value: Fraction | bool) -> tuple[str, int]:
+    if isinstance(value, bool):
+        return ("true" if value else "false"), ATOM
+    if value.denominator == 1:
+        return (str(value.numerator), ATOM) if value >= 0 else (f"- {-value.numerator}", 35)
+    sign = "- " if value < 0 else ""
+    return f"{sign}{abs(value.numerator)} / {value.denominator}", PRODUCT
+
+
+def _aligned(term: Term, index: Index) -> Index:
+    """The part of an index that a term of fewer axes sees."""
+    kept = index[len(index) - len(term.axes):] if term.axes else ()
+    kept = (*[None] * (len(term.axes) - len(kept)), *kept)
+    return tuple(None if axis is None else place
+                 for axis, place in zip(term.axes, kept, strict=True))
+
+
+def _picked(entries: tuple[int | str | None, ...], index: Index) -> Index:
+    """The index into an array of which a view is indexed."""
+    left: Iterator[str | None] = iter(index)
+    found: list[str | None] = []
+    for entry in entries:
+        if entry is None:
+            next(left)
+        elif entry == ":":
+            found.append(next(left))
+        else:
+            if not isinstance(entry, int) or entry < 0:
+                raise UntraceableError(f"the entry {entry}")
+            found.append(f"{entry}%nat")
+    return (*found, *left)
+
+
+def _infix(sign: str, level: int) -> Callable[[Writer, Term, Index], tuple[str, int]]:
+    def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+        left, right = term.arguments
+        x = writer.number(left, _aligned(left, index), level)
+        y = writer.number(right, _aligned(right, index), level - 1)
+        return f"{x} {sign} {y}", level
+
+    return write
+
+
+def _applied(head: str) -> Callable[[Writer, Term, Index], tuple[str, int]]:
+    def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+        arguments = [writer.atom(a, _aligned(a, index)) for a in term.arguments]
+        return " ".join([head, *arguments]), APPLY
+
+    return write
+
+
+def _negative(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return "- " + writer.number(term.arguments[0], index, 34), 35
+
+
+def _power(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    base, exponent = writer.number(term.arguments[0], index, POWER - 1), term.operation.detail
+    return (f"{base} ^ {exponent}", POWER) if exponent >= 0 else (f"/ {base} ^ {-exponent}", 35)
+
+
+def _log1p(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return f"ln (1 + {writer.number(term.arguments[0], index, SUM - 1)})", APPLY
+
+
+def _expm1(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return f"exp {writer.atom(term.arguments[0], index)} - 1", SUM
+
+
+def _conditional(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    condition, yes, no = (
+        writer.number(a, _aligned(a, index)) for a in term.arguments)
+    return f"if {condition} then {yes} else {no}", 200
+
+
+def _total(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    if len(term.arguments) == 2:
+        values, mask = term.arguments
+        if (term.arguments[0].axes or term.arguments[1].axes)[-1] is not ACTIONS:
+            raise UntraceableError("a sum over a part of something other than actions")
+        index_values, index_mask = (_aligned(a, (*index, None))[:-1] for a in (values, mask))
+        return f"total_on n {writer.row(mask, index_mask)} {writer.row(values, index_values)}", APPLY
+    return writer.summed(term.arguments[0], index), APPLY
+
+
+def _mean(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    p, values = term.arguments
+    if p.axes[-1] is not ACTIONS:
+        raise UntraceableError("a mean over something other than actions")
+    return f"mean n {writer.row(p, _lead(p, index))} {writer.row(values, _lead(values, index))}", APPLY
+
+
+def _lead(term: Term, index: Index) -> Index:
+    return _aligned(term, (*index, None))[:-1]
+
+
+def _extremum(name: str) -> Callable[[Writer, Term, Index], tuple[str, int]]:
+    def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+        values = term.arguments[0]
+        if values.axes[-1] is not ACTIONS:
+            raise UntraceableError(f"the {name} of something other than actions")
+        written = [writer.row(t, _lead(t, index)) for t in reversed(term.arguments)]
+        head = name if len(written) == 1 else f"{name}_on"
+        return " ".join([head, "n", *written]), APPLY
+
+    return write
+
+
+def _reduced_truth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    mask = term.arguments[0]
+    if mask.axes[-1] is not ACTIONS:
+        raise UntraceableError(f"'{term.operation.name}' over something other than actions")
+    row = writer.row(mask, _lead(mask, index))
+    if term.operation.name == "any":
+        return f"some_on n {row}", APPLY
+    return f"negb (some_on n (complement {row}))", APPLY
+
+
+_ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
+    "add": _infix("+", SUM), "subtract": _infix("-", SUM), "multiply": _infix("*", PRODUCT),
+    "divide": _infix("/", PRODUCT), "negative": _negative, "power": _power,
+    "absolute": _applied("Rabs"), "exp": _applied("exp"), "log": _applied("ln"), "log1p": _log1p,
+    "expm1": _expm1, "sqrt": _applied("sqrt"), "maximum": _applied("Rmax"),
+    "minimum": _applied("Rmin"), "where": _conditional, "less": _applied("less"),
+    "less_equal": _applied("less_equal"), "equal": _applied("equal"), "logical_and": _applied("andb"),
+    "logical_or": _applied("orb"), "logical_not": _applied("negb"), "total": _total, "mean": _mean,
+    "largest": _extremum("largest"), "smallest": _extremum("smallest"), "all": _reduced_truth,
+    "any": _reduced_truth, "binary_entropy": _applied("binary_entropy"),
+}
+_SCALARS = {"entropy": "entropy", "covariance": "covariance", "entropy_change": "entropy_change"}
+"""One number for each row."""
+_VECTORS = {"softmax": "softmax", "log_softmax": "log_softmax", "centered": "centered",
+            "entropy_gradient": "entropy_gradient"}
+"""A number for each entry of a row, computed from the whole row."""

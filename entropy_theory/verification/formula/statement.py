@@ -1,0 +1,256 @@
+"""A statement as one formula: for all parameters in their ranges, the hypotheses imply the conclusion."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.verification.formula import rocq, terms
+from entropy_theory.verification.formula.evaluate import Numbers
+from entropy_theory.verification.formula.simplify import Simplifier
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    Axes,
+    Kind,
+    Term,
+    UntraceableError,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Range:
+    """Where the entries of a parameter lie; None is no bound.
+
+    Attributes:
+        low: lower bound.
+        high: upper bound.
+        open_low: whether the lower bound itself is left out.
+        open_high: whether the upper bound itself is left out.
+    """
+
+    low: Fraction | int | None = None
+    high: Fraction | int | None = None
+    open_low: bool = False
+    open_high: bool = False
+
+    def __post_init__(self) -> None:
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"an empty range: from {self.low} to {self.high}")
+
+    def contains(self, values: Any) -> bool:
+        """Whether all values lie in the range."""
+        array = np.asarray(values, dtype=float)
+        low = self.low is None or bool(np.all(
+            array > float(self.low) if self.open_low else array >= float(self.low)))
+        high = self.high is None or bool(np.all(
+            array < float(self.high) if self.open_high else array <= float(self.high)))
+        return low and high
+
+
+POSITIVE = Range(low=0, open_low=True)
+ANY = Range()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parameter:
+    """What a statement holds for all of.
+
+    Attributes:
+        name: field of the instances.
+        axes: its axes, the batch's aside.
+        kind: numbers, or a mask.
+        range: of its entries.
+        nonempty: of a mask, whether it holds something.
+    """
+
+    name: str
+    axes: Axes = ()
+    kind: Kind = "real"
+    range: Range = ANY
+    nonempty: bool = False
+
+    @property
+    def term(self) -> Term:
+        """The parameter as it stands in formulas."""
+        return terms.field(self.name, self.axes, self.kind)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parameters:
+    """All parameters of a claim.
+
+    Attributes:
+        fields: in the order in which they are quantified.
+        fewest: the least number of actions.
+        most: the largest number of actions, if the statement is about no more.
+        longest: the longest responses, if the statement is about no longer ones.
+    """
+
+    fields: tuple[Parameter, ...] = ()
+    fewest: int = 2
+    most: int | None = None
+    longest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A number beside zero: ``term`` RELATION 0, or a truth value if there is no sign.
+
+    Attributes:
+        term: a number, or several.
+        sign: ">", ">=", "==", or None.
+    """
+
+    term: Term
+    sign: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Formula:
+    """A statement, traced.
+
+    Attributes:
+        parameters: those that the formula speaks of.
+        hypotheses: what is supposed beyond the ranges.
+        conclusion: what follows.
+    """
+
+    parameters: Parameters
+    hypotheses: tuple[Relation, ...]
+    conclusion: Relation
+    _text: dict[str, str] = field(default_factory=dict, compare=False)
+
+    def margins(self, numbers: Numbers) -> Any:
+        """The conclusion's numbers on a batch."""
+        return numbers.of(self.conclusion.term)
+
+    def rocq(self, name: str = "statement") -> str:
+        """The definitions that the statement uses, and the statement, for the proof kernel.
+
+        Raises:
+            UntraceableError: something in it has no form for the kernel.
+        """
+        if name not in self._text:
+            self._text[name] = _rocq(self, name)
+        return self._text[name]
+
+    def digest(self) -> str:
+        """A digest of the statement as the kernel reads it."""
+        return hashlib.sha256(self.rocq("statement").encode()).hexdigest()
+
+
+class SymbolicCases:
+    """Parameters as a margin sees them while it is traced: a term for each field."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.__dict__.update({p.name: p.term for p in parameters.fields})
+
+    def __getattr__(self, name: str) -> Any:
+        raise UntraceableError(f"these instances have no parameter '{name}', only {sorted(vars(self))}")
+
+
+def relation(value: Any, sign: str | None) -> Relation:
+    """What a margin or a hypothesis returned, beside zero.
+
+    Raises:
+        UntraceableError: it is no term.
+    """
+    if not isinstance(value, Term):
+        raise UntraceableError(f"a {type(value).__name__} instead of a formula")
+    return Relation(value, None if value.kind == "mask" else sign)
+
+
+def used_fields(relations: Iterable[Relation]) -> set[str]:
+    """The names of all parameters that occur."""
+    seen: set[int] = set()
+    found: set[str] = set()
+    left = [r.term for r in relations]
+    while left:
+        term = left.pop()
+        if id(term) not in seen:
+            seen.add(id(term))
+            left += term.arguments
+            if term.operation.name == "field":
+                found.add(term.operation.detail)
+    return found
+
+
+# ---------------------------------------------------------------- for the kernel
+
+
+def _rocq(formula: Formula, name: str) -> str:
+    simplifier = Simplifier()
+    *hypotheses_in, conclusion_in = (
+        Relation(simplifier.of(r.term), r.sign) for r in (*formula.hypotheses, formula.conclusion))
+    relations = (*hypotheses_in, conclusion_in)
+    used = used_fields(relations)
+    fields = [p for p in formula.parameters.fields if p.name in used]
+    writer = rocq.Writer()
+    hypotheses = [*(line for p in fields for line in _ranges(p))]
+    hypotheses += [_proposition(writer, r) for r in hypotheses_in]
+    conclusion = _proposition(writer, conclusion_in)
+    axes = rocq.axes_of([*(r.term for r in relations), *(p.term for p in fields)])
+    sizes = rocq.size_names(axes)
+    binders = [f"({' '.join(sizes)} : nat)"] if sizes else []
+    binders += [f"({rocq.identifier(p.name)} : {rocq.type_of(p.axes, p.kind)})" for p in fields]
+    premises = [*_size_ranges(formula.parameters, sizes), *hypotheses]
+    text = " ->\n  ".join([*(_bracketed(p) for p in premises), conclusion])
+    quantified = f"forall {' '.join(binders)},\n  " if binders else ""
+    parts = [rocq.definition_text(d, writer.definitions) for d in writer.definitions.values()]
+    return "\n\n".join([*parts, f"Definition {name} : Prop :=\n  {quantified}{text}."]) + "\n"
+
+
+def _size_ranges(parameters: Parameters, sizes: Sequence[str]) -> list[str]:
+    lines = []
+    for size in sizes:
+        low = parameters.fewest if size == "n" else 1
+        high = parameters.most if size == "n" else parameters.longest if size == "h" else None
+        if high == low:
+            lines.append(f"{size} = {low}%nat")
+        else:
+            lines.append(f"({low} <= {size})%nat")
+            lines += [f"({size} <= {high})%nat"] if high is not None else []
+    return lines
+
+
+def _ranges(parameter: Parameter) -> list[str]:
+    """Hypotheses on the range of one parameter."""
+    name, axes = rocq.identifier(parameter.name), [a for a in parameter.axes if a is not None]
+    names = [rocq.BINDERS[axis][0] for axis in axes]
+    inside = "".join(f"forall {k}, {rocq.INSIDE[axis].format(k)} -> "
+                     for axis, k in zip(axes, names, strict=True))
+    entry = " ".join([name, *names])
+    if parameter.kind == "mask":
+        if not parameter.nonempty:
+            return []
+        if axes == [ACTIONS]:
+            return [f"nonempty n {name}"]
+        last = rocq.INSIDE[axes[-1]].format(names[-1])
+        lead = "".join(f"forall {k}, {rocq.INSIDE[axis].format(k)} -> "
+                       for axis, k in zip(axes[:-1], names, strict=False))
+        return [f"{lead}exists {names[-1]}, {last} /\\ {entry} = true"]
+    bounds = parameter.range
+    lines = []
+    for bound, is_open, form in ((bounds.low, bounds.open_low, "{1} {0} {2}"),
+                                 (bounds.high, bounds.open_high, "{2} {0} {1}")):
+        if bound is not None:
+            number = rocq.constant_text(Fraction(bound))
+            lines.append(inside + form.format("<" if is_open else "<=", number, entry))
+    return lines
+
+
+def _proposition(writer: rocq.Writer, r: Relation) -> str:
+    """For all entries: the number beside zero; several numbers are a conjunction."""
+    if r.term.operation.name == "several":
+        parts = [_proposition(writer, Relation(t, r.sign)) for t in r.term.arguments]
+        return " /\\\n  ".join(_bracketed(part) for part in parts)
+    return writer.for_all(r.term, r.sign)
+
+
+def _bracketed(text: str) -> str:
+    return f"({text})" if text.startswith(("forall", "exists")) or "/\\" in text or "->" in text else text

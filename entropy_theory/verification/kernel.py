@@ -1,0 +1,398 @@
+"""The proof kernel: which claims it accepted, and of which formula.
+
+A claim is proved if Rocq (Coq 8.16.1 or newer) accepts a theorem whose statement is the one generated from
+the claim's formula. Proofs are in formal/claims, one file a statement; each ends with a theorem
+``proved``. For the check a module with the generated statement is written beside copies of library and
+proofs, everything is compiled, and a last file has the kernel accept ``proved`` as a proof of exactly that
+statement and print what it assumes, which must be the axioms of the classical real numbers.
+
+What was accepted is kept with digests of the statement, the proof and the library files it uses
+(formal/accepted.json, committed). Where Rocq is not installed, a proof counts as accepted as long as all
+of them are unchanged, and the ledger says that it was not checked again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from entropy_theory.support.results import read_json, write_json, write_text
+from entropy_theory.verification.claim import Claim, Evidence, Statement
+from entropy_theory.verification.formula.terms import UntraceableError
+
+AXIOMS = (
+    "ClassicalDedekindReals.sig_not_dec",
+    "ClassicalDedekindReals.sig_forall_dec",
+    "FunctionalExtensionality.functional_extensionality_dep",
+    "functional_extensionality_dep",
+    "Classical_Prop.classic",
+    "classic",
+)
+"""The axioms of the classical real numbers of Rocq's standard library; no others are accepted."""
+INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot"
+BUILD = Path("build") / "formal"
+HEADER = """(* Generated from the formula of the claim {id} ({module}). *)
+
+From Coq Require Import Reals List Bool.
+From PolicyEntropy.library Require Import Definitions.
+Open Scope R_scope.
+
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proof:
+    """What belongs to one claim's proof.
+
+    Attributes:
+        claim_id: the claim.
+        part: "statement", or "repair" where the printed statement is false.
+        module: name of the modules of statement and proof, such as ``aepo.theorem_4_3b``.
+        path: the file with the proof.
+        statement: the generated text.
+        digest: of the statement, the proof and all library files that it uses.
+    """
+
+    claim_id: str
+    part: str
+    module: str
+    path: Path
+    statement: str
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """What the kernel said of one proof.
+
+    Attributes:
+        accepted: whether it proves the statement from the axioms allowed.
+        axioms: what it assumes.
+        message: the error with file and line, where it was not accepted.
+        seconds: of the whole build, shared by all proofs in it.
+    """
+
+    accepted: bool
+    axioms: tuple[str, ...] = ()
+    message: str = ""
+
+
+def formal_folder() -> Path:
+    """Return the folder of the library and the proofs."""
+    return Path(str(files("entropy_theory") / "formal"))
+
+
+def module_name(claim_id: str) -> str:
+    """``aepo.theorem-4.3b`` is in ``aepo.theorem_4_3b``."""
+    source, _, rest = claim_id.partition(".")
+    return f"{source.replace('-', '_')}.{re.sub(r'[-.]', '_', rest)}"
+
+
+def proof_file(claim: Claim) -> Path | None:
+    """Return the file with a claim's proof, if there is one."""
+    if claim.proof_file is not None:
+        return Path(claim.proof_file)
+    path = formal_folder() / "claims" / (module_name(claim.id).replace(".", "/") + ".v")
+    return path if path.exists() else None
+
+
+def statement_of(claim: Claim) -> tuple[str, Statement]:
+    """Return which statement of the claim is true, and so to be proved: the printed one or the repair."""
+    return ("statement", claim.statement) if claim.repair is None else ("repair", claim.repair)
+
+
+def statement_text(claim: Claim) -> str:
+    """The module with the claim's generated statement.
+
+    Raises:
+        UntraceableError: the statement is no formula, or one that the kernel has no words for.
+    """
+    part, statement = statement_of(claim)
+    header = HEADER.format(id=claim.id, module=claim.source.replace("(*", "").replace("*)", ""))
+    return header + statement.formula.rocq(part)
+
+
+def proof_of(claim: Claim) -> Proof | None:
+    """Gather what belongs to a claim's proof; None if it has none.
+
+    Raises:
+        UntraceableError: there is a proof, but the claim has no formula that it could prove.
+        FileNotFoundError: the claim names a file that does not exist.
+    """
+    path = proof_file(claim)
+    if path is None:
+        return None
+    if not path.exists():
+        raise FileNotFoundError(f"{claim.id}: its proof file {path} does not exist")
+    statement = statement_text(claim)
+    return Proof(claim_id=claim.id, part=statement_of(claim)[0], module=module_name(claim.id), path=path,
+                 statement=statement, digest=_digest(statement, path))
+
+
+def rocq_version() -> str | None:
+    """Return the version of the Rocq that is installed, or None."""
+    if shutil.which("coqc") is None or shutil.which("coq_makefile") is None:
+        return None
+    found = subprocess.run(["coqc", "--print-version"], capture_output=True, text=True, check=False)
+    return found.stdout.split()[0] if found.returncode == 0 and found.stdout else None
+
+
+# ---------------------------------------------------------------- what was accepted
+
+
+def accepted_path() -> Path:
+    """Return the committed record of what the kernel accepted."""
+    return formal_folder() / "accepted.json"
+
+
+def read_accepted(path: Path | None = None) -> dict[str, dict[str, Any]]:
+    """Read the record of accepted proofs, by claim; empty if there is none."""
+    path = path or accepted_path()
+    return read_json(path)["proofs"] if path.exists() else {}
+
+
+def evidence(claim: Claim, folder: Path = BUILD) -> list[Evidence]:
+    """What the kernel says of a claim: nothing if it has no proof.
+
+    A result of this checkout's last run counts if nothing has changed since; else the committed one.
+    """
+    started = time.monotonic()
+    part = statement_of(claim)[0]
+    try:
+        proof = proof_of(claim)
+    except UntraceableError as error:
+        return [_found(part, "error", f"the claim has a proof but no formula: {error}", started)]
+    if proof is None:
+        return []
+    checked = folder / "checked.json"
+    for record, again in ((read_accepted(checked) if checked.exists() else {}, True),
+                          (read_accepted(), False)):
+        known = record.get(proof.claim_id)
+        if known is None or known["digest"] != proof.digest:
+            continue
+        if not known["accepted"]:
+            return [_found(part, "fail", known["message"], started)]
+        detail = f"accepted by Rocq {known['rocq']}: {proof.path.name}, digest {proof.digest[:12]}"
+        if not again:
+            detail += f"; not re-checked here (make prove, which needs Rocq: {INSTALL})"
+        return [_found(part, "pass", detail, started)]
+    return [_found(part, "skipped", f"{proof.path.name}: statement, proof or library have changed since "
+                   f"the kernel last accepted it; run make prove (which needs Rocq: {INSTALL})", started)]
+
+
+def axioms(claim: Claim, folder: Path = BUILD) -> tuple[str, ...]:
+    """What the accepted proof of a claim assumes; empty without one."""
+    proof = proof_of(claim)
+    if proof is None:
+        return ()
+    checked = folder / "checked.json"
+    for record in (read_accepted(checked) if checked.exists() else {}, read_accepted()):
+        known = record.get(proof.claim_id)
+        if known is not None and known["digest"] == proof.digest:
+            return tuple(known["axioms"])
+    return ()
+
+
+def _found(part: str, outcome: Any, detail: str, started: float) -> Evidence:
+    target: Any = part
+    return Evidence(method="kernel", outcome=outcome, detail=detail, target=target,
+                    seconds=time.monotonic() - started)
+
+
+# ---------------------------------------------------------------- the check itself
+
+
+def prove(
+    claims: Iterable[Claim], *, folder: Path = BUILD, jobs: int = 2,
+    on_line: Callable[[str], None] = lambda line: None,
+) -> dict[str, Result]:
+    """Have the kernel check the proofs of these claims; what has not changed is not compiled again.
+
+    Results are kept in ``folder``/checked.json, those of other claims included.
+
+    Args:
+        claims: those without a proof are passed over.
+        folder: where statements and copies of the proofs are written and compiled.
+        jobs: files compiled at once.
+        on_line: called with each line of progress.
+
+    Raises:
+        RuntimeError: Rocq is not installed.
+    """
+    version = rocq_version()
+    if version is None:
+        raise RuntimeError(f"Rocq is not installed; on Debian or Ubuntu: {INSTALL}")
+    results: dict[str, Result] = {}
+    proofs: list[Proof] = []
+    for claim in claims:
+        try:
+            proof = proof_of(claim)
+        except UntraceableError as error:
+            results[claim.id] = Result(accepted=False, message=f"it has a proof but no formula: {error}")
+            continue
+        if proof is not None:
+            proofs.append(proof)
+    folder = folder.absolute()
+    _write_sources(proofs, folder)
+    errors = _compile(folder, jobs, on_line)
+    for proof in proofs:
+        results[proof.claim_id] = _accepts(proof, folder, errors)
+    known = read_accepted(folder / "checked.json") if (folder / "checked.json").exists() else {}
+    for proof in proofs:
+        found = results[proof.claim_id]
+        known[proof.claim_id] = _record(proof, found, version)
+    write_json(folder / "checked.json", {"proofs": known})
+    return results
+
+
+def accept(claims: Iterable[Claim], *, folder: Path = BUILD) -> None:
+    """Make what the kernel last accepted the committed record; proofs of other claims are dropped."""
+    checked = read_accepted(folder / "checked.json")
+    proofs = {}
+    for claim in claims:
+        proof = proof_of(claim)
+        if proof is not None and checked.get(claim.id, {}).get("digest") == proof.digest:
+            proofs[claim.id] = checked[claim.id]
+    write_json(accepted_path(), {"proofs": dict(sorted(proofs.items()))})
+
+
+def check_again(folder: Path = BUILD) -> str:
+    """Have the independent checker (coqchk) check all compiled proofs; returns its report.
+
+    Raises:
+        RuntimeError: it rejects something; the message is its own.
+    """
+    folder = folder.absolute()
+    modules = [f"Accepted.{p.relative_to(folder / 'Accepted').with_suffix('').as_posix().replace('/', '.')}"
+               for p in sorted((folder / "Accepted").rglob("*.vo"))]
+    found = subprocess.run(["coqchk", "-silent", "-o", *_LOAD, *modules], cwd=folder,
+                           capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        raise RuntimeError(f"coqchk rejects a proof: {(found.stdout + found.stderr)[-2000:]}")
+    return found.stdout + found.stderr
+
+
+_LOAD = ("-Q", "PolicyEntropy", "PolicyEntropy", "-Q", "Statements", "Statements", "-Q", "Accepted",
+         "Accepted")
+_ACCEPTED = """From Statements.{source} Require {name}.
+From PolicyEntropy.claims.{source} Require {name}.
+Definition accepted : Statements.{module}.{part} := PolicyEntropy.claims.{module}.proved.
+Print Assumptions accepted.
+"""
+
+
+def _record(proof: Proof, found: Result, version: str) -> dict[str, Any]:
+    return {"accepted": found.accepted, "digest": proof.digest, "part": proof.part,
+            "file": proof.path.name, "axioms": list(found.axioms), "message": found.message,
+            "rocq": version}
+
+
+def _digest(statement: str, proof: Path) -> str:
+    """Of the statement, the proof, and the library files that it uses, in turn."""
+    parts = [statement, proof.read_text()]
+    library = formal_folder() / "library"
+    seen: set[str] = set()
+    left = [*_required(parts[0]), *_required(parts[1])]
+    while left:
+        name = left.pop()
+        if name not in seen and (library / f"{name}.v").exists():
+            seen.add(name)
+            left += _required(_text(library / f"{name}.v"))
+    parts += [_text(library / f"{name}.v") for name in sorted(seen)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@functools.cache
+def _text(path: Path) -> str:
+    return path.read_text()
+
+
+def _required(text: str) -> list[str]:
+    names = []
+    for found in re.findall(r"From\s+PolicyEntropy\.library\s+Require\s+(?:Import|Export)?\s*([\w\s]+)\.", text):
+        names += found.split()
+    return names
+
+
+def _write_sources(proofs: Iterable[Proof], folder: Path) -> None:
+    """Write what has changed only, so that make compiles no more than it must."""
+    wanted: dict[Path, str] = {}
+    for path in sorted((formal_folder() / "library").glob("*.v")):
+        wanted[folder / "PolicyEntropy" / "library" / path.name] = path.read_text()
+    for proof in proofs:
+        place = proof.module.replace(".", "/") + ".v"
+        source, _, name = proof.module.partition(".")
+        wanted[folder / "Statements" / place] = proof.statement
+        wanted[folder / "PolicyEntropy" / "claims" / place] = proof.path.read_text()
+        wanted[folder / "Accepted" / place] = _ACCEPTED.format(
+            source=source, name=name, module=proof.module, part=proof.part)
+    for path in folder.rglob("*.v"):
+        if path not in wanted:
+            for left in path.parent.glob(f"{path.stem}.*"):
+                left.unlink()
+    for path, text in wanted.items():
+        if not path.exists() or path.read_text() != text:
+            write_text(path, text)
+    lines = [*(" ".join(_LOAD[k:k + 3]) for k in range(0, len(_LOAD), 3)), "-arg -w -arg -all",
+             *(str(path.relative_to(folder)) for path in sorted(wanted))]
+    write_text(folder / "_CoqProject", "\n".join(lines) + "\n")
+
+
+def _compile(folder: Path, jobs: int, on_line: Callable[[str], None]) -> Mapping[str, str]:
+    """Compile everything; returns the first error of each file that has one."""
+    subprocess.run(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile"], cwd=folder, check=True,
+                   capture_output=True)
+    # What does not compile must not leave an older success behind.
+    errors: dict[str, str] = {}
+    with subprocess.Popen(["make", "-k", f"-j{jobs}", "--no-print-directory", "--output-sync=target"],
+                          cwd=folder, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        file = ""
+        for line in process.stdout:
+            line = line.rstrip()
+            on_line(line)
+            place = re.match(r'File "\./(.*)", line (\d+)', line)
+            if place:
+                file = place.group(1)
+                errors.setdefault(file, f"line {place.group(2)}:")
+            elif file and line and not line.startswith(("make", "COQ")):
+                if len(errors[file]) < 600:
+                    errors[file] += f" {line.strip()}"
+            else:
+                file = ""
+    return errors
+
+
+def _accepts(proof: Proof, folder: Path, errors: Mapping[str, str]) -> Result:
+    place = proof.module.replace(".", "/") + ".v"
+    for where in ("Statements", "PolicyEntropy/claims", "Accepted"):
+        if f"{where}/{place}" in errors:
+            name = proof.path if where == "PolicyEntropy/claims" else f"{where}/{place}"
+            return Result(accepted=False, message=f"{name}, {errors[f'{where}/{place}']}")
+    if not (folder / "Accepted" / place).with_suffix(".vo").exists():
+        broken = "; ".join(f"{file}, {text}" for file, text in errors.items() if "library/" in file)
+        return Result(accepted=False, message=broken or f"{proof.path} was not compiled")
+    found = subprocess.run(["coqc", "-w", "-all", *_LOAD, f"Accepted/{place}"], cwd=folder,
+                           capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        return Result(accepted=False, message=(found.stdout + found.stderr)[-600:])
+    assumed = tuple(re.findall(r"^(\S+)\s*:", found.stdout, re.MULTILINE))
+    if "Closed under the global context" not in found.stdout and not assumed:
+        return Result(accepted=False, message=f"unreadable: {found.stdout[-300:]}")
+    foreign = [name for name in assumed if name not in AXIOMS and name != "Axioms"]
+    assumed = tuple(name for name in assumed if name != "Axioms")
+    if foreign:
+        return Result(accepted=False, axioms=assumed,
+                      message=f"{proof.path} assumes {', '.join(foreign)}, which is no axiom of the "
+                              "classical real numbers")
+    return Result(accepted=True, axioms=assumed)
