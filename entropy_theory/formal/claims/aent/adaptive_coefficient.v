@@ -12,7 +12,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Inequalities.
+From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities.
 Open Scope R_scope.
 
 Definition returns (correct : mask) : vector := fun a => if correct a then 1 else 0.
@@ -26,19 +26,6 @@ Definition right_share (n : nat) (correct : mask) (x : R) : R :=
 Definition vanilla (n : nat) (correct : mask) (x : R) : R :=
   INR n * right_share n correct x * (1 - right_share n correct x)
   / (count_on n correct * (INR n - count_on n correct)).
-
-Definition repair : Prop :=
-  forall (n : nat) (correct : mask) (low high least most gain sharpness : R),
-    (1 <= n)%nat -> nonempty n correct -> nonempty n (complement correct) ->
-    0 < least -> 0 < gain -> 0 < sharpness -> low < high -> least <= most ->
-    low <= sharpened_entropy n correct (1 / most) ->
-    sharpened_entropy n correct (1 / least) <= high ->
-    let pull := force low high (sharpened_entropy n correct sharpness) in
-    forall g, g = 1 \/ g = vanilla n correct sharpness ->
-      (let u := 1 - most * sharpness in
-       0 <= most * g * (u * u) - gain * Rmax pull 0 * sharpness * u) /\
-      (let u := 1 - least * sharpness in
-       0 <= least * g * (u * u) - gain * Rmin pull 0 * sharpness * u).
 
 (** * Entropy along the line, and the speed of the vanilla gradient *)
 
@@ -185,38 +172,6 @@ Qed.
 
 End Line.
 
-(** * The inequality at the ends of the box *)
-
-Theorem proved : repair.
-Proof.
-  unfold repair; intros n correct low high least most gain x some right wrong least_pos gain_pos x_pos
-    band box fits_above fits_below g which_g.
-  set (pull := force low high (sharpened_entropy n correct x)).
-  assert (0 < g) as g_pos.
-  { destruct which_g as [->| ->]; [lra|apply vanilla_pos; assumption]. }
-  split.
-  - set (u := 1 - most * x).
-    assert (0 <= most * g * (u * u)).
-    { apply Rmult_le_pos; [apply Rmult_le_pos; lra|apply Rle_0_sqr]. }
-    destruct (Rle_or_lt pull 0) as [none|positive].
-    + rewrite Rmax_right by assumption; lra.
-    + rewrite Rmax_left by lra.
-      assert (u < 0) by (apply (held_above n correct some low high most x); lra || assumption).
-      assert (0 <= gain * pull * x * - u)
-        by (repeat apply Rmult_le_pos; lra).
-      lra.
-  - set (u := 1 - least * x).
-    assert (0 <= least * g * (u * u)).
-    { apply Rmult_le_pos; [apply Rmult_le_pos; lra|apply Rle_0_sqr]. }
-    destruct (Rle_or_lt 0 pull) as [none|negative].
-    + rewrite Rmin_right by assumption; lra.
-    + rewrite Rmin_left by lra.
-      assert (0 < u) by (apply (held_below n correct some low high least x); lra || assumption).
-      assert (0 <= gain * - pull * x * u)
-        by (repeat apply Rmult_le_pos; lra).
-      lra.
-Qed.
-
 (** * The energy along a solution *)
 
 (** At a time when x and lambda have derivatives and lambda is free or held by its box, the energy has
@@ -275,4 +230,89 @@ Proof.
         assert (0 < u t); [|nra].
         unfold u; rewrite at_end.
         apply (held_below n correct some low high least (x t)); lra || assumption.
+Qed.
+
+(** * The inequality at the ends of the box *)
+
+Theorem ends_of_the_box :
+  forall (n : nat) (correct : mask) (low high least most gain x g : R),
+    (1 <= n)%nat -> 0 < least -> 0 < gain -> 0 < x -> low < high -> least <= most ->
+    low <= sharpened_entropy n correct (1 / most) ->
+    sharpened_entropy n correct (1 / least) <= high ->
+    0 < g ->
+    let pull := force low high (sharpened_entropy n correct x) in
+    gain * Rmax pull 0 * x * (1 - most * x) <= most * g * ((1 - most * x) * (1 - most * x)) /\
+    gain * Rmin pull 0 * x * (1 - least * x) <= least * g * ((1 - least * x) * (1 - least * x)).
+Proof.
+  intros n correct low high least most gain x g some least_pos gain_pos x_pos
+    band box fits_above fits_below g_pos pull.
+  split.
+  - set (u := 1 - most * x).
+    assert (0 <= most * g * (u * u)).
+    { apply Rmult_le_pos; [apply Rmult_le_pos; lra|apply Rle_0_sqr]. }
+    destruct (Rle_or_lt pull 0) as [none|positive].
+    + rewrite Rmax_right by assumption; lra.
+    + rewrite Rmax_left by lra.
+      assert (u < 0) by (apply (held_above n correct some low high most x); lra || assumption).
+      assert (0 <= gain * pull * x * - u)
+        by (repeat apply Rmult_le_pos; lra).
+      lra.
+  - set (u := 1 - least * x).
+    assert (0 <= least * g * (u * u)).
+    { apply Rmult_le_pos; [apply Rmult_le_pos; lra|apply Rle_0_sqr]. }
+    destruct (Rle_or_lt 0 pull) as [none|negative].
+    + rewrite Rmin_right by assumption; lra.
+    + rewrite Rmin_left by lra.
+      assert (0 < u) by (apply (held_below n correct some low high least x); lra || assumption).
+      assert (0 <= gain * - pull * x * u)
+        by (repeat apply Rmult_le_pos; lra).
+      lra.
+Qed.
+
+Theorem proved :
+  forall (n : nat) (correct : mask) (low : R) (high : R) (least : R) (most : R) (gain : R) (sharpness : R),
+  (2 <= n)%nat ->
+  nonempty n correct ->
+  0 < low ->
+  0 < high ->
+  0 < least ->
+  0 < most ->
+  0 < gain ->
+  0 < sharpness ->
+  low < high ->
+  least < most ->
+  (~ (forall a, (a < n)%nat -> correct a = true)) ->
+  low < sharpened_entropy n correct (1 / most) ->
+  sharpened_entropy n correct (1 / least) < high ->
+  let pull := force low high (sharpened_entropy n correct sharpness) in
+  let vanilla := sum n (fun _ => 1) * right_share n correct sharpness
+    * (1 - right_share n correct sharpness)
+    / (total_on n correct (returns correct) * (sum n (fun _ => 1) - total_on n correct (returns correct))) in
+  gain * Rmax pull 0 * sharpness * (1 - most * sharpness)
+    <= most * (1 - most * sharpness) * (1 - most * sharpness) /\
+  gain * Rmax pull 0 * sharpness * (1 - most * sharpness)
+    <= most * vanilla * (1 - most * sharpness) * (1 - most * sharpness) /\
+  gain * Rmin pull 0 * sharpness * (1 - least * sharpness)
+    <= least * (1 - least * sharpness) * (1 - least * sharpness) /\
+  gain * Rmin pull 0 * sharpness * (1 - least * sharpness)
+    <= least * vanilla * (1 - least * sharpness) * (1 - least * sharpness).
+Proof.
+  intros n correct low high least most gain x several right low_pos high_pos least_pos most_pos gain_pos
+    x_pos band box some_wrong above below pull g.
+  assert (0 < n)%nat as some by lia.
+  assert (nonempty n (complement correct)) as wrong.
+  { apply some_on_nonempty; destruct (some_on n (complement correct)) eqn:none; [reflexivity|].
+    destruct some_wrong; intros a inside; pose proof (some_on_empty n _ none a inside) as here.
+    unfold complement in here; destruct (correct a); [reflexivity|discriminate]. }
+  assert (g = vanilla n correct x) as g_eq.
+  { unfold g, vanilla; rewrite sum_const, Rmult_1_r.
+    replace (total_on n correct (returns correct)) with (count_on n correct); [reflexivity|].
+    apply sum_ext; intros a _; unfold only, returns; destruct (correct a); reflexivity. }
+  pose proof (vanilla_pos n correct some right wrong x) as g_pos.
+  pose proof (ends_of_the_box n correct low high least most gain x 1 ltac:(lia) least_pos gain_pos x_pos
+    band ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)) as [natural_above natural_below].
+  pose proof (ends_of_the_box n correct low high least most gain x (vanilla n correct x) ltac:(lia)
+    least_pos gain_pos x_pos band ltac:(lra) ltac:(lra) ltac:(lra) g_pos) as [vanilla_above vanilla_below].
+  rewrite g_eq; fold pull in natural_above, natural_below, vanilla_above, vanilla_below.
+  repeat split; lra.
 Qed.
