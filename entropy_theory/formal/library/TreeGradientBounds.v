@@ -4,7 +4,8 @@
 
 From Coq Require Import Reals Lra Lia Psatz List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Inequalities GradientBlock Trees TreeValues.
+From PolicyEntropy.library Require Import Definitions Basics Inequalities GradientBlock Trees TreeValues
+  TreeGradients.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -70,6 +71,22 @@ Lemma gradient_formula_block n h z reward s a :
   * block n (softmax n (z s)) (action_value n h z (edge_reward h reward) s) a.
 Proof.
   intros short; unfold gradient_formula, block; rewrite advantage_centered by assumption; ring.
+Qed.
+
+(** The formula is the gradient: whatever has the partial derivatives of the expected return as its
+    entries. *)
+Definition is_gradient (n h : nat) (z : policy) (reward : state -> R) (gradient : state -> vector)
+    : Prop :=
+  forall s a, state_of n h s -> (a < n)%nat ->
+    derivative (fun x => mean_responses n h (set_logit z s a x) reward) (z s a) (gradient s a).
+
+Lemma gradient_is_formula n h z reward gradient :
+  is_gradient n h z reward gradient ->
+  forall s a, state_of n h s -> (a < n)%nat -> gradient s a = gradient_formula n h z reward s a.
+Proof.
+  intros slopes s a state inside.
+  eapply uniqueness_limite; [apply slopes; assumption|].
+  apply is_derive_Reals, is_derive_expected_reward_logit; [lia|assumption|assumption].
 Qed.
 
 (** Returns in [0, 1] make every action value lie there, as a conditional expectation of them. *)

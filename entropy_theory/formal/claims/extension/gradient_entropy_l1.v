@@ -32,3 +32,17 @@ Proof.
   rewrite even_entropy; unfold sum_states; cbn [sum sum_responses].
   rewrite !even_gradient, Rabs_Ropp, Rabs_pos_eq by (lia || lra); field.
 Qed.
+
+(** The same of the partial derivatives of the expected return. *)
+Theorem of_the_gradient n horizon logits reward gradient :
+  (1 <= n)%nat -> (forall y, length y = horizon -> 0 <= reward y <= 1) ->
+  is_gradient n horizon logits reward gradient ->
+  2 * ln 2 * sum_states n horizon (fun s => sum n (fun a => Rabs (gradient s a)))
+  <= response_entropy n horizon logits.
+Proof.
+  intros some range slopes.
+  rewrite (sum_states_ext n horizon _ (fun s => sum n (fun a =>
+    Rabs (gradient_formula n horizon logits reward s a)))); [apply proved; assumption|].
+  intros s state; apply sum_ext; intros a inside; f_equal.
+  apply gradient_is_formula; assumption.
+Qed.

@@ -30,3 +30,15 @@ Theorem attained :
   4 * ln 2 * Rabs (gradient_formula 2 1 even_policy first_is_right [] 0%nat)
   = response_entropy 2 1 even_policy.
 Proof. rewrite even_entropy, even_gradient, Rabs_pos_eq by (lia || lra); field. Qed.
+
+(** The same of the partial derivatives of the expected return. *)
+Theorem of_the_gradient n horizon logits reward gradient :
+  (1 <= n)%nat -> (forall y, length y = horizon -> 0 <= reward y <= 1) ->
+  is_gradient n horizon logits reward gradient ->
+  forall s a, state_of n horizon s -> (a < n)%nat ->
+  4 * ln 2 * Rabs (gradient s a) <= response_entropy n horizon logits.
+Proof.
+  intros some range slopes s a state inside.
+  rewrite (gradient_is_formula n horizon logits reward gradient slopes) by assumption.
+  apply proved; assumption.
+Qed.
