@@ -28,7 +28,7 @@ from entropy_theory.verification.formula.statement import (
     SymbolicCases,
     relation,
 )
-from entropy_theory.verification.formula.terms import UntraceableError
+from entropy_theory.verification.formula.terms import Term, UntraceableError
 from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
 
 Relation = Literal[">", ">=", "=="]
@@ -131,6 +131,8 @@ class Statement:
         relation: ">", ">=", or "==" for an identity (margin = left minus right side).
         conditions: hypotheses.
         proof: machine-checked steps; with all of them the statement holds for every n.
+        beyond: what the conclusion says besides that no finite computation decides: derivatives, limits, all
+            steps of a run (`formula.limits`), as propositions; only the kernel can establish it.
         parameters: what it quantifies over; a claim gives its statements those of its instances.
     """
 
@@ -139,6 +141,7 @@ class Statement:
     relation: Relation = ">="
     conditions: tuple[Condition, ...] = ()
     proof: tuple[Step, ...] = ()
+    beyond: Callable[[Any], tuple[Term, ...]] | None = None
     parameters: Parameters | None = None
 
     def __post_init__(self) -> None:
@@ -151,7 +154,7 @@ class Statement:
         Raises:
             UntraceableError: they cannot be written as one; the message says what cannot.
         """
-        found = _traced(self.margin, self.relation, self.conditions, self.parameters)
+        found = _traced(self.margin, self.relation, self.conditions, self.parameters, self.beyond)
         if isinstance(found, UntraceableError):
             raise found
         return found
@@ -161,7 +164,7 @@ class Statement:
 
         They are computed from the formula, where the statement has one.
         """
-        formula = _traced(self.margin, self.relation, self.conditions, self.parameters)
+        formula = _traced(self.margin, self.relation, self.conditions, self.parameters, self.beyond)
         if isinstance(formula, UntraceableError):
             return [c.value(cases) for c in self.conditions], self.margin(cases)
         fields = vars(cases)
@@ -262,7 +265,8 @@ class Claim:
 
 @functools.cache
 def _traced(
-    margin: Margin, sign: Relation, conditions: tuple[Condition, ...], parameters: Parameters | None
+    margin: Margin, sign: Relation, conditions: tuple[Condition, ...], parameters: Parameters | None,
+    beyond: Callable[[Any], tuple[Term, ...]] | None,
 ) -> Formula | UntraceableError:
     if parameters is None:
         return UntraceableError("its instances are no parameters of a formula")
@@ -272,6 +276,7 @@ def _traced(
             parameters=parameters,
             hypotheses=tuple(relation(c.value(cases), c.relation) for c in conditions),
             conclusion=relation(margin(cases), sign),
+            beyond=beyond(cases) if beyond else (),
         )
     except UntraceableError as error:
         return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from entropy_theory.verification import kernel
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
 from entropy_theory.verification.rule_contract import ClauseResult, EntropyEffect
@@ -124,6 +126,27 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
          if verdict.counterexample else "none")
     for problem in verdict.problems:
         console.print(f"[bold red]problem[/] {escape(problem)}", soft_wrap=True)
+
+
+def print_proofs(claims: Mapping[str, Claim], jobs: int | None) -> dict[str, kernel.Result]:
+    """Have the kernel check the claims' proofs, showing progress, and print what it says of each."""
+    console = Console(stderr=True)
+    with console.status("compiling proofs") as status:
+
+        def on_line(line: str) -> None:
+            if line.startswith("COQC"):
+                status.update(f"compiling {line.split()[-1]}")
+                if not console.is_terminal:
+                    print(line, flush=True)
+
+        results = kernel.prove(claims.values(), jobs=jobs or os.cpu_count() or 1, on_line=on_line)
+    for claim_id, result in results.items():
+        if not result.accepted:
+            print(f"{claim_id}: NOT accepted: {result.message}")
+    accepted = sum(result.accepted for result in results.values())
+    print(f"{accepted} of {len(results)} proofs accepted by Rocq {kernel.rocq_version()}; "
+          f"{len(claims) - len(results)} claims have none")
+    return results
 
 
 def print_rule(
