@@ -38,6 +38,9 @@ Method = Literal[
 Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped"]
 Target = Literal["statement", "repair", "negation", "printed proof", "experiment", "mutant"]
 
+RepairKind = Literal["hypothesis", "correction", "instead"]
+SourceText = Literal["printed", "reconstructed", "abstract", "not in sources"]
+
 METHODS: tuple[Method, ...] = get_args(Method)
 
 
@@ -224,6 +227,12 @@ class Claim:
         instances: the set it quantifies over.
         repair: a corrected statement, where the printed one fails.
         repair_note: which hypothesis or constant the repair adds.
+        repair_is: how the repair differs from the statement: it adds a hypothesis to the same conclusion, it
+            corrects a constant, a factor or a misprint, or it says what holds instead.
+        scope: what the statement is about: one tabular state or a token tree, one token or a response, exact
+            expectation or samples, one step or a run.
+        source_text: what was judged: the printed text; a reconstruction of displays that the source has
+            lost; an abstract alone; or words whose proof is not in the sources.
         negation: steps that prove the statement false beyond its counterexamples.
         printed_proof: the source's own proof, step by step; empty if it prints none.
         convergence: the order of a remainder; its presence makes the claim a first-order one.
@@ -241,6 +250,9 @@ class Claim:
     instances: Instances
     repair: Statement | None = None
     repair_note: str = ""
+    repair_is: RepairKind = "instead"
+    scope: str = ""
+    source_text: SourceText = "printed"
     negation: tuple[Step, ...] = ()
     printed_proof: tuple[PrintedStep, ...] = ()
     convergence: Convergence | None = None
@@ -252,6 +264,8 @@ class Claim:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9-]+\.[a-zA-Z0-9.-]+", self.id):
             raise ValueError(f"claim id '{self.id}' must look like source.kind-number")
+        check_choice(self.repair_is, get_args(RepairKind), "kind of repair")
+        check_choice(self.source_text, get_args(SourceText), "source text")
         give = object.__setattr__
         give(self, "statement", _parametrized(self.statement, self.instances))
         if self.repair is not None:
