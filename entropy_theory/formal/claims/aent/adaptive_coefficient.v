@@ -1,7 +1,7 @@
 (** AEnt, Section 4.2, Eq. 4.1, as repaired: the adaptive coefficient as a damped oscillator.
 
     Logits z = x r, r the returns 0 and 1, x' = g(x) u with u = 1 - lambda x: g = 1 for the natural and
-    g = n p (1 - p)/(m (n - m)) for the vanilla gradient ([vanilla_speed]). The coefficient follows
+    g = n p (1 - p)/(m (n - m)) for the vanilla gradient ([speed_of_vanilla_gradient]). The coefficient follows
     lambda' = beta f(H), f(H) = (low - H)_+ - (H - high)_+, and is held at the ends of its box. If
     low <= h(lambda_max) and h(lambda_min) <= high, h(lambda) the entropy of softmax(r/lambda), then
 
@@ -13,6 +13,7 @@
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities.
+From Statements.aent Require Import adaptive_coefficient.
 Open Scope R_scope.
 
 Definition returns (correct : mask) : vector := fun a => if correct a then 1 else 0.
@@ -140,7 +141,7 @@ Qed.
 
 (** The vanilla gradient of E r + lambda H moves the logit of a right action away from that of a wrong
     one at the speed g(x) (1 - lambda x). *)
-Lemma vanilla_speed lambda x a b :
+Lemma speed_of_vanilla_gradient lambda x a b :
   (a < n)%nat -> (b < n)%nat -> correct a = true -> correct b = false ->
   let p := softmax n (line correct x) in
   let zeta := fun c => returns correct c - lambda * log_softmax n (line correct x) c in
@@ -269,50 +270,26 @@ Proof.
       lra.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (correct : mask) (low : R) (high : R) (least : R) (most : R) (gain : R) (sharpness : R),
-  (2 <= n)%nat ->
-  nonempty n correct ->
-  0 < low ->
-  0 < high ->
-  0 < least ->
-  0 < most ->
-  0 < gain ->
-  0 < sharpness ->
-  low < high ->
-  least < most ->
-  (~ (forall a, (a < n)%nat -> correct a = true)) ->
-  low < sharpened_entropy n correct (1 / most) ->
-  sharpened_entropy n correct (1 / least) < high ->
-  let pull := force low high (sharpened_entropy n correct sharpness) in
-  let vanilla := sum n (fun _ => 1) * right_share n correct sharpness
-    * (1 - right_share n correct sharpness)
-    / (total_on n correct (returns correct) * (sum n (fun _ => 1) - total_on n correct (returns correct))) in
-  gain * Rmax pull 0 * sharpness * (1 - most * sharpness)
-    <= most * (1 - most * sharpness) * (1 - most * sharpness) /\
-  gain * Rmax pull 0 * sharpness * (1 - most * sharpness)
-    <= most * vanilla * (1 - most * sharpness) * (1 - most * sharpness) /\
-  gain * Rmin pull 0 * sharpness * (1 - least * sharpness)
-    <= least * (1 - least * sharpness) * (1 - least * sharpness) /\
-  gain * Rmin pull 0 * sharpness * (1 - least * sharpness)
-    <= least * vanilla * (1 - least * sharpness) * (1 - least * sharpness).
+Theorem proved : Statements.aent.adaptive_coefficient.repair.
 Proof.
   intros n correct low high least most gain x several right low_pos high_pos least_pos most_pos gain_pos
-    x_pos band box some_wrong above below pull g.
+    x_pos band box some_wrong above below.
   assert (0 < n)%nat as some by lia.
   assert (nonempty n (complement correct)) as wrong.
   { apply some_on_nonempty; destruct (some_on n (complement correct)) eqn:none; [reflexivity|].
     destruct some_wrong; intros a inside; pose proof (some_on_empty n _ none a inside) as here.
     unfold complement in here; destruct (correct a); [reflexivity|discriminate]. }
-  assert (g = vanilla n correct x) as g_eq.
-  { unfold g, vanilla; rewrite sum_const, Rmult_1_r.
-    replace (total_on n correct (returns correct)) with (count_on n correct); [reflexivity|].
-    apply sum_ext; intros a _; unfold only, returns; destruct (correct a); reflexivity. }
+  change (Statements.aent.adaptive_coefficient.sharpened_entropy) with sharpened_entropy in *.
+  change (Statements.aent.adaptive_coefficient.force)
+    with (fun entropy low high => force low high entropy); cbv beta.
+  assert (vanilla_speed n correct x = vanilla n correct x) as g_eq.
+  { unfold vanilla_speed, vanilla.
+    replace (sum n (fun a => if correct a then 1 else 0)) with (count_on n correct); [reflexivity|].
+    apply sum_ext; intros a _; unfold only; destruct (correct a); reflexivity. }
   pose proof (vanilla_pos n correct some right wrong x) as g_pos.
   pose proof (ends_of_the_box n correct low high least most gain x 1 ltac:(lia) least_pos gain_pos x_pos
     band ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra)) as [natural_above natural_below].
   pose proof (ends_of_the_box n correct low high least most gain x (vanilla n correct x) ltac:(lia)
     least_pos gain_pos x_pos band ltac:(lra) ltac:(lra) ltac:(lra) g_pos) as [vanilla_above vanilla_below].
-  rewrite g_eq; fold pull in natural_above, natural_below, vanilla_above, vanilla_below.
-  repeat split; lra.
+  rewrite g_eq; repeat split; lra.
 Qed.
