@@ -28,6 +28,7 @@ from entropy_theory.claims.entropy_mechanism.tree_induction import entropy_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     STEP,
     action_covariance,
+    along,
     covariance,
     entropy_rate,
     entropy_to_go,
@@ -47,6 +48,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
+from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.instances import as_balls
 
 # ---------------------------------------------------------------- one state
@@ -175,6 +177,8 @@ _with_visits = Statement(
           r"\mathrm{Cov}_s(\mathcal H(sa), \Delta z)\}$, $\mathcal H(sa)$ the entropy to come after "
           r"token a; on one token it is the printed one.",
     margin=lambda i: _printed_rate(i) + _visits_term(i) - entropy_rate(i.logits, i.step),
+    beyond=lambda i: (has_derivative(lambda t: ar.response_entropy(along(i.logits, t, i.step)), 0,
+                                     _printed_rate(i) + _visits_term(i)),),
     relation="==",
     proof=entropy_steps(),
 )

@@ -16,7 +16,9 @@ from __future__ import annotations
 from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
+    expected_reward,
     gradient_formula,
+    has_gradient,
     policy_gradient,
     reward_through,
     trees,
@@ -49,8 +51,10 @@ _printed = Statement(
 
 _repaired = Statement(
     latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,d(s)\,\pi(a|s) A(s,a)$, d(s) the probability that a "
-          r"response passes through s (1 for one token).",
+          r"response passes through s (1 for one token): it is the gradient of J.",
     margin=lambda i: _residual(i, gradient_formula(i.logits, i.reward)),
+    beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
+                                   gradient_formula(i.logits, i.reward)),),
     relation="==",
     proof=value_steps(),
 )

@@ -23,7 +23,9 @@ from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, remaind
 from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
+    expected_reward,
     gradient_formula,
+    has_gradient,
     policy_gradient,
     trees,
     visits,
@@ -36,9 +38,8 @@ from entropy_theory.verification.claim import variant
 
 def state_error(i: Cases, step: Reals, rate: Reals, share: int = 1) -> Reals:
     """bound / share - |H(z + eta step) - H(z) - eta rate| at every state: [B, states]."""
-    eta = np.asarray(i.learning_rate)[..., None]
-    moved = eta[..., None] * step
-    error = np.abs(ar.entropy_change(i.logits, moved) - eta * rate)
+    moved = i.learning_rate[..., None, None] * step
+    error = np.abs(ar.entropy_change(i.logits, moved) - i.learning_rate[..., None] * rate)
     return remainder_bound(moved) / share - error
 
 
@@ -108,6 +109,7 @@ _repaired = Statement(
           r"\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$, with the same bound; $d(s) = 1$ for responses of "
           r"one token.",
     margin=lambda i: state_error(i, _step(i), _rate(i)),
+    beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits, _step(i)),),
     proof=state_proof(
         symbolic.identity(
             "rate", "-Cov(log pi, eta d pi A) = -eta d Cov(log pi, pi A)", _covariance_of_step,
