@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Outcome, Step
+from entropy_theory.verification.formula.terms import definition, is_term, operation
 from entropy_theory.verification.instances import Instances, Scalar, Vector, tree_instances
 
 COEFFICIENT = Scalar(
@@ -67,8 +68,8 @@ def trees(
 
 def spread(scalar: Reals, like: Reals) -> Reals:
     """A scalar per instance, shaped to broadcast over all further axes of ``like``."""
-    scalar = np.asarray(scalar)
-    return scalar.reshape(scalar.shape + (1,) * (np.ndim(like) - scalar.ndim))
+    given: Any = scalar if is_term(scalar) else np.asarray(scalar)
+    return given[(..., *[None] * (np.ndim(like) - np.ndim(given)))]
 
 
 def midpoints(values: Reals) -> np.ndarray:
@@ -89,6 +90,7 @@ def returns(correct: Mask, like: Reals) -> Reals:
     return np.where(correct, one, 0 * one)
 
 
+@definition
 def regularized_edge(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """r - lambda log pi on each (state, token), the return put on the last token."""
     tree, log_policy = ar.token_tree(logits), ar.log_softmax(logits)
@@ -103,17 +105,15 @@ def regularized_values(logits: Reals, reward: Reals, coefficient: Reals) -> tupl
 
 def value(logits: Reals, reward: Reals) -> Reals:
     """V: the expected return."""
-    probabilities = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
-    return np.sum(probabilities * reward, axis=-1)
+    return ar.mean(ar.token_tree(logits).response_probabilities(ar.softmax(logits)), reward)
 
 
 def entropy(logits: Reals) -> Reals:
     """H: the entropy of the response, which is the sum of the token entropies on the way."""
-    tree = ar.token_tree(logits)
-    visits = tree.visitation(ar.softmax(logits))
-    return np.sum(visits * ar.entropy(logits), axis=-1)
+    return ar.response_entropy(logits)
 
 
+@definition
 def gradient(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """dV_lambda/dlogits [..., states, tokens]: d(s) pi(a|s) A_lambda(s, a) (Lemma 3)."""
     edge = regularized_edge(logits, reward, coefficient)
@@ -170,6 +170,19 @@ def soft_values(tree: TokenTree, reward: Reals, coefficient: Reals) -> tuple[Rea
         scale = spread(coefficient, action_values[-1])
         values.append(scale[..., 0] * log_sum_exp(action_values[-1] / scale))
     return np.concatenate(values[::-1], axis=-1), np.concatenate(action_values[::-1], axis=-2)
+
+
+@operation(lambda logits, reward, coefficient: logits.axes[:-1])
+def soft_value_at(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """V*_lambda(s) [..., states]: the largest regularized value from each state on."""
+    return soft_values(TokenTree.of(logits), reward, coefficient)[0]
+
+
+@operation(lambda logits, reward, coefficient: logits.axes)
+def soft_policy(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """Logits Q*_lambda(s, a)/lambda [..., states, tokens] of the policy that attains it."""
+    _, best = soft_values(TokenTree.of(logits), reward, coefficient)
+    return best / spread(coefficient, best)
 
 
 def norm_squared(values: Reals, axes: int = 2) -> Reals:

@@ -379,8 +379,11 @@ def computed_by(careful: Callable[..., Any]) -> Callable[[Any], Any]:
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+
         @functools.wraps(function)
-        def wrapper(*arguments: Any) -> Any:
+        def wrapper(*given: Any, **options: Any) -> Any:
+            arguments = tuple(signature.bind(*given, **options).arguments.values())
             if not is_term(*arguments):
                 return careful(*arguments)
             body = function(*arguments)
