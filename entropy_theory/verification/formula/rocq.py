@@ -127,6 +127,11 @@ class Writer:
             written = ["sum_along", self.function(parts[0], _aligned_lead(parts[0], lead))]
         elif name == "edge_reward":
             written = ["edge_reward h", self.function(parts[1], _aligned_lead(parts[1], lead, 1))]
+        elif name in ("soft_value_at", "soft_policy"):
+            _, reward, coefficient = parts
+            of_responses = self.function(reward, _aligned_lead(reward, lead, 1))
+            written = [f"{name} n h", self.atom(coefficient, _aligned(coefficient, lead)),
+                       f"(edge_reward h {of_responses})"]
         elif name == "sum_through":
             written = ["total_through n h", self.function(parts[1], _aligned_lead(parts[1], lead, 1))]
         else:
@@ -572,6 +577,7 @@ _FUNCTIONS = ("field", "bound", "call", "run", "entry", "softmax", "log_softmax"
 _TREES: Mapping[str, tuple[Axis, ...]] = {
     "visitation": (STATES,), "response_probabilities": (RESPONSES,), "sum_along": (RESPONSES,),
     "edge_reward": (STATES, ACTIONS), "sum_through": (STATES, ACTIONS), "state_values": (STATES,), "action_values": (STATES, ACTIONS),
+    "soft_value_at": (STATES,), "soft_policy": (STATES, ACTIONS),
 }
 _TREE_HEADS = {"visitation": "probability n", "response_probabilities": "probability n",
                "state_values": "value_at n h", "action_values": "action_value n h"}

@@ -371,6 +371,30 @@ def operation(result: Callable[..., Axes], kind: Kind = "real") -> Callable[[Any
     return decorate
 
 
+def computed_by(careful: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Give a formula a way to its numbers that loses no digits where the formula as written would.
+
+    The decorated function is what formulas say; ``careful``, with the same arguments, computes the same
+    numbers, and they are what the decorated function returns for arrays.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def wrapper(*given: Any, **options: Any) -> Any:
+            arguments = tuple(signature.bind(*given, **options).arguments.values())
+            if not is_term(*arguments):
+                return careful(*arguments)
+            body = function(*arguments)
+            return make(Operation("computed", careful, body), tuple(map(constant, arguments)),
+                        body.axes, body.kind)
+
+        return wrapper
+
+    return decorate
+
+
 def rowwise(*terms: Term) -> Axes:
     """Axes of a result with a number for each entry: those of all arguments, scalars aside.
 
