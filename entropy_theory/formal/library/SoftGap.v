@@ -9,7 +9,7 @@
 From Coq Require Import Reals Lra Lia Psatz List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities Trees TreeValues
-  SoftOptimum.
+  TreeGradientBounds Stationarity SoftOptimum.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -175,3 +175,140 @@ Proof.
 Qed.
 
 End Gap.
+
+(** * Other constants *)
+
+Section Constants.
+
+Variables (n h : nat) (z other : policy).
+Hypothesis some : (0 < n)%nat.
+
+(** From the least visit, the least probability of a token, and the least ratio of visits; |S| is the
+    number of states. *)
+Lemma ratio_constant visit token ratio :
+  0 <= visit -> 0 <= token -> 0 <= ratio ->
+  (forall s, state_of n h s -> visit <= probability n z s) ->
+  (forall s a, state_of n h s -> (a < n)%nat -> token <= softmax n (z s) a) ->
+  (forall s, state_of n h s -> ratio * probability n other s <= probability n z s) ->
+  forall s, state_of n h s ->
+    visit * (token * token) * ratio / sum_states n h (fun _ => 1) * probability n other s
+    <= Rsqr (probability n z s * smallest n (softmax n (z s))).
+Proof.
+  intros visit_nonneg token_nonneg ratio_nonneg visits tokens ratios s inside.
+  assert (1 <= sum_states n h (fun _ => 1)) as states
+    by (apply (sum_states_ge_term n h (fun _ => 1) s); [intros; lra|exact inside]).
+  assert (token <= smallest n (softmax n (z s))) as least.
+  { destruct (smallest_attained n (softmax n (z s)) some) as (a & a_inside & ->).
+    apply tokens; assumption. }
+  specialize (visits s inside); specialize (ratios s inside).
+  set (P := probability n z s) in *; set (mu := smallest n (softmax n (z s))) in *.
+  set (P' := probability n other s) in *; set (S := sum_states n h (fun _ => 1)) in *.
+  assert (0 < P') by (apply probability_pos, some).
+  apply Rle_trans with (visit * (token * token) * (ratio * P')).
+  - replace (visit * (token * token) * ratio / S * P')
+      with (/ S * (visit * (token * token) * (ratio * P'))) by (field; lra).
+    assert (/ S <= 1) by (rewrite <- Rinv_1; apply Rinv_le_contravar; lra).
+    assert (0 <= visit * (token * token) * (ratio * P')).
+    { apply Rmult_le_pos; [|apply Rmult_le_pos; lra].
+      apply Rmult_le_pos; [lra|apply Rmult_le_pos; lra]. }
+    nra.
+  - assert (visit * (token * token) * (ratio * P') <= P * (token * token) * P).
+    { assert (0 <= ratio * P') by (apply Rmult_le_pos; lra).
+      assert (0 <= token * token) by (apply Rmult_le_pos; lra).
+      apply Rmult_le_compat; [apply Rmult_le_pos; lra|assumption| |assumption].
+      apply Rmult_le_compat_r; assumption. }
+    assert (token * token <= mu * mu) by (apply Rmult_le_compat; lra).
+    assert (0 <= P * P) by apply Rle_0_sqr.
+    unfold Rsqr; nra.
+Qed.
+
+(** From the least probability of a response. *)
+Lemma response_constant least :
+  0 <= least -> (forall y, response_of n h y -> least <= probability n z y) ->
+  forall s, state_of n h s ->
+    least * least * probability n other s <= Rsqr (probability n z s * smallest n (softmax n (z s))).
+Proof.
+  intros nonneg responses s [short below_n].
+  destruct (smallest_attained n (softmax n (z s)) some) as (a & a_inside & ->).
+  assert (least <= probability n z s * softmax n (z s) a) as bound.
+  { rewrite <- probability_child.
+    set (rest := repeat 0%nat (h - S (length s))).
+    assert (tokens_below n rest) as rest_below.
+    { apply Forall_forall; intros b inside; apply repeat_spec in inside; lia. }
+    eapply Rle_trans; [apply (responses ((s ++ [a]) ++ rest))|].
+    - split; [unfold rest; rewrite !app_length, repeat_length; simpl; lia|].
+      apply Forall_app; split; [|assumption].
+      apply Forall_app; split; [assumption|repeat constructor; assumption].
+    - rewrite probability_app.
+      pose proof (probability_pos n z (s ++ [a]) some).
+      pose proof (probability_le_1 n (below (s ++ [a]) z) rest some rest_below); nra. }
+  pose proof (probability_le_1 n other s some below_n).
+  pose proof (probability_pos n other s some).
+  assert (least * least <= (probability n z s * softmax n (z s) a) * (probability n z s * softmax n (z s) a))
+    by (apply Rmult_le_compat; assumption).
+  assert (0 <= least * least) by (apply Rmult_le_pos; assumption).
+  unfold Rsqr; nra.
+Qed.
+
+End Constants.
+
+(** * Data sets *)
+
+Section DataSet.
+
+Variables (n h prompts : nat) (z : nat -> policy) (reward : nat -> state -> R) (lambda : R).
+Hypothesis some : (0 < n)%nat.
+Hypothesis long : (0 < h)%nat.
+Hypothesis positive : 0 < lambda.
+
+(** ||grad V_lambda(D)||_2^2. *)
+Definition regularized_gradient_squares : R :=
+  sum prompts (fun q => sum_states n h (fun s => sum n (fun a =>
+    Rsqr (regularized_gradient n h (z q) (reward q) lambda s a / INR prompts)))).
+
+Lemma regularized_gradient_squares_nonneg : 0 <= regularized_gradient_squares.
+Proof.
+  apply sum_nonneg; intros; apply sum_states_nonneg; intros; apply sum_nonneg; intros.
+  apply Rle_0_sqr.
+Qed.
+
+Theorem data_soft_gap_le q C :
+  (q < prompts)%nat ->
+  (forall s, state_of n h s ->
+     C * probability n (soft_policy n h lambda (edge_reward h (reward q))) s
+     <= Rsqr (probability n (z q) s * smallest n (softmax n (z q s))) / Rsqr (INR prompts)) ->
+  4 * lambda * C * soft_gap n h (z q) (reward q) lambda <= regularized_gradient_squares.
+Proof.
+  intros inside small; assert (0 < INR prompts) as many by (apply lt_0_INR; lia).
+  assert (0 < Rsqr (INR prompts)) as square by (unfold Rsqr; nra).
+  pose proof (soft_gap_le_gradient n h (z q) (reward q) lambda some long positive
+                (C * Rsqr (INR prompts))) as bound.
+  specialize (bound ltac:(intros s state; specialize (small s state);
+    apply (Rmult_le_compat_r (Rsqr (INR prompts))) in small; [|lra];
+    unfold Rdiv in small; rewrite (Rmult_assoc _ (/ _)), Rinv_l, Rmult_1_r in small by lra; lra)).
+  apply Rle_trans with (sum_states n h (fun s => sum n (fun a =>
+    Rsqr (regularized_gradient n h (z q) (reward q) lambda s a / INR prompts)))).
+  - apply (Rmult_le_reg_l (Rsqr (INR prompts))); [assumption|].
+    replace (Rsqr (INR prompts) * (4 * lambda * C * soft_gap n h (z q) (reward q) lambda))
+      with (4 * lambda * (C * Rsqr (INR prompts)) * soft_gap n h (z q) (reward q) lambda) by ring.
+    eapply Rle_trans; [exact bound|apply Req_le].
+    rewrite <- sum_states_scal; apply sum_states_ext; intros s _.
+    rewrite <- sum_scal; apply sum_ext; intros a _; unfold Rsqr; field; lra.
+  - apply (sum_ge_term prompts (fun k => sum_states n h (fun s => sum n (fun a =>
+      Rsqr (regularized_gradient n h (z k) (reward k) lambda s a / INR prompts)))) q); [|assumption].
+    intros k _; apply sum_states_nonneg; intros; apply sum_nonneg; intros; apply Rle_0_sqr.
+Qed.
+
+(** The printed form, with 2 for 4. *)
+Theorem data_soft_gap_le_printed q C :
+  (q < prompts)%nat ->
+  (forall s, state_of n h s ->
+     C * probability n (soft_policy n h lambda (edge_reward h (reward q))) s
+     <= Rsqr (probability n (z q) s * smallest n (softmax n (z q s))) / Rsqr (INR prompts)) ->
+  2 * lambda * C * soft_gap n h (z q) (reward q) lambda <= regularized_gradient_squares.
+Proof.
+  intros inside small; pose proof (data_soft_gap_le q C inside small) as bound.
+  pose proof regularized_gradient_squares_nonneg; lra.
+Qed.
+
+End DataSet.

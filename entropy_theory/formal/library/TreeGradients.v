@@ -224,3 +224,50 @@ Proof.
   - unfold plus; simpl; unfold advantage, action_value, regularized_edge.
     rewrite !value_at_opp, !value_at_regularized; ring.
 Qed.
+
+(** * The natural gradient *)
+
+(** Fisher information of responses between two directions of the logits. *)
+Definition fisher (n h : nat) (z : policy) (x w : state -> vector) : R :=
+  mean_responses n h z (fun y =>
+    sum_along (centered_policy n z x) y * sum_along (centered_policy n z w) y).
+
+(** The advantage solves (Fisher) x = gradient: in every direction w both sides agree. *)
+Lemma natural_gradient_advantage n h z reward w :
+  (0 < n)%nat -> (0 < h)%nat ->
+  is_derive (fun t => mean_responses n h (moved z t w) reward) 0
+    (fisher n h z (advantage n h z (edge_reward h reward)) w).
+Proof.
+  intros some long; evar_last.
+  - apply (is_derive_expected_reward n h (fun t => moved z t w) w 0 some); [|assumption].
+    intros; apply is_derive_moved.
+  - unfold fisher; rewrite fisher_information, moved_0 by assumption.
+    apply sum_states_ext; intros s [short _]; f_equal.
+    rewrite covariance_centered_l by (apply softmax_sum, some); apply mean_ext; intros a _.
+    unfold centered; rewrite mean_advantage by assumption; ring.
+Qed.
+
+(** Any solution is the advantage up to a constant at each state, which softmax does not see. *)
+Lemma natural_gradient_unique n h z reward x :
+  (0 < n)%nat -> (0 < h)%nat ->
+  (forall w, is_derive (fun t => mean_responses n h (moved z t w) reward) 0 (fisher n h z x w)) ->
+  forall s a, state_of n h s -> (a < n)%nat ->
+  centered_policy n z x s a = advantage n h z (edge_reward h reward) s a.
+Proof.
+  intros some long solves s a inside a_inside.
+  assert (fisher n h z x (one_logit s a) =
+          fisher n h z (advantage n h z (edge_reward h reward)) (one_logit s a)) as same.
+  { rewrite <- (is_derive_unique _ _ _ (solves (one_logit s a))).
+    apply is_derive_unique, natural_gradient_advantage; assumption. }
+  assert (forall v, fisher n h z v (one_logit s a) =
+    probability n z s * (softmax n (z s) a * centered_policy n z v s a)) as entry.
+  { intros v; unfold fisher; rewrite fisher_information by assumption.
+    rewrite <- (sum_states_one_logit n h (probability n z) (fun u => softmax n (z u))) by assumption.
+    apply sum_states_ext; intros u _; f_equal.
+    apply covariance_centered_l, softmax_sum, some. }
+  rewrite !entry in same.
+  pose proof (probability_pos n z s some); pose proof (softmax_pos n (z s) a some).
+  apply Rmult_eq_reg_l in same; [|lra]; apply Rmult_eq_reg_l in same; [|lra].
+  rewrite same; unfold centered_policy, centered.
+  rewrite mean_advantage by (assumption || apply inside); ring.
+Qed.

@@ -1,0 +1,41 @@
+(** Entropy Mechanism, Theorem 2: under the natural policy gradient the entropy at every state moves by
+    -eta Cov_s(log pi, A), up to (1/4)(1 + log n) eta^2 times the square of A at s.
+
+    The natural gradient solves (Fisher information of responses) x = gradient of E R, which the token
+    advantage does; every other solution differs from it by a constant at each state. *)
+
+From Coq Require Import Reals Lra Lia List.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+From PolicyEntropy.library Require Import Curvature EntropyChange.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved :
+  forall (n h : nat) (z : policy) (reward : state -> R) (learning_rate : R),
+  (2 <= n)%nat -> (1 <= h)%nat -> 0 < learning_rate ->
+  let A := advantage n h z (edge_reward h reward) in
+  let natural x := forall w,
+    derivative (fun t => mean_responses n h (moved z t w) reward) 0
+      (mean_responses n h z (fun y =>
+         sum_along (centered_policy n z x) y * sum_along (centered_policy n z w) y)) in
+  natural A /\
+  (forall x, natural x -> forall s a, state_of n h s -> (a < n)%nat -> centered_policy n z x s a = A s a) /\
+  (forall s, state_of n h s ->
+     let step a := learning_rate * A s a in
+     let rate := - covariance n (softmax n (z s)) (log_softmax n (z s)) (A s) in
+     Rabs (entropy n (fun a => z s a + step a) - entropy n (z s) - learning_rate * rate)
+       <= (1 + ln (INR n)) * sum n (fun a => step a * step a) / 4).
+Proof.
+  intros n h z reward eta several long positive A natural; assert (0 < n)%nat as some by lia.
+  repeat split.
+  - intros w; apply is_derive_Reals, natural_gradient_advantage; assumption.
+  - intros x solves; apply natural_gradient_unique; try assumption.
+    intros w; apply is_derive_Reals, solves.
+  - intros s inside step rate.
+    pose proof (first_order_error n (z s) step some) as error; unfold entropy_change in error.
+    replace (entropy n (fun a => z s a + step a) - entropy n (z s) - eta * rate)
+      with (entropy n (moved_by (z s) step) - entropy n (z s)
+            + covariance n (softmax n (z s)) (log_softmax n (z s)) step); [exact error|].
+    unfold step; rewrite covariance_scal_r; unfold rate, moved_by; ring.
+Qed.
