@@ -204,14 +204,12 @@ Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a 
 (** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
 Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
   fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
-<<<<<<< HEAD
 (** The largest value of a function of states (0 if all are negative). *)
 Fixpoint largest_states (n h : nat) (f : state -> R) : R :=
   match h with
   | O => 0
   | S k => Rmax (f []) (largest n (fun a => largest_states n k (after a f)))
   end.
-=======
 
 (** * Entropy-regularized optima *)
 
@@ -231,9 +229,6 @@ Fixpoint soft_value_at (n h : nat) (lambda : R) (edge : state -> vector) (s : st
 (** The policy that attains it: softmax(Q/lambda) at every state. *)
 Definition soft_policy (n h : nat) (lambda : R) (edge : state -> vector) : policy :=
   fun s a => (edge s a + soft_value_at n h lambda edge (s ++ [a])) / lambda.
-<<<<<<< HEAD
->>>>>>> p6
-=======
 
 (** * Right and wrong responses *)
 
@@ -256,4 +251,3 @@ Definition tempered_reinforce (n h : nat) (T : R) (z : policy) (right : state ->
   fun s a => sum_responses n h (fun y =>
     probability n (tempered_policy T z) y * indicator (right y)
     * (indicator (starts_with (s ++ [a]) y) - softmax n (z s) a * indicator (starts_with s y))).
->>>>>>> p7

@@ -6,9 +6,10 @@
 From Coq Require Import Reals Lra.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Gradients.
+From Statements.extension Require Import level_set_flow.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem any_parametrization :
   forall (d : nat) (J H : vector -> R) (theta g h : R -> vector),
   (forall t, has_gradient d J (theta t) (g t)) ->
   (forall t, has_gradient d H (theta t) (h t)) ->
@@ -72,4 +73,13 @@ Proof.
     rewrite (constant (s + q) still), (constant s between) in close.
     replace ((J (theta t) - J (theta t)) / q - speed) with (- speed) in close by (field; exact other).
     rewrite Rabs_Ropp, Rabs_pos_eq in close by lra; lra.
+Qed.
+
+(** The objective's rate at one state, times the fourth power of the length of the entropy's gradient, as
+    a sum over pairs of actions. *)
+Theorem proved : statement.
+Proof.
+  unfold statement; intros n logits reward _ _ _.
+  apply Rmult_le_pos; [|lra].
+  apply sum_nonneg; intros a _; apply sum_nonneg; intros b _; apply Rle_0_sqr.
 Qed.

@@ -7,9 +7,10 @@
 
 From Coq Require Import Reals Lra.
 From PolicyEntropy.library Require Import Definitions Basics Gradients.
+From Statements.extension Require Import level_set_step.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem any_parametrization :
   forall (d : nat) (J H : vector -> R) (theta g h : vector),
   has_gradient d J theta g -> has_gradient d H theta h ->
   let step := projected d g h in
@@ -30,4 +31,32 @@ Proof.
   split; [exact H_rate|]; split; [exact J_rate|]; split; [apply sum_squares_nonneg|].
   split; [apply projected_vanishes|].
   intros some; apply projected_parallel; lra.
+Qed.
+
+(** The products of the step, times the squared length of the entropy's gradient, at one state. *)
+Theorem proved : statement.
+Proof.
+  unfold statement; intros n logits reward _ _ _.
+  set (h := entropy_gradient n logits).
+  set (g := fun a => softmax n logits a * centered n (softmax n logits) reward a).
+  set (hh := sum n (fun a => h a * h a)); set (gh := sum n (fun a => g a * h a)).
+  change (sum n (fun b => softmax n logits b * centered n (softmax n logits) reward b * h b)) with gh.
+  change (fun a => h a * (hh * (softmax n logits a * centered n (softmax n logits) reward a) - gh * h a))
+    with (fun a => h a * (hh * g a - gh * h a)).
+  change (fun a => softmax n logits a * centered n (softmax n logits) reward a
+      * (hh * (softmax n logits a * centered n (softmax n logits) reward a) - gh * h a))
+    with (fun a => g a * (hh * g a - gh * h a)).
+  change (fun a => (hh * (softmax n logits a * centered n (softmax n logits) reward a) - gh * h a)
+      * (hh * (softmax n logits a * centered n (softmax n logits) reward a) - gh * h a))
+    with (fun a => (hh * g a - gh * h a) * (hh * g a - gh * h a)).
+  assert (forall c k, sum n (fun a => h a * (c * g a - k * h a)) = c * gh - k * hh) as along_h.
+  { intros; unfold gh, hh; rewrite <- !sum_scal, <- sum_minus; apply sum_ext; intros; ring. }
+  assert (forall c k, sum n (fun a => g a * (c * g a - k * h a)) = c * sum n (fun a => g a * g a) - k * gh)
+    as along_g.
+  { intros; unfold gh; rewrite <- !sum_scal, <- sum_minus; apply sum_ext; intros; ring. }
+  split; [rewrite along_h; ring|].
+  rewrite (sum_ext n (fun a => (hh * g a - gh * h a) * (hh * g a - gh * h a))
+             (fun a => hh * (g a * (hh * g a - gh * h a)) - gh * (h a * (hh * g a - gh * h a))))
+    by (intros; ring).
+  rewrite sum_minus, !sum_scal, along_h; ring.
 Qed.
