@@ -55,19 +55,27 @@ Qed.
 
 (** The same over the actions of many states. *)
 Lemma cauchy_schwarz_states m n (x y : nat -> vector) :
-  Rabs (sum m (fun s => sum n (fun a => x s a * y s a))) <=
-  sqrt (sum m (fun s => sum n (fun a => x s a * x s a)))
-  * sqrt (sum m (fun s => sum n (fun a => y s a * y s a))).
+  sum m (fun s => sum n (fun a => x s a * y s a)) * sum m (fun s => sum n (fun a => x s a * y s a)) <=
+  sum m (fun s => sum n (fun a => x s a * x s a)) * sum m (fun s => sum n (fun a => y s a * y s a)).
 Proof.
   assert (forall u : nat -> vector, 0 <= sum m (fun s => sum n (fun a => u s a * u s a))) as squares
     by (intros; apply sum_nonneg; intros; apply sum_squares_nonneg).
-  rewrite <- sqrt_mult by apply squares; rewrite <- sqrt_Rsqr_abs; apply sqrt_le_1_alt; unfold Rsqr.
   apply discriminant; try apply squares.
   intros t; pose proof (squares (fun s a => x s a - t * y s a)) as square.
   rewrite (sum_ext m _ (fun s => sum n (fun a => x s a * x s a) - 2 * t * sum n (fun a => x s a * y s a)
                                  + t * t * sum n (fun a => y s a * y s a))) in square.
   - rewrite sum_plus, sum_minus, !sum_scal in square; exact square.
   - intros s _; rewrite <- !sum_scal, <- sum_minus, <- sum_plus; apply sum_ext; intros; ring.
+Qed.
+
+Lemma cauchy_schwarz_norms m n (x y : nat -> vector) :
+  Rabs (sum m (fun s => sum n (fun a => x s a * y s a))) <=
+  sqrt (sum m (fun s => sum n (fun a => x s a * x s a)))
+  * sqrt (sum m (fun s => sum n (fun a => y s a * y s a))).
+Proof.
+  rewrite <- sqrt_mult
+    by (apply sum_nonneg; intros; apply sum_squares_nonneg).
+  rewrite <- sqrt_Rsqr_abs; apply sqrt_le_1_alt, cauchy_schwarz_states.
 Qed.
 
 (** * The chain rule *)

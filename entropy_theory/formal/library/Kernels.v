@@ -35,7 +35,7 @@ Lemma table_norm_nonneg m n x : 0 <= table_norm m n x.
 Proof. apply sqrt_pos. Qed.
 
 Lemma inner_bound m n x y : Rabs (inner m n x y) <= table_norm m n x * table_norm m n y.
-Proof. apply cauchy_schwarz_states. Qed.
+Proof. apply cauchy_schwarz_norms. Qed.
 
 (** * The kernel *)
 

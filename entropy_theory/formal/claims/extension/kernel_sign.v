@@ -9,9 +9,10 @@
 
 From Coq Require Import Reals Lra.
 From PolicyEntropy.library Require Import Definitions Basics Gradients Kernels.
+From Statements.extension Require Import kernel_sign.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem any_parametrization :
   forall (d m n : nat) (z : vector -> table) (theta : vector) (jacobian : nat -> table)
     (weight : vector) (g : table) (c k : R),
   (1 <= n)%nat ->
@@ -43,4 +44,30 @@ Proof.
     + rewrite (Rabs_right tabular) in small by lra; rewrite zero in *; lra.
     + rewrite (Rabs_pos_eq tabular) in small by lra.
       apply Rmult_lt_0_compat; lra.
+Qed.
+
+(** For any matrix in the kernel's place, with what it does to this g alone. *)
+Theorem proved : statement.
+Proof.
+  unfold statement; intros n m logits K g c _ _ positive close.
+  set (G := fun q a => entropy_gradient n (logits q) a) in *.
+  set (moves := fun q a => sum m (fun r => sum n (fun b => K q a r b * g r b))) in *.
+  change (sum m (fun q => sum n (fun a => (moves q a - c * g q a) * (moves q a - c * g q a)))
+          * sum m (fun q => sum n (fun a => G q a * G q a))
+          < (c * sum m (fun q => sum n (fun a => G q a * g q a))) ^ 2) in close.
+  change (0 < sum m (fun q => sum n (fun a => G q a * moves q a))
+              * sum m (fun q => sum n (fun a => G q a * g q a))).
+  pose proof (cauchy_schwarz_states m n (fun q a => moves q a - c * g q a) G) as bound.
+  cbv beta in bound.
+  replace (sum m (fun q => sum n (fun a => (moves q a - c * g q a) * G q a)))
+    with (sum m (fun q => sum n (fun a => G q a * moves q a))
+          - c * sum m (fun q => sum n (fun a => G q a * g q a))) in bound.
+  - apply (Rle_lt_trans _ _ _ bound) in close.
+    set (rate := sum m (fun q => sum n (fun a => G q a * moves q a))) in *.
+    set (tabular := sum m (fun q => sum n (fun a => G q a * g q a))) in *.
+    (* rate^2 < 2 c rate tabular. *)
+    assert (0 < 2 * c * (rate * tabular)) by (pose proof (Rle_0_sqr rate); unfold Rsqr in *; nra).
+    apply Rmult_lt_reg_l with (2 * c); lra.
+  - rewrite <- sum_scal, <- sum_minus; apply sum_ext; intros q _.
+    rewrite <- sum_scal, <- sum_minus; apply sum_ext; intros; ring.
 Qed.
