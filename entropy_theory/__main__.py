@@ -20,7 +20,7 @@ from entropy_theory.support.results import (
 from entropy_theory.support.user_code import module_of_file
 from entropy_theory.support.user_errors import lookup, run_command
 from entropy_theory.update_rules import UpdateRule
-from entropy_theory.verification import ledger, report, rule_contract
+from entropy_theory.verification import kernel, ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.verdict import HOLDS, derive
@@ -136,6 +136,47 @@ def check(
     return 1 if broken or any(e["verdict"] not in HOLDS for e in entries) else 0
 
 
+def statement(claim_id: tyro.conf.Positional[str], /) -> int:
+    """Print a claim's formula as the proof kernel reads it (what a proof in Rocq has to prove).
+
+    Args:
+        claim_id: which claim.
+    """
+    print(kernel.statement_text(lookup(all_claims(), claim_id, "claim")), end="")
+    return 0
+
+
+def prove(
+    ids: tyro.conf.Positional[tuple[str, ...]] = (),
+    /,
+    *,
+    accept: bool = False,
+    again: bool = False,
+    jobs: int | None = None,
+) -> int:
+    """Have the proof kernel (Rocq) check the proofs of claims; unchanged files are not compiled again.
+
+    Exit status 1 if a proof is not accepted.
+
+    examples:
+      python -m entropy_theory prove
+      python -m entropy_theory prove aepo.theorem-4.3b
+
+    Args:
+        ids: claims whose proofs are checked; all that have one by default.
+        accept: make what was accepted the committed record.
+        again: have the independent checker, coqchk, check everything that was compiled once more.
+        jobs: files compiled at once; one per core by default.
+    """
+    chosen = _chosen(all_claims(), ids)
+    results = report.print_proofs(chosen, jobs)
+    if again:
+        print(kernel.check_again())
+    if accept:
+        kernel.accept(all_claims().values())
+    return 0 if all(result.accepted for result in results.values()) else 1
+
+
 def fit(
     logs: tyro.conf.Positional[tuple[Path, ...]],
     /,
@@ -243,7 +284,7 @@ def main() -> int:
     """Command-line entry point."""
     return tyro.extras.subcommand_cli_from_dict(
         {"verify": verify, "list": list_claims, "show": show, "table": table, "check": check,
-         "fit": fit},
+         "prove": prove, "statement": statement, "fit": fit},
         prog="python -m entropy_theory",
         description="Machine-checked claims about policy entropy; `fit` reads a training log.",
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.formula.terms import (
     Term,
     broadcast,
@@ -26,6 +27,7 @@ from entropy_theory.verification.formula.terms import (
     rowwise,
 )
 from entropy_theory.verification.formula.terms import constant as constant_term
+from entropy_theory.verification.formula.trees import SymbolicTree
 
 if TYPE_CHECKING:
     import flint
@@ -229,3 +231,10 @@ def _ball(value: Any) -> Ball:
     from flint import arb
 
     return value if isinstance(value, arb) else arb(value)
+
+
+def token_tree(logits: Reals) -> Any:
+    """The complete tree whose states and tokens are the last two axes of ``logits``."""
+    if is_term(logits):
+        return SymbolicTree(logits)
+    return TokenTree.of(logits)

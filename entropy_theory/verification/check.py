@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from entropy_theory.verification import certify
+from entropy_theory.verification import certify, kernel
 from entropy_theory.verification.claim import (
     Claim,
     Convergence,
@@ -130,6 +130,7 @@ def checks(
         plan.append(_step_check(printed.as_printed, "printed proof", profile))
         if printed.completed is not None:
             plan.append(_step_check(printed.completed, "printed proof", profile))
+    plan += _kernel_checks(claim, profile)
     if accepted_counterexample is not None:
         plan.append(_recheck(claim, accepted_counterexample, profile))
     plan += [_mutant_check(claim, mutant, profile, seed) for mutant in mutants(claim)]
@@ -199,6 +200,15 @@ def _convergence_check(
         method="convergence", target="statement", name="", limit=profile.check_seconds,
         run=lambda: check_convergence(convergence, instances, profile.orders, seed=seed),
     )
+
+
+def _kernel_checks(claim: Claim, profile: Profile) -> list[Check]:
+    """One check, where the claim has a proof: what the kernel says of it."""
+    if kernel.proof_file(claim) is None:
+        return []
+    target: Target = "statement" if claim.repair is None else "repair"
+    return [Check(method="kernel", target=target, name="", limit=profile.check_seconds,
+                  run=lambda: kernel.evidence(claim))]
 
 
 def _recheck(claim: Claim, stored: dict[str, Any], profile: Profile) -> Check:

@@ -28,7 +28,7 @@ from entropy_theory.verification.formula.statement import (
     SymbolicCases,
     relation,
 )
-from entropy_theory.verification.formula.terms import UntraceableError
+from entropy_theory.verification.formula.terms import Term, UntraceableError
 from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
 
 Relation = Literal[">", ">=", "=="]
@@ -37,6 +37,9 @@ Method = Literal[
 ]
 Outcome = Literal["pass", "fail", "undecided", "timeout", "error", "skipped"]
 Target = Literal["statement", "repair", "negation", "printed proof", "experiment", "mutant"]
+
+RepairKind = Literal["hypothesis", "correction", "instead"]
+SourceText = Literal["printed", "reconstructed", "abstract", "not in sources"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 
@@ -131,6 +134,8 @@ class Statement:
         relation: ">", ">=", or "==" for an identity (margin = left minus right side).
         conditions: hypotheses.
         proof: machine-checked steps; with all of them the statement holds for every n.
+        beyond: what the conclusion says besides that no finite computation decides: derivatives, limits, all
+            steps of a run (`formula.limits`), as propositions; only the kernel can establish it.
         parameters: what it quantifies over; a claim gives its statements those of its instances.
     """
 
@@ -139,6 +144,7 @@ class Statement:
     relation: Relation = ">="
     conditions: tuple[Condition, ...] = ()
     proof: tuple[Step, ...] = ()
+    beyond: Callable[[Any], tuple[Term, ...]] | None = None
     parameters: Parameters | None = None
 
     def __post_init__(self) -> None:
@@ -151,7 +157,7 @@ class Statement:
         Raises:
             UntraceableError: they cannot be written as one; the message says what cannot.
         """
-        found = _traced(self.margin, self.relation, self.conditions, self.parameters)
+        found = _traced(self.margin, self.relation, self.conditions, self.parameters, self.beyond)
         if isinstance(found, UntraceableError):
             raise found
         return found
@@ -161,7 +167,7 @@ class Statement:
 
         They are computed from the formula, where the statement has one.
         """
-        formula = _traced(self.margin, self.relation, self.conditions, self.parameters)
+        formula = _traced(self.margin, self.relation, self.conditions, self.parameters, self.beyond)
         if isinstance(formula, UntraceableError):
             return [c.value(cases) for c in self.conditions], self.margin(cases)
         fields = vars(cases)
@@ -221,6 +227,12 @@ class Claim:
         instances: the set it quantifies over.
         repair: a corrected statement, where the printed one fails.
         repair_note: which hypothesis or constant the repair adds.
+        repair_is: how the repair differs from the statement: it adds a hypothesis to the same conclusion, it
+            corrects a constant, a factor or a misprint, or it says what holds instead.
+        scope: what the statement is about: one tabular state or a token tree, one token or a response, exact
+            expectation or samples, one step or a run.
+        source_text: what was judged: the printed text; a reconstruction of displays that the source has
+            lost; an abstract alone; or words whose proof is not in the sources.
         negation: steps that prove the statement false beyond its counterexamples.
         printed_proof: the source's own proof, step by step; empty if it prints none.
         convergence: the order of a remainder; its presence makes the claim a first-order one.
@@ -238,6 +250,9 @@ class Claim:
     instances: Instances
     repair: Statement | None = None
     repair_note: str = ""
+    repair_is: RepairKind = "instead"
+    scope: str = ""
+    source_text: SourceText = "printed"
     negation: tuple[Step, ...] = ()
     printed_proof: tuple[PrintedStep, ...] = ()
     convergence: Convergence | None = None
@@ -249,6 +264,8 @@ class Claim:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9-]+\.[a-zA-Z0-9.-]+", self.id):
             raise ValueError(f"claim id '{self.id}' must look like source.kind-number")
+        check_choice(self.repair_is, get_args(RepairKind), "kind of repair")
+        check_choice(self.source_text, get_args(SourceText), "source text")
         give = object.__setattr__
         give(self, "statement", _parametrized(self.statement, self.instances))
         if self.repair is not None:
@@ -262,7 +279,8 @@ class Claim:
 
 @functools.cache
 def _traced(
-    margin: Margin, sign: Relation, conditions: tuple[Condition, ...], parameters: Parameters | None
+    margin: Margin, sign: Relation, conditions: tuple[Condition, ...], parameters: Parameters | None,
+    beyond: Callable[[Any], tuple[Term, ...]] | None,
 ) -> Formula | UntraceableError:
     if parameters is None:
         return UntraceableError("its instances are no parameters of a formula")
@@ -272,6 +290,7 @@ def _traced(
             parameters=parameters,
             hypotheses=tuple(relation(c.value(cases), c.relation) for c in conditions),
             conclusion=relation(margin(cases), sign),
+            beyond=beyond(cases) if beyond else (),
         )
     except UntraceableError as error:
         return error

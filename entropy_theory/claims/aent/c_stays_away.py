@@ -25,7 +25,6 @@ import numpy as np
 
 from entropy_theory.claims.aent.stationarity import is_right
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, SUM_OF_SIGNS
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -89,7 +88,7 @@ def _every_right_growth(i: Cases) -> Reals:
 
 def _tree_growth(i: Cases) -> Reals:
     """C' - C on a token tree."""
-    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     slope = tree.expectation_gradient(policy, tree.edge_reward(i.reward))
     moved = ar.softmax(i.logits + i.learning_rate[..., None, None] * slope)
     right = is_right(i.reward)

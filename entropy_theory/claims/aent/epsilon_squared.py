@@ -34,7 +34,6 @@ from entropy_theory.claims.aent.crossover import negation_steps, one_right_steps
 from entropy_theory.claims.aent.lemma_6 import by_state
 from entropy_theory.claims.aent.stationarity import entropy_bias, largest_right_probability
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, returns, trees
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -56,7 +55,7 @@ def _parts(i: Cases) -> tuple[Reals, Reals, Reals, Real]:
     """(C, 2 lambda C_lambda, lambda L, sqrt(h)), one number per instance."""
     logits, reward = i.logits[:, None], returns(i.correct, i.logits)[:, None]
     lifted = Cases(logits=logits, reward=reward, coefficient=i.coefficient)
-    horizon = ar.constant(TokenTree.of(i.logits).horizon, like=i.logits)
+    horizon = ar.constant(ar.token_tree(i.logits).horizon, like=i.logits)
     return (
         largest_right_probability(logits, reward)[:, 0],
         2 * i.coefficient * by_state(lifted)[:, 0],

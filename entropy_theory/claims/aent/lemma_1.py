@@ -33,13 +33,13 @@ from entropy_theory.verification.claim import variant
 
 def _direct(i: Cases) -> Reals:
     """-d/dtheta sum_y pi(y) log pi(y) = -sum_y pi(y) (log pi(y) + 1) d log pi(y)."""
-    log_response = TokenTree.of(i.logits).sum_along(ar.log_softmax(i.logits))
+    log_response = ar.token_tree(i.logits).sum_along(ar.log_softmax(i.logits))
     return -response_gradient(i.logits, log_response + 1)
 
 
 def _by_state(i: Cases) -> Reals:
     """d(s) pi(a|s) (-log pi(a|s) + H_to(sa) - H_to(s))."""
-    return TokenTree.of(i.logits).expectation_gradient(
+    return ar.token_tree(i.logits).expectation_gradient(
         ar.softmax(i.logits), -ar.log_softmax(i.logits))
 
 
@@ -49,7 +49,7 @@ def _from_here_on(i: Cases) -> Reals:
     Along the responses through (s, a) the sum over t' >= t is the whole log pi(y) minus the prefix's.
     """
     tree, policy, log_policy = (
-        TokenTree.of(i.logits), ar.softmax(i.logits), ar.log_softmax(i.logits))
+        ar.token_tree(i.logits), ar.softmax(i.logits), ar.log_softmax(i.logits))
     visits = tree.visitation(policy)
     through = []
     for level in tree.levels:
@@ -161,12 +161,12 @@ lemma_1 = Claim(
 
 def _token_entropies_only(i: Cases) -> Reals:
     """The state distribution treated as fixed."""
-    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     tilt = -ar.log_softmax(i.logits) - ar.entropy(i.logits)[..., None]
     return tree.visitation(policy)[..., None] * policy * tilt
 
 
 def _without_visitation(i: Cases) -> Reals:
-    tree, policy, edge = TokenTree.of(i.logits), ar.softmax(i.logits), -ar.log_softmax(i.logits)
+    tree, policy, edge = ar.token_tree(i.logits), ar.softmax(i.logits), -ar.log_softmax(i.logits)
     to_go, by_token = tree.values(policy, edge)
     return policy * (by_token - to_go[..., None])

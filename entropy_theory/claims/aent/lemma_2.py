@@ -19,7 +19,6 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
     written_out,
 )
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -32,7 +31,7 @@ NUMBERS = Vector(name="baseline", low=-2.0, high=2.0, grid=(0, 1, -1))
 
 def _weighted_score(i: Cases, by_token: bool = False) -> Reals:
     """E[sum_t b(s_t) grad log pi(a_t|s_t)] [..., states, tokens], summed over the responses."""
-    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     through = sum_through(tree, tree.response_probabilities(policy))
     weighted = through * (i.baseline if by_token else i.baseline[..., :1])
     scores = weighted - np.sum(weighted, axis=-1)[..., None] * policy
@@ -94,7 +93,7 @@ lemma_2 = Claim(
 
 def _gradient_of_probability(i: Cases) -> Reals:
     """E[sum_t b(s_t) grad pi(a_t|s_t)], entry by entry."""
-    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     visits = tree.visitation(policy)[..., None]
     mean = np.sum(policy * policy, axis=-1)[..., None]
     return (visits * i.baseline[..., :1] * policy * (policy - mean)).reshape(len(i.logits), -1)

@@ -23,7 +23,6 @@ from entropy_theory.claims.aent.token_mdp import (
     spread,
     trees,
 )
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -37,7 +36,7 @@ def direct(i: Cases) -> Reals:
     The derivative of -lambda log pi(y) adds -lambda to each response's weight.
     """
     scale = spread(i.coefficient, i.reward)
-    log_response = TokenTree.of(i.logits).sum_along(ar.log_softmax(i.logits))
+    log_response = ar.token_tree(i.logits).sum_along(ar.log_softmax(i.logits))
     weight = i.reward - scale * (log_response + 1)
     return response_gradient(i.logits, weight) / i.logits.shape[1]
 
@@ -53,7 +52,7 @@ def _residual(i: Cases, formula: Margin = by_advantage) -> Reals:
 
 def _unregularized_advantage(i: Cases) -> Reals:
     """(A.16) with A = Q_lambda - V_lambda, the entropy of the present token left out."""
-    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     values, with_bonus = regularized_values(i.logits, i.reward, i.coefficient)
     action_values = with_bonus + spread(i.coefficient, i.logits) * ar.log_softmax(i.logits)
     advantage = action_values - values[..., None]

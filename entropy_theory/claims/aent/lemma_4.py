@@ -24,7 +24,6 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
     written_out,
 )
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -42,7 +41,7 @@ def _difference(i: Cases) -> Reals:
 
 def _right_side(i: Cases, own_log: bool = False, own_visits: bool = False) -> Reals:
     """The sum over states; with ``own_*`` the log-policy or visitation of pi is used by mistake."""
-    tree, scale = TokenTree.of(i.logits), spread(i.coefficient, i.logits)
+    tree, scale = ar.token_tree(i.logits), spread(i.coefficient, i.logits)
     values, with_bonus = regularized_values(i.logits, i.reward, i.coefficient)
     action_values = with_bonus + scale * ar.log_softmax(i.logits)
     moved = i.logits + i.step

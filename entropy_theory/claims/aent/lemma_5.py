@@ -30,7 +30,6 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
     value,
 )
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
@@ -42,7 +41,7 @@ from entropy_theory.verification.instances import Margin
 
 def log_sizes(i: Cases) -> tuple[Real, Reals]:
     """(h log|A|, log m)."""
-    tree = TokenTree.of(i.logits)
+    tree = ar.token_tree(i.logits)
     one = returns(i.correct, i.logits) * 0 + ar.constant(1, like=i.logits)
     return tree.horizon * ar.log_of(tree.n_tokens, like=i.logits), np.log(ar.total(one, i.correct))
 
@@ -50,7 +49,7 @@ def log_sizes(i: Cases) -> tuple[Real, Reals]:
 def soft_gap(i: Cases) -> Reals:
     """V_lambda^{pi*_lambda} - V_lambda^pi at the root."""
     reward = returns(i.correct, i.logits)
-    best, _ = soft_values(TokenTree.of(i.logits), reward, i.coefficient)
+    best, _ = soft_values(ar.token_tree(i.logits), reward, i.coefficient)
     own, _ = regularized_values(i.logits, reward, i.coefficient)
     return best[..., 0] - own[..., 0]
 
@@ -63,7 +62,7 @@ def true_gap(i: Cases) -> Reals:
 
 def plain_bias(i: Cases) -> Reals:
     """V* - V^{pi*_lambda}: the value that the regularized optimum gives away."""
-    tree, reward = TokenTree.of(i.logits), returns(i.correct, i.logits)
+    tree, reward = ar.token_tree(i.logits), returns(i.correct, i.logits)
     _, best = soft_values(tree, reward, i.coefficient)
     return optimal_value(reward) - value(best / spread(i.coefficient, best), reward)
 
@@ -219,7 +218,7 @@ lemma_5 = Claim(
     mutants=(
         Mutant(name="the horizon is dropped: lambda log(|A|/m)", statement=variant(
             _statement, margin=lambda i: _room(i, lambda j: j.coefficient * (
-                log_sizes(j)[0] / TokenTree.of(j.logits).horizon - log_sizes(j)[1])))),
+                log_sizes(j)[0] / ar.token_tree(j.logits).horizon - log_sizes(j)[1])))),
         Mutant(name="log m counted twice", statement=variant(
             _statement, margin=lambda i: _room(i, lambda j: j.coefficient * (
                 log_sizes(j)[0] - 2 * log_sizes(j)[1])))),

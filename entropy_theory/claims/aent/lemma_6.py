@@ -33,7 +33,6 @@ from entropy_theory.claims.aent.token_mdp import (
     spread,
     trees,
 )
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -47,7 +46,7 @@ SUM_OF_TERMS = "a finite sum of nonnegative terms is nonnegative, and at least e
 
 def _visits(i: Cases) -> tuple[Reals, Reals, Reals]:
     """(P(s), P*(s), min_a pi(a|s)), each [..., prompts, states]."""
-    tree, policy = TokenTree.of(i.logits), ar.softmax(i.logits)
+    tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     _, best = soft_values(tree, i.reward, i.coefficient)
     soft_policy = ar.softmax(best / spread(i.coefficient, best))
     return tree.visitation(policy), tree.visitation(soft_policy), ar.smallest(policy)
@@ -68,14 +67,14 @@ def by_ratio(i: Cases) -> Reals:
 
 def by_response(i: Cases) -> Reals:
     """(min_y pi(y))^2, over |D|^2."""
-    tree = TokenTree.of(i.logits)
+    tree = ar.token_tree(i.logits)
     least = ar.smallest(tree.response_probabilities(ar.softmax(i.logits)))
     return (least / i.logits.shape[1]) ** 2
 
 
 def room(i: Cases, *constants: Constant, factor: int = 2) -> Reals:
     """||grad V_lambda(D)||^2 - factor lambda C (soft gap), for each constant and prompt."""
-    best, _ = soft_values(TokenTree.of(i.logits), i.reward, i.coefficient)
+    best, _ = soft_values(ar.token_tree(i.logits), i.reward, i.coefficient)
     own, _ = regularized_values(i.logits, i.reward, i.coefficient)
     gap = best[..., 0] - own[..., 0]
     slope = gradient(i.logits, i.reward, i.coefficient) / i.logits.shape[1]

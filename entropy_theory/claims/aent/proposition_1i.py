@@ -29,7 +29,6 @@ from entropy_theory.claims.aent.token_mdp import entropy, gradient_steps, trees
 from entropy_theory.claims.aepo.expansion import LOG_BOUND
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.extensions.gradient_entropy_bounds import value_gradient
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -200,7 +199,7 @@ proposition_1i = Claim(
                instances=listed_instances([_EACH_STEP], "per-step rewards, three tokens")),
         Mutant(name="mean entropy per token",
                statement=variant(_statement, margin=lambda i: _room(
-                   i, entropy_share=TokenTree.of(i.logits).horizon)),
+                   i, entropy_share=ar.token_tree(i.logits).horizon)),
                instances=listed_instances([_TERMINAL], "three tokens, the first one decides")),
         Mutant(name="features of norm 4 instead of logits",
                statement=variant(_statement, margin=lambda i: _room(i, gradient=4)),

@@ -29,7 +29,6 @@ from entropy_theory.claims.aent.stationarity import (
 )
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -52,13 +51,13 @@ def room(
     By default the factor is |D|^2 h.
     """
     if factor is None:
-        factor = i.logits.shape[-3] ** 2 * TokenTree.of(i.logits).horizon
+        factor = i.logits.shape[-3] ** 2 * ar.token_tree(i.logits).horizon
     product = constant(i.logits, i.reward) * gap(i.logits, i.reward)
     return factor * square_of_gradient(i.logits, i.reward)[..., None] - share * product * product
 
 
 def _mass_of_right_responses(logits: Reals, reward: Reals) -> Reals:
-    responses = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
+    responses = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
     return ar.total(responses, is_right(reward))
 
 
@@ -131,7 +130,7 @@ proposition_1ii = Claim(
                                           "one right response, likely at each token")),
         Mutant(name="without |D|",
                statement=variant(_statement, margin=lambda i: room(
-                   i, factor=TokenTree.of(i.logits).horizon))),
+                   i, factor=ar.token_tree(i.logits).horizon))),
         Mutant(name="C(q) the probability of all right responses together",
                statement=variant(_statement, margin=lambda i: room(
                    i, constant=_mass_of_right_responses)),

@@ -16,7 +16,6 @@ import numpy as np
 from entropy_theory.claims.aent import token_mdp as mdp
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.extensions.gradient_entropy_bounds import value_gradient
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
@@ -45,13 +44,13 @@ def number_right(reward: Reals) -> Reals:
 
 def gap(logits: Reals, reward: Reals) -> Reals:
     """V* - V = sum_y pi(y) (R* - R(y)), without cancellation."""
-    responses = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
+    responses = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
     return ar.total(responses * (ar.largest(reward)[..., None] - reward))
 
 
 def largest_right_probability(logits: Reals, reward: Reals) -> Reals:
     """C(q): the probability of the likeliest right response."""
-    responses = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
+    responses = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
     return ar.largest(responses, is_right(reward))
 
 
@@ -69,7 +68,7 @@ def square_of_soft_gradient(logits: Reals, reward: Reals, coefficient: Reals) ->
 
 def entropy_bias(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """lambda (h log|A| - log|A*|) = lambda h log(|A|/|A*|^{1/h})."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     sparsity = ar.log_of(tree.n_responses, like=logits) - np.log(number_right(reward))
     return mdp.spread(coefficient, sparsity) * sparsity
 

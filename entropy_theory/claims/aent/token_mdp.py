@@ -91,25 +91,25 @@ def returns(correct: Mask, like: Reals) -> Reals:
 
 def regularized_edge(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """r - lambda log pi on each (state, token), the return put on the last token."""
-    tree, log_policy = TokenTree.of(logits), ar.log_softmax(logits)
+    tree, log_policy = ar.token_tree(logits), ar.log_softmax(logits)
     return tree.edge_reward(reward) - spread(coefficient, logits) * log_policy
 
 
 def regularized_values(logits: Reals, reward: Reals, coefficient: Reals) -> tuple[Reals, Reals]:
     """(V_lambda [..., states], Q_lambda - lambda log pi [..., states, tokens])."""
     edge = regularized_edge(logits, reward, coefficient)
-    return TokenTree.of(logits).values(ar.softmax(logits), edge)
+    return ar.token_tree(logits).values(ar.softmax(logits), edge)
 
 
 def value(logits: Reals, reward: Reals) -> Reals:
     """V: the expected return."""
-    probabilities = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
+    probabilities = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
     return np.sum(probabilities * reward, axis=-1)
 
 
 def entropy(logits: Reals) -> Reals:
     """H: the entropy of the response, which is the sum of the token entropies on the way."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     visits = tree.visitation(ar.softmax(logits))
     return np.sum(visits * ar.entropy(logits), axis=-1)
 
@@ -117,12 +117,12 @@ def entropy(logits: Reals) -> Reals:
 def gradient(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """dV_lambda/dlogits [..., states, tokens]: d(s) pi(a|s) A_lambda(s, a) (Lemma 3)."""
     edge = regularized_edge(logits, reward, coefficient)
-    return TokenTree.of(logits).expectation_gradient(ar.softmax(logits), edge)
+    return ar.token_tree(logits).expectation_gradient(ar.softmax(logits), edge)
 
 
 def policy_gradient(logits: Reals, reward: Reals) -> Reals:
     """dV/dlogits: `gradient` at lambda = 0."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
 
 
@@ -131,7 +131,7 @@ def response_gradient(logits: Reals, weight: Reals) -> Reals:
 
     An independent route to the gradients above: no values, no visitation.
     """
-    tree, policy = TokenTree.of(logits), ar.softmax(logits)
+    tree, policy = ar.token_tree(logits), ar.softmax(logits)
     through = sum_through(tree, tree.response_probabilities(policy) * weight)
     return through - np.sum(through, axis=-1)[..., None] * policy
 

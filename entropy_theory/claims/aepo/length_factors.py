@@ -25,7 +25,6 @@ from entropy_theory.claims.aepo.response_length import (
     right,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -41,7 +40,7 @@ from entropy_theory.verification.instances import tree_instances
 
 def _updates(i: Cases, centered: bool = False) -> tuple[Reals, Reals]:
     """(without, with 1/|o|): AEPO's term, or if ``centered`` GRPO's (R - p at T = 1)."""
-    table = responses(TokenTree.of(i.logits))
+    table = responses(ar.token_tree(i.logits))
     score = right(i.correct, table) * ar.constant(1, like=i.logits)
     temperature = None if centered else i.temperature
     if centered:
@@ -58,7 +57,7 @@ def _cross(i: Cases, centered: bool = False) -> Reals:
 
 
 def _times_length(i: Cases) -> Reals:
-    table = responses(TokenTree.of(i.logits))
+    table = responses(ar.token_tree(i.logits))
     u, v = _updates(i)
     return u - common_length(i.logits, i.correct, table) * v
 

@@ -25,7 +25,6 @@ from entropy_theory.claims.aepo.response_length import (
     responses,
     right,
 )
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -43,7 +42,7 @@ from entropy_theory.verification.instances import tree_instances
 
 def _gradients(i: Cases) -> tuple[Reals, Reals, Reals]:
     """(grad of E[|o| R], grad of E[R], the printed gradient), each flattened."""
-    table = responses(TokenTree.of(i.logits))
+    table = responses(ar.token_tree(i.logits))
     mask = right(i.correct, table)
     reward = mask * ar.constant(1, like=i.logits)
     p = ar.softmax(i.logits)
@@ -67,7 +66,7 @@ def _repaired_residual(i: Cases) -> Reals:
 
 
 def _times_length(i: Cases) -> Reals:
-    table = responses(TokenTree.of(i.logits))
+    table = responses(ar.token_tree(i.logits))
     of_objective, _, printed = _gradients(i)
     return of_objective - common_length(i.logits, i.correct, table) * printed
 
@@ -127,7 +126,7 @@ _statement = Statement(
 
 ONE_LENGTH = Condition(
     latex="all right responses have the same length h",
-    value=lambda i: one_length(i.correct, responses(TokenTree.of(i.logits))))
+    value=lambda i: one_length(i.correct, responses(ar.token_tree(i.logits))))
 
 _repaired = Statement(
     latex=r"$E_o\sum_t\nabla\log\pi(o_t|q,o_{<t})R$ is the gradient of $E_o[R]$, for any lengths; "
@@ -135,7 +134,7 @@ _repaired = Statement(
           r"the length $h$.",
     margin=lambda i: np.concatenate([
         _repaired_residual(i),
-        np.where(one_length(i.correct, responses(TokenTree.of(i.logits)))[:, None],
+        np.where(one_length(i.correct, responses(ar.token_tree(i.logits)))[:, None],
                  _times_length(i), 0 * _times_length(i))], axis=-1),
     relation="==",
     proof=_steps,

@@ -34,7 +34,6 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     gradient_formula,
     trees,
 )
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -114,7 +113,7 @@ def _visits_term(i: Cases) -> Reals:
 
 def _next_entropy_only(i: Cases) -> Reals:
     """The rate with the next state's own entropy in place of all entropy to come."""
-    tree = TokenTree.of(i.logits)
+    tree = ar.token_tree(i.logits)
     own = ar.entropy(i.logits)
     following = 0 * i.logits
     children = own[..., 1:].reshape(*own.shape[:-1], -1, tree.n_tokens)

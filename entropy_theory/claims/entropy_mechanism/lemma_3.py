@@ -9,7 +9,6 @@ probabilities as weights: the mutants drop one or the other.
 from __future__ import annotations
 
 from entropy_theory.claims.entropy_mechanism.tree_rates import reward_through, trees
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -18,7 +17,7 @@ from entropy_theory.verification.claim import variant
 
 def _values(i: Cases) -> tuple[Reals, Reals]:
     """(V [B, states], Q [B, states, tokens]) from the responses that pass through."""
-    tree = TokenTree.of(i.logits)
+    tree = ar.token_tree(i.logits)
     p = ar.softmax(i.logits)
     visits = tree.visitation(p)
     through = reward_through(i.logits, i.reward)

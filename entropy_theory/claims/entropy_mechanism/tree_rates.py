@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Instances, Scalar, Vector, tree_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -63,7 +62,7 @@ def decidable(bound: Reals) -> Reals:
 
 def entropy_rate(logits: Reals, step: Reals) -> Reals:
     """d/dt of the entropy of responses along z + t step: the product rule, level by level."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     p, log_p = ar.softmax(logits), ar.log_softmax(logits)
     drift = centered(p, step)
     last = tree.levels[-1]
@@ -79,7 +78,7 @@ def entropy_rate(logits: Reals, step: Reals) -> Reals:
 
 def entropy_to_go(logits: Reals) -> Reals:
     """[..., states, tokens]: expected entropy still to come after a token (zero after the last)."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     log_p = ar.log_softmax(logits)
     _, action_values = tree.values(ar.softmax(logits), -log_p)
     return action_values + log_p
@@ -87,7 +86,7 @@ def entropy_to_go(logits: Reals) -> Reals:
 
 def advantage(logits: Reals, reward: Reals) -> Reals:
     """A(s, a) [..., states, tokens] for a reward of responses."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     p = ar.softmax(logits)
     _, action_values = tree.values(p, tree.edge_reward(reward))
     return centered(p, action_values)
@@ -95,7 +94,7 @@ def advantage(logits: Reals, reward: Reals) -> Reals:
 
 def reward_through(logits: Reals, reward: Reals) -> Reals:
     """[..., states, tokens]: sum of pi(y) R(y) over the responses that take this token there."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     p = ar.softmax(logits)
     taken = np.zeros((tree.n_responses, tree.n_states, tree.n_tokens), dtype=int)
     for response in range(tree.n_responses):
@@ -113,7 +112,7 @@ def policy_gradient(logits: Reals, reward: Reals) -> Reals:
 
 def visits(logits: Reals) -> Reals:
     """d(s) [..., states, 1]: the probability that a response passes through s."""
-    return TokenTree.of(logits).visitation(ar.softmax(logits))[..., None]
+    return ar.token_tree(logits).visitation(ar.softmax(logits))[..., None]
 
 
 def gradient_formula(logits: Reals, reward: Reals, with_visits: bool = True) -> Reals:
@@ -130,23 +129,23 @@ def action_covariance(logits: Reals, x: Reals, y: Reals | None = None) -> Reals:
 
 def response_advantage(logits: Reals, reward: Reals) -> Reals:
     """A(y) = R(y) - E R, [..., responses]."""
-    return centered(TokenTree.of(logits).response_probabilities(ar.softmax(logits)), reward)
+    return centered(ar.token_tree(logits).response_probabilities(ar.softmax(logits)), reward)
 
 
 def weighted_response_advantage(logits: Reals, reward: Reals) -> Reals:
     """pi(y) A(y): Theorem 1's integrand with responses as actions."""
-    probabilities = TokenTree.of(logits).response_probabilities(ar.softmax(logits))
+    probabilities = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
     return probabilities * centered(probabilities, reward)
 
 
 def summed(logits: Reals, x: Reals, about_mean: bool = True) -> Reals:
     """sum_t (x_t - E x_t) along each response, or sum_t x_t."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     return tree.sum_along(centered(ar.softmax(logits), x) if about_mean else x)
 
 
 def response_covariance(logits: Reals, of_responses: Reals) -> Reals:
     """Cov_y(log pi(y), f(y)) over responses."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     probabilities = tree.response_probabilities(ar.softmax(logits))
     return covariance(probabilities, tree.sum_along(ar.log_softmax(logits)), of_responses)

@@ -26,7 +26,6 @@ import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import entropy, gradient_steps, trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -52,7 +51,7 @@ def value_gradient(logits: Reals, reward: Reals) -> Reals:
     Values are those of the regret, and differences are taken pair by pair: a nearly deterministic
     policy keeps its small gradient.
     """
-    tree, policy = TokenTree.of(logits), ar.softmax(logits)
+    tree, policy = ar.token_tree(logits), ar.softmax(logits)
     regret = reward - ar.largest(reward)[..., None]
     _, action_values = tree.values(policy, tree.edge_reward(regret))
     return tree.visitation(policy)[..., None] * policy * ar.centered(policy, action_values)
@@ -271,7 +270,7 @@ def _claim(name: str, title: str, statement: Statement, room: Callable[..., Real
 
 def _last_token_entropy(i: Cases) -> Reals:
     """The entropy of the last token only, in place of that of the response."""
-    tree = TokenTree.of(i.logits)
+    tree = ar.token_tree(i.logits)
     last = tree.levels[-1]
     visits = tree.visitation(ar.softmax(i.logits))[..., last]
     return np.sum(visits * ar.entropy(i.logits[..., last, :]), axis=-1)

@@ -42,14 +42,14 @@ from entropy_theory.verification.experiment import experiment
 
 def viable(correct: Mask, logits: Reals) -> Mask:
     """[..., states, tokens]: whether some right response goes on from the token."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     counts = tree.flow(np.ones((tree.n_states, tree.n_tokens)), correct.astype(float))
     return counts > 0
 
 
 def rewarded(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     """W(sa): the tempered probability of passing s, choosing a and ending right."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     one = 0 * logits[..., :1, :1] + ar.constant(1, like=logits)
     right = np.where(correct, one[..., 0], 0 * one[..., 0])
     return tree.flow(ar.softmax(logits / np.asarray(temperature)[..., None, None]), right)
@@ -80,7 +80,7 @@ def _each_viable_rises(i: Cases) -> Reals:
 
 def _entropy_now(i: Cases) -> Reals:
     """log(number right) minus the response entropy after one step: only the limit obeys it."""
-    tree = TokenTree.of(i.logits)
+    tree = ar.token_tree(i.logits)
     moved = i.logits + np.asarray(i.learning_rate)[..., None, None] * tempered_step(
         i.logits, i.correct, i.temperature)
     values, _ = tree.values(ar.softmax(moved), -ar.log_softmax(moved))

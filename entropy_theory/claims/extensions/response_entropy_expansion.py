@@ -32,7 +32,6 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     entropy_to_go,
     trees,
 )
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, Scalar, Statement, Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
@@ -43,7 +42,7 @@ SIZE = Scalar(name="size", low=2.0**-8, high=8.0, grid=(1, Fraction(1, 64)))
 
 def response_entropy(logits: Reals) -> Reals:
     """-sum_y pi(y) log pi(y)."""
-    tree = TokenTree.of(logits)
+    tree = ar.token_tree(logits)
     values, _ = tree.values(ar.softmax(logits), -ar.log_softmax(logits))
     return values[..., 0]
 
@@ -55,7 +54,7 @@ def response_rate(logits: Reals, step: Reals) -> Reals:
 
 def response_remainder_bound(step: Reals, over_states: Callable[[Reals], Reals] = ar.largest) -> Reals:
     """(1/4)(h + c_h log n) max_s ||step_s||^2."""
-    tree = TokenTree.of(step)
+    tree = ar.token_tree(step)
     h = tree.horizon
     cubic = h * (h * h + 12 * h - 7) // 6
     norms = ar.total(step * step)

@@ -15,7 +15,6 @@ from entropy_theory.claims.aent.proposition_1ii import NO_ROOT, NO_ROOT_THREE_TO
 from entropy_theory.claims.aent.stationarity import CAUCHY_SCHWARZ, path_steps
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -25,13 +24,14 @@ from entropy_theory.verification import (
     smt,
     symbolic,
 )
+from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
 
 def _room(i: Cases, over: int = 1, under: int = 1) -> Reals:
     """n/(n - 1) times [|D|^2 h ((n - 1)/n) ||grad V||^2 - (C gap)^2], the factor times under/over."""
-    tree = TokenTree.of(i.logits)
+    tree = ar.token_tree(i.logits)
     n = tree.n_tokens
     factor = i.logits.shape[-3] ** 2 * tree.horizon * (n - 1) * under
     return room(i, factor=factor, share=n * over)
@@ -89,7 +89,7 @@ sharpened_stationarity = Claim(
                    [{"weights": [[[3, 1, 1]]], "reward": [[1, 0, 0]]}], "where equality holds")),
         Mutant(name="sqrt((n - 1)/n) without h",
                statement=variant(_statement, margin=lambda i: _room(
-                   i, over=TokenTree.of(i.logits).horizon)),
+                   i, over=ar.token_tree(i.logits).horizon)),
                instances=listed_instances([NO_ROOT, NO_ROOT_THREE_TOKENS], "one right response")),
     ),
 )

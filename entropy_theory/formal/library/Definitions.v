@@ -62,6 +62,9 @@ Definition entropy (n : nat) (z : vector) : R := - sum n (fun a => softmax n z a
 (** The derivative of entropy with respect to each logit. *)
 Definition entropy_gradient (n : nat) (z : vector) : vector :=
   fun a => - softmax n z a * (log_softmax n z a + entropy n z).
+(** Logits after a step, and what the step does to entropy. *)
+Definition moved_by (z d : vector) : vector := fun a => z a + d a.
+Definition entropy_change (n : nat) (z d : vector) : R := entropy n (moved_by z d) - entropy n z.
 (** Logits at temperature T. *)
 Definition tempered (T : R) (z : vector) : vector := fun a => z a / T.
 
@@ -69,6 +72,8 @@ Definition binary_entropy (p : R) : R := - p * ln p - (1 - p) * ln (1 - p).
 
 (** Booleans of comparisons, for values that depend on one. *)
 Definition less (x y : R) : bool := if Rlt_dec x y then true else false.
+Definition less_equal (x y : R) : bool := if Rle_dec x y then true else false.
+Definition equal (x y : R) : bool := if Req_EM_T x y then true else false.
 
 (** * Many states without an order, n actions at each *)
 
@@ -105,6 +110,13 @@ Definition limsup_at_most (u : nat -> R) (l : R) : Prop :=
   forall e, 0 < e -> exists N, forall k, (N <= k)%nat -> u k < l + e.
 Definition tends_to (u : nat -> R) (l : R) : Prop :=
   forall e, 0 < e -> exists N, forall k, (N <= k)%nat -> Rabs (u k - l) < e.
+
+(** Where a run is after k steps; step k leads from a point to the next. *)
+Fixpoint run {X : Type} (step : nat -> X -> X) (start : X) (k : nat) : X :=
+  match k with
+  | O => start
+  | S j => step j (run step start j)
+  end.
 
 (** * Token trees: responses of h tokens out of n
 
@@ -178,6 +190,9 @@ Definition centered_policy (n : nat) (z : policy) (x : state -> vector) : state 
 (** A state at which responses of h tokens out of n choose a token. *)
 Definition state_of (n h : nat) (s : state) : Prop :=
   (length s < h)%nat /\ Forall (fun a => (a < n)%nat) s.
+(** A response of h tokens out of n. *)
+Definition response_of (n h : nat) (y : state) : Prop :=
+  length y = h /\ Forall (fun a => (a < n)%nat) y.
 (** One logit replaced: what a partial derivative is taken in. *)
 Definition set_logit (z : policy) (s : state) (a : nat) (x : R) : policy :=
   fun u b => if list_eq_dec Nat.eq_dec u s then (if Nat.eqb b a then x else z u b) else z u b.

@@ -15,9 +15,6 @@ From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Taylor Curvature Spread CurvatureBounds.
 Open Scope R_scope.
 
-Definition moved_by (z d : vector) : vector := fun a => z a + d a.
-(** H(softmax(z + d)) - H(softmax(z)). *)
-Definition entropy_change (n : nat) (z d : vector) : R := entropy n (moved_by z d) - entropy n z.
 (** KL(softmax(from) || softmax(to)). *)
 Definition divergence (n : nat) (from to : vector) : R :=
   mean n (softmax n from) (fun a => log_softmax n from a - log_softmax n to a).

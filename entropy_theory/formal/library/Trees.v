@@ -15,7 +15,6 @@ Open Scope R_scope.
 
 Definition tokens_below (n : nat) (s : state) : Prop := List.Forall (fun a => (a < n)%nat) s.
 (** The responses of h tokens out of n. *)
-Definition response_of (n h : nat) (y : state) : Prop := length y = h /\ tokens_below n y.
 
 Lemma state_of_nil n h : state_of n (S h) [].
 Proof. split; simpl; [lia|constructor]. Qed.

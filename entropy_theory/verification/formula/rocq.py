@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 
 from entropy_theory.verification.formula.terms import (
@@ -17,22 +18,26 @@ from entropy_theory.verification.formula.terms import (
     Definition,
     Term,
     UntraceableError,
+    elementwise,
 )
+
+STEPS = Axis("steps")
 
 Index = tuple[str | None, ...]
 """The name of an entry along each axis; None where the axis has length one."""
 
 SUM, PRODUCT, POWER, APPLY, ATOM = 50, 40, 30, 10, 0
 """Levels of the notations in Rocq; arguments of applications are atoms."""
-BINDERS: Mapping[Axis, str] = {ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk"}
+BINDERS: Mapping[Axis, str] = {ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk", STEPS: "ijl"}
 SUMS: Mapping[Axis, str] = {
     ACTIONS: "sum n", STATES: "sum_states n h", RESPONSES: "sum_responses n h", PROMPTS: "sum prompts",
 }
-TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat"}
+TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat"}
 INSIDE: Mapping[Axis, str] = {
     ACTIONS: "({0} < n)%nat", STATES: "state_of n h {0}", RESPONSES: "response_of n h {0}",
     PROMPTS: "({0} < prompts)%nat",
 }
+BEYOND = ("has_derivative", "limsup_at_most", "tends_to", "for_every", "at_every_step", "implies")
 RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln"}
 
 
@@ -54,6 +59,7 @@ class Writer:
     def __init__(self) -> None:
         self.definitions: dict[str, Definition] = {}
         self._depth: Counter[Axis] = Counter()
+        self._bound: dict[Term, str] = {}
 
     # ------------------------------------------------------------ single numbers
 
@@ -71,11 +77,13 @@ class Writer:
         if name == "constant":
             return constant_entry(detail)
         if name == "size":
-            return {ACTIONS: "INR n", PROMPTS: "INR prompts"}[detail], APPLY
+            return {"actions": "INR n", "prompts": "INR prompts", "horizon": "INR h"}[detail.name], APPLY
         if name == "index":
             return self._entry(term.arguments[0], _picked(detail, index))
         if name in _ENTRIES:
             return _ENTRIES[name](self, term, index)
+        if name in _TREES:
+            return self._of_tree(term, index), APPLY
         if name in _SCALARS:
             lead = index
             return " ".join([_SCALARS[name], *self._arguments(term, lead)]), APPLY
@@ -89,6 +97,17 @@ class Writer:
         given = [str(place) for place in places]
         if name == "field":
             return " ".join([identifier(detail), *given]), not given
+        if name == "bound":
+            return " ".join([self._bound[term], *given]), not given
+        if name == "run":
+            following, start, count = term.arguments
+            with self._binding(*detail) as (step, logits):
+                body = self.function(following, ())
+            at = [self.row(start, ()), self.atom(count), *given]
+            return " ".join([f"run (fun {step} {logits} => {body})", *at]), False
+        if name == "entry":
+            schedule, step = term.arguments
+            return " ".join([self.atom_of(schedule), self.atom(step), *given]), False
         if name == "call":
             self._define(detail)
             arguments = [self.function(a, ()) for a in term.arguments]
@@ -98,6 +117,30 @@ class Writer:
             arguments = self._arguments(term, tuple(places[:-1]))
             return " ".join([_VECTORS[name], *arguments, *given[-1:]]), False
         raise UntraceableError(f"'{name}' has no form for the proof kernel")
+
+    def _of_tree(self, term: Term, index: Index) -> str:
+        """A function of states or responses of a token tree, at one of them."""
+        name, parts = term.operation.name, term.arguments
+        lead = index[: len(index) - len(_TREES[name])]
+        places = index[len(lead):]
+        if name == "sum_along":
+            written = ["sum_along", self.function(parts[0], _aligned_lead(parts[0], lead))]
+        elif name == "edge_reward":
+            written = ["edge_reward h", self.function(parts[1], _aligned_lead(parts[1], lead, 1))]
+        else:
+            written = [_TREE_HEADS[name], self._policy(parts[0], lead)]
+            written += [self.function(edge, _aligned_lead(edge, lead)) for edge in parts[1:]]
+        return " ".join([*written, *map(str, places)])
+
+    def _policy(self, probabilities: Term, lead: Index) -> str:
+        """The logits of a policy that is given by its probabilities."""
+        if probabilities.operation.name != "softmax":
+            raise UntraceableError("a policy on a tree that is no softmax of logits")
+        logits, *temperature = probabilities.arguments
+        text = self.function(logits, _aligned_lead(logits, lead))
+        if temperature:
+            text = f"(fun s => tempered {self.atom(temperature[0])} ({text} s))"
+        return text
 
     def _arguments(self, term: Term, lead: Index) -> list[str]:
         """Arguments of a function of whole rows, in the order of its definition, with n first."""
@@ -135,7 +178,8 @@ class Writer:
             self._depth[axis] -= 1
         tail = " " + " ".join(names)
         head = text.removesuffix(tail)
-        if head != text and not any(re.search(rf"\b{name}\b", head) for name in names) and _closed(head):
+        applied = term.operation.name in _FUNCTIONS or term.operation.name in _TREES
+        if applied and head != text and not any(re.search(rf"\b{name}\b", head) for name in names) and _closed(head):
             return head if re.fullmatch(r"[\w.]+", head) else f"({head})"
         return f"(fun {' '.join(names)} => {text})"
 
@@ -156,6 +200,8 @@ class Writer:
     def holds(self, term: Term, index: Index = ()) -> str:
         """A truth value as a proposition."""
         name, parts = term.operation.name, term.arguments
+        if name in BEYOND:
+            return self._beyond(term, index)
         at = [_aligned(part, index) for part in parts]
         if name == "logical_not":
             return f"~ ({self.holds(parts[0], at[0])})"
@@ -201,6 +247,48 @@ class Writer:
             x, y = self.number(term, index, 69), "0"
         return f"{x} = {y}" if sign == "==" else f"{y} {'<' if sign == '>' else '<='} {x}"
 
+    def atom_of(self, term: Term) -> str:
+        """A parameter or a bound variable by its name."""
+        if term.operation.name == "field":
+            return identifier(term.operation.detail)
+        if term.operation.name == "bound":
+            return self._bound[term]
+        raise UntraceableError("a schedule that is no parameter")
+
+    @contextmanager
+    def _binding(self, *variables: Term) -> Iterator[list[str]]:
+        """Names for bound variables, apart from those in use."""
+        names = []
+        for variable in variables:
+            wanted, taken, number = variable.operation.detail[0], set(self._bound.values()), 1
+            name = wanted
+            while name in taken:
+                number += 1
+                name = f"{wanted}{number}"
+            self._bound[variable] = name
+            names.append(name)
+        yield names
+        for variable in variables:
+            del self._bound[variable]
+
+    def _beyond(self, term: Term, index: Index) -> str:
+        """A proposition of `limits`."""
+        name, variable, parts = term.operation.name, term.operation.detail, term.arguments
+        if name == "implies":
+            return f"({self.holds(parts[0])}) -> {self.holds(parts[1])}"
+        with self._binding(variable) as (text,):
+            if name == "has_derivative":
+                body, at, value = (self.number(t, _aligned(t, index)) for t in parts)
+                return f"derivative (fun {text} => {body}) ({at}) ({value})"
+            if name == "at_every_step":
+                return f"forall {text} : nat, {self.holds(parts[0])}"
+            if name == "for_every":
+                kind = type_of(variable.axes, "real")
+                lines = [f"({self.holds(part)})" for part in parts]
+                return f"forall {text} : {kind}, " + " -> ".join(lines)
+            body, limit = self.number(parts[0]), self.number(parts[1])
+            return f"{name} (fun {text} => {body}) ({limit})"
+
     def _define(self, defined: Definition) -> None:
         if self.definitions.get(defined.name, defined) is not defined:
             raise UntraceableError(f"two functions are called {defined.name}")
@@ -228,6 +316,18 @@ def definition_text(defined: Definition, definitions: dict[str, Definition]) -> 
         body = body[1:-1]
     result = type_of(defined.body.axes, defined.body.kind)
     return f"(** {defined.doc} *)\nDefinition {defined.name} {' '.join(parameters)} : {result} :=\n  {body}."
+
+
+def length(term: Term) -> float:
+    """The number of symbols of a term that is written out."""
+    known: dict[int, float] = {}
+
+    def of(t: Term) -> float:
+        if id(t) not in known:
+            known[id(t)] = 1 + sum(map(of, t.arguments))
+        return known[id(t)]
+
+    return of(term)
 
 
 def axes_of(terms: Iterable[Term]) -> set[Axis]:
@@ -357,8 +457,8 @@ def _conditional(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
 def _total(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     if len(term.arguments) == 2:
         values, mask = term.arguments
-        if (term.arguments[0].axes or term.arguments[1].axes)[-1] is not ACTIONS:
-            raise UntraceableError("a sum over a part of something other than actions")
+        if (values.axes or mask.axes)[-1] is not ACTIONS:
+            return writer.summed(elementwise("where", mask, values, 0 * values), index), APPLY
         index_values, index_mask = (_aligned(a, (*index, None))[:-1] for a in (values, mask))
         return f"total_on n {writer.row(mask, index_mask)} {writer.row(values, index_values)}", APPLY
     return writer.summed(term.arguments[0], index), APPLY
@@ -367,7 +467,7 @@ def _total(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
 def _mean(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     p, values = term.arguments
     if p.axes[-1] is not ACTIONS:
-        raise UntraceableError("a mean over something other than actions")
+        return writer.summed(p * values, index), APPLY
     return f"mean n {writer.row(p, _lead(p, index))} {writer.row(values, _lead(values, index))}", APPLY
 
 
@@ -397,6 +497,20 @@ def _reduced_truth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"negb (some_on n (complement {row}))", APPLY
 
 
+def _aligned_lead(term: Term, lead: Index, own: int = 2) -> Index:
+    """The part of a leading index (of prompts) that an argument with ``own`` axes of its own has."""
+    return lead[len(lead) - (len(term.axes) - own):] if len(term.axes) > own else ()
+
+
+_FUNCTIONS = ("field", "bound", "call", "run", "entry", "softmax", "log_softmax", "centered",
+              "entropy_gradient")
+"""What is written as a function applied to its places."""
+_TREES: Mapping[str, tuple[Axis, ...]] = {
+    "visitation": (STATES,), "response_probabilities": (RESPONSES,), "sum_along": (RESPONSES,),
+    "edge_reward": (STATES, ACTIONS), "state_values": (STATES,), "action_values": (STATES, ACTIONS),
+}
+_TREE_HEADS = {"visitation": "probability n", "response_probabilities": "probability n",
+               "state_values": "value_at n h", "action_values": "action_value n h"}
 _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "add": _infix("+", SUM), "subtract": _infix("-", SUM), "multiply": _infix("*", PRODUCT),
     "divide": _infix("/", PRODUCT), "negative": _negative, "power": _power,

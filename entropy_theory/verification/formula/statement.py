@@ -118,11 +118,13 @@ class Formula:
         parameters: those that the formula speaks of.
         hypotheses: what is supposed beyond the ranges.
         conclusion: what follows.
+        beyond: propositions that follow too, of which no finite computation can be made (`limits`).
     """
 
     parameters: Parameters
     hypotheses: tuple[Relation, ...]
     conclusion: Relation
+    beyond: tuple[Term, ...] = ()
     _text: dict[str, str] = field(default_factory=dict, compare=False)
 
     def margins(self, numbers: Numbers) -> Any:
@@ -182,18 +184,28 @@ def used_fields(relations: Iterable[Relation]) -> set[str]:
 
 # ---------------------------------------------------------------- for the kernel
 
+LONGEST = 20_000
+"""Symbols of a formula, written out; a longer one nobody could read."""
+
 
 def _rocq(formula: Formula, name: str) -> str:
     simplifier = Simplifier()
     *hypotheses_in, conclusion_in = (
         Relation(simplifier.of(r.term), r.sign) for r in (*formula.hypotheses, formula.conclusion))
-    relations = (*hypotheses_in, conclusion_in)
+    beyond = [simplifier.of(term) for term in formula.beyond]
+    relations = (*hypotheses_in, conclusion_in, *(Relation(term, None) for term in beyond))
     used = used_fields(relations)
     fields = [p for p in formula.parameters.fields if p.name in used]
+    length = sum(rocq.length(r.term) for r in relations)
+    if length > LONGEST:
+        raise UntraceableError(f"a formula of {length:.1e} symbols; give its parts names (`definition`) or "
+                               "write repeated steps as a run")
     writer = rocq.Writer()
     hypotheses = [*(line for p in fields for line in _ranges(p))]
     hypotheses += [_proposition(writer, r) for r in hypotheses_in]
-    conclusion = _proposition(writer, conclusion_in)
+    conclusions = [_proposition(writer, conclusion_in)]
+    conclusions += [writer.for_all(term, None) for term in beyond]
+    conclusion = " /\\\n  ".join(map(_bracketed, conclusions)) if beyond else conclusions[0]
     axes = rocq.axes_of([*(r.term for r in relations), *(p.term for p in fields)])
     sizes = rocq.size_names(axes)
     binders = [f"({' '.join(sizes)} : nat)"] if sizes else []

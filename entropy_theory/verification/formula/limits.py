@@ -1,0 +1,85 @@
+"""What a statement can say that no finite computation decides: derivatives, limits, all steps of a run.
+
+These are propositions, terms of kind "mask" without numbers. A statement has them beside its margin
+(``Statement.beyond``); only a proof that the kernel accepts can establish them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    Axes,
+    Axis,
+    Operation,
+    Term,
+    UntraceableError,
+    constant,
+    field,
+    make,
+)
+
+STEPS = Axis("steps")
+"""The steps of a run, 0, 1, 2, ..."""
+_FRESH = itertools.count()
+
+
+def bound(name: str, axes: Axes = ()) -> Term:
+    """A variable that a derivative, a limit or "for all" binds; each is another one."""
+    return make(Operation("bound", detail=(name, next(_FRESH))), (), axes)
+
+
+def has_derivative(function: Callable[[Term], Term], at: Term | float, value: Term | float) -> Term:
+    """The function of one number has this derivative there, entry by entry."""
+    variable = bound("t")
+    body, place, slope = function(variable), constant(at), constant(value)
+    axes = body.axes if body.axes else slope.axes
+    return make(Operation("has_derivative", detail=variable), (body, place, slope), axes, "mask")
+
+
+def limsup_at_most(sequence: Callable[[Term], Term], most: Term | float) -> Term:
+    """The limes superior of the sequence, a function of the step, is at most this."""
+    step = bound("k")
+    return make(Operation("limsup_at_most", detail=step), (sequence(step), constant(most)), (), "mask")
+
+
+def tends_to(sequence: Callable[[Term], Term], limit: Term | float) -> Term:
+    """The sequence, a function of the step, has this limit."""
+    step = bound("k")
+    return make(Operation("tends_to", detail=step), (sequence(step), constant(limit)), (), "mask")
+
+
+def for_every(
+    name: str, axes: Axes, proposition: Callable[[Term], Term], *, given: Callable[[Term], Term] | None = None
+) -> Term:
+    """It holds for every number, vector or schedule (axes ``(STEPS,)``) that meets ``given``."""
+    variable = bound(name, axes)
+    parts = ((given(variable),) if given else ()) + (proposition(variable),)
+    return make(Operation("for_every", detail=variable), parts, (), "mask")
+
+
+def at_every_step(proposition: Callable[[Term], Term]) -> Term:
+    """It holds at every step k = 0, 1, 2, ..."""
+    step = bound("k")
+    return make(Operation("at_every_step", detail=step), (proposition(step),), (), "mask")
+
+
+def implies(premise: Term, conclusion: Term) -> Term:
+    """Where the first holds, so does the second."""
+    return make(Operation("implies"), (premise, conclusion), (), "mask")
+
+
+def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
+    """Where a run is after ``count`` steps; ``step(k, z)`` is where step k leads from z."""
+    if start.axes != (ACTIONS,):
+        raise UntraceableError("a run of something other than the logits of one state")
+    k, z = bound("j"), bound("z", start.axes)
+    following = step(k, z)
+    return make(Operation("run", detail=(k, z)), (following, start, count), start.axes)
+
+
+def entry(sequence: Term, step: Term) -> Term:
+    """A schedule's value at a step."""
+    return make(Operation("entry"), (sequence, step), sequence.axes[1:])
