@@ -233,6 +233,13 @@ def _ball(value: Any) -> Ball:
     return value if isinstance(value, arb) else arb(value)
 
 
+@operation(lambda logits: logits.axes[:-2])
+def response_entropy(logits: Reals) -> Reals:
+    """-sum_y pi(y) log pi(y) over the responses of a token tree: the expected sum of token entropies."""
+    values, _ = TokenTree.of(logits).values(softmax(logits), -log_softmax(logits))
+    return values[..., 0]
+
+
 def token_tree(logits: Reals) -> Any:
     """The complete tree whose states and tokens are the last two axes of ``logits``."""
     if is_term(logits):

@@ -219,11 +219,20 @@ Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a 
 (** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
 Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
   fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
-(** The largest value of a function of states (0 if all are negative). *)
+(** Sum of a function of responses over those that take token a at s. *)
+Definition total_through (n h : nat) (f : state -> R) : state -> vector :=
+  fun s a => sum_responses n (h - S (length s)) (fun y => f (s ++ a :: y)).
+(** The largest value over the states at which a token is chosen, and over the responses. *)
 Fixpoint largest_states (n h : nat) (f : state -> R) : R :=
   match h with
   | O => 0
+  | S O => f []
   | S k => Rmax (f []) (largest n (fun a => largest_states n k (after a f)))
+  end.
+Fixpoint largest_responses (n h : nat) (f : state -> R) : R :=
+  match h with
+  | O => f []
+  | S k => largest n (fun a => largest_responses n k (after a f))
   end.
 
 (** * Entropy-regularized optima *)
@@ -266,3 +275,34 @@ Definition tempered_reinforce (n h : nat) (T : R) (z : policy) (right : state ->
   fun s a => sum_responses n h (fun y =>
     probability n (tempered_policy T z) y * indicator (right y)
     * (indicator (starts_with (s ++ [a]) y) - softmax n (z s) a * indicator (starts_with s y))).
+
+(** Trees of any shape: token a at s may be the last one of a response ([ends s a]); all others go on up
+    to h tokens. [running s]: no token of s was the last one, so that a token is chosen at s. *)
+Fixpoint sum_ended (n h : nat) (ends : state -> mask) (f : state -> R) : R :=
+  match h with
+  | O => f []
+  | S k => sum n (fun a => if ends [] a then f [a] else sum_ended n k (after a ends) (after a f))
+  end.
+Fixpoint running (ends : state -> mask) (s : state) : bool :=
+  match s with
+  | [] => true
+  | a :: rest => negb (ends [] a) && running (after a ends) rest
+  end.
+Definition mean_ended (n h : nat) (ends : state -> mask) (z : policy) (f : state -> R) : R :=
+  sum_ended n h ends (fun y => probability n z y * f y).
+Definition covariance_ended (n h : nat) (ends : state -> mask) (z : policy) (f g : state -> R) : R :=
+  mean_ended n h ends z (fun y =>
+    (f y - mean_ended n h ends z f) * (g y - mean_ended n h ends z g)).
+Definition ended_entropy (n h : nat) (ends : state -> mask) (z : policy) : R :=
+  - sum_ended n h ends (fun y => probability n z y * ln (probability n z y)).
+(** Numbers of states and tokens, zero where the response has ended. *)
+Definition until_end (ends : state -> mask) (f : state -> vector) : state -> vector :=
+  fun s a => if running ends s then f s a else 0.
+
+(** The probability of a set of responses, and the entropy of a response given that it is in the set. *)
+Definition response_mass (n h : nat) (z : policy) (A : state -> bool) : R :=
+  mean_responses n h z (fun y => if A y then 1 else 0).
+Definition entropy_within (n h : nat) (z : policy) (A : state -> bool) : R :=
+  - sum_responses n h (fun y => if A y
+      then probability n z y / response_mass n h z A * ln (probability n z y / response_mass n h z A)
+      else 0).

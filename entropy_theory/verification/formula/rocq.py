@@ -79,7 +79,7 @@ class Writer:
         if name == "size":
             return {"actions": "INR n", "prompts": "INR prompts", "horizon": "INR h"}[detail.name], APPLY
         if name == "index":
-            return self._entry(term.arguments[0], _picked(detail, index))
+            return self._entry(term.arguments[0], _picked(term, index))
         if name in _ENTRIES:
             return _ENTRIES[name](self, term, index)
         if name in _TREES:
@@ -127,6 +127,8 @@ class Writer:
             written = ["sum_along", self.function(parts[0], _aligned_lead(parts[0], lead))]
         elif name == "edge_reward":
             written = ["edge_reward h", self.function(parts[1], _aligned_lead(parts[1], lead, 1))]
+        elif name == "sum_through":
+            written = ["total_through n h", self.function(parts[1], _aligned_lead(parts[1], lead, 1))]
         else:
             written = [_TREE_HEADS[name], self._policy(parts[0], lead)]
             written += [self.function(edge, _aligned_lead(edge, lead)) for edge in parts[1:]]
@@ -188,6 +190,11 @@ class Writer:
         self._depth[axis] += 1
         return BINDERS[axis][place] + (str(round_) if round_ else "")
 
+    def responses(self, probabilities: Term, index: Index) -> str:
+        """The tree and the policy whose responses have these probabilities."""
+        lead = _lead(probabilities, index)
+        return f"n h {self._policy(probabilities.arguments[0], lead)}"
+
     def summed(self, term: Term, index: Index) -> str:
         """The sum over the last axis."""
         axis = term.axes[-1]
@@ -221,7 +228,7 @@ class Writer:
                 return f"forall {place}, {inside} -> {body}"
             return f"exists {place}, {inside} /\\ ({body})"
         if name == "index":
-            return self.holds(parts[0], _picked(term.operation.detail, index))
+            return self.holds(parts[0], _picked(term, index))
         if name == "constant":
             return "True" if term.operation.detail else "False"
         return f"{self.number(term, index, APPLY)} = true"
@@ -397,19 +404,26 @@ def _aligned(term: Term, index: Index) -> Index:
                  for axis, place in zip(term.axes, kept, strict=True))
 
 
-def _picked(entries: tuple[int | str | None, ...], index: Index) -> Index:
+def _picked(view: Term, index: Index) -> Index:
     """The index into an array of which a view is indexed."""
     left: Iterator[str | None] = iter(index)
+    whole = view.arguments[0].axes
+    axes = iter(whole)
     found: list[str | None] = []
-    for entry in entries:
+    for entry in view.operation.detail:
         if entry is None:
             next(left)
-        elif entry == ":":
+            continue
+        axis = next(axes)
+        if entry == ":":
             found.append(next(left))
-        else:
-            if not isinstance(entry, int) or entry < 0:
-                raise UntraceableError(f"the entry {entry}")
+        elif axis is STATES and entry == 0:
+            # State 0 is the one without tokens.
+            found.append("nil")
+        elif isinstance(entry, int) and entry >= 0 and axis in (ACTIONS, PROMPTS):
             found.append(f"{entry}%nat")
+        else:
+            raise UntraceableError(f"the entry {entry}")
     return (*found, *left)
 
 
@@ -466,9 +480,26 @@ def _total(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
 
 def _mean(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     p, values = term.arguments
+    if p.axes[-1] is RESPONSES and p.operation.name == "response_probabilities":
+        return f"mean_responses {writer.responses(p, index)} {writer.row(values, _lead(values, index))}", APPLY
     if p.axes[-1] is not ACTIONS:
         return writer.summed(p * values, index), APPLY
     return f"mean n {writer.row(p, _lead(p, index))} {writer.row(values, _lead(values, index))}", APPLY
+
+
+def _covariance(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    p, *values = term.arguments
+    rows = " ".join(writer.row(x, _lead(x, index)) for x in values)
+    if p.axes[-1] is RESPONSES and p.operation.name == "response_probabilities":
+        return f"covariance_responses {writer.responses(p, index)} {rows}", APPLY
+    if p.axes[-1] is not ACTIONS:
+        raise UntraceableError("a covariance over something other than actions or responses of a policy")
+    return f"covariance n {writer.row(p, _lead(p, index))} {rows}", APPLY
+
+
+def _response_entropy(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    logits = term.arguments[0]
+    return f"response_entropy n h {writer.function(logits, _aligned_lead(logits, index))}", APPLY
 
 
 def _lead(term: Term, index: Index) -> Index:
@@ -478,8 +509,13 @@ def _lead(term: Term, index: Index) -> Index:
 def _extremum(name: str) -> Callable[[Writer, Term, Index], tuple[str, int]]:
     def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
         values = term.arguments[0]
+        whole = {STATES: "largest_states n h", RESPONSES: "largest_responses n h"}.get(values.axes[-1])
+        if whole and len(term.arguments) == 1 and name == "largest":
+            return f"{whole} {writer.row(values, _lead(values, index))}", APPLY
+        if whole and len(term.arguments) == 1:
+            return f"- {whole} {writer.row(elementwise('negative', values), _lead(values, index))}", 35
         if values.axes[-1] is not ACTIONS:
-            raise UntraceableError(f"the {name} of something other than actions")
+            raise UntraceableError(f"the {name} of something other than actions, states or responses")
         written = [writer.row(t, _lead(t, index)) for t in reversed(term.arguments)]
         head = name if len(written) == 1 else f"{name}_on"
         return " ".join([head, "n", *written]), APPLY
@@ -507,7 +543,7 @@ _FUNCTIONS = ("field", "bound", "call", "run", "entry", "softmax", "log_softmax"
 """What is written as a function applied to its places."""
 _TREES: Mapping[str, tuple[Axis, ...]] = {
     "visitation": (STATES,), "response_probabilities": (RESPONSES,), "sum_along": (RESPONSES,),
-    "edge_reward": (STATES, ACTIONS), "state_values": (STATES,), "action_values": (STATES, ACTIONS),
+    "edge_reward": (STATES, ACTIONS), "sum_through": (STATES, ACTIONS), "state_values": (STATES,), "action_values": (STATES, ACTIONS),
 }
 _TREE_HEADS = {"visitation": "probability n", "response_probabilities": "probability n",
                "state_values": "value_at n h", "action_values": "action_value n h"}
@@ -521,8 +557,9 @@ _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "logical_or": _applied("orb"), "logical_not": _applied("negb"), "total": _total, "mean": _mean,
     "largest": _extremum("largest"), "smallest": _extremum("smallest"), "all": _reduced_truth,
     "any": _reduced_truth, "binary_entropy": _applied("binary_entropy"),
+    "covariance": _covariance, "response_entropy": _response_entropy,
 }
-_SCALARS = {"entropy": "entropy", "covariance": "covariance", "entropy_change": "entropy_change"}
+_SCALARS = {"entropy": "entropy", "entropy_change": "entropy_change"}
 """One number for each row."""
 _VECTORS = {"softmax": "softmax", "log_softmax": "log_softmax", "centered": "centered",
             "entropy_gradient": "entropy_gradient"}

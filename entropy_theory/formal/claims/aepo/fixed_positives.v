@@ -44,7 +44,8 @@ Proof.
   assert (gain = own_mean n logits correct 1 - own_mean n logits correct temperature) as gain_eq.
   { unfold gain.
     rewrite (total_on_ext n correct _ (fun a =>
-        (tempered_conditional n logits correct 1 a * own a - tempered_conditional n logits correct temperature a * own a)
+        (tempered_conditional n logits correct 1 a * own a
+         - tempered_conditional n logits correct temperature a * own a)
         - (tempered_conditional n logits correct 1 a * smallest_on n correct own
            - tempered_conditional n logits correct temperature a * smallest_on n correct own)))
       by (intros; ring).
