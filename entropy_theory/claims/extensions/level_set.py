@@ -144,8 +144,8 @@ _INSTANCES = bandit_instances(actions=(2, 6), correct=False, vectors=(GRADED_REW
 
 _step = Statement(
     latex=r"The step $g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ keeps $\mathcal H$ to first "
-          r"order, $\langle g, \mathrm{step}\rangle = \lVert\mathrm{step}\rVert^2 \ge 0$, and it vanishes "
-          r"exactly at the stationary points of $J$ at that entropy.",
+          r"order, $\langle g, \mathrm{step}\rangle = \lVert\mathrm{step}\rVert^2 \ge 0$, and it "
+          r"vanishes exactly at the stationary points of $J$ at that entropy.",
     margin=_residuals,
     relation="==",
     proof=(_bilinear, _rises),
@@ -172,8 +172,8 @@ level_set_step = Claim(
 )
 
 _flow = Statement(
-    latex=r"On a curve with $\dot\theta = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ the entropy "
-          r"is constant and $J$ never falls; it rises wherever the velocity is not zero.",
+    latex=r"On a curve with $\dot\theta = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ the "
+          r"entropy is constant and $J$ never falls; it rises wherever the velocity is not zero.",
     margin=_reward_rate,
     proof=(_bilinear, _rises),
 )

@@ -6,6 +6,17 @@ From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics.
 Open Scope R_scope.
 
+(** * Differentiable functions of d coordinates *)
+
+(** The function f of the first d coordinates is differentiable at x, with the gradient g. *)
+Definition has_gradient (d : nat) (f : vector -> R) (x g : vector) : Prop :=
+  forall e, 0 < e -> exists r, 0 < r /\
+  forall y, (forall i, (i < d)%nat -> Rabs (y i - x i) < r) ->
+  Rabs (f y - f x - sum d (fun i => g i * (y i - x i))) <= e * sum d (fun i => Rabs (y i - x i)).
+(** What is left of the gradient g when its component along the gradient h is taken away. *)
+Definition projected (d : nat) (g h : vector) : vector :=
+  fun i => g i - sum d (fun j => g j * h j) / sum d (fun j => h j * h j) * h i.
+
 (** * Finite sums of products *)
 
 Lemma sum_squares_nonneg n x : 0 <= sum n (fun a => x a * x a).

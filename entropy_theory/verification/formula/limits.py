@@ -17,12 +17,14 @@ from entropy_theory.verification.formula.terms import (
     Term,
     UntraceableError,
     constant,
-    field,
+    elementwise,
     make,
 )
 
 STEPS = Axis("steps")
 """The steps of a run, 0, 1, 2, ..."""
+TIME = Axis("time")
+"""The real numbers, along which a curve runs."""
 _FRESH = itertools.count()
 
 
@@ -52,9 +54,13 @@ def tends_to(sequence: Callable[[Term], Term], limit: Term | float) -> Term:
 
 
 def for_every(
-    name: str, axes: Axes, proposition: Callable[[Term], Term], *, given: Callable[[Term], Term] | None = None
+    name: str, axes: Axes, proposition: Callable[[Term], Term], *,
+    given: Callable[[Term], Term] | None = None,
 ) -> Term:
-    """It holds for every number, vector or schedule (axes ``(STEPS,)``) that meets ``given``."""
+    """It holds for every number, vector, schedule (axes ``(STEPS,)``) or curve (``(TIME, ...)``).
+
+    Those that meet ``given``, if it is there.
+    """
     variable = bound(name, axes)
     parts = ((given(variable),) if given else ()) + (proposition(variable),)
     return make(Operation("for_every", detail=variable), parts, (), "mask")
@@ -71,6 +77,11 @@ def implies(premise: Term, conclusion: Term) -> Term:
     return make(Operation("implies"), (premise, conclusion), (), "mask")
 
 
+def equal(x: Term | float, y: Term | float) -> Term:
+    """The two are the same number, entry by entry."""
+    return elementwise("equal", x, y)
+
+
 def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
     """Where a run is after ``count`` steps; ``step(k, z)`` is where step k leads from z."""
     if start.axes != (ACTIONS,):
@@ -81,5 +92,10 @@ def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
 
 
 def entry(sequence: Term, step: Term) -> Term:
-    """A schedule's value at a step."""
+    """A schedule's value at a step, or a curve's at a time."""
     return make(Operation("entry"), (sequence, step), sequence.axes[1:])
+
+
+def after(step: Term) -> Term:
+    """The next step."""
+    return make(Operation("after"), (step,), ())
