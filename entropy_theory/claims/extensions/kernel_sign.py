@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -32,20 +33,32 @@ from entropy_theory.verification import (
     Mutant,
     Scalar,
     Statement,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import (
+    TIME,
+    entry,
+    for_every,
+    has_derivative,
+    implies,
+)
 from entropy_theory.verification.formula.statement import Parameter, Parameters
-from entropy_theory.verification.formula.terms import ACTIONS, PROMPTS
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    PROMPTS,
+    Term,
+    constant,
+    definition,
+)
 from entropy_theory.verification.instances import Batch, Instance, sample_logits
 
 SCALE = Scalar(name="scale", low=0.01, high=100.0, grid=(1, Fraction(1, 2)))
 """c, the kernel of a table: each logit moves by c times its own gradient."""
 
 
+@definition
 def inner(x: Reals, y: Reals) -> Reals:
     """The sum of products over the logits of all states."""
     return ar.total(ar.total(x * y))
@@ -56,9 +69,15 @@ def entropy_slope(i: Cases) -> Reals:
     return ar.entropy_gradient(i.logits)
 
 
-def moved(i: Cases) -> Reals:
+@definition
+def kernel_times(kernel: Reals, step: Reals) -> Reals:
     """K g: how a gradient step of the shared parameters moves each logit."""
-    return ar.total(ar.total(i.kernel * i.step[..., None, None, :, :]))
+    return ar.total(ar.total(kernel * step[..., None, None, :, :]))
+
+
+def moved(i: Cases) -> Reals:
+    """K g for the instance's K and g."""
+    return kernel_times(i.kernel, i.step)
 
 
 def rate(i: Cases) -> Reals:
@@ -165,28 +184,19 @@ INSTANCES = Instances(
 )
 
 
-# ------------------------------------------------------------------ proof
+def _is_the_rate(i: Any) -> tuple[Term, ...]:
+    """On any curve of logits that starts as the shared parameters move them, <G, K g> is the rate."""
 
+    def one(path: Term) -> Term:
+        start = entry(path, constant(0))
+        moves = moved(i)
+        return implies(
+            has_derivative(lambda t: entry(path, t), 0, moves),
+            has_derivative(lambda t: ar.total(ar.entropy(entry(path, t))), 0,
+                           inner(ar.entropy_gradient(start), moves)))
 
-def _split() -> symbolic.Expression:
-    import sympy
+    return (for_every("path", (TIME, PROMPTS, ACTIONS), one),)
 
-    # <G, K g> = c <G, g> + <G, (K - c I) g>, linear in g.
-    rate_, tabular, c = sympy.symbols("rate tabular c")
-    return rate_ - (c * tabular + (rate_ - c * tabular))
-
-
-_proof = (
-    symbolic.identity("split", "<G, K g> = c <G, g> + <G, (K - c I) g>", _split),
-    smt.lemma(
-        "same sign", "rate - c tabular = e with e^2 <= |(K - c I) g|^2 |G|^2 < c^2 tabular^2 gives "
-        "rate tabular > 0", "rate tabular c e bound",
-        lambda v: [v.c >= 0, v.rate == v.c * v.tabular + v.e, v.e * v.e <= v.bound,
-                   v.bound < v.c * v.c * v.tabular * v.tabular],
-        lambda v: v.rate * v.tabular > 0,
-        uses=("split",), axioms=("Cauchy-Schwarz for G and (K - c I) g",),
-    ),
-)
 
 _statement = Statement(
     latex=r"If $|(K - cI)\,g|\,|G| < c\,|\langle G, g\rangle|$, in particular if "
@@ -196,7 +206,7 @@ _statement = Statement(
     margin=_same_sign,
     relation=">",
     conditions=(CLOSE,),
-    proof=_proof,
+    beyond=_is_the_rate,
 )
 
 kernel_sign = Claim(

@@ -59,8 +59,8 @@ def rewarded(logits: Reals, correct: Mask) -> Reals:
 
 def indicator(correct: Mask, logits: Reals) -> Reals:
     """1 for right responses, 0 for wrong ones."""
-    one: Reals = np.where(correct, ar.constant(1, like=logits), ar.constant(0, like=logits))
-    return one
+    kept: Any = np.where(correct, ar.constant(1, like=logits), ar.constant(0, like=logits))
+    return kept
 
 
 @definition
