@@ -21,7 +21,7 @@ from entropy_theory.verification.formula.terms import (
     elementwise,
 )
 
-STEPS = Axis("steps")
+STEPS, TIME = Axis("steps"), Axis("time")
 
 Index = tuple[str | None, ...]
 """The name of an entry along each axis; None where the axis has length one."""
@@ -32,7 +32,8 @@ BINDERS: Mapping[Axis, str] = {ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "y
 SUMS: Mapping[Axis, str] = {
     ACTIONS: "sum n", STATES: "sum_states n h", RESPONSES: "sum_responses n h", PROMPTS: "sum prompts",
 }
-TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat"}
+TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat",
+                                TIME: "R"}
 INSIDE: Mapping[Axis, str] = {
     ACTIONS: "({0} < n)%nat", STATES: "state_of n h {0}", RESPONSES: "response_of n h {0}",
     PROMPTS: "({0} < prompts)%nat",
@@ -105,6 +106,8 @@ class Writer:
                 body = self.function(following, ())
             at = [self.row(start, ()), self.atom(count), *given]
             return " ".join([f"run (fun {step} {logits} => {body})", *at]), False
+        if name == "after":
+            return f"S {self.atom(term.arguments[0])}", False
         if name == "entry":
             schedule, step = term.arguments
             return " ".join([self.atom_of(schedule), self.atom(step), *given]), False
@@ -287,16 +290,16 @@ class Writer:
         """A proposition of `limits`."""
         name, variable, parts = term.operation.name, term.operation.detail, term.arguments
         if name == "implies":
-            return f"({self.holds(parts[0])}) -> {self.holds(parts[1])}"
+            return f"({self.for_all(parts[0], None)}) -> {self.for_all(parts[1], None)}"
         with self._binding(variable) as (text,):
             if name == "has_derivative":
                 body, at, value = (self.number(t, _aligned(t, index)) for t in parts)
                 return f"derivative (fun {text} => {body}) ({at}) ({value})"
             if name == "at_every_step":
-                return f"forall {text} : nat, {self.holds(parts[0])}"
+                return f"forall {text} : nat, {self.for_all(parts[0], None)}"
             if name == "for_every":
                 kind = type_of(variable.axes, "real")
-                lines = [f"({self.holds(part)})" for part in parts]
+                lines = [f"({self.for_all(part, None)})" for part in parts]
                 return f"forall {text} : {kind}, " + " -> ".join(lines)
             body, limit = self.number(parts[0]), self.number(parts[1])
             return f"{name} (fun {text} => {body}) ({limit})"
