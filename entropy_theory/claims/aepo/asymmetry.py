@@ -222,13 +222,16 @@ _repaired = Statement(
 asymmetry = Claim(
     id="aepo.asymmetry",
     source="AEPO, section 4.1 (Figure 2)",
-    title="High temperature raises entropy more slowly than low temperature lowers it",
+    title="High temperature always raises entropy more slowly than low temperature lowers it (solved "
+          "state)",
+    scope="one tabular state on which every action is right, exact expectation, first order",
     statement=_statement,
     instances=bandit_instances(HIGH, LOW, correct=False),
     witnesses=(
         {"weights": [1, 11], "temperature_high": Fraction(6, 5), "temperature_low": Fraction(4, 5)},
     ),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis: the logits have a range R <= 1 with e^{2R alpha} + e^{-2R beta} <= 2 "
                 "(a policy of high entropy; R <= .986 for T = 6/5 and 4/5)",
     negation=(

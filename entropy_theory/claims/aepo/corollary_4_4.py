@@ -109,6 +109,7 @@ corollary_4_4_high = Claim(
     id="aepo.corollary-4.4-high",
     source="AEPO, Corollary 4.4, first half",
     title="High-temperature REINFORCE raises entropy relative to T = 1",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_high,
     instances=bandit_instances(HIGH_TEMPERATURE),
     # The smallest for three actions; with four there is one of total weight 7.
@@ -116,6 +117,7 @@ corollary_4_4_high = Claim(
         {"weights": [1, 3, 4], "correct": [False, True, False], "temperature": 2},
     ),
     repair=_high_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis F(1) < 0; then for every T > 1",
     negation=(
         certify.positive_on_box(
@@ -189,7 +191,8 @@ _low_repaired = Statement(
 corollary_4_4_low = Claim(
     id="aepo.corollary-4.4-low",
     source="AEPO, Corollary 4.4, second half",
-    title="Low-temperature REINFORCE lowers entropy relative to T = 1",
+    title="Where plain REINFORCE lowers entropy, every low temperature lowers it more",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_low,
     instances=bandit_instances(LOW_TEMPERATURE),
     # The second one has F(1) < 0, and yet T = 1/20 lowers entropy less than T = 1.
@@ -198,6 +201,7 @@ corollary_4_4_low = Claim(
         {"weights": [4, 7, 8], "correct": [False, True, False], "temperature": Fraction(1, 20)},
     ),
     repair=_low_repaired,
+    repair_is="instead",
     repair_note="hypothesis F(1) < 0; relative decrease only near T = 1, decrease for every T < 1",
     mutants=(
         Mutant(name="F(1) < 0 implies F(T) < F(1) for every T < 1",

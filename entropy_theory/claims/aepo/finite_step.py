@@ -164,6 +164,7 @@ finite_step = Claim(
     id="aepo.finite-step",
     source="AEPO, Theorem 4.3 and Corollary 4.4, for the exact change of entropy",
     title="A higher temperature leaves more entropy after one real step",
+    scope="one tabular state, exact expectation, one step of any size",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE, LEARNING_RATE),
     witnesses=(
@@ -174,6 +175,7 @@ finite_step = Claim(
          "learning_rate": 6},
     ),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="for eta below 4 (F(T) - F(1))/((1 + log n)(||d_T||^2 + ||d_1||^2))",
     negation=(
         symbolic.identity("two right answers", "the gap x moves by eta (tanh(x/(2T)) - tanh(x/2)) alone",

@@ -219,6 +219,7 @@ reward_improvement = Claim(
     id="aepo.reward-improvement",
     source="AEPO, sections 1 and 4.2 (REINFORCE as regularization)",
     title="REINFORCE on tempered samples improves the reward",
+    scope="one tabular state, exact expectation, one step",
     statement=_statement,
     instances=bandit_instances(TEMPERATURES, LEARNING_RATE),
     witnesses=(
@@ -228,6 +229,7 @@ reward_improvement = Claim(
          "learning_rate": 1},
     ),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis T <= 1, or p |A*| sum q^2 <= 1 (one right answer; equally likely ones; "
                 "p <= 1/|A*|); then for every learning rate",
     negation=(

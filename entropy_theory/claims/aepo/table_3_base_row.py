@@ -61,8 +61,10 @@ table_3_base_row = Claim(
     id="aepo.table-3-base-row",
     source="AEPO, Table 3",
     title="The printed averages are the means of their rows, the base model's included",
+    scope="printed table",
     statement=_averages,
     repair=_others,
+    repair_is="correction",
     repair_note="the base row's mean is 32.56, as in Table 1, not 37.66",
     negation=(
         certify.positive("the same row in Table 1", "the same seven scores have the average 32.56 "

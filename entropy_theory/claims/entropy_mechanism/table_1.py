@@ -84,6 +84,7 @@ table_1_outliers = Claim(
     id="entropy-mechanism.table-1-outliers",
     source=f"{SOURCE} ('outliers with high covariance, 500x mean value')",
     title="Outliers have 500 times the mean covariance",
+    scope="printed table",
     statement=_outliers,
     repair=_top_two_percent,
     repair_note="it is the top 2 %; the top 0.02 % have 1615 to 2262 times the mean",
@@ -145,6 +146,7 @@ table_1_symmetry = Claim(
     id="entropy-mechanism.table-1-symmetry",
     source=f"{SOURCE} (implied by its last two rows)",
     title="The covariances are nearly symmetric about zero",
+    scope="printed table",
     statement=_symmetry,
     instances=unrounded_instances(upper_half=TABLE["1/2"], mean=MEAN),
     mutants=(
@@ -189,6 +191,7 @@ table_1_top_share = Claim(
     id="entropy-mechanism.table-1-top-share",
     source=f"{SOURCE} ('only need to interfere a small portion of tokens')",
     title="The top 0.2 % of the tokens carry more than the whole mean covariance",
+    scope="printed table",
     statement=_top_share,
     instances=unrounded_instances(mean=MEAN, top_500th=TABLE["1/500"], top_5000th=TABLE["1/5000"]),
     mutants=(
