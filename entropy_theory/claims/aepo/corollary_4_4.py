@@ -12,10 +12,11 @@ it stays false: with one correct answer that is the likeliest, no temperature ma
 
 Low half: judged with the same hypothesis, in favor of the paper, and false all the same: at (4, 7, 8),
 A* = {2}, F(1) < 0, and yet T = 1/20 lowers entropy less than T = 1. (Without it there are simpler
-counterexamples, such as (1, 4, 5), A* = {2}, T = 4/5.) If the likeliest action is wrong, pi^T(A*) vanishes
-as T -> 0 and with it the whole step. What holds instead (exact, local): F(1) < 0 implies F'(1) > 0, so
-temperatures just below 1 lower entropy more than T = 1 does; and F(T) < 0 for every T < 1. With one more
-hypothesis, pi^T(A*) >= pi(A*), the half is true at every T (`extension.low-temperature-decrease`).
+counterexamples, such as (1, 4, 5), A* = {2}, T = 4/5.) If the likeliest action is wrong, pi^T(A*)
+vanishes as T -> 0 and with it the whole step. What holds instead (exact, local): F(1) < 0 implies
+F'(1) > 0, so temperatures just below 1 lower entropy more than T = 1 does; and F(T) < 0 for every T < 1.
+With one more hypothesis, pi^T(A*) >= pi(A*), the half is true at every T
+(`extension.low-temperature-decrease`).
 """
 
 from __future__ import annotations
@@ -158,7 +159,8 @@ def _falls_everywhere_and_faster(i: Cases) -> Reals:
 
 
 _low = Statement(
-    latex=r"Low temperature induces a relative decrease: if $F(1) < 0$, then $F(T) \le F(1)$ for $T < 1$.",
+    latex=r"Low temperature induces a relative decrease: if $F(1) < 0$, then $F(T) \le F(1)$ for "
+          r"$T < 1$.",
     margin=lambda i: -_rate_above_one(i),
     conditions=(Condition(latex="T < 1", value=lambda i: 1 - i.temperature), ENTROPY_FALLS),
 )

@@ -1,6 +1,7 @@
 r"""AEPO, section 4.2: tempered REINFORCE as "a unidirectional signal toward higher-quality behavior".
 
-The reward is p = pi(A*). The expected step d = 1_{A*} pi^T - P_T pi, P_T = pi^T(A*), moves it at the
+The reward is p = pi(A*). Read: p' >= p after an expected step, at every temperature and learning rate.
+The expected step d = 1_{A*} pi^T - P_T pi, P_T = pi^T(A*), moves it at the
 rate <grad p, d>. With q^T = pi^T( . | A*) and q = q^1, exactly
 
     <grad p, d> = p P_T { (1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2 }.
@@ -168,9 +169,10 @@ _mean_rises = smt.lemma(
 )
 
 _statement = Statement(
-    latex=r"A step on tempered samples raises the reward: $\langle\nabla p, \Delta z\rangle \ge 0$, "
-          r"for every $T$.",
-    margin=lambda i: reward_rate(i.logits, i.correct, i.temperature),
+    latex=r"A step on tempered samples does not lower the reward: $p' \ge p$, for every $T$ and every "
+          r"learning rate.",
+    margin=log_odds_change,
+    conditions=(SOME_WRONG,),
 )
 
 _repaired = Statement(
