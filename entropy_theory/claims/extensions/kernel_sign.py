@@ -213,6 +213,7 @@ kernel_sign = Claim(
     id="extension.kernel-sign",
     source="Extension of AEPO, Assumption B.4, and Entropy Mechanism, Theorem 1 (any parametrization)",
     title="The tabular sign of the entropy change survives a kernel close to a multiple of the identity",
+    scope="any differentiable parametrization, several states, first order",
     statement=_statement,
     instances=INSTANCES,
     mutants=(

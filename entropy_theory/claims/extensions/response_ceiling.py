@@ -205,6 +205,8 @@ response_ceiling = Claim(
     id="extension.response-ceiling",
     source="Extension of AEPO (exact expected dynamics on a token tree)",
     title="Response entropy ends at or below the log of the number of right responses (tabular tree)",
+    scope="tabular token tree, exact expectation, one step, and so every one; the limit; "
+          "entropy per response",
     statement=_statement,
     instances=trees(TEMPERATURE, LEARNING_RATE, LOWEST),
     experiments=(

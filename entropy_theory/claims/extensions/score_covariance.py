@@ -151,6 +151,7 @@ score_covariance = Claim(
     id="extension.score-covariance",
     source="Extension of Entropy Mechanism, Lemma 1",
     title="Entropy moves by a covariance with the score, for any parametrization (one state)",
+    scope="any differentiable parametrization, one state, first order",
     statement=_statement,
     instances=bandit_instances(PACE, actions=(2, 6), correct=False, vectors=(FIRST, SECOND)),
     experiments=(

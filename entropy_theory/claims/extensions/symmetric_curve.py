@@ -130,6 +130,7 @@ symmetric_curve = Claim(
     id="extension.symmetric-curve",
     source="Extension of Entropy Mechanism, 'algorithm-irrelevant'",
     title="From a symmetric start all algorithms share one R-H curve",
+    scope="one tabular state, exact expectation, along 2 steps of any size",
     statement=_statement,
     instances=bandit_instances(
         Scalar(name="learning_rate", low=0.05, high=4.0, grid=(1,)),
