@@ -53,6 +53,7 @@ assumption_4_2 = Claim(
     id="aepo.assumption-4.2",
     source="AEPO, Assumption 4.2",
     title="T > 1 is not used",
+    scope="one tabular state, exact expectation, one step, with its remainder",
     statement=_statement,
     instances=bandit_instances(
         Scalar(name="temperature", low=0.02, high=1.0, grid=(1, Fraction(1, 2)),

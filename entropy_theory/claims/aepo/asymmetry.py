@@ -1,8 +1,9 @@
 r"""AEPO, section 4.1 and Figure 2: "the increase typically occurring more gradually than the decrease".
 
-Read as a rule, without "typically", on the solved face (all actions in play are correct), where F > 0
-for T > 1 and F < 0 for T < 1, at one policy and the paper's temperatures T_high = 6/5, T_low = 4/5:
-F(T_high) <= |F(T_low)|.
+"Typically" excuses exceptions, so that no counterexample refutes the sentence; what is judged is
+whether it is a rule, and the hypothesis that makes it one. Read without "typically", on the solved face
+(all actions in play are correct), where F > 0 for T > 1 and F < 0 for T < 1, at one policy and the
+paper's temperatures T_high = 6/5, T_low = 4/5: F(T_high) <= |F(T_low)|.
 In h(b) = E_{pi^{1/b}} c, b = 1/T, it says h(1) - h(1 - alpha) <= h(1 + beta) - h(1) with
 alpha = 1 - 1/T_high = 1/6, beta = 1/T_low - 1 = 1/4: the low temperature is simply further away in 1/T.
 
@@ -198,7 +199,8 @@ _repaired = Statement(
           r"$e^{2R\alpha} + e^{-2R\beta} \le 2$, $\alpha = 1 - 1/T_{\mathrm{high}}$, "
           r"$\beta = 1/T_{\mathrm{low}} - 1$.",
     margin=_surplus,
-    conditions=(NARROW, FLAT),
+    # The first one follows from the others, unless the policy is uniform.
+    conditions=(FURTHER, NARROW, FLAT),
     beyond=_in_full,
     proof=(
         face_identity(),
@@ -247,15 +249,18 @@ _repaired = Statement(
 asymmetry = Claim(
     id="aepo.asymmetry",
     source="AEPO, section 4.1 (Figure 2)",
-    title="High temperature raises entropy more slowly than low temperature lowers it",
+    title="High temperature always raises entropy more slowly than low temperature lowers it (solved "
+          "state)",
+    scope="one tabular state on which every action is right, exact expectation, first order",
     statement=_statement,
     instances=bandit_instances(HIGH, LOW, correct=False),
     witnesses=(
         {"weights": [1, 11], "temperature_high": Fraction(6, 5), "temperature_low": Fraction(4, 5)},
     ),
     repair=_repaired,
-    repair_note="hypothesis: the logits have a range R <= 1 with e^{2R alpha} + e^{-2R beta} <= 2 "
-                "(a policy of high entropy; R <= .986 for T = 6/5 and 4/5)",
+    repair_is="hypothesis",
+    repair_note="what 'typically' can mean: the logits have a range R <= 1 with e^{2R alpha} + "
+                "e^{-2R beta} <= 2 (a policy of high entropy; R <= .986 for T = 6/5 and 4/5)",
     negation=(
         symbolic.identity("two actions", "z = (0, x): h(b) = (x (1 - t^2)/4) tanh(b x/2), t = tanh(x/2)",
                           _two_actions),

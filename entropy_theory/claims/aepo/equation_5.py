@@ -115,6 +115,7 @@ equation_5 = Claim(
     id="aepo.equation-5",
     source="AEPO, Eq. 5 (Appendix B)",
     title="The logit step of tempered REINFORCE",
+    scope="one tabular state, exact expectation, one step",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE, LEARNING_RATE),
     printed_proof=(

@@ -107,6 +107,7 @@ equation_6 = Claim(
     id="aepo.equation-6",
     source="AEPO, Eq. 6 (Appendix B)",
     title="The gradient of entropy along a step is minus a covariance",
+    scope="one softmax policy, any direction of the logits, derivative",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
     printed_proof=(

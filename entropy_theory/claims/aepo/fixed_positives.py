@@ -216,6 +216,7 @@ fixed_positives = Claim(
     id="aepo.fixed-positives",
     source="AEPO, Table 4 (60 positives when raising, 30 when lowering)",
     title="With a fixed number of positive samples both halves of Corollary 4.4 hold at every T",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE),
     mutants=(

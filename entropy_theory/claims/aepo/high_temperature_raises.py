@@ -137,10 +137,12 @@ high_temperature_raises = Claim(
     id="aepo.high-temperature-raises",
     source="AEPO, section 4.1 (Figure 2), first half, as an absolute statement",
     title="High-temperature sampling raises entropy",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(HIGH_TEMPERATURE),
     witnesses=({"weights": [1, 2], "correct": [False, True], "temperature": 2},),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis: entropy does not fall at T = 1, or all actions are correct, or T is "
                 "above R W/|S|, which exists only if the mean of c over A* is below C",
     negation=likeliest_alone(),

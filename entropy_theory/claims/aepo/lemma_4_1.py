@@ -116,6 +116,7 @@ lemma_4_1 = Claim(
     id="aepo.lemma-4.1",
     source="AEPO, Lemma 4.1",
     title="A higher temperature means a higher entropy",
+    scope="one distribution that is sampled from, logits fixed",
     statement=_statement,
     instances=bandit_instances(
         Scalar(name="temperature", low=0.05, high=20.0, grid=(1, Fraction(1, 2), 2)),

@@ -110,10 +110,12 @@ low_temperature_lowers = Claim(
     id="aepo.low-temperature-lowers",
     source="AEPO, section 4.1 (Figure 2), second half, as an absolute statement",
     title="Low-temperature sampling lowers entropy",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(LOW_TEMPERATURE),
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": Fraction(1, 2)},),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis: entropy does not rise at T = 1, or all actions are correct, or T is low "
                 "enough and max c > C over A* (as it is where the likeliest action is correct)",
     negation=(

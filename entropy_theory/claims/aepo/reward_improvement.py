@@ -1,6 +1,7 @@
 r"""AEPO, section 4.2: tempered REINFORCE as "a unidirectional signal toward higher-quality behavior".
 
-The reward is p = pi(A*). The expected step d = 1_{A*} pi^T - P_T pi, P_T = pi^T(A*), moves it at the
+The reward is p = pi(A*). Read: p' >= p after an expected step, at every temperature and learning rate.
+The expected step d = 1_{A*} pi^T - P_T pi, P_T = pi^T(A*), moves it at the
 rate <grad p, d>. With q^T = pi^T( . | A*) and q = q^1, exactly
 
     <grad p, d> = p P_T { (1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2 }.
@@ -191,9 +192,10 @@ _mean_rises = smt.lemma(
 )
 
 _statement = Statement(
-    latex=r"A step on tempered samples raises the reward: $\langle\nabla p, \Delta z\rangle \ge 0$, "
-          r"for every $T$.",
-    margin=lambda i: reward_rate(i.logits, i.correct, i.temperature),
+    latex=r"A step on tempered samples does not lower the reward: $p' \ge p$, for every $T$ and every "
+          r"learning rate.",
+    margin=log_odds_change,
+    conditions=(SOME_WRONG,),
 )
 
 _repaired = Statement(
@@ -209,6 +211,7 @@ reward_improvement = Claim(
     id="aepo.reward-improvement",
     source="AEPO, sections 1 and 4.2 (REINFORCE as regularization)",
     title="REINFORCE on tempered samples improves the reward",
+    scope="one tabular state, exact expectation, one step",
     statement=_statement,
     instances=bandit_instances(TEMPERATURES, LEARNING_RATE),
     witnesses=(
@@ -218,6 +221,7 @@ reward_improvement = Claim(
          "learning_rate": 1},
     ),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis T <= 1, or p |A*| sum q^2 <= 1 (one right answer; equally likely ones; "
                 "p <= 1/|A*|); then for every learning rate",
     negation=(

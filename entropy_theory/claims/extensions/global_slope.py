@@ -145,6 +145,7 @@ global_slope = Claim(
     id="extension.global-slope",
     source="Extension of AEPO, Theorem 4.3",
     title="Where tempered REINFORCE lowers entropy, a higher temperature lowers it less: at every T >= 1",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(FROM_ONE),
     witnesses=(

@@ -65,6 +65,7 @@ global_tempering = Claim(
     id="extension.global-tempering",
     source="Extension of AEPO, Theorem 4.3",
     title="The entropy rate changes sign at most once as temperature rises",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(
         TEMPERATURE, Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)),

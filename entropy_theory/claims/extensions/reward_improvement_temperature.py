@@ -87,6 +87,7 @@ reward_improvement_temperature = Claim(
     id="extension.reward-improvement-temperature",
     source="Extension of AEPO, section 4.2",
     title="Tempered REINFORCE improves the reward up to one temperature above 1",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(
         TEMPERATURE, Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)), range=Range(low=1))

@@ -196,6 +196,7 @@ sign_change_temperature = Claim(
     id="extension.sign-change-temperature",
     source="Extension of AEPO, Theorem 4.3",
     title="A temperature can change the sign of the entropy rate iff mean c < C < max c over A*",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE),
     mutants=(
