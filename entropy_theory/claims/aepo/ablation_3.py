@@ -51,7 +51,6 @@ from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.terms import Term, definition
 
 
-
 @definition
 def after_advantage_step(
     logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, advantage_weight: Reals,

@@ -56,7 +56,8 @@ def right_pairs(before: Reals, after: Reals, correct: Mask) -> Reals:
 
 def draw_apart(before: Reals, after: Reals, correct: Mask) -> Reals:
     """Fall of H(q), pairs of right answers, and growth of Phi."""
-    return np.stack([conditional_entropy_fall(before, after, correct), right_pairs(before, after, correct),
+    return np.stack([conditional_entropy_fall(before, after, correct),
+                     right_pairs(before, after, correct),
                      gap(after, correct) - gap(before, correct)], axis=-1)
 
 

@@ -149,7 +149,8 @@ _printed = Statement(
 )
 
 _INSTANCES = bandit_instances(
-    Scalar(name="temperature", low=1.01, high=20.0, grid=(3,), range=Range(low=1, open_low=True)), GRPO_WEIGHT, ALPHA, LEARNING_RATE,
+    Scalar(name="temperature", low=1.01, high=20.0, grid=(3,), range=Range(low=1, open_low=True)),
+    GRPO_WEIGHT, ALPHA, LEARNING_RATE,
     actions=(2, 6),
 )
 

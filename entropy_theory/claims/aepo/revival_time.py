@@ -141,7 +141,8 @@ def _gap_of(entropy: float) -> float:
 
 _statement = Statement(
     latex=r"On the solved face, for $T > 1$ and $\eta \le 2$: each step lowers $z_1 - z_a$ by at "
-          r"most $2\eta W$, $W = \sum_{a \ne 1} e^{-(z_1 - z_a)/T} \le (m-1)e^{-D/T}$. For two answers the number $N$ of steps from the gap $D$ to "
+          r"most $2\eta W$, $W = \sum_{a \ne 1} e^{-(z_1 - z_a)/T} \le (m-1)e^{-D/T}$. "
+          r"For two answers the number $N$ of steps from the gap $D$ to "
           r"$D_N$ obeys $\frac{T}{2\eta}(e^{D/T} - e^{D_N/T}) \le N \le "
           r"\frac{T+\eta}{\eta\,c(D_N)}(e^{D/T} - e^{D_N/T})$.",
     margin=_revives,

@@ -94,8 +94,9 @@ def _follows_slow_targets(i: Any) -> tuple[Term, ...]:
     gap, target = logit_range(i.logits), i.target_gap
     move = i.learning_rate * switched_speed(gap, target)
     bound = ar.maximum(np.abs(gap - target) - np.abs(move), i.learning_rate / 8)
-    return (for_every("next_target", (), lambda following: np.abs(gap - move - following) <= bound + i.drift,
-                      given=lambda following: np.abs(following - target) <= i.drift),)
+    return (for_every(
+        "next_target", (), lambda following: np.abs(gap - move - following) <= bound + i.drift,
+        given=lambda following: np.abs(following - target) <= i.drift),)
 
 
 def _repaired_margin(i: Cases) -> Reals:
@@ -159,7 +160,8 @@ tracking = Claim(
         _follows),),
     mutants=(
         Mutant(name="an eighth of the speed limit",
-               statement=variant(_repaired, margin=lambda i: np.stack(_speed_limit(i, share=8), axis=-1))),
+               statement=variant(_repaired, margin=lambda i: np.stack(
+                   _speed_limit(i, share=8), axis=-1))),
         Mutant(name="the error does not feel the target's motion",
                statement=variant(_repaired, margin=lambda i: _tracking(i, drift=0))),
         Mutant(name="entropy never rises",

@@ -121,7 +121,8 @@ def for_any_run(
         "temperatures", (STEPS_OF_A_RUN,), lambda temperatures: limits.for_every(
             "weights", (STEPS_OF_A_RUN,), lambda weights: of(temperatures, weights),
             given=lambda weights: limits.at_every_step(lambda k: limits.entry(weights, k) >= 0)),
-        given=lambda temperatures: limits.at_every_step(lambda k: limits.entry(temperatures, k) >= lowest)),
+        given=lambda temperatures: limits.at_every_step(
+            lambda k: limits.entry(temperatures, k) >= lowest)),
         given=lambda lowest: lowest > 0)
 
 

@@ -78,7 +78,7 @@ def _every_pair_draws_together(i: Cases) -> Reals:
 
 
 def _strictly_and_to_the_ends(i: Any) -> tuple[Term, ...]:
-    """Strict signs for T != 1 and q not uniform; limits at a constant T; no schedule leads below log k."""
+    """Strict signs for T != 1 and q not uniform, limits at a constant T, and the floor log k."""
     hotter, uneven = i.temperature - 1, logit_range(i.logits) > 0
     ties = ~ar.less(i.logits, ar.per_action(ar.largest(i.logits)))
     log_ties = np.log(ar.total(0 * i.logits + 1, ties))

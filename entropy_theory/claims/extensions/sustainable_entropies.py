@@ -191,7 +191,8 @@ sustainable_entropies = Claim(
         Mutant(name="the switch the wrong way round",
                statement=variant(_statement, margin=lambda i: -push(i.logits, i.correct, i.target_gap))),
         Mutant(name="the log-odds stay within eta/16",
-               statement=variant(_statement, margin=lambda i: np.stack(_held_in_gap(i, share=16), axis=-1))),
+               statement=variant(_statement, margin=lambda i: np.stack(
+                   _held_in_gap(i, share=16), axis=-1))),
         Mutant(name="no entropy above log m at any time",
                statement=variant(_statement, margin=lambda i: _log_m(i) - ar.entropy(i.logits))),
     ),
