@@ -55,7 +55,7 @@ def after_plain_step(
     return logits + ar.per_action(learning_rate * (grpo_weight + 1)) * plain_step(logits, correct)
 
 
-def _after(logits: Reals, i: Any) -> Reals:
+def _after(logits: Any, i: Any) -> Any:
     return after_plain_step(logits, i.correct, i.grpo_weight, i.learning_rate)
 
 

@@ -8,6 +8,8 @@ conditional distribution q = pi( . | A*) moves towards its likeliest answers, an
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import unit_step
@@ -61,7 +63,7 @@ def draw_apart(before: Reals, after: Reals, correct: Mask) -> Reals:
                      gap(after, correct) - gap(before, correct)], axis=-1)
 
 
-def log_of_likeliest(logits: Reals, correct: Mask) -> Reals:
+def log_of_likeliest(logits: Any, correct: Any) -> Any:
     """log k, with k the number of likeliest right answers."""
     ties = correct & ~ar.less(logits, ar.per_action(ar.largest(logits, correct)))
     return np.log(count(logits, ties))
