@@ -173,7 +173,7 @@ revival_time = Claim(
         Mutant(name="revival below T = 1 too", statement=variant(
                    _statement, margin=lambda i: np.stack(_both_bounds(i), axis=-1)),
                instances=bandit_instances(
-                   Scalar(name="temperature", low=0.1, high=0.95, grid=(Fraction(1, 2),)),
+                   Scalar(name="temperature", low=0.6, high=0.95, grid=(Fraction(3, 4),)),
                    Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,)),
                    actions=(2, 6), correct=False)),
     ),
