@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from entropy_theory.support.user_errors import check_choice
+from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals, is_exact
 from entropy_theory.verification.formula.evaluate import Numbers
 from entropy_theory.verification.formula.statement import (
@@ -29,7 +30,8 @@ from entropy_theory.verification.formula.statement import (
     most_actions,
     relation,
 )
-from entropy_theory.verification.formula.terms import Term, UntraceableError
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, UntraceableError
+from entropy_theory.verification.formula.trees import HORIZON
 from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
 
 Relation = Literal[">", ">=", "=="]
@@ -185,15 +187,25 @@ class Statement:
         formula = _traced_of(self)
         if isinstance(formula, UntraceableError):
             return [c.value(cases) for c in self.conditions], self.margin(cases)
-        fields = vars(cases)
-        sizes = {axis: length for p in formula.parameters.fields
-                 for axis, length in zip(p.axes, np.shape(fields[p.name])[1:], strict=True)
-                 if axis is not None}
-        numbers = Numbers(fields, any(map(is_exact, fields.values())), sizes)
-        size = len(next(iter(fields.values())))
+        numbers = self.numbers(cases)
+        size = len(next(iter(vars(cases).values())))
         found = [np.asarray(numbers.of(r.term)) for r in (*formula.hypotheses, formula.conclusion)]
         *hypotheses, margins = [np.broadcast_to(v, (size, *v.shape[1:])) for v in found]
         return hypotheses, margins
+
+    def numbers(self, cases: Cases) -> Numbers:
+        """What gives the terms of its formula their values on a batch.
+
+        Raises:
+            UntraceableError: it has no formula.
+        """
+        formula, fields = self.formula, vars(cases)
+        sizes = {axis: length for p in formula.parameters.fields
+                 for axis, length in zip(p.axes, np.shape(fields[p.name])[1:], strict=True)
+                 if axis is not None}
+        if STATES in sizes:
+            sizes[HORIZON] = TokenTree.of(np.empty((sizes[STATES], sizes[ACTIONS]))).horizon
+        return Numbers(fields, any(map(is_exact, fields.values())), sizes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

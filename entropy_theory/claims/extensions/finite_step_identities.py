@@ -208,6 +208,7 @@ finite_step_identities = Claim(
     id="extension.finite-step-identities",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Eq. 6",
     title="The entropy change of any finite step, exactly",
+    scope="one softmax policy, one logit step of any size",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
     mutants=(

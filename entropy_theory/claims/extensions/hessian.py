@@ -158,6 +158,7 @@ hessian = Claim(
     id="extension.hessian",
     source="Extension of AEPO, Eq. 6",
     title="The Hessian of entropy in the logits",
+    scope="one softmax policy, exact",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True, actions=(2, 6), vectors=(OTHER,)),
     mutants=(

@@ -313,6 +313,7 @@ remainder_constant = Claim(
     id="extension.remainder-constant",
     source="Extension of AEPO, Theorem 4.3, and Cui et al., Lemma 1",
     title="The constant in the remainder of the first order",
+    scope="one softmax policy, one logit step of any size",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True, actions=(2, 12)),
     mutants=(

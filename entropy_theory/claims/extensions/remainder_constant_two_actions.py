@@ -63,6 +63,7 @@ remainder_constant_two_actions = Claim(
     id="extension.remainder-constant-two-actions",
     source="Extension of AEPO, Theorem 4.3, and Cui et al., Lemma 1",
     title="The best remainder constant for two actions",
+    scope="one softmax policy over two actions, one logit step of any size",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True, actions=(2, 2)),
     mutants=(

@@ -190,6 +190,7 @@ second_order = Claim(
     id="extension.second-order",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Eq. 6",
     title="The entropy change through second order",
+    scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
     convergence=Convergence(remainder=_remainder, order=3, parameter="step size",

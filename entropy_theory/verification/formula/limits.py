@@ -18,12 +18,14 @@ from entropy_theory.verification.formula.terms import (
     Term,
     UntraceableError,
     constant,
-    field,
+    elementwise,
     make,
 )
 
 STEPS = Axis("steps")
 """The steps of a run, 0, 1, 2, ..."""
+TIME = Axis("time")
+"""The real numbers, along which a curve runs."""
 _FRESH = itertools.count()
 Traced: TypeAlias = Callable[[Any], Any]
 """A function of terms: most are written for arrays, and say that they return some."""
@@ -57,7 +59,10 @@ def tends_to(sequence: Callable[[Term], Term], limit: Term | float) -> Term:
 def for_every(
     name: str, axes: Axes, proposition: Traced, *, given: Traced | None = None
 ) -> Term:
-    """It holds for every number, vector or schedule (axes ``(STEPS,)``) that meets ``given``."""
+    """It holds for every number, vector, schedule (axes ``(STEPS,)``) or curve (``(TIME, ...)``).
+
+    Those that meet ``given``, if it is there.
+    """
     variable = bound(name, axes)
     parts = ((given(variable),) if given else ()) + (proposition(variable),)
     return make(Operation("for_every", detail=variable), parts, (), "mask")
@@ -74,6 +79,11 @@ def implies(premise: Any, conclusion: Any) -> Term:
     return make(Operation("implies"), (premise, conclusion), (), "mask")
 
 
+def equal(x: Term | float, y: Term | float) -> Term:
+    """The two are the same number, entry by entry."""
+    return elementwise("equal", x, y)
+
+
 def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
     """Where a run is after ``count`` steps; ``step(k, z)`` is where step k leads from z."""
     if start.axes != (ACTIONS,):
@@ -84,7 +94,7 @@ def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
 
 
 def entry(sequence: Term, step: Term) -> Term:
-    """A schedule's value at a step."""
+    """A schedule's value at a step, or a curve's at a time."""
     return make(Operation("entry"), (sequence, step), sequence.axes[1:])
 
 
@@ -104,3 +114,8 @@ def has_gradient(function: Callable[[Term], Term], at: Term, gradient: Term) -> 
 
     return for_every("direction", at.axes, lambda x: has_derivative(
         lambda t: function(along(at, t, x)), 0, slope(x)))
+
+
+def after(step: Term) -> Term:
+    """The next step."""
+    return make(Operation("after"), (step,), ())
