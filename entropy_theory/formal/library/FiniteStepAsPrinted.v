@@ -17,7 +17,7 @@ Definition plain_change (n : nat) (logits : vector) (correct : mask) (learning_r
 Definition weights_1_1_2 : vector := fun a => match a with 0%nat | 1%nat => 0 | _ => ln 2 end.
 Definition last_two : mask := fun a => match a with 0%nat => false | _ => true end.
 
-Lemma policy : forall a, (a < 3)%nat ->
+Lemma policy_1_1_2 : forall a, (a < 3)%nat ->
   softmax 3 weights_1_1_2 a = match a with 0%nat | 1%nat => 1 / 4 | _ => 1 / 2 end.
 Proof.
   intros a inside; unfold softmax; simpl sum; unfold weights_1_1_2; rewrite exp_0, exp_ln by lra.
@@ -43,7 +43,7 @@ Lemma step_at T :
   /\ step 1%nat = 1 / (2 + s) - (1 + s) / (2 + s) / 4
   /\ step 2%nat = s / (2 + s) - (1 + s) / (2 + s) / 2.
 Proof.
-  intros s step; unfold step, unit_step; rewrite !policy by lia.
+  intros s step; unfold step, unit_step; rewrite !policy_1_1_2 by lia.
   unfold total_on, only, softmax, tempered, last_two, weights_1_1_2; simpl sum; fold s.
   pose proof (exp_pos (ln 2 / T)) as positive; fold s in positive.
   replace (0 / T) with 0 by (unfold Rdiv; ring); rewrite exp_0; repeat split; field; lra.
@@ -59,7 +59,7 @@ Proof.
   reflexivity.
 Qed.
 
-Theorem false_as_printed :
+Theorem printed_is_false :
   ~ forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
     (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> 0 < learning_rate -> 1 < temperature ->
     0 < total_on n correct (fun a => softmax n logits a * excess n logits a) ->
@@ -88,7 +88,7 @@ Proof.
     replace (ln 2 / 1) with (ln 2) by field; rewrite exp_ln by lra; enclose. }
   assert (0 < total_on 3 last_two (fun a => softmax 3 weights_1_1_2 a * excess 3 weights_1_1_2 a)) as falls.
   { unfold total_on, only, excess, centered, mean, own_covariance, centered, mean, last_two.
-    simpl sum; rewrite !policy by lia; unfold weights_1_1_2; enclose. }
+    simpl sum; rewrite !policy_1_1_2 by lia; unfold weights_1_1_2; enclose. }
   rewrite plain_step in printed.
   assert (change 3 weights_1_1_2 last_two 1 20 <= change 3 weights_1_1_2 last_two 8 20); [|lra].
   apply printed; [lia|assumption|lra|lra|lra|assumption|lra].
