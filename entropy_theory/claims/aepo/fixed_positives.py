@@ -78,7 +78,7 @@ def _mean_of_correct(i: Cases) -> Reals:
 
 
 def _in_full(i: Any) -> tuple[Term, ...]:
-    """F = P_T G, the weights, and both halves of the corollary for G where F(1) < 0."""
+    """F = P_T G, and both halves of the corollary for G where F(1) < 0."""
     share = ar.total(ar.softmax(i.logits, i.temperature), i.correct)
     plain = rate(i.logits, i.correct, i.temperature)
     fixed = fixed_rate(i.logits, i.correct, i.temperature)
@@ -102,9 +102,9 @@ def _conclusions(i: Cases) -> Reals:
 
 
 _statement = Statement(
-    latex=r"With a fixed number of positives the rate is $G(T) = F(T)/P_T$: it has the sign of $F(T)$, "
-          r"needs $P_T$ times the weight $\alpha$, and $\mathbb E_q c > 0$ (which $F(1) < 0$ implies) "
-          r"gives $(T - 1)(G(T) - G(1)) \ge 0$ for every $T$.",
+    latex=r"With a fixed number of positives the rate is $G(T) = F(T)/P_T$, $P_T \in (0, 1]$: it has the "
+          r"sign of $F(T)$, and $\mathbb E_q c > 0$ (which $F(1) < 0$ implies) gives "
+          r"$(T - 1)(G(T) - G(1)) \ge 0$ for every $T$.",
     margin=_conclusions,
     beyond=_in_full,
 )

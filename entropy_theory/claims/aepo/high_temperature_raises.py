@@ -6,9 +6,10 @@ with one correct answer that is the likeliest, F(T) < 0 at every temperature, be
 relative to T = 1, which is not an increase.
 
 Repaired (exact, with w = c - C on A*, S its sum, W the sum of its negative parts, R the range of the
-correct logits): F(T) > 0 for T > 1 if F(1) >= 0, or all actions are correct, or T > R W/|S| with
+correct logits): F(T) > 0 for T > 1 if F(1) > 0, or all actions are correct, or T > R W/|S| with
 S < 0; apart from the policies with c = C on all of A*, where F is zero. S < 0 is also necessary
-(`extension.sign-change-temperature`): the mean of c over A* must be below C.
+(`extension.sign-change-temperature`): the mean of c over A* must be below C. F(1) = 0 would do as well
+(a theorem beside the kernel's proof; no arithmetic could decide that hypothesis for an instance).
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ high_temperature_raises = Claim(
     witnesses=({"weights": [1, 2], "correct": [False, True], "temperature": 2},),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: entropy does not fall at T = 1, or all actions are correct, or T is "
+    repair_note="hypothesis: entropy rises at T = 1, or all actions are correct, or T is "
                 "above R W/|S|, which exists only if the mean of c over A* is below C",
     negation=likeliest_alone(),
     mutants=(

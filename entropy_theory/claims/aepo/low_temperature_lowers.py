@@ -5,7 +5,7 @@ is the less likely of two, F(T) = pi^T(a*)(C - c_{a*}) > 0 at every temperature,
 policy that has not yet found the answer gains entropy from it at any T.
 
 Repaired (exact, with w = c - C on A*, W the sum of its negative parts, D the distance from the largest
-correct logit to the nearest correct one with w < 0): F(T) < 0 for T < 1 if F(1) <= 0, or all actions
+correct logit to the nearest correct one with w < 0): F(T) < 0 for T < 1 if F(1) < 0, or all actions
 are correct, or W e^{-D/T} < max_{A*} w; apart from the policies with c = C on all of A*. The last
 condition holds for all small T exactly if max_{A*} c > C; so it does if the likeliest action is
 correct and the policy is not uniform.
@@ -66,7 +66,7 @@ low_temperature_lowers = Claim(
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": Fraction(1, 2)},),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: entropy does not rise at T = 1, or all actions are correct, or T is low "
+    repair_note="hypothesis: entropy falls at T = 1, or all actions are correct, or T is low "
                 "enough and max c > C over A* (as it is where the likeliest action is correct)",
     negation=(
         *covariance_is_nonnegative(),

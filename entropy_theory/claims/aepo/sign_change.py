@@ -79,7 +79,7 @@ EXCESS_ON_CORRECT = Condition(
     latex="c differs from C somewhere on A*",
     value=lambda i: ar.largest(np.abs(excess(i.logits)), i.correct),
 )
-# The proofs cover F(1) = 0 as well, a hypothesis whose truth neither floats nor balls can decide.
+# F(1) = 0 would do as well, but neither floats nor balls can decide whether it is so.
 HOT = Condition(
     latex=r"F(1) > 0, or every action is correct, or T > R W/|S| with S < 0",
     value=lambda i: ar.maximum(
