@@ -48,7 +48,7 @@ from entropy_theory.verification.formula.limits import STEPS as STEPS_OF_A_RUN
 from entropy_theory.verification.formula.terms import Term, definition
 
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
-STEPS = 6
+STEPS = 2
 
 
 @definition
@@ -121,7 +121,8 @@ def for_any_run(
         "temperatures", (STEPS_OF_A_RUN,), lambda temperatures: limits.for_every(
             "weights", (STEPS_OF_A_RUN,), lambda weights: of(temperatures, weights),
             given=lambda weights: limits.at_every_step(lambda k: limits.entry(weights, k) >= 0)),
-        given=lambda temperatures: limits.at_every_step(lambda k: limits.entry(temperatures, k) >= lowest)),
+        given=lambda temperatures: limits.at_every_step(
+            lambda k: limits.entry(temperatures, k) >= lowest)),
         given=lambda lowest: lowest > 0)
 
 

@@ -374,7 +374,7 @@ _RENDERED: Mapping[str, Rendered] = {
     "any": _over(r"\exists"), "mean": _mean, "centered": _centered, "covariance": _covariance,
     "softmax": _softmax, "log_softmax": _softmax, "entropy": _entropy,
     "entropy_change": _entropy_change, "binary_entropy": _function("h"), "run": _run,
-    "entry": _entry_of, "after": _after,
+    "entry": _entry_of, "after": _after, "number_of": _between("", ""),
 }
 
 

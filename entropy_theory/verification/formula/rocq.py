@@ -81,6 +81,8 @@ class Writer:
             return {"actions": "INR n", "prompts": "INR prompts", "horizon": "INR h"}[detail.name], APPLY
         if name == "index":
             return self._entry(term.arguments[0], _picked(term, index))
+        if name == "number_of":
+            return f"INR {self.atom(term.arguments[0])}", APPLY
         if name in _ENTRIES:
             return _ENTRIES[name](self, term, index)
         if name in _TREES:
