@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import likeliest, nonnegative_divergence
+from entropy_theory.claims.aent.token_mdp import nonnegative_divergence
 from entropy_theory.claims.aepo.tempered_reinforce import (
     SUM_OF_SIGNS,
     covariance_is_nonnegative,
@@ -37,21 +37,25 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.terms import definition
 
 
+@definition
 def gains(logits: Reals) -> Reals:
     """d log pi_a under the flow: Sb - S_a, since S_a = Cov_pi(z, delta_a)."""
     return -excess(logits)
 
 
-def _above_uniform(logits: Reals) -> Reals:
+@definition
+def above_uniform(logits: Reals) -> Reals:
     """pi_a - 1/n, summed over pairs."""
-    probabilities = ar.softmax(logits)
-    return ar.centered(0 * logits + ar.constant(1, like=logits), probabilities) / logits.shape[-1]
+    n = logits.shape[-1]
+    return ar.centered(0 * logits + ar.constant(1, like=logits) / n, ar.softmax(logits))
 
 
 def _towards_uniform(i: Cases) -> Reals:
-    return -_above_uniform(i.logits) * gains(i.logits)
+    return -above_uniform(i.logits) * gains(i.logits)
 
 
 def _above_typical(logits: Reals) -> Reals:
@@ -64,8 +68,8 @@ def _rule(i: Cases) -> Reals:
     gain = gains(i.logits)
     return np.concatenate([
         ar.maximum(_above_typical(i.logits), gain),
-        ar.maximum(_above_uniform(i.logits), gain),
-        np.take_along_axis(-gain, likeliest(i.logits), axis=-1),
+        ar.maximum(above_uniform(i.logits), gain),
+        np.where(ar.is_likeliest(i.logits), -gain, 0 * gain),
     ], axis=-1)
 
 
@@ -116,6 +120,12 @@ _repaired = Statement(
           r"every token with $\pi_a \le e^{-\mathcal H}$, and so every one below $1/n$, gains, and the "
           "likeliest loses.",
     margin=_rule,
+    beyond=lambda i: (
+        has_derivative(lambda t: ar.log_softmax(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
+                       gains(i.logits)),
+        has_derivative(lambda t: ar.entropy(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
+                       ar.total(own_covariance(i.logits) * own_covariance(i.logits))),
+    ),
     proof=(
         *_FLOW,
         *covariance_is_nonnegative(),

@@ -23,7 +23,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import COEFFICIENT, likeliest, midpoints
+from entropy_theory.claims.aent.token_mdp import COEFFICIENT, likeliest
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -38,22 +38,24 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import implies
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import definition, elementwise
 
 REMOVED = Scalar(
-    name="removed_fraction", low=0.05, high=0.95, grid=(Fraction(1, 2), Fraction(1, 3))
+    name="removed_fraction", low=0.05, high=0.95, grid=(Fraction(1, 2), Fraction(1, 3)),
+    range=Range(low=0, open_low=True, high=1, open_high=True),
 )
 
 
-def kept_tokens(logits: Reals, removed_fraction: Reals) -> np.ndarray:
+def kept_tokens(logits: Reals, removed_fraction: Reals) -> Mask:
     """The likeliest tokens: floor(p n) are removed; among ties the higher index goes first."""
-    n = logits.shape[-1]
-    kept = n - np.floor(midpoints(removed_fraction) * n + 1e-9)
-    order = np.argsort(-midpoints(logits), axis=-1, kind="stable")
-    return np.argsort(order, axis=-1) < kept[..., None]
+    return ar.kept_tokens(logits, removed_fraction)
 
 
+@definition
 def bias(n_tokens: Reals, n_right: Reals, coefficient: Reals) -> Reals:
-    """B: value that softmax(r/lambda) on these tokens gives away; one right answer or more exists."""
+    """B, the value that softmax(r/lambda) on these tokens gives away; one right answer or more exists."""
     wrong = n_tokens - n_right
     return wrong / (n_right * np.exp(1 / coefficient) + wrong)
 
@@ -62,7 +64,7 @@ def _counts(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
     """(n, m, k, m') as numbers of the instance's arithmetic."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     kept = kept_tokens(i.logits, i.removed_fraction)
-    return (ar.total(one), ar.total(one, i.correct), ar.total(one, kept),
+    return (ar.constant(i.logits.shape[-1], like=i.logits), ar.total(one, i.correct), ar.total(one, kept),
             ar.total(one, kept & i.correct))
 
 
@@ -79,10 +81,10 @@ def _denser(i: Cases) -> Reals:
 
 
 def _no_tie_at_the_cut(i: Cases) -> Mask:
+    """Every kept token is likelier than every removed one."""
     kept = kept_tokens(i.logits, i.removed_fraction)
-    z = midpoints(i.logits)
-    least = np.min(np.where(kept, z, np.inf), axis=-1)
-    return least > np.max(np.where(kept, -np.inf, z), axis=-1)
+    likelier = ar.less(i.logits[..., None, :], i.logits[..., :, None])
+    return np.all(np.all(~kept[..., :, None] | kept[..., None, :] | likelier, axis=-1), axis=-1)
 
 
 def _optimum() -> symbolic.Expression:
@@ -123,7 +125,12 @@ _repaired = Statement(
     latex=r"$B(k, m') \le B(n, m)$ if and only if $m'/k \ge m/n$: $(B(n,m) - B(k,m'))(m'n - mk) \ge 0$, "
           r"$= 0$ only where both factors are; in particular whenever every right token is kept.",
     margin=lambda i: _less_biased(i) * _denser(i),
-    conditions=(_no_tie,),
+    beyond=lambda i: (
+        implies(elementwise("equal", _less_biased(i), 0), elementwise("equal", _denser(i), 0)),
+        implies(elementwise("equal", _denser(i), 0), elementwise("equal", _less_biased(i), 0)),
+        implies((~i.correct | kept_tokens(i.logits, i.removed_fraction)).all(),
+                elementwise("less_equal", 0, _less_biased(i))),
+    ),
     proof=(
         OPTIMUM,
         MONOTONE,

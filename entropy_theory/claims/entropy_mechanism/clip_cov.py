@@ -26,7 +26,7 @@ import numpy as np
 
 from entropy_theory import update_rules
 from entropy_theory.claims.aepo.tempered_reinforce import excess
-from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
+from entropy_theory.claims.entropy_mechanism.sign_rules import REWARD, illustration
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     SOME_IN_BAND,
     THRESHOLD,
@@ -42,7 +42,6 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
     score_step,
 )
 from entropy_theory.verification import (
-    GRADED_REWARD,
     Cases,
     Claim,
     Condition,
@@ -61,7 +60,7 @@ from entropy_theory.verification.formula.terms import definition
 from entropy_theory.verification.instances import as_floats
 from entropy_theory.verification.shipped import agreement, shipped_step
 
-INSTANCES = bandit_instances(THRESHOLD, actions=(2, 5), correct=False, vectors=(GRADED_REWARD,))
+INSTANCES = bandit_instances(THRESHOLD, actions=(2, 5), correct=False, vectors=(REWARD,))
 
 
 def _gain(i: Cases) -> Reals:

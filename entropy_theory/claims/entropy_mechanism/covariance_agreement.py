@@ -25,6 +25,7 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     illustration,
     natural_covariance,
     natural_proof,
+    ordered,
     pair_products,
     plain_covariance,
     plain_proof,
@@ -76,7 +77,7 @@ def _one_answer() -> list[symbolic.Expression]:
 
 ORDERED_EITHER_WAY = Condition(
     latex="the reward is ordered like the policy, or in the opposite order",
-    value=lambda i: ar.maximum(ar.smallest(pair_products(i)), ar.smallest(-pair_products(i))),
+    value=lambda i: ar.maximum(ordered(pair_products(i)), ordered(-pair_products(i))),
     relation=">=",
 )
 

@@ -23,9 +23,11 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     NOT_UNIFORM,
     ORDERED,
     ORDERED_LIKE_POLICY,
+    as_printed,
     covariance_at,
     expected_reward,
     illustration,
+    is_the_fall,
     natural_covariance,
     natural_proof,
     plain_covariance,
@@ -91,7 +93,9 @@ _statement = Statement(
 )
 _repaired = Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) > 0$ for a reward that is ordered like the policy.",
-    margin=_plain, relation=">", conditions=ORDERED, proof=plain_proof(),
+    margin=_plain, relation=">", conditions=ORDERED,
+    beyond=lambda i: (as_printed(i.logits, i.reward, "plain"), is_the_fall(i.logits, i.reward, "plain")),
+    proof=plain_proof(),
 )
 
 covariance_positive = Claim(
@@ -124,7 +128,10 @@ _natural_statement = Statement(
 )
 _natural_repaired = Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, A) > 0$ for a reward that is ordered like the policy.",
-    margin=_natural, relation=">", conditions=ORDERED, proof=natural_proof(),
+    margin=_natural, relation=">", conditions=ORDERED,
+    beyond=lambda i: (as_printed(i.logits, i.reward, "natural"),
+                      is_the_fall(i.logits, i.reward, "natural")),
+    proof=natural_proof(),
 )
 
 covariance_positive_npg = Claim(

@@ -37,6 +37,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters
+from entropy_theory.verification.formula.terms import ACTIONS, definition
 from entropy_theory.verification.instances import Batch
 
 MOST_WRONG = 7
@@ -78,21 +80,35 @@ PROMPTS = Instances(
     enumerate=_enumerate,
     families=f"one right answer with a Gaussian logit, 1-{MOST_WRONG} equally likely wrong ones; the "
              "easier prompt has a larger right logit",
+    parameters=Parameters(fields=(
+        Parameter(name="logits", axes=(ACTIONS,)), Parameter(name="shift", range=POSITIVE))),
 )
 
 
 def _reward(logits: Reals) -> Mask:
-    return np.arange(logits.shape[-1]) == 0
+    """The right answer is the first."""
+    return ar.same_action(logits)[..., :, 0]
+
+
+@definition
+def prompt_covariance(logits: Reals) -> Reals:
+    """Cov_pi(log pi, pi A), the first answer being the right one."""
+    one = 0 * logits + ar.constant(1, logits)
+    return plain_covariance(logits, np.where(_reward(logits), one, 0 * one))
 
 
 def _covariance(logits: Reals) -> Reals:
-    first = _reward(logits)
-    return plain_covariance(logits, np.where(first, ar.constant(1, logits), 0 * logits))
+    return prompt_covariance(logits)
+
+
+@definition
+def easier(logits: Reals, shift: Reals) -> Reals:
+    """The prompt with its right logit raised."""
+    return logits + np.where(_reward(logits), ar.per_action(shift), 0 * logits)
 
 
 def _easier(i: Cases) -> Reals:
-    """The prompt with its right logit raised by ``shift``."""
-    return i.logits + np.where(_reward(i.logits), ar.per_action(i.shift), 0 * i.logits)
+    return easier(i.logits, i.shift)
 
 
 def _rise(i: Cases) -> Reals:
@@ -105,10 +121,24 @@ def _log_odds_against_one(logits: Reals) -> Reals:
     return logits[..., 0] - logits[..., 1]
 
 
-def _past_peak(logits: Reals) -> Reals:
+@definition
+def past_peak(logits: Reals) -> Reals:
     """(2p - 1) l - 1/2, above zero where the covariance falls with p."""
     p = ar.softmax(logits)[..., 0]
     return (2 * p - 1) * _log_odds_against_one(logits) - ar.constant(1, logits) / 2
+
+
+def _past_peak(logits: Reals) -> Reals:
+    return past_peak(logits)
+
+
+def _others_alike(i: Cases) -> Reals:
+    """Smallest minus largest logit of the wrong answers: zero in the family."""
+    wrong = ~_reward(i.logits)
+    return ar.smallest(i.logits, wrong) - ar.largest(i.logits, wrong)
+
+
+ONE_FAMILY = Condition(latex="the wrong answers are equally likely", value=_others_alike, relation=">=")
 
 
 def _on_rising_interval(i: Cases) -> Mask:
@@ -287,7 +317,7 @@ _repaired = Statement(
           r"either side.",
     margin=_rise_or_fall,
     relation=">",
-    conditions=(SAME_BRANCH,),
+    conditions=(ONE_FAMILY, SAME_BRANCH),
     proof=_proof(),
 )
 

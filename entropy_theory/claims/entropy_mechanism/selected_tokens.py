@@ -40,6 +40,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters, Range
+from entropy_theory.verification.formula.terms import ACTIONS, definition
 from entropy_theory.verification.instances import Batch
 
 # ---------------------------------------------------------------- batches of tokens
@@ -104,20 +106,34 @@ TOKENS = Instances(
     enumerate=_enumerate,
     movable=("advantage", "lower"),
     ranges={"lower": (0.05, 3.0)},
+    parameters=Parameters(fields=(
+        Parameter(name="surprisal", axes=(ACTIONS,), range=Range(low=0)),
+        Parameter(name="advantage", axes=(ACTIONS,)),
+        Parameter(name="lower", range=POSITIVE),
+    )),
     families=f"2-{MOST_TOKENS} tokens; Gamma(1/2) surprisals -log pi of all scales, Gaussian "
              "advantages; half the thresholds above the bound where some K is",
 )
 
 
 def _deviation(values: Reals) -> Reals:
+    return deviation(values)
+
+
+@definition
+def deviation(values: Reals) -> Reals:
     """Values minus their mean over the batch."""
-    count = ar.constant(values.shape[-1], like=values)
-    return values - ar.per_action(ar.total(values) / count)
+    return values - ar.per_action(ar.total(values) / values.shape[-1])
+
+
+@definition
+def cross_product(surprisal: Reals, advantage: Reals) -> Reals:
+    """K = (log pi - mean)(A - mean), as in the code."""
+    return deviation(-surprisal) * deviation(advantage)
 
 
 def _cross_product(i: Cases) -> Reals:
-    """K = (log pi - mean)(A - mean), as in the code."""
-    return _deviation(-i.surprisal) * _deviation(i.advantage)
+    return cross_product(i.surprisal, i.advantage)
 
 
 def _selected(i: Cases) -> Mask:
@@ -126,24 +142,24 @@ def _selected(i: Cases) -> Mask:
 
 
 def _mean_surprisal(i: Cases) -> Reals:
-    return ar.total(i.surprisal) / ar.constant(i.surprisal.shape[-1], like=i.surprisal)
+    return ar.total(i.surprisal) / i.surprisal.shape[-1]
 
 
-def _smallest_of_selected(i: Cases, values: Reals) -> Reals:
-    """Smallest value among selected tokens; 1 if there is none."""
-    return ar.smallest(np.where(_selected(i), values, ar.constant(1, like=values)))
+def _of_selected(i: Cases, values: Reals) -> Reals:
+    """Values of selected tokens, and 1 for the others."""
+    return np.where(_selected(i), values, 0 * values + ar.constant(1, like=values))
 
 
 def _confident_and_correct(i: Cases) -> Reals:
     """Over selected tokens: the smaller of log pi - mean and A - mean."""
-    return ar.minimum(_smallest_of_selected(i, _deviation(-i.surprisal)),
-                      _smallest_of_selected(i, _deviation(i.advantage)))
+    return np.concatenate([_of_selected(i, _deviation(-i.surprisal)),
+                           _of_selected(i, _deviation(i.advantage))], axis=-1)
 
 
 def _rare_and_punished(i: Cases) -> Reals:
     """Over selected tokens: the smaller of mean - log pi and mean - A."""
-    return ar.minimum(_smallest_of_selected(i, -_deviation(-i.surprisal)),
-                      _smallest_of_selected(i, -_deviation(i.advantage)))
+    return np.concatenate([_of_selected(i, -_deviation(-i.surprisal)),
+                           _of_selected(i, -_deviation(i.advantage))], axis=-1)
 
 
 SOME_SELECTED = Condition(

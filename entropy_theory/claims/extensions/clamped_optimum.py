@@ -28,22 +28,27 @@ from entropy_theory.claims.aent.lemma_5 import soft_optimum
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances, smt
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Step, variant
+from entropy_theory.verification.formula.terms import definition
+
+
+@definition
+def kept_entropy(logits: Reals, kept: Mask) -> Reals:
+    """The entropy of the policy renormalized on the kept set."""
+    policy, mass = ar.softmax(logits), ar.total(ar.softmax(logits), kept)
+    return np.log(mass) - ar.total(policy * ar.log_softmax(logits), kept) / mass
 
 
 def objective(i: Cases, kept: np.ndarray) -> Reals:
     """E_pi[r] + lambda times the entropy of the policy renormalized on ``kept``."""
-    policy, log_policy = ar.softmax(i.logits), ar.log_softmax(i.logits)
-    mass = ar.total(policy, kept)
-    clamped = np.log(mass) - ar.total(policy * log_policy, kept) / mass
-    return ar.total(policy, i.correct) + i.coefficient * clamped
+    return ar.total(ar.softmax(i.logits), i.correct) + i.coefficient * kept_entropy(i.logits, kept)
 
 
 def _sizes(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
     """(n, m, k, m*)."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
-    n, m = ar.total(one), ar.total(one, i.correct)
+    n, m = ar.constant(i.logits.shape[-1], like=i.logits), ar.total(one, i.correct)
     k = ar.total(one, kept_tokens(i.logits, i.removed_fraction))
     return n, m, k, ar.minimum(m, k)
 

@@ -42,41 +42,78 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative, implies
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.experiment import experiment
 
-SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)))
+SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)),
+               range=Range(low=0, open_low=True, high=1))
 """beta as a share of the threshold 1/(1 + log(n - 1))."""
 COEFFICIENT = Scalar(name="coefficient", low=0.02, high=20.0, grid=(1, Fraction(1, 4)))
 """lambda."""
 
 
-def _mean_within(logits: Reals, mask: Mask) -> Reals:
-    """E[z | mask]."""
-    shifted = logits - ar.largest(logits, mask)[..., None]
-    weight = np.where(mask, np.exp(shifted), 0 * logits)
-    inside = np.where(mask, shifted, 0 * logits)
-    return ar.largest(logits, mask) + ar.total(weight * inside) / ar.total(weight)
+@definition
+def mean_within(logits: Reals, inside: Mask) -> Reals:
+    """E[z | A]."""
+    policy = ar.softmax(logits)
+    return ar.total(policy * logits, inside) / ar.total(policy, inside)
 
 
 def _counts(i: Cases) -> tuple[Reals, Reals]:
     one = 0 * i.logits + ar.constant(1, like=i.logits)
-    return ar.total(one), ar.total(one, i.correct)
+    return ar.constant(i.logits.shape[-1], like=i.logits), ar.total(one, i.correct)
+
+
+@definition
+def covariance_weight(logits: Reals, share: Reals) -> Reals:
+    """beta, as a share of the threshold 1/(1 + log(n - 1))."""
+    return share / (1 + np.log(ar.constant(logits.shape[-1], like=logits) - 1))
+
+
+@definition
+def bracket(logits: Reals, correct: Mask, beta: Reals, sign: int = 1) -> Reals:
+    """1 - beta (1 + (1 - 2p) l), the rate of V - beta Cov along 1_{A*} over p (1 - p)."""
+    p = ar.total(ar.softmax(logits), correct)
+    gap = mean_within(logits, correct) - mean_within(logits, wrong_actions(correct))
+    return 1 - sign * beta * (1 + (1 - 2 * p) * gap)
 
 
 def covariance_bracket(i: Cases, sign: int = 1) -> Reals:
     """1 - beta (1 + (1 - 2p) l): the rate of V - beta Cov along 1_{A*}, over p (1 - p)."""
-    p = ar.total(ar.softmax(i.logits), i.correct)
-    gap = _mean_within(i.logits, i.correct) - _mean_within(i.logits, wrong_actions(i.correct))
-    n, _ = _counts(i)
-    beta = i.share / (1 + np.log(n - 1))
-    return 1 - sign * beta * (1 + (1 - 2 * p) * gap)
+    return bracket(i.logits, i.correct, covariance_weight(i.logits, i.share), sign)
+
+
+@definition
+def penalized(logits: Reals, correct: Mask, beta: Reals) -> Reals:
+    """V - beta Cov_pi(log pi, r)."""
+    one = 0 * logits + ar.constant(1, like=logits)
+    policy, reward = ar.softmax(logits), np.where(correct, one, 0 * one)
+    return ar.total(policy, correct) - beta * ar.covariance(policy, ar.log_softmax(logits), reward)
+
+
+@definition
+def gap_of_bonus(tokens: Reals, right: Reals, coefficient: Reals) -> Reals:
+    """1 - V at softmax(r/lambda)."""
+    wrong, odds = tokens - right, np.exp(-1 / coefficient)
+    return wrong * odds / (wrong * odds + right)
 
 
 def bonus_gap(i: Cases) -> Reals:
     """1 - V at softmax(r/lambda)."""
-    n, m = _counts(i)
-    wrong, odds = n - m, np.exp(-1 / i.coefficient)
-    return wrong * odds / (wrong * odds + m)
+    return gap_of_bonus(*_counts(i), i.coefficient)
+
+
+def _rate_along_right(i: Cases) -> Term:
+    """d/dt of the penalized objective, all right logits raised by t."""
+    beta = covariance_weight(i.logits, i.share)
+    p = ar.total(ar.softmax(i.logits), i.correct)
+
+    def raised(t: Term) -> Term:
+        return penalized(i.logits + np.where(i.correct, ar.per_action(t), 0 * i.logits), i.correct, beta)
+
+    return has_derivative(raised, 0, p * (1 - p) * bracket(i.logits, i.correct, beta))
 
 
 def _margins(i: Cases, sign: int = 1, share: int = 1) -> Reals:
@@ -141,6 +178,11 @@ _statement = Statement(
           r"\log\pi,r)$ never falls along $1_{\mathcal A^*}$, and rises strictly if $\beta$ is smaller.",
     margin=_margins,
     conditions=(SOME_WRONG,),
+    beyond=lambda i: (
+        _rate_along_right(i),
+        implies(ar.less(i.share, 1), ar.less(0, covariance_bracket(i))),
+        ar.less(0, bonus_gap(i)),
+    ),
     proof=(
         symbolic.softmax_rule(),
         symbolic.identity("rate", "along 1_{A*} the slope of V - beta Cov is p(1-p) - beta (p(1-p) + "

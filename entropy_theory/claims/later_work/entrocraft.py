@@ -42,16 +42,34 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.terms import definition, elementwise
 
 
+@definition
 def rate_of_positives(logits: Reals, correct: Mask) -> Reals:
-    """-sum_{A*} pi_a (S_a - Sbar): entropy rate of training on positives only."""
+    """Entropy rate of training on positives only: -sum_{A*} pi_a (S_a - Sbar)."""
     return -ar.total(ar.softmax(logits) * excess(logits), correct)
 
 
+@definition
 def rate_of_negatives(logits: Reals, correct: Mask) -> Reals:
-    """+sum_W pi_a (S_a - Sbar): entropy rate of training on negatives only, score -1."""
+    """Entropy rate of training on negatives only, score -1: sum_W pi_a (S_a - Sbar)."""
     return ar.total(ar.softmax(logits) * excess(logits), ~correct)
+
+
+@definition
+def positives_only(logits: Reals, correct: Mask) -> Reals:
+    """The expected step of positives: 1_{A*} pi - p pi."""
+    p = ar.softmax(logits)
+    return np.where(correct, p, 0 * p) - ar.total(p, correct)[..., None] * p
+
+
+@definition
+def negatives_only(logits: Reals, correct: Mask) -> Reals:
+    """The expected step of negatives: -(1_W pi - (1 - p) pi)."""
+    p = ar.softmax(logits)
+    return -(np.where(correct, 0 * p, p) - ar.total(p, ~correct)[..., None] * p)
 
 
 def _as_used(i: Cases) -> Reals:
@@ -61,17 +79,28 @@ def _as_used(i: Cases) -> Reals:
 
 
 def wrong_actions(correct: Mask) -> Mask:
-    """The wrong actions; all, where there are none (a hypothesis excludes that)."""
-    some = np.any(~correct, axis=-1, keepdims=True)
-    return np.where(some, ~correct, True)
+    """The wrong actions."""
+    return ~correct
+
+
+@definition
+def correct_above(logits: Reals, correct: Mask) -> Reals:
+    """The least likely correct logit minus the largest wrong one."""
+    return ar.smallest(logits, correct) - ar.largest(logits, wrong_actions(correct))
+
+
+@definition
+def correct_below(logits: Reals, correct: Mask) -> Reals:
+    """The least likely wrong logit minus the largest correct one."""
+    return ar.smallest(logits, wrong_actions(correct)) - ar.largest(logits, correct)
 
 
 def _correct_above(i: Cases) -> Reals:
-    return ar.smallest(i.logits, i.correct) - ar.largest(i.logits, wrong_actions(i.correct))
+    return correct_above(i.logits, i.correct)
 
 
 def _correct_below(i: Cases) -> Reals:
-    return ar.smallest(i.logits, wrong_actions(i.correct)) - ar.largest(i.logits, i.correct)
+    return correct_below(i.logits, i.correct)
 
 
 def _repaired(i: Cases) -> Reals:
@@ -132,6 +161,15 @@ _repair = Statement(
           r"wrong one, both lower entropy (first order); if at most as likely, both raise it.",
     margin=_repaired,
     conditions=(SOME_WRONG, SEPARATED),
+    beyond=lambda i: (
+        elementwise("equal", positives_only(i.logits, i.correct),
+                    negatives_only(i.logits, i.correct)).all(),
+        has_derivative(lambda t: ar.entropy(
+            i.logits + ar.per_action(t) * positives_only(i.logits, i.correct)), 0,
+            rate_of_positives(i.logits, i.correct)),
+        elementwise("equal", rate_of_negatives(i.logits, i.correct),
+                    rate_of_positives(i.logits, i.correct)),
+    ),
     proof=(
         _same,
         symbolic.identity("rates", "Cov(log pi, d+) = sum_{A*} pi_a w_a, w = S - Sbar, and sum_{A*} + "

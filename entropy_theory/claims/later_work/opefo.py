@@ -50,33 +50,35 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.terms import definition, elementwise
 from entropy_theory.verification.instances import Margin
 
 REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(3, 4)))
 
 
-def _sign(values: Reals) -> Reals:
-    if ar.is_exact(values):
-        return np.frompyfunc(lambda ball: ball.sgn(), 1, 1)(values)
-    return np.sign(values)
-
-
+@definition
 def flows(logits: Reals, coefficients: Reals) -> Reals:
-    """f_a = -G_a (S_a - Sbar): what the tokens of each action do to entropy, first order."""
+    """What the tokens of each action do to entropy, first order: f_a = -G_a (S_a - Sbar)."""
     return -coefficients * excess(logits)
 
 
+@definition
 def balance(flow: Reals) -> Reals:
     """lambda* = -sum f / sum |f|."""
     return -ar.total(flow) / ar.total(np.abs(flow))
 
 
+@definition
+def _balanced(logits: Reals, coefficients: Reals, flow: Reals, sign: int = 1) -> Reals:
+    """sum_a m_a G_a (e_a - pi), with m = 1 + lambda* on rises, 1 - lambda* on falls."""
+    weighted = (1 + sign * ar.per_action(balance(flow)) * ar.sign(flow)) * coefficients
+    return weighted - ar.per_action(ar.total(weighted)) * ar.softmax(logits)
+
+
 def balanced_step(logits: Reals, coefficients: Reals, sign: int = 1, flow: Reals | None = None) -> Reals:
     """sum_a m_a G_a (e_a - pi) with m = 1 + lambda* on rises, 1 - lambda* on falls."""
-    flow = flows(logits, coefficients) if flow is None else flow
-    scale = 1 + sign * ar.per_action(balance(flow)) * _sign(flow)
-    weighted = scale * coefficients
-    return weighted - ar.per_action(ar.total(weighted)) * ar.softmax(logits)
+    return _balanced(logits, coefficients, flows(logits, coefficients) if flow is None else flow, sign)
 
 
 def _net(i: Cases, **changes: Any) -> Reals:
@@ -87,8 +89,8 @@ def _net(i: Cases, **changes: Any) -> Reals:
 
 
 SOME_FLOW = Condition(
-    latex="some token moves entropy (by more than rounding)",
-    value=lambda i: ar.total(np.abs(flows(i.logits, i.step))) - ar.constant(1e-6, like=i.logits))
+    latex="some token moves entropy",
+    value=lambda i: ar.total(np.abs(flows(i.logits, i.step))))
 
 
 def _cancels() -> symbolic.Expression:
@@ -106,6 +108,11 @@ _statement = Statement(
     margin=_net,
     relation="==",
     conditions=(SOME_FLOW,),
+    beyond=lambda i: (
+        has_derivative(lambda t: ar.entropy(
+            i.logits + ar.per_action(t) * balanced_step(i.logits, i.step)), 0, 0),
+        elementwise("less_equal", np.abs(balance(flows(i.logits, i.step))), 1),
+    ),
     proof=(
         *ONE_ACTION,
         symbolic.identity("cancellation", "(1 + lambda*) R - (1 - lambda*) L = 0", _cancels),

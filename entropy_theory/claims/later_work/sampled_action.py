@@ -31,28 +31,35 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import for_every, has_derivative
+from entropy_theory.verification.formula.terms import definition
 from entropy_theory.verification.instances import Margin
 
 SIZE = Scalar(name="size", low=0.01, high=20.0, grid=(1, 4))
 
 
-def _unit(i: Cases, k: int) -> Reals:
-    """e_k for each instance."""
-    here = np.arange(i.logits.shape[-1]) == k
-    return np.where(here, 0 * i.logits + ar.constant(1, like=i.logits), 0 * i.logits)
+def _units(logits: Reals) -> Reals:
+    """e_k for each k, in the rows."""
+    one = 0 * logits[..., None] + ar.constant(1, like=logits)
+    return np.where(ar.same_action(logits), one, 0 * one)
+
+
+@definition
+def effect_of_sample(logits: Reals) -> Reals:
+    """First-order change of entropy by the step e_k - pi, for each sampled action k."""
+    p = ar.softmax(logits)[..., None, :]
+    return -ar.covariance(p, logits[..., None, :], _units(logits) - p)
 
 
 def _residuals(i: Cases, mean: int = 1, sign: int = -1) -> Reals:
     """First-order change of each sampled action, their mean, and the policy gradient."""
-    p, s = ar.softmax(i.logits), own_covariance(i.logits)
-    announced = sign * (excess(i.logits) if mean else s)
-    parts = [
-        -ar.covariance(p, i.logits, _unit(i, k) - p) - announced[..., k]
-        for k in range(i.logits.shape[-1])
-    ]
+    p = ar.softmax(i.logits)
+    announced = sign * (excess(i.logits) if mean else own_covariance(i.logits))
     advantage = ar.centered(p, i.step)
     average = ar.mean(p, advantage * announced) + ar.covariance(p, i.logits, p * advantage)
-    return np.stack([*parts, ar.mean(p, announced), average], axis=-1)
+    return np.concatenate([
+        effect_of_sample(i.logits) - announced,
+        ar.per_action(ar.mean(p, announced)), ar.per_action(average)], axis=-1)
 
 
 def _one_action() -> symbolic.Expression:
@@ -86,6 +93,10 @@ _statement = Statement(
           r"$-\eta\,\mathrm{Cov}_\pi(\log\pi,\pi A)$.",
     margin=_residuals,
     relation="==",
+    beyond=lambda i: (for_every("strength", (), lambda c: has_derivative(
+        lambda t: ar.entropy(i.logits[..., None, :] + ar.per_action(ar.per_action(t * c)) * (
+            _units(i.logits) - ar.softmax(i.logits)[..., None, :])), 0,
+        -ar.per_action(c) * excess(i.logits)).all()),),
     proof=(
         *ONE_ACTION,
         symbolic.identity("mean", "E_k[S_k - Sbar] = 0; E_k[A_k (S_k - Sbar)] = Cov(log pi, pi A), "
@@ -112,19 +123,20 @@ sampled_action = Claim(
 
 def _falls(i: Cases, threshold: Margin, of_sample: bool = False) -> Reals:
     """Fall of entropy, up where the action is above the threshold and down where it is below."""
-    p = ar.softmax(i.logits)
-    rooms = []
-    for k in range(i.logits.shape[-1]):
-        direction = _unit(i, k) - p if of_sample else _unit(i, k)
-        below = ar.less(threshold(i)[..., k], 0 * i.size)
-        signed = np.where(below, -i.size, i.size)
-        rooms.append(-ar.entropy_change(i.logits, ar.per_action(signed) * direction))
-    return np.stack(rooms, axis=-1)
+    units, size = _units(i.logits), ar.per_action(i.size) + 0 * i.logits
+    direction = units - ar.softmax(i.logits)[..., None, :] if of_sample else units
+    signed = np.where(ar.less(threshold(i), 0 * i.logits), -size, size)
+    return -ar.entropy_change(i.logits[..., None, :], signed[..., None] * direction)
+
+
+@definition
+def depth(logits: Reals) -> Reals:
+    """log pi_k + H, positive where pi_k > e^{-H}."""
+    return ar.centered(ar.softmax(logits), logits)
 
 
 def _depth(i: Cases) -> Reals:
-    """log pi_k + H: positive where pi_k > e^{-H}."""
-    return ar.centered(ar.softmax(i.logits), i.logits)
+    return depth(i.logits)
 
 
 def _over_uniform(i: Cases) -> Reals:
@@ -151,6 +163,9 @@ _sign = Statement(
     latex=r"Bumping logit $k$ up lowers entropy, for every size, if $\pi_k \ge e^{-H}$; bumping it "
           r"down does if $\pi_k \le e^{-H}$; to first order the sign is that of $e^{-H}-\pi_k$.",
     margin=lambda i: _falls(i, _depth),
+    beyond=lambda i: (has_derivative(
+        lambda t: ar.entropy(i.logits[..., None, :] + ar.per_action(ar.per_action(t)) * _units(i.logits)), 0,
+        -ar.softmax(i.logits) * depth(i.logits)),),
     proof=(
         symbolic.softmax_rule(),
         symbolic.identity("along a bump", "dH/dt = -pi_k s, ds/dt = (1 - pi_k) - pi_k s, "
