@@ -80,11 +80,11 @@ def _denser(i: Cases) -> Reals:
     return kept_right * n - m * k
 
 
-def _no_tie_at_the_cut(i: Cases) -> Mask:
-    """Every kept token is likelier than every removed one."""
+def _no_tie_at_the_cut(i: Cases) -> Reals:
+    """How far the least likely kept token is ahead of the removed ones; 1 if none is removed."""
     kept = kept_tokens(i.logits, i.removed_fraction)
-    likelier = ar.less(i.logits[..., None, :], i.logits[..., :, None])
-    return np.all(np.all(~kept[..., :, None] | kept[..., None, :] | likelier, axis=-1), axis=-1)
+    ahead = ar.smallest(i.logits, kept) - ar.largest(i.logits, ~kept)
+    return np.where(np.all(kept, axis=-1), 1 + 0 * ahead, ahead)
 
 
 def _optimum() -> symbolic.Expression:

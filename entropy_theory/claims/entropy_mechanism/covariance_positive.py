@@ -49,10 +49,10 @@ LIKELIEST_IS_BEST = Condition(
 
 
 def _likeliest_is_best(i: Cases) -> Mask:
-    top = ar.less(ar.largest(i.logits)[..., None] - 1e-3, i.logits)
-    one = np.sum(top, axis=-1) == 1
+    top = ar.is_likeliest(i.logits)
+    ahead = ar.largest(i.logits) - ar.largest(i.logits, ~top) - ar.constant(1, i.logits) / 1000
     best = ar.total(i.reward, top) - ar.largest(i.reward)
-    return one & ~ar.less(best, 0 * best)
+    return ar.less(0 * ahead, ahead) & ~ar.less(best, 0 * best)
 
 
 def _plain(i: Cases) -> Reals:
