@@ -23,6 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -39,38 +40,59 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, variant
+from entropy_theory.verification.formula.limits import at_every_step, for_every, has_derivative
+from entropy_theory.verification.formula.terms import ACTIONS, Term, elementwise, operation
 
 GROUPS = (2, 3, 4)
 BOUND_GROUPS = (4, 8, 16, 64)
 
 
-def gain(right: Reals, wrong: Reals, group_size: int, ddof: int = 0) -> Reals:
+@operation(lambda right, wrong, group_size, ddof: right.axes)
+def group_gain(right: Reals, wrong: Reals, group_size: int, ddof: int) -> Reals:
     """kappa from p and 1 - p; the division by p (1 - p) is done term by term."""
+    size, removed = _whole(group_size), _whole(ddof)
     one, total = 0 * right + ar.constant(1, like=right), 0 * right
-    for k in range(1, group_size):
-        deviation = np.sqrt(one * (k * (group_size - k))) / group_size
-        total = total + math.comb(group_size, k) * deviation * (
-            right ** (k - 1) * wrong ** (group_size - k - 1))
-    return total * np.sqrt(one * (group_size - 1) / group_size) if ddof else total
+    for k in range(1, size):
+        deviation = np.sqrt(one * (k * (size - k))) / size
+        total = total + math.comb(size, k) * deviation * (
+            right ** (k - 1) * wrong ** (size - k - 1))
+    return total * np.sqrt(one * (size - removed) / size)
 
 
-def enumerated_step(logits: Reals, correct: Mask, group_size: int, ddof: int) -> Reals:
+@operation(lambda logits, correct, group_size, ddof: logits.axes)
+def expected_group_step(logits: Reals, correct: Mask, group_size: int, ddof: int) -> Reals:
     """The expectation over all n^G groups of (1/G) sum_i A_i (delta_{a_i} - pi), one group at a time."""
-    n = logits.shape[-1]
+    n, size, removed = logits.shape[-1], _whole(group_size), _whole(ddof)
     policy = ar.softmax(logits)
-    groups = np.array(list(itertools.product(range(n), repeat=group_size)))
+    groups = np.array(list(itertools.product(range(n), repeat=size)))
     chance = np.prod(policy[..., groups], axis=-1)
     one = ar.constant(1, like=logits)
     reward = np.where(correct[..., groups], one, 0 * one)
-    centered = reward - np.sum(reward, axis=-1, keepdims=True) / group_size
-    variance = np.sum(centered * centered, axis=-1, keepdims=True) / (group_size - ddof)
+    centered = reward - np.sum(reward, axis=-1, keepdims=True) / size
+    variance = np.sum(centered * centered, axis=-1, keepdims=True) / (size - removed)
     hits = np.sum(correct[..., groups], axis=-1, keepdims=True)
-    mixed = (hits > 0) & (hits < group_size)
+    mixed = (hits > 0) & (hits < size)
     advantage = np.where(mixed, centered / np.sqrt(np.where(mixed, variance, one)), 0 * one)
-    weight = chance[..., None] * advantage / group_size
+    weight = chance[..., None] * advantage / size
     flat = weight.reshape(*weight.shape[:-2], -1)
     drawn = (groups.reshape(-1)[:, None] == np.arange(n)).astype(int)
     return flat @ drawn - np.sum(flat, axis=-1)[..., None] * policy
+
+
+def gain(right: Reals, wrong: Reals, group_size: int, ddof: int = 0) -> Reals:
+    """kappa from p and 1 - p."""
+    return group_gain(right, wrong, group_size, ddof)
+
+
+def enumerated_step(logits: Reals, correct: Mask, group_size: int, ddof: int) -> Reals:
+    """The expected step from all groups."""
+    return expected_group_step(logits, correct, group_size, ddof)
+
+
+def _whole(value: Any) -> int:
+    """A whole number that is the same for all instances."""
+    number = np.asarray(value).reshape(-1)[0]
+    return int(number) if isinstance(number, (int, float, np.number)) else int(float(number))
 
 
 def _residual(i: Cases, kappa: Callable[[Reals, Reals, int, int], Reals]) -> Reals:
@@ -83,6 +105,26 @@ def _residual(i: Cases, kappa: Callable[[Reals, Reals, int, int], Reals]) -> Rea
         - ar.per_action(kappa(right, wrong, size, ddof)) * gradient
         for size in GROUPS for ddof in (0, 1)
     ], axis=-1)
+
+
+def _for_every_size(i: Cases) -> tuple[Term, ...]:
+    """The same for groups of any number of responses, and p's gradient."""
+    policy = ar.softmax(i.logits)
+    right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
+    gradient = unit_step(i.logits, i.correct)
+
+    def same(size: Term, ddof: int) -> Term:
+        step = expected_group_step(i.logits, i.correct, size, ddof)
+        kappa = group_gain(right, wrong, size, ddof)
+        return elementwise("equal", step, ar.per_action(kappa) * gradient).all()
+
+    return (
+        at_every_step(lambda size: same(size, 0)),
+        at_every_step(lambda size: same(size, 1)),
+        for_every("direction", (ACTIONS,), lambda v: has_derivative(
+            lambda t: ar.total(ar.softmax(i.logits + ar.per_action(t) * v), i.correct), 0,
+            ar.total(gradient * v))),
+    )
 
 
 def _advantages_sum_to_zero() -> symbolic.Expression:
@@ -129,6 +171,7 @@ _statement = Statement(
           r"$\sqrt{(G-1)/G}$ for the deviation over $G - 1$; for every $G \ge 2$.",
     margin=lambda i: _residual(i, gain),
     relation="==",
+    beyond=_for_every_size,
     proof=(
         symbolic.identity("baseline", "sum_i A_i = 0 in every group: the term -pi drops out",
                           _advantages_sum_to_zero),
