@@ -6,7 +6,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce test test-verl deep lint bench gpu clean
+.PHONY: help setup reproduce prove test test-verl deep lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -25,6 +25,10 @@ setup: .venv/ready  ## the virtual environment
 
 reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFILE=smoke|default|full)
 	$(BIN)/python -m paper_figures reproduce --profile $(PROFILE)
+
+prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root)
+	@command -v coqc >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { apt-get update -qq; apt-get install -y -qq --no-install-recommends coq libcoq-stdlib libcoq-coquelicot make; }; } || echo 'Rocq is not installed: apt install coq libcoq-stdlib libcoq-coquelicot'
+	$(BIN)/python -m entropy_theory prove
 
 test: .venv/ready  ## the fast tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not deep'

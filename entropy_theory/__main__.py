@@ -249,7 +249,12 @@ def _check(
     jobs: int | None,
     accepted: Mapping[str, dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Run the checks and print the table; returns ledger entries and problems, one line each."""
+    """Run the checks and print the table; returns ledger entries and problems, one line each.
+
+    Where Rocq is installed the full run has it check the proofs first; the quick one takes what it said last.
+    """
+    if not quick and kernel.rocq_version() is not None and any(map(kernel.proof_file, claims.values())):
+        report.print_proofs(claims, jobs)
     plan = _jobs(claims, path, quick, accepted)
     with report.progress(claims) as on_evidence:
         evidence = run(plan, processes=jobs, on_evidence=on_evidence)

@@ -43,6 +43,10 @@ Mask: TypeAlias = np.ndarray
 """Booleans."""
 
 
+MOST_PAIRED = 128
+"""Actions up to which `centered` sums over pairs."""
+
+
 class UndecidedComparisonError(Exception):
     """Raised where two balls overlap, so that only more precision may tell which is larger."""
 
@@ -203,6 +207,13 @@ def entropy_change(logits: Reals, step: Reals) -> Reals:
     return -np.sum(terms, axis=-1)
 
 
+@operation(lambda values: (values.axes[-1], values.axes[-1]))
+def identity(values: Reals) -> Reals:
+    """The identity matrix, delta_ab, of the actions of ``values``."""
+    zeros = 0 * (values[..., :, None] + values[..., None, :])
+    return zeros + np.eye(values.shape[-1], dtype=int)
+
+
 @operation(rowwise)
 def log_growth(logits: Reals, step: Reals) -> Reals:
     """log pi'_a - log pi_a for pi' = softmax(logits + step), however small the step."""
@@ -219,7 +230,12 @@ def binary_entropy(p: Reals) -> Reals:
 
 @operation(rowwise)
 def centered(probabilities: Reals, values: Reals) -> Reals:
-    """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs."""
+    """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs.
+
+    Beyond `MOST_PAIRED` actions there are too many pairs, and the mean is subtracted.
+    """
+    if np.shape(values)[-1] > MOST_PAIRED:
+        return values - per_action(mean(probabilities, values))
     differences = values[..., :, None] - values[..., None, :]
     return np.sum(probabilities[..., None, :] * differences, axis=-1)
 
@@ -282,6 +298,13 @@ def _ball(value: Any) -> Ball:
     from flint import arb
 
     return value if isinstance(value, arb) else arb(value)
+
+
+@operation(lambda logits: logits.axes[:-2])
+def response_entropy(logits: Reals) -> Reals:
+    """-sum_y pi(y) log pi(y) over the responses of a token tree: the expected sum of token entropies."""
+    values, _ = TokenTree.of(logits).values(softmax(logits), -log_softmax(logits))
+    return values[..., 0]
 
 
 def token_tree(logits: Reals) -> Any:

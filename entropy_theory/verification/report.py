@@ -15,14 +15,18 @@ from rich.table import Table
 from entropy_theory.verification import kernel
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
+from entropy_theory.verification.formula.latex import formula_or_none
+from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.rule_contract import ClauseResult, EntropyEffect
 from entropy_theory.verification.rule_contract import describe as describe_batch
 from entropy_theory.verification.search import describe
 from entropy_theory.verification.verdict import Verdict
 
+_REPAIRS = {"hypothesis": "with a hypothesis", "correction": "corrected", "instead": "instead"}
 STYLES = {
-    "proved": "bold green", "verified": "green", "first-order": "green", "repaired": "yellow",
-    "refuted": "red", "empirical": "cyan", "undecided": "bold magenta",
+    "proved": "bold green", "derived": "green", "first-order": "bold green", "verified": "green",
+    "true with a hypothesis": "yellow", "corrected": "yellow", "refuted": "red", "empirical": "cyan",
+    "undecided": "bold magenta",
 }
 
 
@@ -53,8 +57,8 @@ def print_table(
                 verdict.counterexample["margin_interval"])
             console.print(f"{claim_id} fails as printed at {escape(shown)}", soft_wrap=True,
                           highlight=False)
-            if verdict.statement == "repaired":
-                console.print(f"    repaired: {escape(claims[claim_id].repair_note)}",
+            if verdict.instead:
+                console.print(f"    what holds ({verdict.instead}): {escape(claims[claim_id].repair_note)}",
                               soft_wrap=True, highlight=False)
     for claim_id, verdict in verdicts.items():
         for line in verdict.problems:
@@ -90,6 +94,10 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
 
     console.print(f"[bold]{claim.id}[/]  {escape(claim.title)}", highlight=False)
     line(claim.source)
+    if claim.scope:
+        line(f"scope: {claim.scope}")
+    if claim.source_text != "printed":
+        line(f"text judged: {claim.source_text}")
     console.print(f"  verdict [{STYLES[verdict.statement]}]{verdict.statement}[/], "
                   f"printed proof {verdict.printed_proof}", highlight=False)
     by_name = {(e.target, e.name): e for e in evidence if e.name}
@@ -98,8 +106,10 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     )
     for target, statement in parts:
         if statement is not None:
-            heading("Statement" if target == "statement" else f"Repaired: {claim.repair_note}")
+            heading("Statement" if target == "statement" else
+                    f"What holds ({_REPAIRS[claim.repair_is]}): {claim.repair_note}")
             _print_statement(line, heading, statement, target, by_name)
+    _print_kernel(line, heading, claim, evidence)
     if claim.negation:
         heading("Why it is false in general")
         _print_steps(line, claim.negation, "negation", by_name)
@@ -126,6 +136,26 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
          if verdict.counterexample else "none")
     for problem in verdict.problems:
         console.print(f"[bold red]problem[/] {escape(problem)}", soft_wrap=True)
+
+
+def _print_kernel(
+    line: Callable[..., None], heading: Callable[[str], None], claim: Claim, evidence: Sequence[Evidence]
+) -> None:
+    """Print what the proof kernel says, the statement that it read, and what the proof assumes."""
+    found = [e for e in evidence if e.method == "kernel"]
+    if not found:
+        return
+    heading("Proof kernel")
+    for e in found:
+        line(f"{e.outcome}: {e.detail}")
+    path = kernel.proof_file(claim)
+    line(f"proof: {path}")
+    try:
+        line(f"assumes: {', '.join(kernel.axioms(claim)) or 'nothing'}")
+        for row in kernel.statement_text(claim).splitlines():
+            line(row, 4)
+    except UntraceableError as error:
+        line(f"no formula: {error}")
 
 
 def print_proofs(claims: Mapping[str, Claim], jobs: int | None) -> dict[str, kernel.Result]:
@@ -236,6 +266,9 @@ def _summary(evidence: Sequence[Evidence]) -> str:
     for e in evidence:
         if e.method == "convergence" and e.target == "statement":
             parts.append(f"order: {e.outcome}")
+    for e in evidence:
+        if e.method == "kernel":
+            parts.append(f"kernel: {e.outcome}")
     certified = any(e.counterexample for e in evidence if e.target == "statement")
     cases = {method: sum(e.cases for e in evidence if e.method == method)
              for method in ("search", "property")}
@@ -253,7 +286,9 @@ def _print_statement(
     target: Target,
     by_name: Mapping[tuple[Target, str], Evidence],
 ) -> None:
-    line(statement.latex)
+    line(f"reading aid: {statement.latex}")
+    formula = formula_or_none(lambda: statement.formula)
+    line(f"formula: {formula}" if formula else "formula: none, the margin is a computation")
     for condition in statement.conditions:
         line(f"hypothesis: {condition.latex}")
     if statement.proof:

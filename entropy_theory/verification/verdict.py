@@ -1,32 +1,41 @@
 """The verdict on a claim, derived from evidence and from nothing else.
 
 Statement:
-    refuted      a violation proved in ball arithmetic, and no repair that survives
-    empirical    the same, no repair offered, but experiments show in which sense it holds
-    repaired     the same, but the repaired statement is proved, or survives every search
-    first-order  a remainder of the claimed order, measured, within its bound, never violated
-    proved       every step of a proof for all n is machine-checked, and no search finds a violation
-    verified     no proof, but no violation either
+    proved       the proof kernel accepted a theorem that is the claim's formula, word for word
+    derived      steps that SymPy and z3 decided, from tagged premises to the formula itself
+    verified     no proof, but no violation either: how many cases, which adversary, says the evidence
+    first-order  true with a remainder: proved or derived with it, its order measured
+    true with a hypothesis
+                 false as printed (certified violation); with the named hypothesis proved or derived
+    corrected    false as printed; with another constant, factor or sign the repair survives
+    refuted      a certified violation; what holds instead, if something does, has its own standing
+    empirical    a certified violation, but experiments show in which sense it holds
     undecided    anything else: an error, a surviving mutant, a proof and a counterexample at once
 
 Printed proof: "ok" if every step follows from what is printed before it; "gap" if each one that does
-not follows with a premise left unsaid; "wrong" if one cannot be completed; "none" if none is printed.
+not follows with a premise left unsaid; "wrong" if one cannot be completed; "reconstructed" if its displays
+are lost in the source; "not in sources" if the source prints none of what was judged; "none" if there is
+nothing to judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from entropy_theory.verification.claim import Claim, Evidence, Step, Target
+from entropy_theory.verification.claim import Claim, Evidence, Statement, Step, Target
+from entropy_theory.verification.derivation import is_derivation
+from entropy_theory.verification.formula.terms import UntraceableError
 
 VERDICTS = (
-    "proved", "verified", "first-order", "repaired", "refuted", "empirical", "undecided",
+    "proved", "derived", "first-order", "verified", "true with a hypothesis", "corrected", "refuted",
+    "empirical", "undecided",
 )
-HOLDS = ("proved", "verified", "first-order")
+HOLDS = ("proved", "derived", "verified", "first-order")
 """Verdicts that say that the statement is true as written."""
-PRINTED_PROOFS = ("ok", "gap", "wrong", "none", "undecided")
+PRINTED_PROOFS = ("ok", "gap", "wrong", "reconstructed", "not in sources", "none", "undecided")
+Standing = Literal["proved", "derived", "verified", ""]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +45,7 @@ class Verdict:
     Attributes:
         statement: one of `VERDICTS`.
         printed_proof: one of `PRINTED_PROOFS`.
+        instead: how the repaired statement stands, "" where there is none or it does not.
         counterexample: exact data of the simplest certified violation, or None.
         problems: what keeps the evidence from being trusted (surviving mutants, errors, a failed
             step, a check that was not run), one line each; empty for a clean run.
@@ -43,6 +53,7 @@ class Verdict:
 
     statement: str
     printed_proof: str
+    instead: Standing
     counterexample: dict[str, Any] | None
     problems: tuple[str, ...]
 
@@ -50,28 +61,50 @@ class Verdict:
 def derive(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     """The verdict that this evidence supports."""
     counterexample = _counterexample(evidence, "statement")
+    problems = tuple(_problems(claim, evidence, counterexample))
+    instead: Standing = ""
+    if claim.repair is not None and not problems:
+        instead = _standing(claim.repair, evidence, "repair")
     return Verdict(
-        statement=_statement_verdict(claim, evidence, counterexample),
+        statement="undecided" if problems else _statement_verdict(
+            claim, evidence, counterexample, instead),
         printed_proof=_printed_proof(claim, evidence),
+        instead=instead,
         counterexample=counterexample,
-        problems=tuple(_problems(claim, evidence, counterexample)),
+        problems=problems,
     )
 
 
 def _statement_verdict(
-    claim: Claim, evidence: Sequence[Evidence], counterexample: dict[str, Any] | None
+    claim: Claim, evidence: Sequence[Evidence], counterexample: dict[str, Any] | None,
+    instead: Standing,
 ) -> str:
-    if _problems(claim, evidence, counterexample):
-        return "undecided"
     if counterexample is not None:
-        if claim.repair is None:
-            return "empirical" if claim.experiments else "refuted"
-        return "repaired" if _survives(evidence, "repair") else "refuted"
-    if not _survives(evidence, "statement"):
-        return "undecided"
-    if claim.convergence is not None:
+        if claim.repair is None and claim.experiments:
+            return "empirical"
+        if instead and claim.repair_is == "correction":
+            return "corrected"
+        if instead in ("proved", "derived") and claim.repair_is == "hypothesis":
+            return "true with a hypothesis"
+        return "refuted"
+    standing = _standing(claim.statement, evidence, "statement")
+    if claim.convergence is not None and standing in ("proved", "derived"):
         return "first-order"
-    return "proved" if _is_proved(claim.statement.proof, evidence, "statement") else "verified"
+    return standing or "undecided"
+
+
+def _standing(statement: Statement, evidence: Sequence[Evidence], target: Target) -> Standing:
+    """How well a statement is established."""
+    if not _survives(evidence, target):
+        return ""
+    if any(e.method == "kernel" and e.target == target and e.outcome == "pass" for e in evidence):
+        return "proved"
+    if statement.beyond is not None:
+        # No search can falsify a limit, so that surviving one says nothing.
+        return ""
+    if is_derivation(statement) and _is_proved(statement.proof, evidence, target):
+        return "derived"
+    return "verified"
 
 
 def _problems(
@@ -91,14 +124,36 @@ def _problems(
     for target, steps in (("negation", claim.negation), ("experiment", claim.experiments)):
         run = {e.name for e in evidence if e.target == target}
         found += [f"{target} '{s.name}' was not run" for s in steps if s.name not in run]
-    if counterexample is not None and _is_proved(claim.statement.proof, evidence, "statement"):
+    if claim.repair is not None and claim.repair_is == "hypothesis":
+        found += _other_conclusion(claim.statement, claim.repair)
+    if counterexample is not None and (
+        _is_proved(claim.statement.proof, evidence, "statement")
+        or any(e.method == "kernel" and e.target == "statement" and e.outcome == "pass"
+               for e in evidence)
+    ):
         found.append("a proof and a counterexample at once: one of the checkers is wrong")
     return found
+
+
+def _other_conclusion(statement: Statement, repair: Statement) -> list[str]:
+    """A repair that only adds hypotheses has the statement's conclusion and all of its hypotheses."""
+    try:
+        printed, repaired = statement.formula, repair.formula
+    except UntraceableError:
+        return []
+    if repaired.conclusion.term is not printed.conclusion.term:
+        return ["the repair is said to add a hypothesis, but its conclusion is another one"]
+    kept = {(h.term, h.sign) for h in repaired.hypotheses}
+    if any((h.term, h.sign) not in kept for h in printed.hypotheses):
+        return ["the repair is said to add a hypothesis, but it drops one"]
+    return []
 
 
 def _is_problem(e: Evidence) -> bool:
     if e.outcome == "error":
         return True
+    if e.method == "kernel":
+        return e.outcome == "fail"
     if e.method in ("mutant", "convergence") or e.target in ("negation", "experiment"):
         return e.outcome != "pass"
     if e.outcome != "fail" or e.target == "printed proof":
@@ -138,8 +193,12 @@ def _is_proved(proof: Sequence[Step], evidence: Sequence[Evidence], target: Targ
 
 
 def _printed_proof(claim: Claim, evidence: Sequence[Evidence]) -> str:
+    if claim.source_text == "not in sources":
+        return "not in sources"
     if not claim.printed_proof:
         return "none"
+    if claim.source_text == "reconstructed":
+        return "reconstructed"
     outcomes = {e.name: e.outcome for e in evidence if e.target == "printed proof"}
     worst = 0
     for printed in claim.printed_proof:

@@ -157,11 +157,13 @@ clip_cov = Claim(
     id="entropy-mechanism.clip-cov",
     source="Entropy Mechanism, Clip-Cov (Eqs. 10-12)",
     title="Clip-Cov raises entropy relative to vanilla policy gradient",
+    scope="one tabular state, every action listed, exact expectation, first order",
     statement=_statement,
     instances=INSTANCES,
     # With the paper's omega = (1, 5).
     witnesses=({"weights": [1] * 12 + [3, 6], "reward": [0] * 12 + [3, 0], "lower": 1},),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis: no selected action has A_a > 0 and c_a <= C",
     negation=(
         *contribution_steps(),
@@ -226,6 +228,7 @@ clip_cov_npg = Claim(
     id="entropy-mechanism.clip-cov-npg",
     source="Entropy Mechanism, Clip-Cov (Eqs. 10-12), with Theorem 2",
     title="Clip-Cov raises entropy relative to natural policy gradient",
+    scope="one tabular state, every action listed, exact expectation, first order",
     statement=_natural_statement,
     instances=INSTANCES,
     mutants=(

@@ -220,9 +220,11 @@ kl_cov = Claim(
     id="entropy-mechanism.kl-cov",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded",
     title="KL-Cov raises entropy relative to its base rule",
+    scope="one tabular state, every action listed, exact expectation, first order",
     statement=_statement,
     instances=INSTANCES,
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis: each selected action has become likelier with c_a > C, or rarer and is "
                 "below e^{-H}",
     negation=(
@@ -333,6 +335,7 @@ kl_cov_on_policy = Claim(
     id="entropy-mechanism.kl-cov-on-policy",
     source="Entropy Mechanism, KL-Cov (Eqs. 13, 14), strictly on-policy",
     title="With one update per rollout KL-Cov is its base rule",
+    scope="one tabular state, one update per rollout",
     statement=_inert,
     instances=bandit_instances(
         THRESHOLD, Scalar(name="shift", low=0.01, high=4.0, grid=(1,)),

@@ -169,6 +169,7 @@ clamped_bonus = Claim(
     id="extension.clamped-bonus",
     source="Extension of AEnt, section 4.1",
     title="A clamped-entropy bonus never lowers the full entropy, to first order",
+    scope="one tabular state, first order",
     statement=_statement,
     instances=bandit_instances(FLOOR, correct=False),
     mutants=(

@@ -179,6 +179,7 @@ entropy_bonus = Claim(
     id="extension.entropy-bonus",
     source="Extension: entropy bonus with vanilla gradient steps",
     title="An entropy bonus raises entropy exactly, up to a step size",
+    scope="one tabular state, one step of the bonus alone, any size up to a threshold",
     statement=_statement,
     instances=bandit_instances(SHARE, correct=False),
     mutants=(
@@ -208,6 +209,7 @@ entropy_bonus_two_actions = Claim(
     id="extension.entropy-bonus-two-actions",
     source="Extension: entropy bonus with vanilla gradient steps",
     title="Two actions: the largest safe entropy bonus is 4",
+    scope="one tabular state with two actions, one step of the bonus alone",
     statement=_two,
     instances=bandit_instances(SHARE, correct=False, actions=(2, 2)),
     mutants=(

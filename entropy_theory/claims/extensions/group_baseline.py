@@ -27,7 +27,7 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.terms import definition
 from entropy_theory.verification.instances import Vector
@@ -102,6 +102,7 @@ group_baseline = Claim(
     id="extension.group-baseline",
     source="Extension of AEnt, Section 4.1",
     title="With a group baseline unsampled tokens share one factor",
+    scope="one tabular state, a group of sampled tokens, one step of any size",
     statement=_statement,
     instances=bandit_instances(SIZE, actions=(2, 6), vectors=(ADVANTAGE,)),
     mutants=(

@@ -122,6 +122,7 @@ natural_entropy_bonus = Claim(
     id="extension.natural-entropy-bonus",
     source="Extension: entropy bonus under the natural gradient",
     title="A natural-gradient entropy bonus of strength at most 1 never lowers entropy",
+    scope="one softmax policy, one step of the bonus alone, of any size up to strength 1",
     statement=_statement,
     instances=bandit_instances(STRENGTH, correct=False),
     mutants=(

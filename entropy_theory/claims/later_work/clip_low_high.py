@@ -244,9 +244,12 @@ clip_low_high = Claim(
     id="later-work.clip-low-high",
     source="Clip-low and clip-high under random rewards (arXiv 2509.26114)",
     title="Under random rewards clip-low raises entropy and clip-high lowers it",
+    scope="one tabular state, random symmetric rewards, exact expectation, first order",
+    source_text="abstract",
     statement=_statement,
     instances=INSTANCES,
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis: the actions whose ratio has left the band are below e^{-H}",
     negation=(
         *plain_proof(),
