@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import nonnegative_divergence
 from entropy_theory.claims.aepo.tempered_reinforce import (
-    SUM_OF_SIGNS,
     covariance_is_nonnegative,
     excess,
     own_covariance,
@@ -121,48 +119,12 @@ _repaired = Statement(
           "likeliest loses.",
     margin=_rule,
     beyond=lambda i: (
-        has_derivative(lambda t: ar.log_softmax(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
-                       gains(i.logits)),
-        has_derivative(lambda t: ar.entropy(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
-                       ar.total(own_covariance(i.logits) * own_covariance(i.logits))),
-    ),
-    proof=(
-        *_FLOW,
-        *covariance_is_nonnegative(),
-        smt.lemma(
-            "rare tokens gain", "log pi_a + H <= 0 gives S_a <= 0 <= Cov(z, pi) = E S",
-            "p level S mean",
-            lambda v: [v.p > 0, v.p * v.level == v.S, v.level <= 0, v.mean >= 0],
-            lambda v: v.mean - v.S >= 0,
-            uses=("flow", "C is nonnegative"), axioms=("z = log pi + a constant",),
-        ),
-        nonnegative_divergence(),
-        smt.lemma(
-            "below uniform", "H <= log n, so pi_a <= 1/n gives log pi_a + H <= 0",
-            "log_p log_n H kl",
-            lambda v: [v.kl >= 0, v.log_n - v.H == v.kl, v.log_p <= -v.log_n],
-            lambda v: v.log_p + v.H <= 0,
-            uses=("divergence",), axioms=("log n - H = KL(pi || uniform)", "log is increasing"),
-        ),
-        smt.lemma(
-            "the likeliest loses",
-            "log pi_max >= E log pi = -H: S_max >= S_a for every token, hence S_max >= E S",
-            "p q level_p level_q S_p S_q",
-            lambda v: [v.q > 0, v.p >= v.q, v.level_p >= v.level_q, v.level_p >= 0,
-                       v.S_p == v.p * v.level_p, v.S_q == v.q * v.level_q],
-            lambda v: v.S_p >= v.S_q,
-            uses=("flow",), axioms=("the largest value is at least the mean", "log is increasing"),
-        ),
-        smt.lemma(
-            "assembly", "a token at most e^{-H} or at most 1/n gains, the likeliest loses",
-            "level above gain S_max mean",
-            lambda v: [smt.implies(v.above <= 0, v.level <= 0), smt.implies(v.level <= 0, v.gain >= 0),
-                       v.S_max >= v.mean],
-            lambda v: smt.all_of(smt.any_of(v.level > 0, v.gain >= 0),
-                                 smt.any_of(v.above > 0, v.gain >= 0), v.mean - v.S_max <= 0),
-            uses=("rare tokens gain", "below uniform", "the likeliest loses"),
-            axioms=(SUM_OF_SIGNS,),
-        ),
+        has_derivative(
+            lambda t: ar.log_softmax(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
+            gains(i.logits)),
+        has_derivative(
+            lambda t: ar.entropy(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
+            ar.total(own_covariance(i.logits) * own_covariance(i.logits))),
     ),
 )
 

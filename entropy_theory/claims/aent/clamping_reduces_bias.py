@@ -32,8 +32,6 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
@@ -87,33 +85,6 @@ def _no_tie_at_the_cut(i: Cases) -> Reals:
     return np.where(np.all(kept, axis=-1), 1 + 0 * ahead, ahead)
 
 
-def _optimum() -> symbolic.Expression:
-    """softmax(r/lambda) on k tokens: the wrong ones' share, with E = e^{1/lambda}, e^0 = 1."""
-    import sympy
-
-    k, m, e = sympy.symbols("k m E", positive=True)
-    value = m * e / (m * e + (k - m))
-    return sympy.together((1 - value) - (k - m) / (m * e + k - m))
-
-
-OPTIMUM = symbolic.identity(
-    "regularized optimum",
-    "1 - E[r] under softmax(r/lambda) is (k - m)/(m e^{1/lambda} + k - m)",
-    _optimum,
-)
-MONOTONE = smt.lemma(
-    "bias falls with density",
-    "B = (1 - rho)/(rho E + 1 - rho), rho = m/k, E = e^{1/lambda}: B1 <= B2 exactly when "
-    "rho1 >= rho2",
-    "rho1 rho2 E B1 B2",
-    lambda v: [v.rho1 >= 0, v.rho1 <= 1, v.rho2 >= 0, v.rho2 <= 1, v.E > 1,
-               v.B1 * (v.rho1 * v.E + 1 - v.rho1) == 1 - v.rho1,
-               v.B2 * (v.rho2 * v.E + 1 - v.rho2) == 1 - v.rho2],
-    lambda v: smt.all_of(smt.implies(v.rho1 >= v.rho2, v.B1 <= v.B2),
-                         smt.implies(v.B1 <= v.B2, v.rho1 >= v.rho2)),
-    uses=("regularized optimum",), axioms=("e^{1/lambda} > 1",),
-)
-
 _no_tie = Condition(latex="no tie at the cut", value=_no_tie_at_the_cut)
 _printed = Statement(
     latex=r"With the bonus on the likeliest tokens only, the regularized optimum gives away no more "
@@ -130,27 +101,6 @@ _repaired = Statement(
         implies(elementwise("equal", _denser(i), 0), elementwise("equal", _less_biased(i), 0)),
         implies((~i.correct | kept_tokens(i.logits, i.removed_fraction)).all(),
                 elementwise("less_equal", 0, _less_biased(i))),
-    ),
-    proof=(
-        OPTIMUM,
-        MONOTONE,
-        smt.lemma(
-            "assembly",
-            "with rho = m'/k, rho' = m/n: B(k, m') <= B(n, m) exactly when m' n >= m k; and m' = m, "
-            "k <= n gives B(k, m') <= B(n, m)",
-            "m n m1 k E kept full rho1 rho2",
-            lambda v: [v.E > 1, v.n >= v.k, v.k >= 1, v.m >= 1, v.m <= v.n, v.m1 >= 0, v.m1 <= v.k,
-                       v.m1 <= v.m, v.rho1 * v.k == v.m1, v.rho2 * v.n == v.m,
-                       v.rho1 >= 0, v.rho1 <= 1, v.rho2 >= 0, v.rho2 <= 1,
-                       v.kept * (v.rho1 * v.E + 1 - v.rho1) == 1 - v.rho1,
-                       v.full * (v.rho2 * v.E + 1 - v.rho2) == 1 - v.rho2,
-                       MONOTONE.instance(rho1=v.rho1, rho2=v.rho2, E=v.E, B1=v.kept, B2=v.full)],
-            lambda v: smt.all_of((v.full - v.kept) * (v.m1 * v.n - v.m * v.k) >= 0,
-                                 smt.implies(v.m1 * v.n >= v.m * v.k, v.kept <= v.full),
-                                 smt.implies(v.kept <= v.full, v.m1 * v.n >= v.m * v.k),
-                                 smt.implies(v.m1 == v.m, v.kept <= v.full)),
-            uses=("bias falls with density",),
-        ),
     ),
 )
 

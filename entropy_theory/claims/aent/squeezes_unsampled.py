@@ -82,14 +82,6 @@ def _without_sampled(i: Cases, values: Reals) -> Reals:
     return np.where(top, values, 1 + 0 * values)
 
 
-def _step_mean() -> symbolic.Expression:
-    """E_pi[dz] = c (pi_k - g), with K the indicator of k and P the function pi of the token."""
-    import sympy
-
-    m, c = symbolic.Moments("P", indicators="K"), sympy.Symbol("c")
-    return m.expect(c * (m["K"] - m["P"])) - c * (m.expect(m["K"]) - m.expect(m["P"]))
-
-
 def _first_order() -> symbolic.Expression:
     """d log pi = x - E x along x = K - P: at a token that is not k it is -pi_a - (pi_k - g)."""
     import sympy
@@ -98,25 +90,6 @@ def _first_order() -> symbolic.Expression:
     at_other = (0 - own) - m.expect(m["K"] - m["P"])
     return at_other - (m.expect(m["P"]) - m.expect(m["K"]) - own)
 
-
-_mean_step = symbolic.identity(
-    "mean step", "E_pi[dz] = c (pi_k - g), g = sum_b pi_b^2 = E_pi[pi]", _step_mean
-)
-_jensen = smt.lemma(
-    "normalizer", "Z = E e^{dz} >= e^{E dz}: each p e^y >= p (1 + y), y = dz - E dz, whose mean is 0",
-    "p y exp_y",
-    lambda v: [v.p > 0, v.exp_y >= 1 + v.y],
-    lambda v: v.p * v.exp_y >= v.p + v.p * v.y,
-    uses=("mean step",), axioms=("e^y >= 1 + y",),
-)
-_falls = smt.lemma(
-    "falls", "log pi'_a - log pi_a = -c pi_a - log Z <= -c (pi_a + pi_k - g)",
-    "c own sampled g log_z change",
-    lambda v: [v.c > 0, v.log_z >= v.c * (v.sampled - v.g), v.change == -v.c * v.own - v.log_z],
-    lambda v: smt.all_of(v.change <= -v.c * (v.own + v.sampled - v.g),
-                         smt.implies(v.own + v.sampled >= v.g, v.change <= 0)),
-    uses=("normalizer",), axioms=(SUM_OF_SIGNS, "log is increasing"),
-)
 
 _printed = Statement(
     latex=r"A step $\Delta z = c\,(e_k - \pi)$, $c > 0$, on a sampled token $k$ lowers the probability "
@@ -130,28 +103,6 @@ _repaired = Statement(
         _others(i, ar.maximum(_rate(i), -log_growth(i))),
         _without_sampled(i, -log_growth(i)),
     ], axis=-1),
-    proof=(
-        _mean_step,
-        _jensen,
-        _falls,
-        smt.lemma(
-            "likeliest", "each pi_b^2 <= pi_max pi_b, so g <= pi_max", "p top",
-            lambda v: [v.p > 0, v.top >= v.p],
-            lambda v: v.p * v.p <= v.top * v.p,
-            axioms=("probabilities sum to 1",),
-        ),
-        smt.lemma(
-            "assembly", "pi_a + pi_k >= g, or k the likeliest: the token falls",
-            "c own sampled g log_z change top",
-            lambda v: [v.c > 0, v.own > 0, v.log_z >= v.c * (v.sampled - v.g),
-                       v.change == -v.c * v.own - v.log_z, v.g <= v.top,
-                       _falls.instance(c=v.c, own=v.own, sampled=v.sampled, g=v.g, log_z=v.log_z,
-                                       change=v.change)],
-            lambda v: smt.all_of(smt.any_of(v.own + v.sampled < v.g, v.change <= 0),
-                                 smt.any_of(v.sampled < v.top, v.change <= 0)),
-            uses=("falls", "likeliest"),
-        ),
-    ),
 )
 
 squeezes_unsampled = Claim(

@@ -29,9 +29,7 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     illustration,
     is_the_fall,
     natural_covariance,
-    natural_proof,
     plain_covariance,
-    plain_proof,
     rare_answers,
 )
 from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, certify
@@ -95,7 +93,6 @@ _repaired = Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) > 0$ for a reward that is ordered like the policy.",
     margin=_plain, relation=">", conditions=ORDERED,
     beyond=lambda i: (as_printed(i.logits, i.reward, "plain"), is_the_fall(i.logits, i.reward, "plain")),
-    proof=plain_proof(),
 )
 
 covariance_positive = Claim(
@@ -133,7 +130,6 @@ _natural_repaired = Statement(
     margin=_natural, relation=">", conditions=ORDERED,
     beyond=lambda i: (as_printed(i.logits, i.reward, "natural"),
                       is_the_fall(i.logits, i.reward, "natural")),
-    proof=natural_proof(),
 )
 
 covariance_positive_npg = Claim(

@@ -11,7 +11,6 @@ because the second derivative is -pi_{a'}(1 - pi_{a'}), between -1/4 and 0 whate
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -23,8 +22,6 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -33,7 +30,6 @@ from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.terms import Term, definition
 
 SIZE = Scalar(name="size", low=2.0**-8, high=16.0, grid=(1, Fraction(1, 8), 4))
-TAYLOR = "Taylor's formula: the remainder lies between h^2/2 times the extremes of the second derivative"
 
 
 @definition
@@ -73,66 +69,11 @@ def _has_this_derivative(i: Cases) -> tuple[Term, ...]:
     return (has_derivative(moved, 0, jacobian(i.logits)),)
 
 
-def _first_derivative() -> symbolic.Expression:
-    import sympy
-
-    # log pi = z - A along e_k, whose values over actions are the indicator of k.
-    m = symbolic.Moments("", indicators="k")
-    z, log_normalizer = sympy.symbols("z A")
-    k = m["k"]
-    moved = m.derivative(z - log_normalizer, k, {z: k, log_normalizer: m.expect(k)})
-    return moved - (k - m.expect(k))
-
-
-def _second_derivative() -> symbolic.Expression:
-    m = symbolic.Moments("", indicators="k")
-    k = m["k"]
-    p = m.expect(k)
-    return m.derivative(k - p, k, {}) + p * (1 - p)
-
-
-def _written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
-    # e is free, so log p_a = log e_a - log(sum e) has derivative (d e_a)/e_a - (sum d e)/(sum e).
-    normalizer = sum(s.e[1:], s.e[0])
-    for a, e_a in enumerate(s.e):
-        for k, e_k in enumerate(s.e):
-            change = e_a.diff(e_k) * e_k / e_a - normalizer.diff(e_k) * e_k / normalizer
-            yield change - ((1 if a == k else 0) - s.p[k])
-
-
-QUARTER = smt.lemma(
-    "at most a quarter", "0 <= p (1 - p) <= 1/4", "p",
-    lambda v: [v.p > 0, v.p < 1],
-    lambda v: smt.all_of(v.p * (1 - v.p) >= 0, 4 * v.p * (1 - v.p) <= 1),
-)
-
 _statement = Statement(
     latex=r"$\frac{\partial\log\pi(a|s)}{\partial z_{s,a'}} = \mathbf 1[a=a'] - \pi(a'|s)$: a move of "
           r"one logit by h changes $\log\pi(a|s)$ by h times this, up to $-h^2/8$ and $0$.",
     margin=lambda i: _room(i, jacobian(i.logits)),
     beyond=_has_this_derivative,
-    proof=(
-        symbolic.softmax_rule(),
-        symbolic.identity(
-            "first derivative", "d log pi_a/dz_k = 1[a = k] - pi_k", _first_derivative,
-            uses=("softmax rule",), axioms=("d/dt log sum exp(z) = E[dz/dt]",),
-        ),
-        symbolic.explicit("first derivative, written out", "the same for each n and all a, k",
-                          _written_out),
-        symbolic.identity("second derivative", "d2 log pi_a/dz_k^2 = -pi_k (1 - pi_k)",
-                          _second_derivative, uses=("first derivative",)),
-        QUARTER,
-        smt.lemma(
-            "assembly", "the excess is between -h^2/8 and 0", "p q h excess",
-            # The second derivative is lowest at a policy with pi_k = p, highest at one with q.
-            lambda v: [v.p > 0, v.p < 1, v.q > 0, v.q < 1,
-                       QUARTER.instance(p=v.p), QUARTER.instance(p=v.q),
-                       2 * v.excess >= v.h * v.h * -(v.p * (1 - v.p)),
-                       2 * v.excess <= v.h * v.h * -(v.q * (1 - v.q))],
-            lambda v: smt.all_of(8 * v.excess >= -v.h * v.h, v.excess <= 0),
-            uses=("second derivative", "at most a quarter"), axioms=(TAYLOR,),
-        ),
-    ),
 )
 
 lemma_2 = Claim(

@@ -25,7 +25,6 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -34,8 +33,6 @@ from entropy_theory.verification import (
     Mutant,
     Statement,
     certify,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
@@ -175,15 +172,6 @@ ONE_NAT = Condition(
 )
 
 
-def _split() -> symbolic.Expression:
-    """K = mean_nll (A - Ab) - nll (A - Ab), nll = -log pi, mean_nll its batch mean."""
-    import sympy
-
-    nll, mean_nll, advantage, mean_advantage = sympy.symbols("nll mean_nll A Ab")
-    product = (-nll - -mean_nll) * (advantage - mean_advantage)
-    return product - (mean_nll - nll) * (advantage - mean_advantage)
-
-
 def _selection_at_step_one() -> Ball:
     """1 - 0.36 sqrt(7)."""
     from flint import arb
@@ -198,22 +186,6 @@ _statement = Statement(
     conditions=(SOME_SELECTED,),
 )
 
-_bound = smt.lemma(
-    "confident branch is bounded",
-    "A > mean A and K >= omega_low > 0 give omega_low <= K <= mean NLL (A - mean A)",
-    "nll mean_nll dA K lower",
-    lambda v: [v.nll >= 0, v.lower > 0, v.dA > 0, v.lower <= v.K, (v.mean_nll - v.nll) * v.dA == v.K],
-    lambda v: smt.all_of(v.lower <= v.K, v.mean_nll * v.dA >= v.K),
-    uses=("cross product",), axioms=("log pi <= 0",),
-)
-
-_largest = smt.lemma(
-    "mean surprisal", "mean NLL >= 0, so mean NLL (A_i - mean A) <= mean NLL max(A - mean A)",
-    "mean_nll dA top lower",
-    lambda v: [v.mean_nll >= 0, v.dA <= v.top, v.mean_nll * v.top < v.lower],
-    lambda v: v.mean_nll * v.dA < v.lower,
-    axioms=("log pi <= 0", SUM_OF_SIGNS),
-)
 
 _repaired = Statement(
     latex=r"If $\overline{-\log\pi}\,\max_i(A_i - \bar A) < \omega_{low}$, every token with "
@@ -221,23 +193,6 @@ _repaired = Statement(
     margin=_rare_and_punished,
     relation=">",
     conditions=(SOME_SELECTED, CONFIDENT_BATCH),
-    proof=(
-        symbolic.identity("cross product", "K = (mean NLL - NLL)(A - mean A), NLL = -log pi", _split),
-        _largest,
-        _bound,
-        smt.lemma(
-            "assembly", "a selected token is not on the confident branch, so both factors are < 0",
-            "nll mean_nll dA K lower top",
-            lambda v: [
-                v.nll >= 0, v.lower > 0, v.lower <= v.K, (v.mean_nll - v.nll) * v.dA == v.K,
-                _bound.instance(nll=v.nll, mean_nll=v.mean_nll, dA=v.dA, K=v.K, lower=v.lower),
-                v.mean_nll >= 0, v.dA <= v.top, v.mean_nll * v.top < v.lower,
-                _largest.instance(mean_nll=v.mean_nll, dA=v.dA, top=v.top, lower=v.lower),
-            ],
-            lambda v: smt.all_of(v.dA < 0, v.nll > v.mean_nll),
-            uses=("cross product", "mean surprisal", "confident branch is bounded"),
-        ),
-    ),
 )
 
 selected_tokens = Claim(

@@ -309,30 +309,3 @@ def plain_proof() -> tuple[Step, ...]:
     )
 
 
-def _pairs() -> symbolic.Expression:
-    import sympy
-
-    m = symbolic.Moments("z r")
-    z1, z2, r1, r2 = sympy.symbols("z1 z2 r1 r2")
-    double = m.expect_pairs((z1 - z2) * (r1 - r2), {"z": z1, "r": r1}, {"z": z2, "r": r2})
-    return m.covariance(m["z"], m["r"] - m.expect(m["r"])) - double / 2
-
-
-def natural_proof() -> tuple[Step, ...]:
-    """Cov(log pi, A) > 0 for a reward ordered like the policy, any n (Chebyshev, strict)."""
-    return (
-        symbolic.identity(
-            "natural covariance as pairs",
-            "Cov(log pi, A) = (1/2) sum_ij pi_i pi_j (z_i - z_j)(r_i - r_j)", _pairs,
-            axioms=("log pi_a and z_a differ by a constant",),
-        ),
-        extreme_actions(),
-        smt.lemma(
-            "natural assembly", "no pair is negative, and the pair of t and b is positive",
-            "zt zb rt rb w others cov",
-            lambda v: [v.zt > v.zb, v.rt > v.rb, v.w > 0, v.others >= 0,
-                       2 * v.cov == v.w * ((v.zt - v.zb) * (v.rt - v.rb)) + v.others],
-            lambda v: v.cov > 0,
-            uses=("natural covariance as pairs", "extremes"), axioms=(SUM_OF_SIGNS,),
-        ),
-    )

@@ -34,7 +34,6 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     covariance_is_nonnegative,
     excess,
 )
-from entropy_theory.claims.later_work.sampled_action import ONE_ACTION
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -93,14 +92,6 @@ SOME_FLOW = Condition(
     value=lambda i: ar.total(np.abs(flows(i.logits, i.step))))
 
 
-def _cancels() -> symbolic.Expression:
-    import sympy
-
-    rises, falls = sympy.symbols("R F", positive=True)
-    balance_ = (falls - rises) / (falls + rises)
-    return sympy.together((1 + balance_) * rises - (1 - balance_) * falls)
-
-
 _statement = Statement(
     latex=r"With weights $1+\lambda^*$ on $f_i>0$, $1-\lambda^*$ on $f_i<0$ and "
           r"$\lambda^*=\frac{\sum_{f<0}|f|-\sum_{f>0}f}{\sum|f|}$ the first-order entropy change is "
@@ -112,17 +103,6 @@ _statement = Statement(
         has_derivative(lambda t: ar.entropy(
             i.logits + ar.per_action(t) * balanced_step(i.logits, i.step)), 0, 0),
         elementwise("less_equal", np.abs(balance(flows(i.logits, i.step))), 1),
-    ),
-    proof=(
-        *ONE_ACTION,
-        symbolic.identity("cancellation", "(1 + lambda*) R - (1 - lambda*) L = 0", _cancels),
-        smt.lemma("size of lambda*", "R, L >= 0 and R + L > 0 give |lambda*| <= 1, the weights are in "
-                  "[0, 2] and the net flow is zero", "R F balance",
-                  lambda v: [v.R >= 0, v.F >= 0, v.R + v.F > 0, v.balance * (v.R + v.F) == v.F - v.R],
-                  lambda v: smt.all_of(v.balance <= 1, v.balance >= -1,
-                                       (1 + v.balance) * v.R - (1 - v.balance) * v.F == 0),
-                  uses=("one action", "cancellation"),
-                  axioms=(SUM_OF_SIGNS, "flows of tokens add up, as covariance is linear")),
     ),
 )
 
