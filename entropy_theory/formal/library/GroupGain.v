@@ -104,7 +104,7 @@ Proof.
     assert (total_over g (fun b =>
               group_advantage ddof correct g b * (only (Nat.eqb a) (fun _ => 1) b - softmax n z a))
             = advantage_of G ddof (if correct a then 1 else 0) (hits correct g)
-              * total_over g (only (Nat.eqb a) (fun _ => 1))) as same; [|rewrite same; ring].
+              * total_over g (only (Nat.eqb a) (fun _ => 1))) as same; [|rewrite same; unfold chance; ring].
     rewrite (total_over_ext g _
       (fun b => advantage_of G ddof (if correct a then 1 else 0) (hits correct g)
                 * only (Nat.eqb a) (fun _ => 1) b
