@@ -22,7 +22,13 @@ from hypothesis import strategies as st
 from entropy_theory import strategies
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
-from entropy_theory.verification.formula.statement import ANY, POSITIVE, Parameter, Parameters, Range
+from entropy_theory.verification.formula.statement import (
+    ANY,
+    POSITIVE,
+    Parameter,
+    Parameters,
+    Range,
+)
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
     PROMPTS,
