@@ -118,6 +118,8 @@ proposition_1ii = Claim(
     id="aent.proposition-1ii",
     source="AEnt, Proposition 1 (II)",
     title="A small policy gradient bounds the suboptimality, where the right response is not rare",
+    scope="tabular token trees, one a prompt, exact gradient",
+    source_text="reconstructed",
     statement=_statement,
     instances=trees(reward="graded", prompts=2),
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS),

@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Outcome, Step
 from entropy_theory.verification.formula.statement import ANY, Range
-from entropy_theory.verification.formula.terms import definition
+from entropy_theory.verification.formula.terms import definition, is_term, operation
 from entropy_theory.verification.instances import (
     GRADED_REWARD,
     Instances,
@@ -80,8 +80,8 @@ def trees(
 
 def spread(scalar: Reals, like: Reals) -> Reals:
     """A scalar per instance, shaped to broadcast over all further axes of ``like``."""
-    further = np.ndim(like) - np.ndim(scalar)
-    return scalar[(..., *[None] * further)]
+    given: Any = scalar if is_term(scalar) else np.asarray(scalar)
+    return given[(..., *[None] * (np.ndim(like) - np.ndim(given)))]
 
 
 def midpoints(values: Reals) -> np.ndarray:
@@ -130,9 +130,7 @@ def regularized_value(logits: Reals, reward: Reals, coefficient: Reals) -> Reals
 
 def entropy(logits: Reals) -> Reals:
     """H: the entropy of the response, which is the sum of the token entropies on the way."""
-    tree = ar.token_tree(logits)
-    visits = tree.visitation(ar.softmax(logits))
-    return np.sum(visits * ar.entropy(logits), axis=-1)
+    return ar.response_entropy(logits)
 
 
 @definition
@@ -184,6 +182,19 @@ def soft_values(tree: TokenTree, reward: Reals, coefficient: Reals) -> tuple[Rea
         scale = spread(coefficient, action_values[-1])
         values.append(scale[..., 0] * log_sum_exp(action_values[-1] / scale))
     return np.concatenate(values[::-1], axis=-1), np.concatenate(action_values[::-1], axis=-2)
+
+
+@operation(lambda logits, reward, coefficient: logits.axes[:-1])
+def soft_value_at(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """V*_lambda(s) [..., states]: the largest regularized value from each state on."""
+    return soft_values(TokenTree.of(logits), reward, coefficient)[0]
+
+
+@operation(lambda logits, reward, coefficient: logits.axes)
+def soft_policy(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """Logits Q*_lambda(s, a)/lambda [..., states, tokens] of the policy that attains it."""
+    _, best = soft_values(TokenTree.of(logits), reward, coefficient)
+    return best / spread(coefficient, best)
 
 
 def norm_squared(values: Reals, axes: int = 2) -> Reals:
