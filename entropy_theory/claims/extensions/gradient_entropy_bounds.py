@@ -26,7 +26,7 @@ import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import gradient_steps, trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
-from entropy_theory.claims.entropy_mechanism.tree_rates import expected_reward, has_gradient
+from entropy_theory.claims.entropy_mechanism.tree_rates import expected_reward
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -39,6 +39,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_gradient
 from entropy_theory.verification.formula.terms import Term, computed_by, definition
 from entropy_theory.verification.instances import Margin
 

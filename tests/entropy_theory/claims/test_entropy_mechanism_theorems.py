@@ -100,8 +100,8 @@ def test_responses_of_one_token_are_as_printed():
 def test_entropy_rate_is_the_derivative(random_trees):
     logits, step, _ = random_trees
     h = 1e-5
-    numeric = (expansion.response_entropy(logits + h * step)
-               - expansion.response_entropy(logits - h * step)) / (2 * h)
+    numeric = (ar.response_entropy(logits + h * step)
+               - ar.response_entropy(logits - h * step)) / (2 * h)
     np.testing.assert_allclose(rates.entropy_rate(logits, step), numeric, atol=1e-8)
 
 
