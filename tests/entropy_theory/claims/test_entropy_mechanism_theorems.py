@@ -12,6 +12,7 @@ from entropy_theory.claims.entropy_mechanism import lemma_1, matched_exactly, th
 from entropy_theory.claims.entropy_mechanism import proposition_1 as gradient
 from entropy_theory.claims.entropy_mechanism import tree_induction as induction
 from entropy_theory.claims.entropy_mechanism import tree_rates as rates
+from entropy_theory.claims.extensions import natural_flow
 from entropy_theory.claims.extensions import response_entropy_expansion as expansion
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
@@ -32,6 +33,9 @@ EXPECTED = [
     ("extension.sequence-covariance-npg", "proved", "none"),
     ("extension.sequence-covariance-pg", "proved", "none"),
     ("extension.response-entropy-expansion", "first-order", "none"),
+    ("extension.response-entropy-identity", "proved", "none"),
+    ("extension.natural-flow-tilts", "proved", "none"),
+    ("extension.natural-flow-curve", "proved", "none"),
 ]
 
 
@@ -164,13 +168,25 @@ def test_the_remainder_bound_is_lemma_1s_for_one_token():
     np.testing.assert_allclose(expansion.response_remainder_bound(step), [expected])
 
 
-@pytest.mark.parametrize(("horizon", "cubic"), [(2, 7), (3, 19)])
-def test_the_remainder_bound_of_longer_responses(horizon, cubic):
-    """c_h by hand; D is the largest step of a state, not the sum."""
+@pytest.mark.parametrize("horizon", [2, 3])
+def test_the_remainder_bound_of_longer_responses(horizon):
+    """By hand; D is the largest step of a state, not the sum."""
     step = np.zeros((1, TokenTree(2, horizon).n_states, 2))
     step[0, 0], step[0, 1] = (1.0, 0.0), (0.0, 2.0)
+    most = horizon * (1 + math.log(horizon) + horizon * math.log(2))
+    np.testing.assert_allclose(expansion.response_remainder_bound(step), [most * 4 / 4])
+
+
+def test_the_natural_flow_follows_the_natural_gradient(random_trees):
+    """Behind the closed form: small steps of A from the start give the same responses."""
+    logits, _, reward = random_trees
+    many, elapsed = 1000, np.full(len(logits), 2.0)
+    moved = logits
+    for _ in range(many):
+        moved = moved + 2.0 / many * rates.advantage(moved, reward)
     np.testing.assert_allclose(
-        expansion.response_remainder_bound(step), [(horizon + cubic * math.log(2)) * 4 / 4])
+        rates.response_probabilities(moved),
+        natural_flow.tilted_probabilities(logits, reward, elapsed), rtol=1e-2)
 
 
 def test_the_mismatch_is_of_second_order():
