@@ -1,7 +1,7 @@
-r"""Extension of the Entropy Mechanism, Theorem 2: where the natural policy gradient leads, in closed form.
+r"""Extension of the Entropy Mechanism, Theorem 2: where the natural policy gradient leads, exactly.
 
-Let every token logit move as the natural gradient of J = E R does, dz(s, a)/dt = A(s, a). However long the
-responses are, the flow of token logits tilts whole responses:
+Let every token logit move as the natural gradient of J = E R does, dz(s, a)/dt = A(s, a). However long
+the responses are, the flow of token logits tilts whole responses:
 
     pi_t(y) = pi_0(y) e^{t R(y)} / E_0[e^{t R}],      z_t(s, a) = z_0(s, a) + log E_0[e^{t R} | s, a]
 
@@ -12,8 +12,8 @@ probabilities stay in proportion. So entropy is a function of the reward,
     H = h(p) + p H_right + (1 - p) H_wrong,
 
 with the entropies within right and within wrong responses of the *first* policy, and it ends at H_right:
-|H_t - H_right| <= (3 + |H_wrong - H_right|) sqrt((1 - p_0)/p_0) e^{-t/2}. Entropy does not collapse to zero
-unless one response alone is right.
+|H_t - H_right| <= (3 + |H_wrong - H_right|) sqrt((1 - p_0)/p_0) e^{-t/2}. Entropy does not collapse to
+zero unless one response alone is right.
 """
 
 from __future__ import annotations
@@ -70,19 +70,19 @@ def state_values(logits: Reals, reward: Reals) -> Reals:
     return values
 
 
-def follows(path: Term, reward: Term) -> Term:
+def follows(path: Any, reward: Any) -> Term:
     """From time 0 on the curve of logits moves as the natural gradient."""
     return for_every("t", (), lambda t: implies(constant(0) <= t, has_derivative(
         lambda r: entry(path, r), t, advantage(entry(path, t), reward))))
 
 
-def on_every_flow(reward: Term, holds: Any) -> Term:
-    """What holds of every curve that follows the natural gradient, given the curve and where it starts."""
+def on_every_flow(reward: Any, holds: Any) -> Term:
+    """What holds of every curve that follows the natural gradient, given it and where it starts."""
     return for_every("path", (TIME, STATES, ACTIONS), lambda path: implies(
         follows(path, reward), holds(path, entry(path, constant(0)))))
 
 
-def _flow_itself(i: Any, reward: Term) -> Term:
+def _flow_itself(i: Any, reward: Any) -> Term:
     """`flowed` moves as the natural gradient, up to V(s)."""
     here = flowed(i.logits, reward, i.elapsed)
     return has_derivative(lambda t: flowed(i.logits, reward, t), i.elapsed,
@@ -105,8 +105,8 @@ def _tilt_residual(i: Cases, time: Any = None) -> Reals:
 
 _tilted = Statement(
     latex=r"Along the flow $dz(s,a)/dt = A(s,a)$ of token logits, $\pi_t(y) = \pi_0(y) e^{tR(y)} / "
-          r"\mathbb E_0[e^{tR}]$ for every response; up to a constant at each state $z_t(s,a) = z_0(s,a) + "
-          r"\log\mathbb E_0[e^{tR} \mid s, a]$.",
+          r"\mathbb E_0[e^{tR}]$ for every response; up to a constant at each state $z_t(s,a) = z_0(s,a) "
+          r"+ \log\mathbb E_0[e^{tR} \mid s, a]$.",
     margin=_tilt_residual,
     relation="==",
     beyond=_tilts,
@@ -170,7 +170,8 @@ def still_to_go(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
 
 def _curve_residual(i: Cases, within: Any = curve) -> Reals:
     reward = returns(i.correct, i.logits)
-    return ar.response_entropy(flowed(i.logits, reward, i.elapsed)) - within(i.logits, i.correct, i.elapsed)
+    entropy = ar.response_entropy(flowed(i.logits, reward, i.elapsed))
+    return entropy - within(i.logits, i.correct, i.elapsed)
 
 
 def _without_entropy_within(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
@@ -198,8 +199,8 @@ SOME_WRONG = Condition(latex="some response is wrong", value=lambda i: np.any(~i
 _curve = Statement(
     latex=r"Along the same flow with $R = 1$ for right responses and $0$ for others, $\mathcal H_t = "
           r"h(p_t) + p_t \mathcal H_{right} + (1 - p_t)\mathcal H_{wrong}$ with $p_t = p_0 e^t / "
-          r"(p_0 e^t + 1 - p_0)$ and the entropies within right and within wrong responses at the start; so "
-          r"$|\mathcal H_t - \mathcal H_{right}| \le (3 + |\mathcal H_{wrong} - \mathcal H_{right}|)"
+          r"(p_0 e^t + 1 - p_0)$ and the entropies within right and within wrong responses at the start; "
+          r"so $|\mathcal H_t - \mathcal H_{right}| \le (3 + |\mathcal H_{wrong} - \mathcal H_{right}|)"
           r"\sqrt{(1-p_0)/p_0}\,e^{-t/2}$.",
     margin=_curve_residual,
     relation="==",

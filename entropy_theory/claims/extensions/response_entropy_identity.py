@@ -50,7 +50,7 @@ def _by_state(i: Cases) -> Reals:
     return entropy_rate(i.logits, i.step) - action_covariance(i.logits, i.step, ahead)
 
 
-def _log_response(logits: Reals) -> Reals:
+def _log_response(logits: Any) -> Any:
     return ar.token_tree(logits).sum_along(ar.log_softmax(logits))
 
 

@@ -10,7 +10,6 @@ import pytest
 from entropy_theory.claims.entropy_mechanism import action_sequence_covariance as sequences
 from entropy_theory.claims.entropy_mechanism import lemma_1, matched_exactly, theorem_1
 from entropy_theory.claims.entropy_mechanism import proposition_1 as gradient
-from entropy_theory.claims.entropy_mechanism import tree_induction as induction
 from entropy_theory.claims.entropy_mechanism import tree_rates as rates
 from entropy_theory.claims.extensions import natural_flow
 from entropy_theory.claims.extensions import response_entropy_expansion as expansion
@@ -147,19 +146,6 @@ def test_natural_gradient_is_the_advantage(random_trees):
     expected = rates.advantage(logits, reward)[0]
     differences = step - expected
     np.testing.assert_allclose(differences, differences[:, :1] * np.ones(3), atol=1e-9)
-
-
-def test_written_out_trees_reject_a_wrong_rate():
-    """The second check must not pass for everything: without d(s) it fails."""
-
-    def without_visits(w):
-        value = np.sum(w.tree.response_probabilities(w.p) * w.reward)
-        _, q = w.tree.values(w.p, w.tree.edge_reward(w.reward))
-        yield w.derivative(value, 1, 0) - w.p[1, 0] * (q[1, 0] - np.sum(w.p[1] * q[1]))
-
-    step = induction.written_out("wrong", "no d(s)", without_visits)
-    assert step.check(10)[0] == "fail"
-    assert induction.written_out("empty", "nothing", lambda w: ()).check(10)[0] == "error"
 
 
 def test_the_remainder_bound_is_lemma_1s_for_one_token():
