@@ -27,8 +27,9 @@ from entropy_theory.claims.aent.stationarity import (
     path_steps,
     square_of_gradient,
 )
-from entropy_theory.claims.aent.token_mdp import trees
+from entropy_theory.claims.aent.token_mdp import any_returns, trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
+from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -61,6 +62,7 @@ def _mass_of_right_responses(logits: Reals, reward: Reals) -> Reals:
     return ar.total(responses, is_right(reward))
 
 
+INSTANCES = any_returns(trees(reward="graded", prompts=2))
 # The one right response is the first; weights (4, 1), (4, 1), (5, 1) at its three states.
 NO_ROOT = {
     "weights": [[[4, 1], [4, 1], [1, 1], [5, 1], [1, 1], [1, 1], [1, 1]]],
@@ -87,6 +89,7 @@ _statement = Statement(
           r"\mathcal D$, $V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt h\,\epsilon / C(q)$ with "
           r"$C(q) = \max_{y \in \mathcal A^*(q)} \pi(y|q)$.",
     margin=room,
+    beyond=is_gradient_over_prompts,
     proof=(*path_steps(), _last),
 )
 
@@ -119,7 +122,7 @@ proposition_1ii = Claim(
     source="AEnt, Proposition 1 (II)",
     title="A small policy gradient bounds the suboptimality, where the right response is not rare",
     statement=_statement,
-    instances=trees(reward="graded", prompts=2),
+    instances=INSTANCES,
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS),
     printed_proof=_printed,
     mutants=(

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from entropy_theory.claims.entropy_mechanism.tree_rates import any_reward
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
@@ -61,6 +62,11 @@ def trees(
         searched, strategy=up_to(3, 3, prompts).strategy,
         enumerate=up_to(2, 2, prompts and 1).enumerate,
         movable=searched.movable if ascend else ())
+
+
+def any_returns(instances: Instances) -> Instances:
+    """The same instances of a statement that holds for returns of any size."""
+    return dataclasses.replace(instances, parameters=any_reward(instances.parameters))
 
 
 # ---------------------------------------------------------------- numbers

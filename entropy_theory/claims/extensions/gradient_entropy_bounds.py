@@ -39,7 +39,15 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.terms import Term, computed_by, definition
+from entropy_theory.verification.formula.limits import for_every, has_derivative
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    PROMPTS,
+    STATES,
+    Term,
+    computed_by,
+    definition,
+)
 from entropy_theory.verification.instances import Margin
 
 Norm = Callable[[tuple[symbolic.Expression, ...]], symbolic.Expression]
@@ -61,7 +69,7 @@ def _careful_gradient(logits: Reals, reward: Reals) -> Reals:
 @definition
 @computed_by(_careful_gradient)
 def value_gradient(logits: Reals, reward: Reals) -> Reals:
-    """grad V [..., states, tokens]: d(s) pi(a|s) (Q(s, a) - V(s))."""
+    """grad V, at each state and token: d(s) pi(a|s) (Q(s, a) - V(s))."""
     tree = ar.token_tree(logits)
     return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
 
@@ -70,6 +78,19 @@ def is_gradient(i: Cases) -> tuple[Term, ...]:
     """`value_gradient` is the gradient of the expected return."""
     return (has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
                          value_gradient(i.logits, i.reward)),)
+
+
+def is_gradient_over_prompts(i: Cases) -> tuple[Term, ...]:
+    """The same over prompts: `value_gradient` over |D| is the gradient of the mean return V(D)."""
+    prompts = i.logits.shape[-3]
+
+    def mean_return(logits: Reals) -> Reals:
+        return np.sum(expected_reward(logits, i.reward), axis=-1) / prompts
+
+    entries = value_gradient(i.logits, i.reward) / prompts
+    return (for_every("direction", (PROMPTS, STATES, ACTIONS), lambda x: has_derivative(
+        lambda t: mean_return(i.logits + t[..., None, None, None] * x), 0,
+        ar.total(ar.total(ar.total(entries * x))))),)
 
 
 @definition
