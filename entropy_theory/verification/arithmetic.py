@@ -43,6 +43,10 @@ Mask: TypeAlias = np.ndarray
 """Booleans."""
 
 
+MOST_PAIRED = 128
+"""Actions up to which `centered` sums over pairs."""
+
+
 class UndecidedComparisonError(Exception):
     """Raised where two balls overlap, so that only more precision may tell which is larger."""
 
@@ -175,7 +179,12 @@ def binary_entropy(p: Reals) -> Reals:
 
 @operation(rowwise)
 def centered(probabilities: Reals, values: Reals) -> Reals:
-    """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs."""
+    """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs.
+
+    Beyond `MOST_PAIRED` actions there are too many pairs, and the mean is subtracted.
+    """
+    if np.shape(values)[-1] > MOST_PAIRED:
+        return values - per_action(mean(probabilities, values))
     differences = values[..., :, None] - values[..., None, :]
     return np.sum(probabilities[..., None, :] * differences, axis=-1)
 

@@ -58,8 +58,8 @@ class Profile:
 
 
 QUICK = Profile(
-    search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6),
-    mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=1, seconds=0.3),
+    search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6, sizes=(64,)),
+    mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=1, seconds=0.3, sizes=(64,)),
     examples=30,
     mutant_examples=30,
     orders=8,
@@ -67,8 +67,10 @@ QUICK = Profile(
     check_seconds=90.0,
 )
 FULL = Profile(
-    search=Effort(largest_total=13, random_cases=1_000_000, ascents=12, seconds=5.0),
-    mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=1.5),
+    search=Effort(largest_total=13, random_cases=1_000_000, ascents=12, seconds=5.0,
+                  sizes=(6, 64, 1_000, 10_001, 151_936)),
+    mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=1.5,
+                         sizes=(6, 64, 1_000, 10_001, 151_936)),
     examples=500,
     mutant_examples=100,
     orders=50,

@@ -27,7 +27,7 @@ from entropy_theory.claims.aent.stationarity import (
     path_steps,
     square_of_gradient,
 )
-from entropy_theory.claims.aent.token_mdp import any_returns, trees
+from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
 from entropy_theory.verification import (
@@ -42,6 +42,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY
 
 
 def room(
@@ -62,7 +63,7 @@ def _mass_of_right_responses(logits: Reals, reward: Reals) -> Reals:
     return ar.total(responses, is_right(reward))
 
 
-INSTANCES = any_returns(trees(reward="graded", prompts=2))
+INSTANCES = trees(reward="graded", prompts=2, rewards=ANY)
 # The one right response is the first; weights (4, 1), (4, 1), (5, 1) at its three states.
 NO_ROOT = {
     "weights": [[[4, 1], [4, 1], [1, 1], [5, 1], [1, 1], [1, 1], [1, 1]]],

@@ -28,7 +28,6 @@ from entropy_theory.claims.entropy_mechanism.tree_induction import entropy_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     STEP,
     action_covariance,
-    along,
     covariance,
     entropy_rate,
     entropy_to_go,
@@ -48,7 +47,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
-from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.limits import (
+    along,
+    has_derivative,
+)
 from entropy_theory.verification.instances import as_balls
 
 # ---------------------------------------------------------------- one state

@@ -18,15 +18,16 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
     expected_reward,
     gradient_formula,
-    has_gradient,
     policy_gradient,
     reward_through,
     trees,
     visits,
+    weighted_advantage,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, smt
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_gradient
 
 
 def _residual(i: Cases, formula: Reals) -> Reals:
@@ -45,7 +46,7 @@ def _without_probability(i: Cases) -> Reals:
 _printed = Statement(
     latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,\pi(a|s) A(s,a)$ under the exact policy gradient, at "
           r"every state: $\partial J/\partial z_{s,a} = \pi(a|s)A(s,a)$.",
-    margin=lambda i: _residual(i, gradient_formula(i.logits, i.reward, with_visits=False)),
+    margin=lambda i: _residual(i, weighted_advantage(i.logits, i.reward)),
     relation="==",
 )
 

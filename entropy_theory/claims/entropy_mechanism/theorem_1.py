@@ -24,16 +24,16 @@ from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
     expected_reward,
-    gradient_formula,
-    has_gradient,
     policy_gradient,
     trees,
     visits,
+    weighted_advantage,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_gradient
 
 
 def state_error(i: Cases, step: Reals, rate: Reals, share: int = 1) -> Reals:
@@ -85,7 +85,7 @@ def _rate(i: Cases) -> Reals:
 
 
 def _printed_rate(i: Cases) -> Reals:
-    return rate_along(i, gradient_formula(i.logits, i.reward, with_visits=False))
+    return rate_along(i, weighted_advantage(i.logits, i.reward))
 
 
 def _covariance_of_step() -> symbolic.Expression:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from hypothesis import strategies as st
 from entropy_theory.verification import Instances, Scalar, Vector, tree_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.formula.limits import for_every, has_derivative
-from entropy_theory.verification.formula.statement import ANY, Parameters
+from entropy_theory.verification.formula.limits import along, for_every, has_derivative
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
     STATES,
@@ -29,22 +28,17 @@ from entropy_theory.verification.formula.terms import (
     reduced,
     rowwise,
 )
-from entropy_theory.verification.instances import Batch
+from entropy_theory.verification.instances import Batch, with_rewards_in
 
 STEP = Vector(name="step", low=-2.0, high=2.0, grid=(0, 1))
 """A logit step; what is tested with it is linear in it, so that -1 in the grid would add nothing."""
 
 
-def any_reward(parameters: Parameters | None) -> Parameters | None:
-    """The parameters, with rewards of any size: what is proved of them does not need [0, 1]."""
-    return parameters and dataclasses.replace(parameters, fields=tuple(
-        dataclasses.replace(p, range=ANY) if p.name == "reward" else p for p in parameters.fields))
-
-
 def trees(*scalars: Scalar, **options: Any) -> Instances:
     """Trees of 2 tokens up to length 3 and of 3 tokens up to length 2; small integers up to length 2.
 
-    They are searched without local ascent, as most of what is tested on them is an identity.
+    They are searched without local ascent, as most of what is tested on them is an identity. Rewards are
+    drawn from [0, 1]; the statements are about any.
     """
     deep = tree_instances(*scalars, tokens=(2, 2), horizon=(1, 3), **options)
     wide = tree_instances(*scalars, tokens=(3, 3), horizon=(1, 2), **options)
@@ -57,7 +51,7 @@ def trees(*scalars: Scalar, **options: Any) -> Instances:
     return dataclasses.replace(
         deep, strategy=st.one_of(deep.strategy, wide.strategy), sample=sample,
         enumerate=lambda total: itertools.chain(*(s.enumerate(total) for s in small)),
-        movable=(), parameters=any_reward(deep.parameters),
+        movable=(), parameters=deep.parameters and with_rewards_in(deep.parameters, ANY),
         families="trees of 2 tokens up to length 3 and 3 tokens up to length 2; Gaussian, tied, "
                  "saturated, nearly tied and Dirichlet logits",
     )
@@ -80,11 +74,6 @@ def decidable(bound: Reals) -> Reals:
     return bound + ar.constant(10, like=bound) ** -60
 
 
-def along(logits: Reals, t: Reals, direction: Reals) -> Reals:
-    """z + t x."""
-    return logits + t[..., None, None] * direction
-
-
 def response_probabilities(logits: Reals) -> Reals:
     """pi(y) [..., responses]."""
     return ar.token_tree(logits).response_probabilities(ar.softmax(logits))
@@ -93,12 +82,6 @@ def response_probabilities(logits: Reals) -> Reals:
 def expected_reward(logits: Reals, reward: Reals) -> Reals:
     """J = E_y R(y)."""
     return ar.mean(response_probabilities(logits), reward)
-
-
-def has_gradient(function: Callable[[Reals], Reals], logits: Reals, gradient: Reals) -> Term:
-    """Along every direction x the function of the logits moves by sum_{s,a} gradient(s, a) x(s, a)."""
-    return for_every("direction", (STATES, ACTIONS), lambda x: has_derivative(
-        lambda t: function(along(logits, t, x)), 0, ar.total(ar.total(gradient * x))))
 
 
 def is_natural_gradient(logits: Reals, reward: Reals, step: Reals) -> Term:
@@ -121,7 +104,7 @@ def entropy_rate(logits: Reals, step: Reals) -> Reals:
 
 @definition
 def entropy_to_go(logits: Reals) -> Reals:
-    """H(sa) [..., states, tokens]: expected entropy still to come after a token (zero after the last)."""
+    """H(sa): the expected entropy still to come after a token (zero after the last)."""
     tree = ar.token_tree(logits)
     log_p = ar.log_softmax(logits)
     _, action_values = tree.values(ar.softmax(logits), -log_p)
@@ -130,7 +113,7 @@ def entropy_to_go(logits: Reals) -> Reals:
 
 @definition
 def advantage(logits: Reals, reward: Reals) -> Reals:
-    """A(s, a) [..., states, tokens] for a reward of responses."""
+    """A(s, a), for a reward of responses."""
     tree = ar.token_tree(logits)
     p = ar.softmax(logits)
     _, action_values = tree.values(p, tree.edge_reward(reward))
@@ -139,7 +122,7 @@ def advantage(logits: Reals, reward: Reals) -> Reals:
 
 @definition
 def reward_through(logits: Reals, reward: Reals) -> Reals:
-    """[..., states, tokens]: sum of pi(y) R(y) over the responses that take this token there."""
+    """The sum of pi(y) R(y) over the responses that take this token there."""
     return ar.token_tree(logits).sum_through(response_probabilities(logits) * reward)
 
 
@@ -156,10 +139,15 @@ def visits(logits: Reals) -> Reals:
 
 
 @definition
-def gradient_formula(logits: Reals, reward: Reals, with_visits: bool = True) -> Reals:
-    """d(s) pi(a|s) A(s, a), or pi(a|s) A(s, a)."""
-    step = ar.softmax(logits) * advantage(logits, reward)
-    return visits(logits) * step if with_visits else step
+def weighted_advantage(logits: Reals, reward: Reals) -> Reals:
+    """pi(a|s) A(s, a)."""
+    return ar.softmax(logits) * advantage(logits, reward)
+
+
+@definition
+def gradient_formula(logits: Reals, reward: Reals) -> Reals:
+    """d(s) pi(a|s) A(s, a)."""
+    return visits(logits) * weighted_advantage(logits, reward)
 
 
 @definition

@@ -37,24 +37,27 @@ from entropy_theory.claims.entropy_mechanism.tree_induction import (
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     action_covariance,
     advantage,
-    along,
     entropy_rate,
     expected_reward,
     gradient_formula,
-    has_gradient,
     is_natural_gradient,
     policy_gradient,
     response_advantage,
     response_covariance,
     summed,
     trees,
+    weighted_advantage,
     weighted_response_advantage,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, Step, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.limits import (
+    along,
+    has_derivative,
+    has_gradient,
+)
 
 
 def telescope_steps() -> tuple[Step, ...]:
@@ -202,6 +205,6 @@ sequence_covariance_pg = Claim(
                    i, summed(i.logits, gradient_formula(i.logits, i.reward), about_mean=False)))),
         Mutant(name="x without the visits d(s)",
                statement=variant(_vanilla, margin=lambda i: _gradient_margin(
-                   i, summed(i.logits, gradient_formula(i.logits, i.reward, with_visits=False))))),
+                   i, summed(i.logits, weighted_advantage(i.logits, i.reward))))),
     ),
 )

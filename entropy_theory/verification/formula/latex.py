@@ -66,7 +66,7 @@ class Writer:
                 return rf"{given[-1]} \in {symbol}", ADD
             return _sub(symbol, given), ATOM
         if name == "index":
-            return self._entry(parts[0], _picked(detail, index))
+            return self._entry(parts[0], _picked(term, index))
         if name == "call":
             self._define(detail)
             inside = ", ".join(self.whole(part) for part in parts)
@@ -220,7 +220,8 @@ def _word(name: str) -> str:
 
 
 def _sub(text: str, places: list[str]) -> str:
-    return f"{text}_{{{','.join(p.removesuffix('%nat') for p in places)}}}" if places else text
+    written = [r"\varnothing" if p == "nil" else p.removesuffix("%nat") for p in places]
+    return f"{text}_{{{','.join(written)}}}" if written else text
 
 
 def _number(value: Fraction | bool) -> tuple[str, int]:

@@ -83,3 +83,21 @@ def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
 def entry(sequence: Term, step: Term) -> Term:
     """A schedule's value at a step."""
     return make(Operation("entry"), (sequence, step), sequence.axes[1:])
+
+
+def along(start: Term, t: Term, direction: Term) -> Term:
+    """start + t direction, at the number t."""
+    return start + t[(..., *[None] * len(start.axes))] * direction
+
+
+def has_gradient(function: Callable[[Term], Term], at: Term, gradient: Term) -> Term:
+    """The derivative of the function along every direction is the inner product with the gradient."""
+
+    def slope(direction: Term) -> Term:
+        inner = gradient * direction
+        while inner.axes:
+            inner = inner.sum(axis=-1)
+        return inner
+
+    return for_every("direction", at.axes, lambda x: has_derivative(
+        lambda t: function(along(at, t, x)), 0, slope(x)))

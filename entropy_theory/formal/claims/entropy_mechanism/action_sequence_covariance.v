@@ -10,6 +10,9 @@
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+From PolicyEntropy.library Require Import TreeDirections.
+From Statements.entropy_mechanism Require action_sequence_covariance.
+Module Stated := Statements.entropy_mechanism.action_sequence_covariance.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -70,7 +73,7 @@ Proof.
   rewrite four, six in printed; lra.
 Qed.
 
-Theorem proved :
+Theorem covariance_of_actions_as_of_responses :
   forall (n h : nat) (z : policy) (reward : state -> R),
   (2 <= n)%nat -> (1 <= h)%nat ->
   let sides x :=
@@ -83,4 +86,17 @@ Proof.
   assert (forall x, sides x) as every
     by (intros x; symmetry; apply covariance_log_policy_states, some).
   split; [apply every|exact every].
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.action_sequence_covariance.repair.
+Proof.
+  unfold Stated.repair, Stated.action_covariance, Stated.response_covariance, Stated.summed.
+  intros n h logits reward several long; assert (0 < n)%nat as some by lia.
+  set (x := Stated.gradient_formula n h logits reward).
+  transitivity (covariance_responses n h logits (sum_along (log_policy n logits))
+                  (sum_along (centered_policy n logits x))); [|reflexivity].
+  rewrite covariance_log_policy_states by assumption; apply sum_states_ext; intros s _; f_equal.
+  apply covariance_ext; [|reflexivity]; intros a _.
+  unfold Stated.entropy_to_go, action_value,
+    entropy_to_go, log_policy; ring.
 Qed.

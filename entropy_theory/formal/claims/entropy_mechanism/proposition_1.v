@@ -9,6 +9,9 @@
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+From PolicyEntropy.library Require Import TreeDirections.
+From Statements.entropy_mechanism Require proposition_1.
+Module Stated := Statements.entropy_mechanism.proposition_1.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -28,7 +31,7 @@ Proof.
     in printed; simpl in printed; rewrite exp_0 in printed; lra.
 Qed.
 
-Theorem proved :
+Theorem logit_step_of_policy_gradient :
   forall (n h : nat) (z : policy) (reward : state -> R) (s : state) (a : nat),
   (2 <= n)%nat -> state_of n h s -> (a < n)%nat ->
   derivative (fun x => mean_responses n h (set_logit z s a x) reward) (z s a)
@@ -45,4 +48,18 @@ Proof.
   - apply response_gradient_advantage; assumption.
   - intros one; rewrite response_gradient_advantage by assumption.
     destruct s as [|b rest]; [simpl; ring|simpl in short; lia].
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.proposition_1.repair.
+Proof.
+  unfold Stated.repair, Stated.policy_gradient, Stated.reward_through,
+    Stated.gradient_formula, Stated.weighted_advantage,
+    Stated.advantage.
+  intros n h logits reward several long; assert (0 < n)%nat as some by lia; split.
+  - intros s inside a a_inside; rewrite reinforce_response_gradient.
+    rewrite response_gradient_advantage, advantage_centered by (assumption || apply inside); reflexivity.
+  - intros w; apply is_derive_Reals; evar_last.
+    + apply (is_derive_expected_reward_direction n h logits reward w some); lia.
+    + apply sum_states_ext; intros s [short _]; apply sum_ext; intros a _.
+      rewrite advantage_centered by assumption; reflexivity.
 Qed.

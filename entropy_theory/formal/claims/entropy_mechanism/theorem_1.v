@@ -11,6 +11,9 @@ From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
 From PolicyEntropy.library Require Import Curvature EntropyChange.
+From PolicyEntropy.library Require Import TreeDirections.
+From Statements.entropy_mechanism Require theorem_1.
+Module Stated := Statements.entropy_mechanism.theorem_1.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -76,7 +79,7 @@ Proof.
   replace (cov / K * K / 16) with (cov / 16) in small by (field; lra); lra.
 Qed.
 
-Theorem proved :
+Theorem entropy_under_policy_gradient :
   forall (n h : nat) (z : policy) (reward : state -> R) (learning_rate : R) (s : state),
   (2 <= n)%nat -> 0 < learning_rate -> state_of n h s ->
   let step a := learning_rate * response_gradient n h z reward s a in
@@ -103,4 +106,35 @@ Proof.
     + intros a _; unfold step; rewrite response_gradient_advantage by (assumption || apply inside).
       ring.
   - intros one; destruct inside as [short _]; destruct s; [reflexivity|simpl in short; lia].
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.theorem_1.repair.
+Proof.
+  unfold Stated.repair, Stated.remainder_bound, Stated.policy_gradient, Stated.reward_through,
+    Stated.weighted_advantage, Stated.advantage.
+  intros n h logits reward eta several long positive; assert (0 < n)%nat as some by lia.
+  assert (forall s a, total_through n h (fun y => probability n logits y * reward y) s a
+    - sum n (total_through n h (fun y => probability n logits y * reward y) s) * softmax n (logits s) a
+    = response_gradient n h logits reward s a) as reinforce by (intros; apply reinforce_response_gradient).
+  split.
+  - intros s inside.
+    destruct (entropy_under_policy_gradient n h logits reward eta s several positive inside)
+      as [_ [error _]]; cbv zeta in error.
+    unfold entropy_change, moved_by.
+    assert (forall a, eta * (total_through n h (fun y => probability n logits y * reward y) s a
+      - sum n (total_through n h (fun y => probability n logits y * reward y) s) * softmax n (logits s) a)
+      = eta * response_gradient n h logits reward s a) as step by (intros; rewrite reinforce; reflexivity).
+    rewrite (entropy_ext n (fun a => logits s a + _) (fun a => logits s a + eta * response_gradient n h logits reward s a))
+      by (intros; rewrite step; reflexivity).
+    rewrite (sum_ext n (fun a => eta * _ * (eta * _)) (fun a =>
+      eta * response_gradient n h logits reward s a * (eta * response_gradient n h logits reward s a)))
+      by (intros; rewrite step; reflexivity).
+    rewrite (covariance_ext n _ _ _ (log_softmax n (logits s)) (fun a =>
+      softmax n (logits s) a * advantage n h logits (edge_reward h reward) s a))
+      by (intros; try rewrite advantage_centered by apply inside; reflexivity).
+    rewrite Ropp_mult_distr_l_reverse in error; rewrite <- Ropp_mult_distr_r; exact error.
+  - intros w; apply is_derive_Reals; evar_last.
+    + apply (is_derive_expected_reward_direction n h logits reward w some); lia.
+    + apply sum_states_ext; intros s [short _]; apply sum_ext; intros a _.
+      rewrite reinforce, response_gradient_advantage by assumption; reflexivity.
 Qed.
