@@ -46,8 +46,8 @@ def is_right(reward: Reals) -> Mask:
 
 @definition
 def number_right(reward: Reals) -> Reals:
-    """|A*|, in the arithmetic of ``reward``."""
-    return ar.total(0 * reward + ar.constant(1, like=reward), is_right(reward))
+    """|A*|: the number of right responses."""
+    return ar.total(mdp.returns(is_right(reward), reward))
 
 
 @definition

@@ -24,9 +24,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import gradient_steps, trees
+from entropy_theory.claims.aent.token_mdp import gradient_steps, trees, value
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
-from entropy_theory.claims.entropy_mechanism.tree_rates import expected_reward, has_gradient
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -39,15 +38,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.limits import for_every, has_derivative
-from entropy_theory.verification.formula.terms import (
-    ACTIONS,
-    PROMPTS,
-    STATES,
-    Term,
-    computed_by,
-    definition,
-)
+from entropy_theory.verification.formula.limits import has_gradient
+from entropy_theory.verification.formula.terms import Term, computed_by, definition
 from entropy_theory.verification.instances import Margin
 
 Norm = Callable[[tuple[symbolic.Expression, ...]], symbolic.Expression]
@@ -76,7 +68,7 @@ def value_gradient(logits: Reals, reward: Reals) -> Reals:
 
 def is_gradient(i: Cases) -> tuple[Term, ...]:
     """`value_gradient` is the gradient of the expected return."""
-    return (has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
+    return (has_gradient(lambda z: value(z, i.reward), i.logits,
                          value_gradient(i.logits, i.reward)),)
 
 
@@ -85,12 +77,9 @@ def is_gradient_over_prompts(i: Cases) -> tuple[Term, ...]:
     prompts = i.logits.shape[-3]
 
     def mean_return(logits: Reals) -> Reals:
-        return np.sum(expected_reward(logits, i.reward), axis=-1) / prompts
+        return np.sum(value(logits, i.reward), axis=-1) / prompts
 
-    entries = value_gradient(i.logits, i.reward) / prompts
-    return (for_every("direction", (PROMPTS, STATES, ACTIONS), lambda x: has_derivative(
-        lambda t: mean_return(i.logits + t[..., None, None, None] * x), 0,
-        ar.total(ar.total(ar.total(entries * x))))),)
+    return (has_gradient(mean_return, i.logits, value_gradient(i.logits, i.reward) / prompts),)
 
 
 @definition

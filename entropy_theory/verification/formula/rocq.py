@@ -302,7 +302,7 @@ class Writer:
             return f"{name} (fun {text} => {body}) ({limit})"
 
     def _define(self, defined: Definition) -> None:
-        if self.definitions.get(defined.name, defined) is not defined:
+        if self.definitions.get(defined.name, defined) != defined:
             raise UntraceableError(f"two functions are called {defined.name}")
         if defined.name not in self.definitions:
             inner = Writer()

@@ -49,7 +49,7 @@ Proof.
     destruct (at_right_response n h prompts logits reward q some) as (y & response & [->|zero]).
     + pose proof (data_gap_le_gradient n h prompts logits reward some long q y inside response) as bound.
       unfold Rsqr in bound; replace (INR prompts ^ 2) with (INR prompts * INR prompts) by ring; lra.
-    + rewrite zero, !Rmult_0_l; repeat apply Rmult_le_pos; assumption.
+    + rewrite zero, !Rmult_0_l; apply Rmult_le_pos; [apply Rmult_le_pos|]; assumption.
   - intros direction.
     rewrite (sum_ext prompts _ (fun q => sum_states n h (fun s => sum n (fun a =>
       gradient_formula n h (logits q) (reward q) s a / INR prompts * direction q s a)))).

@@ -50,8 +50,8 @@ Proof.
     + pose proof (data_gap_le_gradient_sharp n h prompts logits reward some long q y inside response)
         as bound.
       unfold Rsqr in bound; replace (INR prompts ^ 2) with (INR prompts * INR prompts) by ring; lra.
-    + rewrite zero, Rmult_0_l, Rmult_0_r, Rmult_0_l.
-      repeat apply Rmult_le_pos; try assumption; lra.
+    + rewrite zero, Rmult_0_l, Rmult_0_r.
+      apply Rmult_le_pos; [apply Rmult_le_pos; [apply Rmult_le_pos; assumption|lra]|assumption].
   - intros direction.
     rewrite (sum_ext prompts _ (fun q => sum_states n h (fun s => sum n (fun a =>
       gradient_formula n h (logits q) (reward q) s a / INR prompts * direction q s a)))).
