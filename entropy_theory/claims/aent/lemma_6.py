@@ -62,10 +62,16 @@ def _on_states(i: Cases) -> tuple[Reals, Reals, Reals]:
             ar.smallest(ar.softmax(i.logits)))
 
 
+@definition
+def soft_constant(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """min_s P(s)^2 min_a pi(a|s)^2 / P*(s)."""
+    least = ar.smallest(ar.softmax(logits))
+    return ar.smallest((visits(logits) * least) ** 2 / soft_visits(logits, reward, coefficient))
+
+
 def by_state(i: Cases) -> Reals:
     """min_s P^2 min_a pi^2 / P*, over |D|^2."""
-    own, best, least = _on_states(i)
-    return ar.smallest((own * least) ** 2 / best) / i.logits.shape[1] ** 2
+    return soft_constant(i.logits, i.reward, i.coefficient) / i.logits.shape[1] ** 2
 
 
 def by_ratio(i: Cases) -> Reals:

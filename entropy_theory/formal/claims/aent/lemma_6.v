@@ -33,7 +33,8 @@ Proof.
   intros n h prompts logits reward lambda several long _ positive; assert (0 < n)%nat as some by lia.
   pose proof (regularized_gradient_squares_nonneg n h prompts logits reward lambda) as nonneg.
   split; [|split]; intros q inside; rewrite squares_eq, soft_gap_eq;
-    unfold Statements.aent.lemma_6.visits, Statements.aent.lemma_6.soft_visits.
+    unfold Statements.aent.lemma_6.soft_constant, Statements.aent.lemma_6.visits,
+      Statements.aent.lemma_6.soft_visits.
   - pose proof (soft_gap_by_state n h prompts logits reward lambda q some long positive inside); lra.
   - eapply Rle_trans; [|apply (soft_gap_by_ratio n h prompts logits reward lambda q); assumption].
     apply Req_le; ring.

@@ -64,5 +64,5 @@ Proof.
   rewrite squares_eq.
   pose proof (sharper n h prompts logits reward lambda q some long positive inside) as bound.
   pose proof (regularized_gradient_squares_nonneg n h prompts logits reward lambda) as nonneg.
-  unfold visits, soft_visits; lra.
+  unfold soft_constant, visits, soft_visits; lra.
 Qed.

@@ -30,5 +30,6 @@ Proof.
   intros n h prompts logits reward lambda several long _ positive q inside.
   rewrite squares_eq, soft_gap_eq.
   eapply Rle_trans; [|apply (soft_gap_by_state n h prompts logits reward lambda q); assumption || lia].
-  apply Req_le; unfold Statements.extension.soft_gap.visits, Statements.extension.soft_gap.soft_visits; ring.
+  apply Req_le; unfold Statements.extension.soft_gap.soft_constant, Statements.extension.soft_gap.visits,
+    Statements.extension.soft_gap.soft_visits; ring.
 Qed.
