@@ -54,6 +54,21 @@ def rounding_room(
     return allowed - np.abs(moved - ar.total(w * i.entries))
 
 
+def corrected_room(
+    number: int, printed: str, right: str, *, weights: Sequence[Fraction] | None = None,
+    shift: Fraction | int = 0,
+) -> Margin:
+    """`rounding_room` with one number put right: the average of row ``number``, misprinted."""
+    correction = Fraction(right) - Fraction(printed)
+
+    def room(i: Cases) -> Reals:
+        is_row = ar.less(np.abs(i.row - number), 0 * i.average + ar.constant(1, like=i.average) / 2)
+        return np.where(is_row, rounding_room(i, weights, shift + correction),
+                        rounding_room(i, weights, shift))
+
+    return room
+
+
 def unrounded_instances(**printed: str) -> Instances:
     """Every set of positive numbers that would be printed like this; one field per keyword."""
     ranges = {name: (Fraction(text) - half_unit(text), Fraction(text) + half_unit(text))

@@ -187,17 +187,25 @@ class Statement:
         formula = _traced_of(self)
         if isinstance(formula, UntraceableError):
             return [c.value(cases) for c in self.conditions], self.margin(cases)
-        fields = vars(cases)
+        numbers = self.numbers(cases)
+        size = len(next(iter(vars(cases).values())))
+        found = [np.asarray(numbers.of(r.term)) for r in (*formula.hypotheses, formula.conclusion)]
+        *hypotheses, margins = [np.broadcast_to(v, (size, *v.shape[1:])) for v in found]
+        return hypotheses, margins
+
+    def numbers(self, cases: Cases) -> Numbers:
+        """What gives the terms of its formula their values on a batch.
+
+        Raises:
+            UntraceableError: it has no formula.
+        """
+        formula, fields = self.formula, vars(cases)
         sizes = {axis: length for p in formula.parameters.fields
                  for axis, length in zip(p.axes, np.shape(fields[p.name])[1:], strict=True)
                  if axis is not None}
         if STATES in sizes:
             sizes[HORIZON] = TokenTree.of(np.empty((sizes[STATES], sizes[ACTIONS]))).horizon
-        numbers = Numbers(fields, any(map(is_exact, fields.values())), sizes)
-        size = len(next(iter(fields.values())))
-        found = [np.asarray(numbers.of(r.term)) for r in (*formula.hypotheses, formula.conclusion)]
-        *hypotheses, margins = [np.broadcast_to(v, (size, *v.shape[1:])) for v in found]
-        return hypotheses, margins
+        return Numbers(fields, any(map(is_exact, fields.values())), sizes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

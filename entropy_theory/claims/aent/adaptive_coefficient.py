@@ -273,10 +273,14 @@ def _collapsed() -> tuple[bool, str]:
 adaptive_coefficient = Claim(
     id="aent.adaptive-coefficient",
     source="AEnt, Section 4.2, Eq. 4.1",
-    title="The adaptive coefficient confines the clamped entropy to its band",
+    title="The adaptive coefficient brings the clamped entropy into its band (one tabular state)",
+    scope="one tabular state, natural-gradient steps in exact expectation, along 16 steps; the repair "
+          "in continuous time",
+    source_text="reconstructed",
     statement=_printed,
     instances=bandit_instances(*SCALARS, actions=(2, 6)),
     repair=_repaired,
+    repair_is="instead",
     repair_note="low <= h(lambda_max), h(lambda_min) <= high; continuous time, start on the line z = x r",
     witnesses=(
         # The box ends at 1/8, where softmax(8 r) has entropy 0.003.

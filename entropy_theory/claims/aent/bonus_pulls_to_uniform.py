@@ -160,9 +160,11 @@ bonus_pulls_to_uniform = Claim(
     id="aent.bonus-pulls-to-uniform",
     source="AEnt, Section 4.1",
     title="The entropy bonus pulls each probability towards 1/n",
+    scope="one tabular state, gradient flow on the entropy alone",
     statement=_printed,
     instances=bandit_instances(correct=False),
     repair=_repaired,
+    repair_is="instead",
     repair_note="tokens up to e^{-H} >= 1/n gain, the likeliest loses; in between S_a < E S decides",
     negation=(
         *_FLOW,

@@ -356,10 +356,14 @@ c_stays_away = Claim(
     id="aent.c-stays-away-from-zero",
     source="AEnt, Section 3, after Proposition 1",
     title="The likeliest right response does not become unlikely",
+    scope="one tabular state (responses of one token), exact policy gradient, one step and so every "
+          "step",
+    source_text="reconstructed",
     statement=_statement,
     instances=bandit_instances(LEARNING_RATE, correct=False, vectors=(_NEARLY_RIGHT,), actions=(2, 4)),
     witnesses=(AT_UNIT_RATE,),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="one-token responses, returns 0 and 1, exact gradients; from a given start",
     negation=(*not_uniform_steps(), *commitment_steps()),
     experiments=(

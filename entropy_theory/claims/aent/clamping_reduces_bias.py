@@ -151,9 +151,11 @@ clamping_reduces_bias = Claim(
     id="aent.clamping-reduces-bias",
     source="AEnt, Section 4.1",
     title="Clamping reduces the bias of the entropy bonus",
+    scope="one tabular state, optimum of the regularized objective on a fixed kept set",
     statement=_printed,
     instances=bandit_instances(COEFFICIENT, REMOVED),
     repair=_repaired,
+    repair_is="instead",
     repair_note="exactly where right tokens are denser among the kept ones (all of them kept: always)",
     # The right token is cut; one of two right tokens is cut, and the rest is thinner than before.
     witnesses=(

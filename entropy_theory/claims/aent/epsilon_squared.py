@@ -158,7 +158,9 @@ LARGE = {"weights": [[1, 1, 1]] * 4, "correct": [True] + [False] * 8, "coefficie
 epsilon_squared = Claim(
     id="aent.epsilon-squared",
     source="AEnt, Section 3, after Proposition 2",
-    title="Entropy regularization improves the bound from epsilon to epsilon squared",
+    title="With its bias counted, the bound in epsilon squared is below the bound in epsilon",
+    scope="tabular token tree, one prompt; comparison of two upper bounds",
+    source_text="reconstructed",
     statement=_statement,
     instances=_instances(),
     witnesses=(
@@ -166,6 +168,7 @@ epsilon_squared = Claim(
         DENSE, LARGE,
     ),
     repair=_repaired,
+    repair_is="instead",
     repair_note="the exact crossover; for one right response the regularized bound is never the "
                 "useful one",
     negation=negation_steps(),

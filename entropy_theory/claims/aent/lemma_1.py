@@ -122,6 +122,8 @@ lemma_1 = Claim(
     id="aent.lemma-1",
     source="AEnt, Lemma 1 (A.1)",
     title="Gradient of the response entropy",
+    scope="tabular token tree, exact expectation, entropy per response",
+    source_text="reconstructed",
     statement=_statement,
     instances=trees(reward=None, ascend=False),
     printed_proof=(

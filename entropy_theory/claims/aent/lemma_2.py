@@ -74,6 +74,8 @@ lemma_2 = Claim(
     id="aent.lemma-2",
     source="AEnt, Lemma 2 (A.8)",
     title="Baselines add nothing to the policy gradient",
+    scope="tabular token tree, exact expectation",
+    source_text="reconstructed",
     statement=_statement,
     instances=trees(reward=None, vectors=(NUMBERS,), ascend=False),
     printed_proof=(

@@ -115,6 +115,8 @@ lemma_3 = Claim(
     id="aent.lemma-3",
     source="AEnt, Lemma 3 (A.10, A.16)",
     title="Entropy-regularized softmax policy gradient",
+    scope="tabular token trees, one a prompt, exact expectation",
+    source_text="reconstructed",
     statement=_statement,
     instances=trees(ANY_COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=ANY),
     printed_proof=(

@@ -113,6 +113,8 @@ lemma_4 = Claim(
     id="aent.lemma-4",
     source="AEnt, Lemma 4 (A.17)",
     title="Performance difference with entropy",
+    scope="token tree, any two policies, exact expectation",
+    source_text="reconstructed",
     statement=_statement,
     instances=trees(ANY_COEFFICIENT, reward="graded", vectors=(STEP,), ascend=False, rewards=ANY),
     printed_proof=(

@@ -187,6 +187,8 @@ proposition_1i = Claim(
     id="aent.proposition-1i",
     source="AEnt, Proposition 1 (I)",
     title="Policy entropy bounds the policy gradient",
+    scope="tabular token trees, returns in [0, 1], exact gradient, entropy per response",
+    source_text="reconstructed",
     statement=_statement,
     instances=trees(reward="graded", prompts=2),
     printed_proof=_printed,

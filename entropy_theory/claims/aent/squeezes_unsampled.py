@@ -149,9 +149,11 @@ squeezes_unsampled = Claim(
     id="aent.squeezes-unsampled",
     source="AEnt, Section 4.1",
     title="A reinforced sample squeezes all unsampled tokens",
+    scope="one tabular state, one sampled token of positive weight, one step of any size",
     statement=_printed,
     instances=bandit_instances(SIZE, correct=False, actions=(2, 6)),
     repair=_repaired,
+    repair_is="instead",
     repair_note="where pi_a + pi_k >= sum pi^2; always if the sampled token is the likeliest",
     negation=(
         symbolic.identity(

@@ -28,7 +28,7 @@ from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Outcome, Step
 from entropy_theory.verification.formula.statement import ANY, Range
-from entropy_theory.verification.formula.terms import definition, operation
+from entropy_theory.verification.formula.terms import definition, is_term, operation
 from entropy_theory.verification.instances import (
     GRADED_REWARD,
     Instances,
@@ -80,8 +80,8 @@ def trees(
 
 def spread(scalar: Reals, like: Reals) -> Reals:
     """A scalar per instance, shaped to broadcast over all further axes of ``like``."""
-    further = np.ndim(like) - np.ndim(scalar)
-    return scalar[(..., *[None] * further)]
+    given: Any = scalar if is_term(scalar) else np.asarray(scalar)
+    return given[(..., *[None] * (np.ndim(like) - np.ndim(given)))]
 
 
 def midpoints(values: Reals) -> np.ndarray:

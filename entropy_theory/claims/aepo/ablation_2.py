@@ -126,11 +126,14 @@ _repaired = Statement(
 ablation_2 = Claim(
     id="aepo.ablation-2",
     source="AEPO, Section 6.1 and Eq. (2) (Table 3)",
-    title="Without temperature the entropy decreases monotonically",
+    title="Without temperature entropy decreases at every step (one tabular state)",
+    scope="one tabular state, exact expectation, one step; the repair along 4 "
+          "steps and in the limit",
     statement=_statement,
     instances=bandit_instances(LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
     witnesses=({"weights": [1, 2], "correct": [True, False], "learning_rate": 1, "grpo_weight": 1},),
     repair=_repaired,
+    repair_is="instead",
     repair_note="for the entropy on the right answers; in the limit for all of it, up to ties",
     experiments=(experiment(
         "collapse at T = 1",

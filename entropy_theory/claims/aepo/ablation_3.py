@@ -119,7 +119,9 @@ _statement = Statement(
 ablation_3 = Claim(
     id="aepo.ablation-3",
     source="AEPO, Section 6.2 and Eq. (3) (Table 3)",
-    title="With advantages instead of rewards on tempered samples entropy collapses, up to ties",
+    title="With advantages instead of rewards on tempered samples entropy collapses, up to ties (one "
+          "tabular state)",
+    scope="one tabular state, exact expectation, along 4 steps and in the limit",
     statement=_statement,
     instances=bandit_instances(
         TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT,

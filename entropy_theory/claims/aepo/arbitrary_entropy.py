@@ -77,7 +77,8 @@ _low_target = Condition(
 arbitrary_entropy = Claim(
     id="aepo.arbitrary-entropy",
     source="AEPO, title and Section 4.2",
-    title="Entropy can be held at an arbitrary value",
+    title="Entropy can be held at an arbitrary value: one tabular state, one token, exact expectation",
+    scope="one tabular state, entropy of one token, exact expectation, the long run after 16 steps",
     statement=_statement,
     instances=bandit_instances(
         Scalar(name="target", low=0.05, high=2.0, grid=(Fraction(1, 2), 1)),

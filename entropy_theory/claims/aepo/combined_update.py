@@ -179,6 +179,7 @@ combined_update = Claim(
     id="extension.combined-update",
     source="Extension of AEPO, Eq. 1 and Theorem 4.3",
     title="GRPO plus tempered REINFORCE raises entropy iff T > T0 and alpha exceeds a threshold",
+    scope="one tabular state, exact expectation, one step",
     statement=_combined,
     instances=_INSTANCES,
     mutants=_MUTANTS,
@@ -188,6 +189,7 @@ combined_update_printed = Claim(
     id="aepo.combined-update",
     source="AEPO, Eq. 1 with Theorem 4.3 and Corollary 4.4",
     title="Theorem 4.3 is enough for GRPO plus tempered REINFORCE to raise entropy",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_printed,
     instances=_INSTANCES,
     witnesses=(
@@ -198,6 +200,7 @@ combined_update_printed = Claim(
          "alpha": 10, "learning_rate": 1},
     ),
     repair=_exact,
+    repair_is="instead",
     repair_note="T > T0, so that F(T) > 0, and alpha > kappa |F(1)|/F(T)",
     negation=(
         certify.positive_on_box(

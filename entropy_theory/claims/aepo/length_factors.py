@@ -95,9 +95,11 @@ length_factors = Claim(
     id="aepo.length-factors",
     source="AEPO, Sections 3.1, 4.2 and Eq. (1)",
     title="The forms with and without 1/|o| give the same direction",
+    scope="tabular token tree with responses of several lengths, exact expectation, gradient",
     statement=_statement,
     instances=tree_instances(TEMPERATURE, tokens=(2, 2), horizon=(1, 2)),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis: all right responses have one length",
     mutants=(
         Mutant(name="equal directions for any lengths, by the factor of the longest right response",

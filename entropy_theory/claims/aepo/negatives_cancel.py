@@ -51,8 +51,10 @@ def _opposite(i: Cases) -> Reals:
 
 def _against_the_temperature(i: Cases) -> Reals:
     """(T - 1) P_T F_all(T): minus the change, times T - 1."""
-    mass = ar.total(ar.softmax(i.logits, i.temperature), i.correct)
-    return (i.temperature - 1) * mass * face_rate(i.logits, i.temperature)
+    tempered = ar.softmax(i.logits, i.temperature)
+    # F_all(T) = -E_{pi^T}[c - C].
+    face = -ar.mean(tempered, excess(i.logits))
+    return (i.temperature - 1) * ar.total(tempered, i.correct) * face
 
 
 def _centering() -> symbolic.Expression:
@@ -111,10 +113,12 @@ negatives_cancel = Claim(
     id="aepo.negatives-cancel",
     source="AEPO, Section 6.2",
     title="Negative samples counteract the entropy effect of positive ones",
+    scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE),
     witnesses=({"weights": [1, 2], "correct": [True, False], "temperature": 1},),
     repair=_repaired,
+    repair_is="instead",
     repair_note="the change made by including them, not their own effect, opposes the temperature",
     negation=(symbolic.identity(
         "no counteraction at T = 1", "E+ = (1 - p) F(1) and E- = p F(1): never of opposite signs",

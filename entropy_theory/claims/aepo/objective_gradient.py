@@ -144,9 +144,11 @@ objective_gradient = Claim(
     id="aepo.objective-gradient",
     source="AEPO, Section 3.1 (objective and its policy gradient)",
     title="The printed policy gradient is the gradient of the printed objective",
+    scope="tabular token tree with responses of several lengths, exact expectation, gradient",
     statement=_statement,
     instances=tree_instances(tokens=(2, 2), horizon=(1, 2)),
     repair=_repaired,
+    repair_is="correction",
     repair_note="without the sum over t in the objective (or for one length, up to the factor h)",
     negation=(certify.positive(
         "a descent direction",

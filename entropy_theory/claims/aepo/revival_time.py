@@ -215,7 +215,9 @@ _statement = Statement(
 revival_time = Claim(
     id="aepo.revival-time",
     source="AEPO, Section 4.1 (collapse can be counteracted) and Figure 2",
-    title="A collapsed policy revives, after a time like e^{D/T}",
+    title="A collapsed policy revives, after a time like e^{D/T} (solved tabular state)",
+    scope="one tabular state on which every action is right, exact expectation, along 8 steps; the "
+          "number of steps for two answers",
     statement=_statement,
     instances=bandit_instances(
         HIGH_TEMPERATURE,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +18,9 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, Step
+from entropy_theory.verification.formula.limits import has_derivative
 from entropy_theory.verification.formula.statement import Range
-from entropy_theory.verification.formula.terms import definition
+from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.instances import Scalar
 from entropy_theory.verification.smt import Lemma
 
@@ -89,6 +91,11 @@ def remainder_bound(step: Reals) -> Reals:
     With n the number of actions; proved in `expansion`.
     """
     return (1 + PER_LOG * ar.log_of(step.shape[-1], like=step)) * ar.total(step * step) / UNIT
+
+
+def slope_at_one(i: Any) -> Term:
+    """F has the derivative F'(1) at T = 1."""
+    return has_derivative(lambda t: rate(i.logits, i.correct, t), 1, scaled_slope(i.logits, i.correct))
 
 
 ENTROPY_FALLS = Condition(

@@ -211,11 +211,14 @@ _repaired = Statement(
 tracking = Claim(
     id="aepo.tracking",
     source="AEPO, Section 1 (approximating arbitrary functions)",
-    title="Entropy can follow arbitrary functions",
+    title="Entropy can follow a step function within eight steps (one tabular state)",
+    scope="one tabular state, exact expectation, along 8 steps; the repair for every step of a solved "
+          "state with two answers",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE, TARGET_GAP, LEARNING_RATE, GRPO_WEIGHT, DRIFT,
                                actions=(2, 5)),
     repair=_repaired,
+    repair_is="instead",
     repair_note="below log |A*|, and slower than temperature can move the entropy there (two answers)",
     experiments=(experiment(
         "step, ramp, sine",

@@ -123,9 +123,11 @@ untempered_variance = Claim(
     id="aepo.untempered-variance",
     source="AEPO, Section 6.1",
     title="Untempered REINFORCE has the larger gradient variance",
+    scope="one tabular state, one sample, total variance of the gradient",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE, actions=(2, 6)),
     repair=_repaired,
+    repair_is="instead",
     repair_note="on a solved state and for T <= 1; for T >= 1 the opposite holds there",
     negation=(
         symbolic.identity("one right answer", "m = 1: V(T) = P_T (1 - P_T)|e - pi|^2", _one_right_answer),

@@ -134,9 +134,11 @@ action_sequence_covariance = Claim(
     id="entropy-mechanism.action-sequence-covariance",
     source="Entropy Mechanism, Empirical verification (Fig. 8)",
     title="Covariance over actions as covariance over responses",
+    scope="tabular token tree, exact expectation",
     statement=_printed,
     instances=trees(reward="graded"),
     repair=_repaired,
+    repair_is="instead",
     repair_note="adds the entropy to come to log pi on the left, and the sum of the centered token steps "
                 "in place of pi(y) A(y) on the right; the printed equality holds for one token only",
     negation=(

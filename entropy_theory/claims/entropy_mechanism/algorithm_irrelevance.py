@@ -103,8 +103,10 @@ algorithm_irrelevance = Claim(
     id="entropy-mechanism.algorithm-irrelevance",
     source="Entropy Mechanism, 'the coefficients are algorithm-irrelevant'",
     title="Two algorithms with the same performance have the same entropy",
+    scope="one tabular state, exact expectation, two algorithms at equal performance",
     statement=_statement,
     repair=_repair,
+    repair_is="instead",
     repair_note="the start is symmetric among right answers and among wrong ones",
     instances=bandit_instances(
         Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2))), actions=(2, 6)),

@@ -113,6 +113,7 @@ covariance_agreement = Claim(
     id="entropy-mechanism.covariance-agreement",
     source="Entropy Mechanism, Theorems 1 and 2, and the code of Clip-Cov and KL-Cov",
     title="The covariances of plain and natural policy gradient agree in sign",
+    scope="one tabular state, exact expectation",
     statement=_statement,
     instances=BANDITS,
     witnesses=(
@@ -120,6 +121,7 @@ covariance_agreement = Claim(
         {"weights": [1, 1, 2, 3], "reward": [0, 0, 1, 0]},
     ),
     repair=_repaired,
+    repair_is="hypothesis",
     repair_note="hypothesis: the reward is ordered like the policy or in the opposite order",
     negation=(
         *covariance_is_nonnegative(),

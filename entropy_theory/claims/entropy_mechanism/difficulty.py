@@ -296,11 +296,13 @@ difficulty = Claim(
     id="entropy-mechanism.difficulty",
     source="Entropy Mechanism, Figure 8 (right)",
     title="Easier prompts have a larger covariance",
+    scope="prompts of one tabular state: one right answer, the wrong ones equally likely",
     statement=_statement,
     instances=PROMPTS,
     # From p = 1/2 to p = 0.88, about the middle and the easiest group of the figure.
     witnesses=({"weights": [2, 1, 1], "shift": 2},),
     repair=_repaired,
+    repair_is="instead",
     repair_note="only up to a peak between p = 1/2 and p = 3/4, and from a point below chance 1/n on; "
                 "beside that interval the order is reversed",
     negation=(

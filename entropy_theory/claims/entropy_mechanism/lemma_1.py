@@ -47,10 +47,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
-from entropy_theory.verification.formula.limits import (
-    along,
-    has_derivative,
-)
+from entropy_theory.verification.formula.limits import along, has_derivative
 from entropy_theory.verification.instances import as_balls
 
 # ---------------------------------------------------------------- one state
@@ -80,6 +77,8 @@ _state = Statement(
           r"-\mathrm{Cov}_{a\sim\pi^k}(\log\pi^k, \Delta z)$: the error is at most "
           r"$\frac14(1+\log n)\,\lVert\Delta z\rVert_2^2$, for every step.",
     margin=_room,
+    beyond=lambda i: (has_derivative(lambda t: ar.entropy(along(i.logits, t, i.step)), 0,
+                                     _first_order(i)),),
     proof=remainder_steps(),
 )
 
@@ -87,6 +86,8 @@ lemma_1_state = Claim(
     id="entropy-mechanism.lemma-1-state",
     source="Entropy Mechanism, Lemma 1, second approximation",
     title="Entropy change at one state is minus a covariance, to first order",
+    scope="one softmax policy, one logit step of any size, with its remainder",
+    source_text="not in sources",
     statement=_state,
     instances=bandit_instances(correct=False, step=True),
     convergence=Convergence(
@@ -189,9 +190,12 @@ lemma_1_visitation = Claim(
     id="entropy-mechanism.lemma-1-visitation",
     source="Entropy Mechanism, Lemma 1, first approximation",
     title="Entropy change of a response as a mean of changes at frozen states",
+    scope="tabular token tree, any direction of the logits, derivative, entropy per response",
+    source_text="not in sources",
     statement=_visitation,
     instances=trees(reward=None, vectors=(STEP,)),
     repair=_with_visits,
+    repair_is="instead",
     repair_note="adds the covariance with entropy-to-go: the update also moves probability to states "
                 "with more or less entropy ahead. Without it the statement holds for one token only",
     negation=(

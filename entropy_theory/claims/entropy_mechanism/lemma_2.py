@@ -127,6 +127,8 @@ lemma_2 = Claim(
     id="entropy-mechanism.lemma-2",
     source="Entropy Mechanism, Lemma 2 (Appendix B)",
     title="Derivative of a log-probability by a logit",
+    scope="one softmax policy, one logit",
+    source_text="not in sources",
     statement=_statement,
     instances=bandit_instances(SIZE, actions=(2, 5), correct=False),
     mutants=(

@@ -69,6 +69,8 @@ lemma_3 = Claim(
     id="entropy-mechanism.lemma-3",
     source="Entropy Mechanism, Lemma 3 (Appendix B)",
     title="The advantage has mean zero",
+    scope="tabular token tree, exact expectation",
+    source_text="not in sources",
     statement=_statement,
     instances=trees(reward="graded"),
     mutants=(

@@ -144,9 +144,12 @@ matched_exactly = Claim(
     id="entropy-mechanism.matched-exactly",
     source="Entropy Mechanism, abstract",
     title="Covariance term and entropy difference match exactly",
+    scope="one tabular state, exact expectation, one step",
+    source_text="abstract",
     statement=_printed,
     instances=bandit_instances(LEARNING_RATE),
     repair=_exact_identity,
+    repair_is="instead",
     repair_note="exact with pi'/pi in place of 1 + eta pi A and with the term -KL(pi' || pi); as printed "
                 "it is a first order, with the remainder of Theorem 1",
     negation=(

@@ -156,6 +156,7 @@ performance_law = Claim(
     id="entropy-mechanism.performance-law",
     source="Entropy Mechanism, the transformation equation R = -a e^H + b",
     title="Performance is affine in the exponential of entropy",
+    scope="one tabular state, exact expectation, three policies of a run; experiments on many prompts",
     statement=_statement,
     instances=bandit_instances(LEARNING_RATE, actions=(2, 5)),
     negation=never_affine(),

@@ -100,8 +100,10 @@ printed_forms = Claim(
     id="entropy-mechanism.printed-forms",
     source="Entropy Mechanism, takeaway box of the R-H law",
     title="The box's R = -a exp(H + b) against the text's R = -a exp(H) + b",
+    scope="two printed formulas",
     statement=_statement,
     repair=_repair,
+    repair_is="correction",
     repair_note="b stands outside the exponential, as everywhere else in the source",
     negation=_negation,
     instances=bandit_instances(

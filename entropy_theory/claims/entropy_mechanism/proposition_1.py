@@ -64,9 +64,12 @@ proposition_1 = Claim(
     id="entropy-mechanism.proposition-1",
     source="Entropy Mechanism, Proposition 1",
     title="Logit step of the policy gradient",
+    scope="tabular token tree, exact gradient",
+    source_text="not in sources",
     statement=_printed,
     instances=trees(reward="graded"),
     repair=_repaired,
+    repair_is="correction",
     repair_note="adds the factor d(s), the probability of visiting the state; it is 1 where responses "
                 "have one token",
     negation=(

@@ -228,9 +228,11 @@ selected_tokens = Claim(
     id="entropy-mechanism.selected-tokens",
     source="Entropy Mechanism, Clip-Cov and KL-Cov (guidelines for entropy control)",
     title="The tokens with high covariance are confident and correct",
+    scope="a batch of sampled tokens",
     statement=_statement,
     instances=TOKENS,
     repair=_repaired,
+    repair_is="instead",
     repair_note="the opposite: rare tokens with a low advantage, where the mean negative "
                 "log-likelihood times the largest advantage is below the threshold",
     negation=(

@@ -123,9 +123,12 @@ theorem_1 = Claim(
     id="entropy-mechanism.theorem-1",
     source="Entropy Mechanism, Theorem 1",
     title="Entropy change under the policy gradient",
+    scope="tabular token tree, exact gradient, one step, with its remainder; entropy of each state",
+    source_text="not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
     repair=_repaired,
+    repair_is="correction",
     repair_note="adds the factor d(s), the probability of visiting the state; as printed it holds, to "
                 "first order, where responses have one token",
     negation=(

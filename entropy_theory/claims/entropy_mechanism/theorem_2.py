@@ -116,6 +116,9 @@ theorem_2 = Claim(
     id="entropy-mechanism.theorem-2",
     source="Entropy Mechanism, Theorem 2",
     title="Entropy change under the natural policy gradient",
+    scope="tabular token tree, exact natural gradient, one step, with its remainder; entropy of each "
+          "state",
+    source_text="not in sources",
     statement=_statement,
     instances=trees(LEARNING_RATE, reward="graded"),
     convergence=Convergence(

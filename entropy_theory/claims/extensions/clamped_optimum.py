@@ -119,6 +119,7 @@ clamped_optimum = Claim(
     id="extension.clamped-optimum",
     source="Extension of AEnt, Section 4.1",
     title="The optimum of AEnt's clamped objective is no more biased than the full bonus's",
+    scope="one tabular state, optimum of the regularized objective",
     statement=_statement,
     instances=bandit_instances(COEFFICIENT, REMOVED),
     mutants=(

@@ -126,6 +126,7 @@ entropy_range_at_reward = Claim(
     id="extension.entropy-range-at-reward",
     source="Extension of Entropy Mechanism (the R-H law)",
     title="The entropies compatible with a given performance",
+    scope="one softmax policy, exact",
     statement=_statement,
     instances=bandit_instances(actions=(2, 7)),
     mutants=(

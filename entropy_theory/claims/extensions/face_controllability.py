@@ -165,6 +165,8 @@ face_controllability = Claim(
     id="extension.face-controllability",
     source="Extension of AEPO, Corollary 4.4 (a state that is solved)",
     title="On the solved face temperature steers entropy both ways, except across ties",
+    scope="one tabular state on which every action is right, exact expectation, one step, "
+          "and so every one; the limit",
     statement=_statement,
     instances=bandit_instances(TEMPERATURE, SMALL_RATE, actions=(2, 6), correct=False),
     experiments=(experiment("both ends", "600 exact steps reach the two limits, and ties hold the "

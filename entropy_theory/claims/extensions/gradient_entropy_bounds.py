@@ -295,6 +295,7 @@ def _claim(name: str, title: str, statement: Statement, room: Callable[..., Real
         id=f"extension.gradient-entropy-{name}",
         source="Extension of AEnt, Proposition 1 (I)",
         title=title,
+        scope="tabular token tree, returns in [0, 1], exact gradient, entropy per response",
         statement=statement,
         instances=INSTANCES,
         witnesses=(_HALF,),

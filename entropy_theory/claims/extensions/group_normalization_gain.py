@@ -153,6 +153,7 @@ group_normalization_gain = Claim(
     id="extension.group-normalization-gain",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
     title="The expected GRPO step is kappa(p) times the gradient of the reward",
+    scope="one tabular state, groups of G independent samples, exact expectation",
     statement=_statement,
     instances=bandit_instances(actions=(2, 3)),
     mutants=(
@@ -245,6 +246,7 @@ group_normalization_bounds = Claim(
     id="extension.group-normalization-bounds",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
     title="GRPO's gain lies between 2 (1 - 1/G) and sqrt(G - 1), which it reaches at p = 0 and 1",
+    scope="one prompt, groups of G independent responses, exact expectation",
     statement=_bounds,
     instances=bandit_instances(actions=(2, 4)),
     mutants=(

@@ -92,6 +92,7 @@ response_entropy_expansion = Claim(
     id="extension.response-entropy-expansion",
     source="Extension of Entropy Mechanism, Lemma 1",
     title="Entropy of responses to first order, with an explicit remainder",
+    scope="tabular token tree, one logit step of any size, with its remainder; entropy per response",
     statement=_statement,
     instances=trees(SIZE, reward=None, vectors=(STEP,)),
     convergence=Convergence(

@@ -166,6 +166,7 @@ score_forecast = Claim(
     id="extension.score-forecast",
     source="Extension of Entropy Mechanism, Lemma 1, to any update rule (forecast.py)",
     title="The entropy change that a rule's coefficients announce, token by token",
+    scope="one tabular state, the step of any update rule, with its remainder",
     statement=_statement,
     instances=bandit_instances(LEARNING_RATE, *COEFFICIENTS, vectors=(SCORES, REFERENCE),
                                actions=(2, 4)),

@@ -121,6 +121,7 @@ sequence_covariance_npg = Claim(
     id="extension.sequence-covariance-npg",
     source="Extension of Entropy Mechanism, Theorem 2",
     title="Entropy of responses under the natural gradient is a covariance over responses",
+    scope="tabular token tree, exact natural gradient, first order; entropy per response",
     statement=_natural,
     instances=trees(reward="graded"),
     mutants=(
@@ -194,6 +195,7 @@ sequence_covariance_pg = Claim(
     id="extension.sequence-covariance-pg",
     source="Extension of Entropy Mechanism, Theorem 1",
     title="Entropy of responses under the policy gradient is a covariance over responses",
+    scope="tabular token tree, exact gradient, first order; entropy per response",
     statement=_vanilla,
     instances=trees(reward="graded"),
     mutants=(

@@ -80,6 +80,7 @@ sharpened_stationarity = Claim(
     id="extension.sharpened-stationarity",
     source="Extension of AEnt, Proposition 1 (II)",
     title="Suboptimality of an almost stationary policy, with the constant sqrt(h (n - 1)/n)",
+    scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,
     instances=INSTANCES,
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS, {"weights": [[[3, 1, 1]]], "reward": [[1, 0, 0]]}),

@@ -48,6 +48,7 @@ soft_gap = Claim(
     id="extension.soft-gap",
     source="Extension of AEnt, Lemma 6",
     title="The soft gap is at most half of the printed bound",
+    scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,
     instances=trees(COEFFICIENT, reward="graded", prompts=2, rewards=ANY),
     witnesses=(

@@ -43,7 +43,7 @@ from entropy_theory.verification.claim import variant
 
 def symmetric_start(i: Cases) -> Reals:
     """One logit for the right and one for the wrong actions."""
-    return np.where(i.correct, i.logits[..., :1], i.logits[..., 1:2])
+    return np.where(i.correct, ar.per_action(i.logits[..., 0]), ar.per_action(i.logits[..., 1]))
 
 
 def _trained(i: Cases, logits: Reals, uneven: bool = False) -> Reals:
@@ -130,6 +130,7 @@ symmetric_curve = Claim(
     id="extension.symmetric-curve",
     source="Extension of Entropy Mechanism, 'algorithm-irrelevant'",
     title="From a symmetric start all algorithms share one R-H curve",
+    scope="one tabular state, exact expectation, along 2 steps of any size",
     statement=_statement,
     instances=bandit_instances(
         Scalar(name="learning_rate", low=0.05, high=4.0, grid=(1,)),

@@ -158,9 +158,12 @@ entrocraft = Claim(
     id="later-work.entrocraft",
     source="Entrocraft (arXiv 2604.26326), the sign rule",
     title="Positives-only and negatives-only training have the same expected step",
+    scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order",
+    source_text="abstract",
     statement=_statement,
     instances=bandit_instances(),
     repair=_repair,
+    repair_is="instead",
     repair_note="both move entropy alike; down if the correct actions are the likelier ones, up if the "
                 "less likely",
     negation=(

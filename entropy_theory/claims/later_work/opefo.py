@@ -134,6 +134,8 @@ opefo = Claim(
     id="later-work.opefo",
     source="OPEFO (arXiv 2605.11491), the balancing coefficient",
     title="Flow-balancing weights cancel the first-order entropy change",
+    scope="one tabular state, every action listed, exact expectation, first order",
+    source_text="abstract",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
     mutants=(
@@ -351,7 +353,9 @@ def _unbalanced(i: Cases) -> Reals:
 opefo_reward = Claim(
     id="later-work.opefo-reward",
     source="OPEFO (arXiv 2605.11491), what balancing costs",
-    title="Flow balancing can lower the expected reward, and stops learning with two actions",
+    title="Flow balancing never lowers the expected reward",
+    scope="one tabular state, every action listed, exact expectation, first order",
+    source_text="abstract",
     statement=_ascent,
     instances=bandit_instances(correct=False, vectors=(REWARD,), actions=(2, 5)),
     # The smallest, and the smallest for three actions.
@@ -360,6 +364,7 @@ opefo_reward = Claim(
         {"weights": [2, 4, 5], "reward": [0, Fraction(3, 4), 1]},
     ),
     repair=_ascent_binary,
+    repair_is="instead",
     repair_note="rewards 0 and 1",
     mutants=(
         Mutant(name="with rewards 0 and 1 there is always progress",

@@ -349,9 +349,14 @@ def _run(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return _sub(text, [i for i in index if i is not None]), ATOM
 
 
+def _after(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return f"{writer.text(term.arguments[0], index, ADD)} + 1", ADD
+
+
 def _entry_of(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     schedule, step = term.arguments
-    return _sub(writer.whole(schedule), [writer.text(step)]), ATOM
+    places = [place for place in index if place is not None]
+    return _sub(writer.whole(schedule), [writer.text(step), *places]), ATOM
 
 
 _INFIX: Mapping[str, tuple[str, int, int]] = {
@@ -369,7 +374,7 @@ _RENDERED: Mapping[str, Rendered] = {
     "any": _over(r"\exists"), "mean": _mean, "centered": _centered, "covariance": _covariance,
     "softmax": _softmax, "log_softmax": _softmax, "entropy": _entropy,
     "entropy_change": _entropy_change, "binary_entropy": _function("h"), "run": _run,
-    "entry": _entry_of,
+    "entry": _entry_of, "after": _after,
 }
 
 

@@ -21,7 +21,7 @@ from entropy_theory.verification.formula.terms import (
     elementwise,
 )
 
-STEPS = Axis("steps")
+STEPS, TIME = Axis("steps"), Axis("time")
 
 Index = tuple[str | None, ...]
 """The name of an entry along each axis; None where the axis has length one."""
@@ -32,7 +32,8 @@ BINDERS: Mapping[Axis, str] = {ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "y
 SUMS: Mapping[Axis, str] = {
     ACTIONS: "sum n", STATES: "sum_states n h", RESPONSES: "sum_responses n h", PROMPTS: "sum prompts",
 }
-TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat"}
+TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat",
+                                TIME: "R"}
 INSIDE: Mapping[Axis, str] = {
     ACTIONS: "({0} < n)%nat", STATES: "state_of n h {0}", RESPONSES: "response_of n h {0}",
     PROMPTS: "({0} < prompts)%nat",
@@ -105,6 +106,8 @@ class Writer:
                 body = self.function(following, ())
             at = [self.row(start, ()), self.atom(count), *given]
             return " ".join([f"run (fun {step} {logits} => {body})", *at]), False
+        if name == "after":
+            return f"S {self.atom(term.arguments[0])}", False
         if name == "entry":
             schedule, step = term.arguments
             return " ".join([self.atom_of(schedule), self.atom(step), *given]), False
@@ -287,16 +290,16 @@ class Writer:
         """A proposition of `limits`."""
         name, variable, parts = term.operation.name, term.operation.detail, term.arguments
         if name == "implies":
-            return f"({self.holds(parts[0])}) -> {self.holds(parts[1])}"
+            return f"({self.for_all(parts[0], None)}) -> {self.for_all(parts[1], None)}"
         with self._binding(variable) as (text,):
             if name == "has_derivative":
                 body, at, value = (self.number(t, _aligned(t, index)) for t in parts)
                 return f"derivative (fun {text} => {body}) ({at}) ({value})"
             if name == "at_every_step":
-                return f"forall {text} : nat, {self.holds(parts[0])}"
+                return f"forall {text} : nat, {self.for_all(parts[0], None)}"
             if name == "for_every":
                 kind = type_of(variable.axes, "real")
-                lines = [f"({self.holds(part)})" for part in parts]
+                lines = [f"({self.for_all(part, None)})" for part in parts]
                 return f"forall {text} : {kind}, " + " -> ".join(lines)
             body, limit = self.number(parts[0]), self.number(parts[1])
             return f"{name} (fun {text} => {body}) ({limit})"
@@ -469,6 +472,10 @@ def _expm1(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"exp {writer.atom(term.arguments[0], index)} - 1", SUM
 
 
+def _identity(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return f"if Nat.eqb {index[-2]} {index[-1]} then 1 else 0", 200
+
+
 def _conditional(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     condition, yes, no = (
         writer.number(a, _aligned(a, index)) for a in term.arguments)
@@ -540,6 +547,28 @@ def _reduced_truth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"negb (some_on n (complement {row}))", APPLY
 
 
+def _same_action(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    *_, a, b = index
+    return f"Nat.eqb {a} {b}", APPLY
+
+
+def _row_of_logits(head: str) -> Callable[[Writer, Term, Index], tuple[str, int]]:
+    """What a function of the whole row, and of numbers of the instance, says of one action."""
+
+    def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+        logits, *numbers = term.arguments
+        written = [writer.row(logits, _lead(logits, index[:-1])), *map(writer.atom, numbers)]
+        return " ".join([head.format(*written), str(index[-1])]), APPLY
+
+    return write
+
+
+def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    logits, step = (writer.row(t, _lead(t, index[:-1])) for t in term.arguments)
+    after = f"log_softmax n (moved_by {logits} {step}) {index[-1]}"
+    return f"{after} - log_softmax n {logits} {index[-1]}", SUM
+
+
 def _aligned_lead(term: Term, lead: Index, own: int = 2) -> Index:
     """The part of a leading index (of prompts) that an argument with ``own`` axes of its own has."""
     return lead[len(lead) - (len(term.axes) - own):] if len(term.axes) > own else ()
@@ -560,12 +589,14 @@ _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "divide": _infix("/", PRODUCT), "negative": _negative, "power": _power,
     "absolute": _applied("Rabs"), "exp": _applied("exp"), "log": _applied("ln"), "log1p": _log1p,
     "expm1": _expm1, "sqrt": _applied("sqrt"), "maximum": _applied("Rmax"),
-    "minimum": _applied("Rmin"), "where": _conditional, "less": _applied("less"),
+    "minimum": _applied("Rmin"), "where": _conditional, "identity": _identity, "less": _applied("less"),
     "less_equal": _applied("less_equal"), "equal": _applied("equal"), "logical_and": _applied("andb"),
     "logical_or": _applied("orb"), "logical_not": _applied("negb"), "total": _total, "mean": _mean,
     "largest": _extremum("largest"), "smallest": _extremum("smallest"), "all": _reduced_truth,
-    "any": _reduced_truth, "binary_entropy": _applied("binary_entropy"),
-    "covariance": _covariance, "response_entropy": _response_entropy,
+    "any": _reduced_truth, "covariance": _covariance, "response_entropy": _response_entropy, "sign": _applied("sign_of"), "same_action": _same_action,
+    "is_likeliest": _row_of_logits("Nat.eqb (likeliest n {0})"),
+    "kept_tokens": _row_of_logits("kept_tokens n {0} {1}"), "log_growth": _log_growth,
+    "binary_entropy": _applied("binary_entropy"),
 }
 _SCALARS = {"entropy": "entropy", "entropy_change": "entropy_change"}
 """One number for each row."""

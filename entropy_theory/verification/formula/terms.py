@@ -32,7 +32,7 @@ class UntraceableError(Exception):
 class Axis:
     """One axis of an array: actions, states, responses or prompts."""
 
-    name: Literal["actions", "states", "responses", "prompts", "steps", "horizon"]
+    name: Literal["actions", "states", "responses", "prompts", "steps", "time", "horizon"]
 
 
 ACTIONS, STATES = Axis("actions"), Axis("states")
