@@ -11,7 +11,12 @@ ones. For h = 2 and two tokens the factor is 1: there the bound holds without an
 
 from __future__ import annotations
 
-from entropy_theory.claims.aent.proposition_1ii import INSTANCES, NO_ROOT, NO_ROOT_THREE_TOKENS, room
+from entropy_theory.claims.aent.proposition_1ii import (
+    INSTANCES,
+    NO_ROOT,
+    NO_ROOT_THREE_TOKENS,
+    room,
+)
 from entropy_theory.claims.aent.stationarity import CAUCHY_SCHWARZ, path_steps
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
