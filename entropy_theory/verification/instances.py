@@ -369,7 +369,7 @@ def tree_instances(
 
 
 def with_rewards_in(parameters: Parameters, range: Range) -> Parameters:
-    """The parameters with graded rewards in another range, where a statement holds for more than [0, 1]."""
+    """The parameters with graded rewards in another range, for what holds of more than [0, 1]."""
     return dataclasses.replace(parameters, fields=tuple(
         dataclasses.replace(p, range=range) if p.name == "reward" else p for p in parameters.fields))
 

@@ -59,7 +59,7 @@ def trees(
 
     Hypothesis draws up to 3 tokens, 3 long; the random search up to 3 tokens, 2 long; all small integer
     weights are tried on one prompt's binary trees, 2 long. Without ``ascend`` (identities) no local
-    ascent is made. Graded rewards lie in ``rewards``, as far as the statement goes; those drawn are in [0, 1].
+    ascent is made. The statement is about graded rewards in ``rewards``; those drawn are in [0, 1].
     """
 
     def up_to(tokens: int, horizon: int, most_prompts: int | None) -> Instances:

@@ -39,7 +39,7 @@ INSIDE: Mapping[Axis, str] = {
     PROMPTS: "({0} < prompts)%nat",
 }
 BEYOND = ("has_derivative", "limsup_at_most", "tends_to", "for_every", "at_every_step", "implies")
-RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln"}
+RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln", "entropy", "covariance", "softmax"}
 
 
 def type_of(axes: Axes, kind: str) -> str:
@@ -523,7 +523,9 @@ def _lead(term: Term, index: Index) -> Index:
 def _extremum(name: str) -> Callable[[Writer, Term, Index], tuple[str, int]]:
     def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
         values = term.arguments[0]
-        whole = {STATES: "largest_states n h", RESPONSES: "largest_responses n h"}.get(values.axes[-1])
+        wholes: dict[Axis | None, str] = {
+            STATES: "largest_states n h", RESPONSES: "largest_responses n h"}
+        whole = wholes.get(values.axes[-1])
         if whole and len(term.arguments) == 1 and name == "largest":
             return f"{whole} {writer.row(values, _lead(values, index))}", APPLY
         if whole and len(term.arguments) == 1:
