@@ -135,7 +135,8 @@ def _whole_runs(i: Cases) -> tuple[Term, ...]:
 
     count = ar.total(0 * i.reward + 1, is_right(i.reward))
     return (
-        at_every_step(lambda k: likeliest_right(i.logits, i.reward) <= likeliest_right(after(k), i.reward)),
+        at_every_step(lambda k: likeliest_right(i.logits, i.reward)
+                      <= likeliest_right(after(k), i.reward)),
         at_every_step(lambda k: right_mass(i.logits, i.reward)
                       <= count * likeliest_right(after(k), i.reward)),
     )
