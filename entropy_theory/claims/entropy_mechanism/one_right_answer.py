@@ -16,16 +16,19 @@ import numpy as np
 from entropy_theory.verification import Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
+from entropy_theory.verification.formula.terms import definition
 
 CHAIN_AXIOM = "log of a product is the sum of the logs"
 ENTROPY_AXIOM = "the entropy of k actions lies between 0 and log k"
 
 
+@definition
 def performance(logits: Reals, correct: Mask) -> Reals:
     """Probability of a right answer."""
     return ar.total(ar.softmax(logits), correct)
 
 
+@definition
 def failure(logits: Reals, correct: Mask) -> Reals:
     """Probability of a wrong answer, summed and not taken from 1."""
     return ar.total(ar.softmax(logits), ~correct)
@@ -36,6 +39,7 @@ def perplexity(logits: Reals) -> Reals:
     return np.exp(ar.entropy(logits))
 
 
+@definition
 def gradient_step(logits: Reals, correct: Mask) -> Reals:
     """One exact expected policy-gradient step per unit learning rate: pi (1_{A*} - R)."""
     probabilities = ar.softmax(logits)

@@ -33,16 +33,19 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.terms import definition
 
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 SOME_CERTAINTY = "a distribution on one action has entropy 0"
 
 
+@definition
 def binary(right: Reals, wrong: Reals) -> Reals:
     """h(R) from both probabilities, so that neither is lost in a difference from 1."""
     return -right * np.log(right) - wrong * np.log(wrong)
 
 
+@definition
 def widest(logits: Reals, correct: Mask) -> Reals:
     """R log m + (1 - R) log(n - m)."""
     one = 0 * logits + ar.constant(1, like=logits)

@@ -37,31 +37,55 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.terms import definition
 
 
 def symmetric_start(i: Cases) -> Reals:
     """One logit for the right and one for the wrong actions."""
-    return np.where(i.correct, ar.per_action(i.logits[..., 0]), ar.per_action(i.logits[..., 1]))
+    return two_logits(i.logits, i.correct)
+
+
+@definition
+def two_logits(logits: Reals, correct: Mask) -> Reals:
+    """The first logit for the right actions and the second for the wrong ones."""
+    return np.where(correct, ar.per_action(logits[..., 0]), ar.per_action(logits[..., 1]))
+
+
+@definition
+def mixed_step(logits: Reals, correct: Mask, temperature: Reals, bonus: Reals) -> Reals:
+    """REINFORCE, tempered REINFORCE and an entropy bonus together, per unit learning rate."""
+    return (gradient_step(logits, correct) + unit_step(logits, correct, temperature)
+            + ar.per_action(bonus) * ar.entropy_gradient(logits))
+
+
+@definition
+def natural_step(logits: Reals, correct: Mask) -> Reals:
+    """The natural policy gradient per unit learning rate: 1_{A*} - R."""
+    return np.where(correct, ar.per_action(failure(logits, correct)),
+                    -ar.per_action(performance(logits, correct)))
 
 
 def _trained(i: Cases, logits: Reals, uneven: bool = False) -> Reals:
     """Logits after a mixed step (REINFORCE, tempered REINFORCE, entropy bonus) and a natural one."""
     rate = ar.per_action(i.learning_rate)
-    mixed = (gradient_step(logits, i.correct) + unit_step(logits, i.correct, i.temperature)
-             + ar.per_action(i.bonus) * ar.entropy_gradient(logits))
-    logits = logits + rate * mixed
-    natural = np.where(i.correct, ar.per_action(failure(logits, i.correct)),
-                       -ar.per_action(performance(logits, i.correct)))
+    after = logits + rate * mixed_step(logits, i.correct, i.temperature, i.bonus)
+    natural = natural_step(after, i.correct)
     if uneven:
         natural = natural * np.arange(1, logits.shape[-1] + 1)
-    return logits + rate * natural
+    return after + rate * natural
+
+
+@definition
+def off_the_curve(logits: Reals, correct: Mask) -> Reals:
+    """H minus the largest entropy that the performance allows."""
+    spread = binary(performance(logits, correct), failure(logits, correct)) + widest(logits, correct)
+    return ar.entropy(logits) - spread
 
 
 def _off_the_curve(i: Cases, logits: Reals) -> Reals:
-    right, wrong = performance(logits, i.correct), failure(logits, i.correct)
-    return ar.entropy(logits) - binary(right, wrong) - widest(logits, i.correct)
+    return off_the_curve(logits, i.correct)
 
 
 def _equal_shares() -> symbolic.Expression:
