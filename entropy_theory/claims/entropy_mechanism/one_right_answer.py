@@ -18,7 +18,6 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.formula.terms import definition
 
-CHAIN_AXIOM = "log of a product is the sum of the logs"
 ENTROPY_AXIOM = "the entropy of k actions lies between 0 and log k"
 
 
@@ -49,25 +48,6 @@ def gradient_step(logits: Reals, correct: Mask) -> Reals:
 
 
 # ------------------------------------------------------------------ proof steps
-
-
-def chain_rule() -> Step:
-    """H = h(R) + R H(. | right) + (1 - R) H(. | wrong), any n."""
-
-    def residual() -> symbolic.Expression:
-        import sympy
-
-        # Among the right answers log pi = log R + r, with r their conditional log-probability.
-        m = symbolic.Moments("r s")
-        right, log_right, log_wrong = sympy.symbols("R log_R log_Q")
-        whole = (-right * m.expect(log_right + m["r"])
-                 - (1 - right) * m.expect(log_wrong + m["s"]))
-        parts = (-right * log_right - (1 - right) * log_wrong
-                 - right * m.expect(m["r"]) - (1 - right) * m.expect(m["s"]))
-        return whole - parts
-
-    return symbolic.identity("chain rule", "H = h(R) + R H(. | right) + (1 - R) H(. | wrong)",
-                             residual, axioms=(CHAIN_AXIOM,))
 
 
 def _curve() -> tuple[symbolic.Expression, symbolic.Expression, symbolic.Expression]:

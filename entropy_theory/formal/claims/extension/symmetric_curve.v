@@ -2,7 +2,7 @@
     and among the wrong actions, steps that treat actions of a kind alike stay on the one curve
     H = h(R) + R log m + (1 - R) log(n - m). *)
 
-From Coq Require Import Reals Lra Lia.
+From Coq Require Import Reals Lra Lia Bool.
 From PolicyEntropy.library Require Import Definitions Basics Masks Groups SymmetricPolicies.
 From Statements.extension Require symmetric_curve.
 Open Scope R_scope.
@@ -25,6 +25,20 @@ Proof.
   induction k as [|k IH]; [exact start|].
   intros a b a_inside b_inside kind; rewrite !step by assumption.
   rewrite (IH a b), (keeps k (run k) IH a b) by assumption; reflexivity.
+Qed.
+
+Lemma alike_off_the_curve n (correct : mask) z :
+  nonempty n correct -> nonempty n (complement correct) -> alike n correct z ->
+  Statements.extension.symmetric_curve.off_the_curve n z correct = 0.
+Proof.
+  intros some wrong same.
+  unfold Statements.extension.symmetric_curve.off_the_curve,
+    Statements.extension.symmetric_curve.binary, Statements.extension.symmetric_curve.widest,
+    Statements.extension.symmetric_curve.performance, Statements.extension.symmetric_curve.failure.
+  change (fun a => negb (correct a)) with (complement correct).
+  fold (count_on n correct) (count_on n (complement correct)).
+  rewrite count_max by exact wrong.
+  rewrite (entropy_alike n z correct some wrong same); ring.
 Qed.
 
 Theorem proved : Statements.extension.symmetric_curve.statement.
@@ -57,11 +71,9 @@ Proof.
   { intros a b a_inside b_inside kind; unfold last.
     fold (middle a) (middle b); rewrite (middle_alike a b) by assumption.
     unfold Statements.extension.symmetric_curve.natural_step; rewrite kind; reflexivity. }
-  unfold Statements.extension.symmetric_curve.off_the_curve,
-    Statements.extension.symmetric_curve.binary, Statements.extension.symmetric_curve.widest,
-    Statements.extension.symmetric_curve.performance, Statements.extension.symmetric_curve.failure.
-  change (fun a => negb (correct a)) with (complement correct).
-  fold (count_on n correct) (count_on n (complement correct)).
-  rewrite count_max by exact wrong.
-  rewrite (entropy_alike n last correct some wrong last_alike); ring.
+  split; [apply alike_off_the_curve; assumption|].
+  intros policy equal; apply alike_off_the_curve; [exact some|exact wrong|].
+  intros a b a_inside b_inside kind.
+  destruct (equal a a_inside b b_inside) as [differ|same]; [exfalso|exact same].
+  apply differ; rewrite kind; destruct (correct b); [left|right]; split; congruence.
 Qed.
