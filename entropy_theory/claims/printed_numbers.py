@@ -22,6 +22,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.certify import check_instance
 from entropy_theory.verification.claim import Outcome, Relation
+from entropy_theory.verification.formula.statement import Parameter, Parameters, Range
 from entropy_theory.verification.instances import Batch, Instance, Margin
 
 
@@ -92,6 +93,9 @@ def unrounded_instances(**printed: str) -> Instances:
         strategy=strategy, sample=sample, enumerate=enumerate_corners, movable=tuple(ranges),
         ranges={name: (float(low), float(high)) for name, (low, high) in ranges.items()},
         families="values that round to the printed ones",
+        parameters=Parameters(fields=tuple(
+            Parameter(name=name, range=Range(low=low, high=high))
+            for name, (low, high) in ranges.items())),
     )
 
 
