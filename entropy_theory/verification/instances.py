@@ -414,7 +414,30 @@ def listed_instances(rows: Sequence[Instance], families: str) -> Instances:
         return (as_batch(row) for row in rows)
 
     return Instances(strategy=st.sampled_from(rows), sample=sample, enumerate=enumerate_all,
-                     families=families, finite=True)
+                     families=families, finite=True, parameters=_listed_parameters(rows))
+
+
+def _listed_parameters(rows: Sequence[Instance]) -> Parameters | None:
+    """Rows of numbers, alone or in one list for each field; None for rows of anything else."""
+    found: list[tuple[tuple[str, Fraction | tuple[Fraction, ...]], ...]] = []
+    lengths: set[int] = set()
+    for row in rows:
+        fields: list[tuple[str, Fraction | tuple[Fraction, ...]]] = []
+        for name, value in row.items():
+            entries = value if isinstance(value, list) else [value]
+            if name in ("weights", "logits") or not all(
+                    isinstance(v, (int, Fraction)) and not isinstance(v, bool) for v in entries):
+                return None
+            exact = tuple(Fraction(v) for v in entries)
+            fields.append((name, exact if isinstance(value, list) else exact[0]))
+            lengths |= {len(exact)} if isinstance(value, list) else set()
+        found.append(tuple(fields))
+    if len(lengths) > 1:
+        return None
+    axes = {name: (ACTIONS,) if isinstance(value, tuple) else () for name, value in found[0]}
+    length = lengths.pop() if lengths else 1
+    return Parameters(fields=tuple(Parameter(name=name, axes=a) for name, a in axes.items()),
+                      fewest=length, most=length, rows=tuple(found))
 
 
 def sample_logits(generator: np.random.Generator, size: int, n: int) -> np.ndarray:
