@@ -197,6 +197,11 @@ class TokenTree:
         _, action_values = self.values(probabilities, self.edge_reward(of_response))
         return self.visitation(probabilities)[..., None] * probabilities * action_values
 
+    def sum_through(self, of_response: Array) -> Array:
+        """[..., states, tokens]: the sum of ``of_response`` [..., responses] over those through each edge."""
+        edge = self.edge_reward(of_response)
+        return self.values(0 * edge + 1, edge)[1]
+
     def token_shares(self, probabilities: Array) -> Array:
         """w(s) [..., states], summing to 1: E[ share of the response's tokens chosen at s ].
 

@@ -43,6 +43,10 @@ Mask: TypeAlias = np.ndarray
 """Booleans."""
 
 
+MOST_PAIRED = 128
+"""Actions up to which `centered` sums over pairs."""
+
+
 class UndecidedComparisonError(Exception):
     """Raised where two balls overlap, so that only more precision may tell which is larger."""
 
@@ -68,15 +72,18 @@ def minimum(x: Reals, y: Reals) -> Reals:
 
 @operation(reduced)
 def largest(x: Reals, mask: Mask | None = None) -> Reals:
-    """Maximum over actions, or over those in ``mask``, which must hold at least one."""
+    """Maximum over actions, or over those in ``mask`` (0 if there are none)."""
     if not is_exact(x):
-        return np.max(x if mask is None else np.where(mask, x, -np.inf), axis=-1)
+        if mask is None:
+            return np.max(x, axis=-1)
+        some = np.any(np.broadcast_to(mask, np.shape(x)), axis=-1)
+        return np.where(some, np.max(np.where(mask, x, -np.inf), axis=-1), 0.0)
     rows = x.reshape(-1, x.shape[-1])
     masks = np.broadcast_to(True if mask is None else mask, x.shape).reshape(rows.shape)
     tops = np.empty(len(rows), dtype=object)
     for k, (row, kept_here) in enumerate(zip(rows, masks, strict=True)):
         kept = row[kept_here]
-        top = kept[0]
+        top = kept[0] if len(kept) else _ball(0)
         for value in kept[1:]:
             top = top.max(value)
         tops[k] = top
@@ -104,6 +111,39 @@ def less(x: Reals, y: Reals) -> Mask:
         raise UndecidedComparisonError
 
     return np.frompyfunc(decide, 2, 1)(x, y).astype(bool)
+
+
+@operation(broadcast)
+def sign(values: Reals) -> Reals:
+    """1, 0 or -1, as each value is above, at or below zero."""
+    if not is_exact(values):
+        return np.sign(values)
+    return np.frompyfunc(lambda ball: _ball(ball).sgn(), 1, 1)(values)
+
+
+@operation(lambda values: (*values.axes, values.axes[-1]), "mask")
+def same_action(values: Reals) -> Mask:
+    """[..., n, n]: whether two actions are one and the same."""
+    shape = np.shape(values)
+    return np.broadcast_to(np.eye(shape[-1], dtype=bool), (*shape, shape[-1]))
+
+
+@operation(lambda logits: logits.axes, "mask")
+def is_likeliest(logits: Reals) -> Mask:
+    """Whether an action is the likeliest, the first one among ties."""
+    values = _midpoints(logits)
+    return np.arange(values.shape[-1]) == np.argmax(values, axis=-1)[..., None]
+
+
+@operation(lambda logits, removed: logits.axes, "mask")
+def kept_tokens(logits: Reals, removed_fraction: Reals) -> Mask:
+    """The likeliest tokens: floor(p n) are removed; among ties the higher index goes first."""
+    values = _midpoints(logits)
+    n = values.shape[-1]
+    # A fraction such as 1/3 of 3 tokens is one token, whatever its rounding.
+    kept = n - np.floor(_midpoints(removed_fraction) * n + 1e-9)
+    order = np.argsort(-values, axis=-1, kind="stable")
+    return np.argsort(order, axis=-1) < kept[..., None]
 
 
 @operation(reduced)
@@ -167,6 +207,21 @@ def entropy_change(logits: Reals, step: Reals) -> Reals:
     return -np.sum(terms, axis=-1)
 
 
+@operation(lambda values: (values.axes[-1], values.axes[-1]))
+def identity(values: Reals) -> Reals:
+    """The identity matrix, delta_ab, of the actions of ``values``."""
+    zeros = 0 * (values[..., :, None] + values[..., None, :])
+    return zeros + np.eye(values.shape[-1], dtype=int)
+
+
+@operation(rowwise)
+def log_growth(logits: Reals, step: Reals) -> Reals:
+    """log pi'_a - log pi_a for pi' = softmax(logits + step), however small the step."""
+    policy = softmax(logits)
+    drift = step - mean(policy, step)[..., None]
+    return drift - np.log1p(np.sum(policy * np.expm1(drift), axis=-1))[..., None]
+
+
 @operation(broadcast)
 def binary_entropy(p: Reals) -> Reals:
     """-p log p - (1 - p) log(1 - p), for p strictly between 0 and 1."""
@@ -175,7 +230,12 @@ def binary_entropy(p: Reals) -> Reals:
 
 @operation(rowwise)
 def centered(probabilities: Reals, values: Reals) -> Reals:
-    """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs."""
+    """Center values by their mean, summed over pairs: exact zeros at ties, no cancellation of signs.
+
+    Beyond `MOST_PAIRED` actions there are too many pairs, and the mean is subtracted.
+    """
+    if np.shape(values)[-1] > MOST_PAIRED:
+        return values - per_action(mean(probabilities, values))
     differences = values[..., :, None] - values[..., None, :]
     return np.sum(probabilities[..., None, :] * differences, axis=-1)
 
@@ -207,6 +267,13 @@ def per_action(scalar: Reals | Real) -> Reals:
     return np.asarray(scalar)[..., None]
 
 
+def _midpoints(values: Reals) -> np.ndarray:
+    """Floats, or the midpoints of balls: for ranking and counting only."""
+    if not is_exact(values):
+        return np.asarray(values, dtype=float)
+    return np.vectorize(lambda ball: float(ball.mid()), otypes=[float])(values)
+
+
 def _shifted(logits: Reals, temperature: Reals | None) -> tuple[Reals, Reals, Reals]:
     if is_exact(logits):
         # Balls have unbounded exponents, so no shift is needed: any reference action will do.
@@ -231,6 +298,13 @@ def _ball(value: Any) -> Ball:
     from flint import arb
 
     return value if isinstance(value, arb) else arb(value)
+
+
+@operation(lambda logits: logits.axes[:-2])
+def response_entropy(logits: Reals) -> Reals:
+    """-sum_y pi(y) log pi(y) over the responses of a token tree: the expected sum of token entropies."""
+    values, _ = TokenTree.of(logits).values(softmax(logits), -log_softmax(logits))
+    return values[..., 0]
 
 
 def token_tree(logits: Reals) -> Any:

@@ -25,6 +25,7 @@ from entropy_theory.verification.claim import (
     Target,
 )
 from entropy_theory.verification.convergence import check_convergence
+from entropy_theory.verification.derivation import Inference, decide
 from entropy_theory.verification.instances import Instance, Instances, from_json
 from entropy_theory.verification.property_based import check_property
 from entropy_theory.verification.search import Effort, describe, search
@@ -58,8 +59,8 @@ class Profile:
 
 
 QUICK = Profile(
-    search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6),
-    mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=1, seconds=0.3),
+    search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6, sizes=(64,)),
+    mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=1, seconds=0.3, sizes=(64,)),
     examples=30,
     mutant_examples=30,
     orders=8,
@@ -67,8 +68,10 @@ QUICK = Profile(
     check_seconds=90.0,
 )
 FULL = Profile(
-    search=Effort(largest_total=13, random_cases=1_000_000, ascents=12, seconds=5.0),
-    mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=1.5),
+    search=Effort(largest_total=13, random_cases=1_000_000, ascents=12, seconds=5.0,
+                  sizes=(6, 64, 1_000, 10_001, 151_936)),
+    mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=1.5,
+                         sizes=(6, 64, 1_000, 10_001, 151_936)),
     examples=500,
     mutant_examples=100,
     orders=50,
@@ -172,7 +175,7 @@ def _statement_checks(
 ) -> list[Check]:
     examples = profile.examples if target == "statement" else max(profile.examples // 3, 20)
     return [
-        *(_step_check(step, target, profile) for step in statement.proof),
+        *(_step_check(step, target, profile, statement, instances) for step in statement.proof),
         Check(method="search", target=target, name="", limit=profile.check_seconds,
               run=lambda: search(statement, instances, profile.search, seed=seed,
                                  witnesses=witnesses, target=target)),
@@ -182,10 +185,16 @@ def _statement_checks(
     ]
 
 
-def _step_check(step: Step, target: Target, profile: Profile) -> Check:
+def _step_check(
+    step: Step, target: Target, profile: Profile, statement: Statement | None = None,
+    instances: Instances | None = None,
+) -> Check:
     def run() -> list[Evidence]:
         started = time.monotonic()
-        outcome, detail = step.check(profile.step_seconds)
+        if isinstance(step, Inference) and statement is not None and instances is not None:
+            outcome, detail = decide(step, statement, instances, profile.step_seconds)
+        else:
+            outcome, detail = step.check(profile.step_seconds)
         return [Evidence(method=step.method, outcome=outcome, detail=detail, target=target,
                          name=step.name, seconds=time.monotonic() - started)]
 

@@ -20,15 +20,18 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from entropy_theory.support.user_errors import check_choice
+from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals, is_exact
 from entropy_theory.verification.formula.evaluate import Numbers
 from entropy_theory.verification.formula.statement import (
     Formula,
     Parameters,
     SymbolicCases,
+    most_actions,
     relation,
 )
-from entropy_theory.verification.formula.terms import Term, UntraceableError
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, UntraceableError
+from entropy_theory.verification.formula.trees import HORIZON
 from entropy_theory.verification.instances import Cases, Instance, Instances, Margin
 
 Relation = Literal[">", ">=", "=="]
@@ -157,28 +160,52 @@ class Statement:
         Raises:
             UntraceableError: they cannot be written as one; the message says what cannot.
         """
-        found = _traced(self.margin, self.relation, self.conditions, self.parameters, self.beyond)
+        found = _traced_of(self)
         if isinstance(found, UntraceableError):
             raise found
         return found
+
+    def is_traceable(self) -> bool:
+        """Whether it has a formula."""
+        return not isinstance(_traced_of(self), UntraceableError)
+
+    def growth(self) -> int:
+        """How evaluating it grows with the number n of actions: as n, or as n^2 if it looks at pairs.
+
+        Raises:
+            UntraceableError: it has no formula.
+        """
+        formula = self.formula
+        relations = (*formula.hypotheses, formula.conclusion)
+        return max((most_actions(r.term) for r in relations), default=1)
 
     def evaluate(self, cases: Cases) -> tuple[list[Reals | Mask], Reals]:
         """The hypotheses' values and the margins on a batch, in floats or in balls.
 
         They are computed from the formula, where the statement has one.
         """
-        formula = _traced(self.margin, self.relation, self.conditions, self.parameters, self.beyond)
+        formula = _traced_of(self)
         if isinstance(formula, UntraceableError):
             return [c.value(cases) for c in self.conditions], self.margin(cases)
-        fields = vars(cases)
-        sizes = {axis: length for p in formula.parameters.fields
-                 for axis, length in zip(p.axes, np.shape(fields[p.name])[1:], strict=True)
-                 if axis is not None}
-        numbers = Numbers(fields, any(map(is_exact, fields.values())), sizes)
-        size = len(next(iter(fields.values())))
+        numbers = self.numbers(cases)
+        size = len(next(iter(vars(cases).values())))
         found = [np.asarray(numbers.of(r.term)) for r in (*formula.hypotheses, formula.conclusion)]
         *hypotheses, margins = [np.broadcast_to(v, (size, *v.shape[1:])) for v in found]
         return hypotheses, margins
+
+    def numbers(self, cases: Cases) -> Numbers:
+        """What gives the terms of its formula their values on a batch.
+
+        Raises:
+            UntraceableError: it has no formula.
+        """
+        formula, fields = self.formula, vars(cases)
+        sizes = {axis: length for p in formula.parameters.fields
+                 for axis, length in zip(p.axes, np.shape(fields[p.name])[1:], strict=True)
+                 if axis is not None}
+        if STATES in sizes:
+            sizes[HORIZON] = TokenTree.of(np.empty((sizes[STATES], sizes[ACTIONS]))).horizon
+        return Numbers(fields, any(map(is_exact, fields.values())), sizes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -275,6 +302,11 @@ class Claim:
             for m in self.mutants))
         for proof in (self.statement.proof, self.repair.proof if self.repair else (), self.negation):
             _check_order(self.id, proof)
+
+
+def _traced_of(statement: Statement) -> Formula | UntraceableError:
+    return _traced(statement.margin, statement.relation, statement.conditions, statement.parameters,
+                   statement.beyond)
 
 
 @functools.cache

@@ -8,6 +8,7 @@ with one leading axis; all its instances have the same number of actions. Margin
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -80,6 +81,8 @@ class Instances:
         movable: float fields that local ascent may change.
         ranges: (low, high) of the fields that are positive numbers; they move in log space.
         families: what the sampler draws from, in words.
+        large: (generator, rows, actions or tokens) -> a float batch far beyond the sampler's sizes, of the
+            shapes in which constants that depend on size are attained; None where size means nothing.
         parameters: what the statement quantifies over, each with its range; the sampler draws from a part
             of it. None where the instances are no parameters of a formula.
         finite: whether ``enumerate`` lists the whole set, so that nothing is sampled.
@@ -91,6 +94,7 @@ class Instances:
     movable: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     families: str = ""
+    large: Callable[[np.random.Generator, int, int], Batch] | None = None
     parameters: Parameters | None = None
     finite: bool = False
 
@@ -176,8 +180,7 @@ def bandit_instances(
     if not 2 <= low <= high:
         raise ValueError(f"actions must be 2 <= fewest <= most, got {actions}")
 
-    def sample(generator: np.random.Generator, size: int) -> Batch:
-        n = int(generator.integers(low, high + 1))
+    def draw(generator: np.random.Generator, size: int, n: int) -> Batch:
         batch: Batch = {"logits": sample_logits(generator, size, n)}
         if correct:
             batch["correct"] = sample_correct(generator, size, n)
@@ -187,6 +190,21 @@ def bandit_instances(
         for vector in vectors:
             batch[vector.name] = _sample_vector(generator, vector, (size, n))
         return {**batch, **_sample_scalars(generator, scalars, size)}
+
+    def sample(generator: np.random.Generator, size: int) -> Batch:
+        return draw(generator, size, int(generator.integers(low, high + 1)))
+
+    def sample_large(generator: np.random.Generator, size: int, n: int) -> Batch:
+        batch = draw(generator, size, n)
+        heavy = generator.random(size) < 0.7
+        batch["logits"][heavy] = _two_heavy_actions(generator, int(heavy.sum()), n)
+        if step:
+            # Towards one of the two and away from the other: where curvature is largest.
+            apart = np.zeros((int(heavy.sum()), n))
+            apart[:, 0] = np.exp(generator.uniform(-6, 1, len(apart)))
+            apart[:, 1] = -apart[:, 0]
+            batch["step"][heavy] = apart
+        return batch
 
     def enumerate_small(largest_total: int) -> Iterator[Batch]:
         for total in range(low, largest_total + 1):
@@ -218,6 +236,7 @@ def bandit_instances(
         movable=movable,
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"{low}-{high} actions; Gaussian, tied, saturated, nearly tied and Dirichlet logits",
+        large=None if low == high else sample_large,
         parameters=Parameters(fields=(
             Parameter(name="logits", axes=(ACTIONS,)),
             *((Parameter(name="correct", axes=(ACTIONS,), kind="mask", nonempty=True),)
@@ -278,6 +297,29 @@ def tree_instances(
                 generator, vector, (*shape, tree.n_states, tree.n_tokens))
         return {**batch, **_sample_scalars(generator, scalars, size)}
 
+    def sample_large(generator: np.random.Generator, size: int, n: int) -> Batch:
+        """Trees of n tokens, of one level where n is large; half of them at the regularized optimum."""
+        tree = TokenTree(n, 1 if n > 6 else int(generator.integers(1, 4)))
+        shape = (size, *lead(None if prompts is None else 1))
+        logits = sample_logits(generator, size * tree.n_states, n).reshape(*shape, tree.n_states, n)
+        batch: Batch = {"logits": logits}
+        if reward == "correct":
+            batch["correct"] = sample_correct(generator, size, tree.n_responses).reshape(*shape, -1)
+        elif reward == "graded":
+            batch["reward"] = _sample_vector(generator, GRADED_REWARD, (*shape, tree.n_responses))
+        for vector in vectors:
+            batch[vector.name] = _sample_vector(generator, vector, (*shape, tree.n_states, n))
+        batch |= _sample_scalars(generator, scalars, size)
+        if reward == "graded" and tree.horizon == 1 and "coefficient" in batch:
+            chosen = generator.random(size) < 0.5
+            one = np.zeros((size, *shape[1:], tree.n_responses))
+            one[..., 0] = 1
+            batch["coefficient"][chosen] = generator.uniform(0.5, 2.0, int(chosen.sum())) / math.log(n)
+            batch["reward"][chosen] = one[chosen]
+            scaled = one / batch["coefficient"].reshape(-1, *(1,) * (one.ndim - 1))
+            batch["logits"][chosen] = scaled.reshape(logits.shape)[chosen]
+        return batch
+
     def enumerate_small(largest_total: int) -> Iterator[Batch]:
         """Weights 1 and 2 (later 3, ...) at each state, on trees with few enough instances."""
         for largest in range(2, max(2, largest_total // 3) + 1):
@@ -321,8 +363,15 @@ def tree_instances(
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"trees of {tokens[0]}-{tokens[1]} tokens, {horizon[0]}-{horizon[1]} long; Gaussian, "
                  "tied, saturated, nearly tied and Dirichlet logits",
+        large=sample_large,
         parameters=_tree_parameters(scalars, tokens[0], reward, prompts is not None, vectors),
     )
+
+
+def with_rewards_in(parameters: Parameters, range: Range) -> Parameters:
+    """The parameters with graded rewards in another range, where a statement holds for more than [0, 1]."""
+    return dataclasses.replace(parameters, fields=tuple(
+        dataclasses.replace(p, range=range) if p.name == "reward" else p for p in parameters.fields))
 
 
 def _tree_parameters(
@@ -372,6 +421,14 @@ def sample_logits(generator: np.random.Generator, size: int, n: int) -> np.ndarr
     dirichlet = np.log(generator.standard_gamma(0.5, (size, n)) + 1e-300)
     family = generator.choice(5, size=(size, 1), p=(0.4, 0.2, 0.1, 0.1, 0.2))
     return np.choose(family, (gaussian, ties, saturated, nearly_tied, dirichlet))
+
+
+def _two_heavy_actions(generator: np.random.Generator, size: int, n: int) -> np.ndarray:
+    """[size, n] logits: two equally likely actions hold a given mass, the others share the rest."""
+    each = generator.uniform(0.02, 0.49, (size, 1))
+    logits = np.zeros((size, n))
+    logits[:, :2] = np.log(each * (n - 2) / (1 - 2 * each))
+    return logits
 
 
 def sample_correct(generator: np.random.Generator, size: int, n: int) -> np.ndarray:

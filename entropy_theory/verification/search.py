@@ -34,6 +34,8 @@ Violation = tuple[Instance, certify.Certificate]
 RECHECKED = 64
 """How many of the worst candidates of a search are put to ball arithmetic."""
 BATCH = 4096
+ENTRIES = 2_000_000
+"""How many entries a batch of large instances has, about."""
 LARGEST_MOVE = 100.0
 """Local ascent keeps logits and steps within this, so that exponentials stay finite."""
 
@@ -46,6 +48,8 @@ class Effort:
         largest_total: integer weights are enumerated up to this sum.
         random_cases: size of the random search.
         ascents: local ascents, from the worst random points.
+        sizes: numbers of actions, or tokens of a tree, beyond the sampler's, at which a statement whose
+            constants depend on size is searched too.
         seconds: processor time after which the search stops early and reports what it did. By the
             wall clock a crowded machine would search less, and could lose a verdict.
     """
@@ -54,6 +58,7 @@ class Effort:
     random_cases: int
     ascents: int
     seconds: float
+    sizes: tuple[int, ...] = ()
 
 
 def search(
@@ -93,7 +98,8 @@ def search(
         for severity, instance in starts[: effort.ascents]
         if time.thread_time() < deadline
     ]
-    extremes = sorted([*climbed, *starts], key=lambda entry: entry[0], reverse=True)
+    largest, huge = _far(attack, instances, effort, seed)
+    extremes = sorted([*climbed, *starts, *largest], key=lambda entry: entry[0], reverse=True)
     rechecked = 0
     for severity, instance in extremes[:RECHECKED]:
         if not _is_candidate(statement, np.array([-severity]))[0]:
@@ -112,7 +118,7 @@ def search(
         f"all integer weights of total <= {reached}, {drawn} random ({instances.families}), "
         f"{len(climbed)} local ascents"
     )
-    hardness += f"; {attack.met} met the hypotheses"
+    hardness += f"{huge}; {attack.met} met the hypotheses"
     if not attack.violations:
         worst_margin = f"; worst margin {-extremes[0][0]:.2e}" if extremes else ""
         doubts = ""
@@ -298,6 +304,27 @@ class _Worst:
     def sorted(self) -> list[tuple[float, Instance]]:
         """(severity, instance), worst first; severity is minus the margin."""
         return [(s, i) for s, _, i in sorted(self._heap, key=lambda e: (e[0], e[1]), reverse=True)]
+
+
+def _far(
+    attack: _Attack, instances: Instances, effort: Effort, seed: int
+) -> tuple[list[tuple[float, Instance]], str]:
+    """Instances of great size, where the statement's constants depend on it: the worst of each size."""
+    if instances.large is None or not attack.statement.is_traceable():
+        return [], ""
+    generator = np.random.default_rng([seed, 1])
+    power, found, tried = attack.statement.growth(), [], []
+    for size in effort.sizes:
+        if size**power > 4 * ENTRIES:
+            continue
+        tried.append(f"{size:,}")
+        batch = instances.large(generator, max(4, min(256, ENTRIES // size**power)), size)
+        margins, meets, _ = attack.measure(batch)
+        index = int(np.argmin(np.where(meets, margins, np.inf)))
+        # Balls at this size are slow, and a margin of rounding size is found at small ones as well.
+        if meets[index] and margins[index] < -IDENTITY_TOLERANCE:
+            found.append((-float(margins[index]), pick(batch, index)))
+    return found, f"; also of size {', '.join(tried)}" if tried else ""
 
 
 def _ascend(

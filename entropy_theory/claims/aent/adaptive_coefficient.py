@@ -42,9 +42,10 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Step, variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.terms import definition
 
 STEPS = 16
 STEP_SIZE = 0.5
@@ -59,15 +60,17 @@ SCALARS = (
 )
 
 
-def force(i: Cases, entropy: Reals) -> Reals:
+@definition
+def force(entropy: Reals, low: Reals, high: Reals) -> Reals:
     """f(H): above zero below the band, below zero above it."""
     zero = 0 * entropy
-    return ar.maximum(i.low - entropy, zero) - ar.maximum(entropy - i.high, zero)
+    return ar.maximum(low - entropy, zero) - ar.maximum(entropy - high, zero)
 
 
-def sharpened_entropy(i: Cases, sharpness: Reals) -> Reals:
+@definition
+def sharpened_entropy(correct: Mask, sharpness: Reals) -> Reals:
     """H of softmax(x r)."""
-    return ar.entropy(ar.per_action(sharpness) * returns(i.correct, i.logits))
+    return ar.entropy(ar.per_action(sharpness) * returns(correct, sharpness))
 
 
 def after_run(i: Cases) -> Reals:
@@ -76,7 +79,7 @@ def after_run(i: Cases) -> Reals:
     for _ in range(STEPS):
         shrunk = (1 - STEP_SIZE * ar.per_action(coefficient)) * logits
         logits = shrunk + STEP_SIZE * returns(i.correct, logits)
-        moved = coefficient + i.gain * force(i, ar.entropy(logits))
+        moved = coefficient + i.gain * force(ar.entropy(logits), i.low, i.high)
         coefficient = ar.minimum(ar.maximum(moved, i.least), i.most)
     return logits
 
@@ -86,21 +89,23 @@ def _in_band(i: Cases) -> Reals:
     return ar.minimum(entropy - 9 * i.low / 10, 11 * i.high / 10 - entropy)
 
 
-def _vanilla(i: Cases) -> Reals:
+@definition
+def vanilla_speed(correct: Mask, sharpness: Reals) -> Reals:
     """g(x) of the vanilla gradient: n p (1 - p)/(m (n - m))."""
-    reward = returns(i.correct, i.logits)
-    right = ar.total(ar.softmax(ar.per_action(i.sharpness) * reward), i.correct)
-    m, n = ar.total(reward, i.correct), ar.total(0 * reward + ar.constant(1, like=reward))
+    reward = returns(correct, sharpness)
+    right = ar.total(ar.softmax(ar.per_action(sharpness) * reward), correct)
+    m, n = ar.total(reward), correct.shape[-1]
     return n * right * (1 - right) / (m * (n - m))
 
 
 def _dissipation(i: Cases) -> Reals:
     """-dE/dt where the box holds lambda at its upper or lower end (inside it is lambda g u^2)."""
-    pull, zero = force(i, sharpened_entropy(i, i.sharpness)), 0 * i.sharpness
+    pull, zero = force(sharpened_entropy(i.correct, i.sharpness), i.low, i.high), 0 * i.sharpness
     found = []
     for end, held in ((i.most, ar.maximum(pull, zero)), (i.least, ar.minimum(pull, zero))):
         u = 1 - end * i.sharpness
-        found += [end * g * u * u - i.gain * held * i.sharpness * u for g in (1, _vanilla(i))]
+        for g in (1, vanilla_speed(i.correct, i.sharpness)):
+            found.append(end * g * u * u - i.gain * held * i.sharpness * u)
     return np.stack(found, axis=-1)
 
 
@@ -201,9 +206,9 @@ _ORDERED = (
     SOME_WRONG,
 )
 _UPPER = Condition(latex=r"$low \le h(\lambda_{max})$",
-                   value=lambda i: sharpened_entropy(i, 1 / i.most) - i.low)
+                   value=lambda i: sharpened_entropy(i.correct, 1 / i.most) - i.low)
 _LOWER = Condition(latex=r"$h(\lambda_{min}) \le high$",
-                   value=lambda i: i.high - sharpened_entropy(i, 1 / i.least))
+                   value=lambda i: i.high - sharpened_entropy(i.correct, 1 / i.least))
 
 _printed = Statement(
     latex=rf"Eq. 4.1 confines the (clamped) entropy to $[low, high]$: after {STEPS} exact steps it is "

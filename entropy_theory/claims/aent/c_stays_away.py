@@ -45,45 +45,107 @@ from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.certify import precision
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import at_every_step, run
+from entropy_theory.verification.formula.terms import Term, computed_by, definition
 
 # ---------------------------------------------------------------- numbers
 
 
-def gradient_step(i: Cases) -> Reals:
+@definition
+def gradient_step(logits: Reals, reward: Reals, learning_rate: Reals) -> Reals:
     """eta pi_a (R_a - V)."""
-    policy = ar.softmax(i.logits)
-    return ar.per_action(i.learning_rate) * policy * ar.centered(policy, i.reward)
+    policy = ar.softmax(logits)
+    return ar.per_action(learning_rate) * policy * ar.centered(policy, reward)
+
+
+@definition
+def likeliest_right(logits: Reals, reward: Reals) -> Reals:
+    """C: the probability of the likeliest right answer."""
+    return ar.largest(ar.softmax(logits), is_right(reward))
+
+
+@definition
+def right_mass(logits: Reals, reward: Reals) -> Reals:
+    """p: the probability of all right answers."""
+    return ar.total(ar.softmax(logits), is_right(reward))
+
+
+def _careful_rise(logits: Reals, reward: Reals, step: Reals) -> Reals:
+    # C'/C = e^{d*}/E e^d, d* the growth of the likeliest right logit, so C'/C - 1 = x/(1 - x) for
+    # x = E[1 - e^{d - d*}].
+    right = is_right(reward)
+    if ar.is_exact(logits):
+        best = ar.largest(logits + step, right) - ar.largest(logits, right)
+    else:
+        top = np.argmax(np.where(right, logits, -np.inf), axis=-1)
+        after = np.argmax(np.where(right, logits + step, -np.inf), axis=-1)
+        best = np.where(top == after, _entry(step, top),
+                        _entry(logits + step, after) - _entry(logits, top))
+    growth = -ar.mean(ar.softmax(logits), np.expm1(step - best[..., None]))
+    return likeliest_right(logits, reward) * growth / (1 - growth)
+
+
+def _entry(values: np.ndarray, place: np.ndarray) -> np.ndarray:
+    return np.take_along_axis(values, place[..., None], axis=-1)[..., 0]
+
+
+@computed_by(_careful_rise)
+def rise(logits: Reals, reward: Reals, step: Reals) -> Reals:
+    """C' - C, after this step."""
+    return likeliest_right(logits + step, reward) - likeliest_right(logits, reward)
+
+
+def _careful_mass_rise(logits: Reals, reward: Reals, step: Reals) -> Reals:
+    policy, right = ar.softmax(logits), is_right(reward)
+    moved = policy * np.expm1(step)
+    p, q = ar.total(policy, right), ar.total(policy, ~right)
+    change = ar.total(moved, right) * q - p * ar.total(moved, ~right)
+    return change / (1 + ar.total(moved))
+
+
+@computed_by(_careful_mass_rise)
+def mass_rise(logits: Reals, reward: Reals, step: Reals) -> Reals:
+    """p' - p, after this step."""
+    return right_mass(logits + step, reward) - right_mass(logits, reward)
+
+
+def _own_step(i: Cases) -> Reals:
+    return gradient_step(i.logits, i.reward, i.learning_rate)
 
 
 def growth(i: Cases, step: Reals | None = None) -> Reals:
-    """E[1 - e^{d_a - d*}], d* the growth of the likeliest right logit: has the sign of C' - C."""
-    step = gradient_step(i) if step is None else step
-    right = is_right(i.reward)
-    if ar.is_exact(i.logits):
-        best = ar.largest(i.logits + step, right) - ar.largest(i.logits, right)
-    else:
-        # Among right answers the likeliest has the largest step and stays the likeliest.
-        top = np.argmax(np.where(right, i.logits, -np.inf), axis=-1)
-        best = np.take_along_axis(step, top[..., None], axis=-1)[..., 0]
-    return -ar.mean(ar.softmax(i.logits), np.expm1(step - best[..., None]))
+    """C' - C."""
+    return rise(i.logits, i.reward, _own_step(i) if step is None else step)
+
+
+def _above_mean(i: Cases) -> Reals:
+    """m C - p: how far the likeliest right answer is above all m of them."""
+    policy, right = ar.softmax(i.logits), is_right(i.reward)
+    return ar.total(likeliest_right(i.logits, i.reward)[..., None] - policy, right)
 
 
 def _parts(i: Cases) -> Reals:
-    """C' - C, p' - p (both times a positive number), and m C - p."""
-    policy, step, right = ar.softmax(i.logits), gradient_step(i), is_right(i.reward)
-    moved = policy * np.expm1(step)
-    p, q = ar.total(policy, right), ar.total(policy, ~right)
-    top = ar.largest(policy, right)
-    return np.stack([
-        growth(i, step),
-        ar.total(moved, right) * q - p * ar.total(moved, ~right),
-        ar.total(top[..., None] - policy, right),
-    ], axis=-1)
+    """C' - C, p' - p, and m C - p."""
+    step = _own_step(i)
+    return np.stack([growth(i, step), mass_rise(i.logits, i.reward, step), _above_mean(i)], axis=-1)
+
+
+def _whole_runs(i: Cases) -> tuple[Term, ...]:
+    """C_k >= C_0 and m C_k >= p_0 after every number k of steps."""
+    def after(k: Term) -> Term:
+        return run(lambda _, z: z + gradient_step(z, i.reward, i.learning_rate), i.logits, k)
+
+    count = ar.total(0 * i.reward + 1, is_right(i.reward))
+    return (
+        at_every_step(lambda k: likeliest_right(i.logits, i.reward) <= likeliest_right(after(k), i.reward)),
+        at_every_step(lambda k: right_mass(i.logits, i.reward)
+                      <= count * likeliest_right(after(k), i.reward)),
+    )
 
 
 def _every_right_growth(i: Cases) -> Reals:
     """The least of E[e^{d_a} - e^d] over right answers a: has the sign of pi'_a - pi_a."""
-    policy, step = ar.softmax(i.logits), gradient_step(i)
+    policy, step = ar.softmax(i.logits), _own_step(i)
     moved = np.expm1(step)
     return ar.smallest(moved - ar.mean(policy, moved)[..., None], is_right(i.reward))
 
@@ -273,8 +335,7 @@ def _commitment() -> tuple[bool, str]:
 
 _NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)))
 BINARY = Condition(latex="returns are 0 or 1",
-                   value=lambda i: np.all(
-                       np.asarray((i.reward == 0) | (i.reward == 1), dtype=bool), axis=-1))
+                   value=lambda i: np.all(np.equal(i.reward, 0) | np.equal(i.reward, 1), axis=-1))
 
 _statement = Statement(
     latex=r"$C(q) = \max_{y\in\mathcal A^*}\pi(y)$ is bounded away from 0 by the start, read as: for "
@@ -286,6 +347,7 @@ _repaired = Statement(
     latex=r"For one-token responses with returns 0 and 1, exact policy gradient lowers neither $C$ nor "
           r"$p = \pi(\mathcal A^*)$, whatever $\eta$; so $C_k \ge \max(C_0, p_0/m)$.",
     margin=_parts,
+    beyond=_whole_runs,
     conditions=(BINARY,),
     proof=binary_steps(),
 )

@@ -24,60 +24,43 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
     written_out,
 )
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_gradient
+from entropy_theory.verification.formula.terms import definition
 
 
-def _direct(i: Cases) -> Reals:
+@definition
+def direct_gradient(logits: Reals) -> Reals:
     """-d/dtheta sum_y pi(y) log pi(y) = -sum_y pi(y) (log pi(y) + 1) d log pi(y)."""
-    log_response = ar.token_tree(i.logits).sum_along(ar.log_softmax(i.logits))
-    return -response_gradient(i.logits, log_response + 1)
+    log_response = ar.token_tree(logits).sum_along(ar.log_softmax(logits))
+    return -response_gradient(logits, log_response + 1)
 
 
-def _by_state(i: Cases) -> Reals:
+@definition
+def gradient_by_state(logits: Reals) -> Reals:
     """d(s) pi(a|s) (-log pi(a|s) + H_to(sa) - H_to(s))."""
-    return ar.token_tree(i.logits).expectation_gradient(
-        ar.softmax(i.logits), -ar.log_softmax(i.logits))
+    return ar.token_tree(logits).expectation_gradient(ar.softmax(logits), -ar.log_softmax(logits))
 
 
-def _from_here_on(i: Cases) -> Reals:
-    """(A.1): each token's score times the log-probability of the rest of the response.
-
-    Along the responses through (s, a) the sum over t' >= t is the whole log pi(y) minus the prefix's.
-    """
-    tree, policy, log_policy = (
-        ar.token_tree(i.logits), ar.softmax(i.logits), ar.log_softmax(i.logits))
-    visits = tree.visitation(policy)
-    through = []
-    for level in tree.levels:
-        # E over responses of sum_{t' >= t} log pi, given the edge (s, a) at depth t.
-        later = _to_come(tree, level, policy, log_policy)
-        through.append(visits[..., level, None] * policy[..., level, :] * later)
-    weighted = np.concatenate(through, axis=-2)
-    return -(weighted - np.sum(weighted, axis=-1)[..., None] * policy)
-
-
-def _to_come(tree: TokenTree, level: slice, policy: Reals, log_policy: Reals) -> Reals:
-    """E[log pi of the tokens from this one on | state and token], enumerating the continuations."""
-    states = np.arange(level.start, level.stop)
-    total, reached = log_policy[..., states, :], 1 + 0 * policy[..., states, :]
-    # Continuations are followed forwards, one more token at a time.
-    frontier = states[:, None] * tree.n_tokens + np.arange(tree.n_tokens) + 1
-    while frontier.max() < tree.n_states:
-        reached = reached[..., None] * policy[..., frontier, :]
-        expected = reached * log_policy[..., frontier, :]
-        total = total + np.sum(expected.reshape(*total.shape, -1), axis=-1)
-        frontier = frontier[..., None] * tree.n_tokens + np.arange(tree.n_tokens) + 1
-    return total
+@definition
+def gradient_from_here_on(logits: Reals) -> Reals:
+    """(A.1): minus each token's score times the log-probability of the rest of the response."""
+    # Along the responses through (s, a) the sum over t' >= t is the whole log pi(y) minus log d(s).
+    tree, policy = ar.token_tree(logits), ar.softmax(logits)
+    probabilities = tree.response_probabilities(policy)
+    log_response = tree.sum_along(ar.log_softmax(logits))
+    before = np.log(tree.visitation(policy))[..., None]
+    later = tree.sum_through(probabilities * log_response) - before * tree.sum_through(probabilities)
+    return -(later - ar.total(later)[..., None] * policy)
 
 
 def _residuals(i: Cases) -> Reals:
-    direct = _direct(i)
-    both = np.stack([direct - _by_state(i), direct - _from_here_on(i)], axis=-1)
-    return both.reshape(both.shape[0], -1)
+    direct = direct_gradient(i.logits)
+    return np.stack([direct - gradient_by_state(i.logits), direct - gradient_from_here_on(i.logits)],
+                    axis=-1)
 
 
 def _entropy_to_go(t: ExplicitTree) -> Iterable[symbolic.Rational]:
@@ -115,6 +98,7 @@ _statement = Statement(
           r"\sum_{t'\ge t}\log\pi_\theta(a_{t'}|s_{t'})\big]$, that is $\partial\mathcal H/\partial"
           r"\theta_{s,a} = d(s)\pi(a|s)(-\log\pi(a|s) + \mathcal H_{sa} - \mathcal H_s)$.",
     margin=_residuals,
+    beyond=lambda i: (has_gradient(ar.response_entropy, i.logits, gradient_by_state(i.logits)),),
     relation="==",
     proof=(
         *gradient_steps(),
@@ -152,11 +136,9 @@ lemma_1 = Claim(
     ),
     mutants=(
         Mutant(name="without the entropy still to come", statement=variant(
-            _statement, margin=lambda i: (_direct(i) - _token_entropies_only(i)).reshape(
-                len(i.logits), -1))),
+            _statement, margin=lambda i: direct_gradient(i.logits) - _token_entropies_only(i))),
         Mutant(name="without the visitation d(s)", statement=variant(
-            _statement, margin=lambda i: (_direct(i) - _without_visitation(i)).reshape(
-                len(i.logits), -1))),
+            _statement, margin=lambda i: direct_gradient(i.logits) - _without_visitation(i))),
     ),
 )
 

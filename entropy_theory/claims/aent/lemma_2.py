@@ -15,7 +15,6 @@ import numpy as np
 from entropy_theory.claims.aent.token_mdp import (
     INDUCTION,
     ExplicitTree,
-    sum_through,
     trees,
     written_out,
 )
@@ -32,10 +31,9 @@ NUMBERS = Vector(name="baseline", low=-2.0, high=2.0, grid=(0, 1, -1))
 def _weighted_score(i: Cases, by_token: bool = False) -> Reals:
     """E[sum_t b(s_t) grad log pi(a_t|s_t)] [..., states, tokens], summed over the responses."""
     tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
-    through = sum_through(tree, tree.response_probabilities(policy))
-    weighted = through * (i.baseline if by_token else i.baseline[..., :1])
-    scores = weighted - np.sum(weighted, axis=-1)[..., None] * policy
-    return scores.reshape(len(i.logits), -1)
+    through = tree.sum_through(tree.response_probabilities(policy))
+    weighted = through * (i.baseline if by_token else i.baseline[..., 0][..., None])
+    return weighted - ar.total(weighted)[..., None] * policy
 
 
 def _one_state() -> symbolic.Expression:
@@ -98,4 +96,4 @@ def _gradient_of_probability(i: Cases) -> Reals:
     tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
     visits = tree.visitation(policy)[..., None]
     mean = np.sum(policy * policy, axis=-1)[..., None]
-    return (visits * i.baseline[..., :1] * policy * (policy - mean)).reshape(len(i.logits), -1)
+    return visits * i.baseline[..., 0][..., None] * policy * (policy - mean)

@@ -15,9 +15,10 @@ from __future__ import annotations
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import (
-    COEFFICIENT,
+    ANY_COEFFICIENT,
     gradient,
     gradient_steps,
+    regularized_value,
     regularized_values,
     response_gradient,
     spread,
@@ -27,6 +28,8 @@ from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, State
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_gradient
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.instances import Margin
 
 
@@ -47,7 +50,7 @@ def by_advantage(i: Cases) -> Reals:
 
 
 def _residual(i: Cases, formula: Margin = by_advantage) -> Reals:
-    return (direct(i) - formula(i)).reshape(len(i.logits), -1)
+    return direct(i) - formula(i)
 
 
 def _unregularized_advantage(i: Cases) -> Reals:
@@ -94,6 +97,9 @@ _statement = Statement(
     latex=r"$\partial V_\lambda^{\pi}(\mathcal D)/\partial\theta_{s,a} = \sum_t P^\pi_t(s)\,\pi(a|s)\,"
           r"A_\lambda^{\pi,t}(s,a)$, $A_\lambda = Q_\lambda - \lambda\log\pi - V_\lambda$.",
     margin=_residual,
+    beyond=lambda i: (has_gradient(
+        lambda z: np.sum(regularized_value(z, i.reward, i.coefficient), axis=-1) / i.logits.shape[1],
+        i.logits, by_advantage(i)),),
     relation="==",
     proof=(
         *gradient_steps(),
@@ -112,7 +118,7 @@ lemma_3 = Claim(
     scope="tabular token trees, one a prompt, exact expectation",
     source_text="reconstructed",
     statement=_statement,
-    instances=trees(COEFFICIENT, reward="graded", prompts=2, ascend=False),
+    instances=trees(ANY_COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=ANY),
     printed_proof=(
         PrintedStep(as_printed=symbolic.identity(
             "printed: A.12 to A.14", "V_lambda(s) as a baseline gives the advantage form",

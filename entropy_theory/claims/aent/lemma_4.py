@@ -16,9 +16,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import (
-    COEFFICIENT,
+    ANY_COEFFICIENT,
     INDUCTION,
     ExplicitTree,
+    regularized_value,
     regularized_values,
     spread,
     trees,
@@ -28,15 +29,15 @@ from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, State
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.instances import Vector
 
 STEP = Vector(name="step", low=-4.0, high=4.0, grid=(0, 1, -1))
 
 
 def _difference(i: Cases) -> Reals:
-    after, _ = regularized_values(i.logits + i.step, i.reward, i.coefficient)
-    before, _ = regularized_values(i.logits, i.reward, i.coefficient)
-    return after[..., 0] - before[..., 0]
+    return (regularized_value(i.logits + i.step, i.reward, i.coefficient)
+            - regularized_value(i.logits, i.reward, i.coefficient))
 
 
 def _right_side(i: Cases, own_log: bool = False, own_visits: bool = False) -> Reals:
@@ -48,7 +49,7 @@ def _right_side(i: Cases, own_log: bool = False, own_visits: bool = False) -> Re
     log_policy = ar.log_softmax(i.logits if own_log else moved)
     expected = ar.mean(ar.softmax(moved), action_values - scale * log_policy)
     visits = tree.visitation(ar.softmax(i.logits if own_visits else moved))
-    return np.sum(visits * (expected - values), axis=-1)
+    return ar.total(visits * (expected - values))
 
 
 def _one_level() -> symbolic.Expression:
@@ -115,7 +116,7 @@ lemma_4 = Claim(
     scope="token tree, any two policies, exact expectation",
     source_text="reconstructed",
     statement=_statement,
-    instances=trees(COEFFICIENT, reward="graded", vectors=(STEP,), ascend=False),
+    instances=trees(ANY_COEFFICIENT, reward="graded", vectors=(STEP,), ascend=False, rewards=ANY),
     printed_proof=(
         PrintedStep(as_printed=symbolic.identity(
             "printed: A.18", "telescoping along the states that pi' visits", _one_level)),

@@ -20,6 +20,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Step
+from entropy_theory.verification.formula.terms import definition, is_term
 
 Constant = Callable[[Reals, Reals], Reals]
 """(logits, reward) -> C(q) [batch, prompts]."""
@@ -28,8 +29,11 @@ Constant = Callable[[Reals, Reals], Reals]
 # ---------------------------------------------------------------- numbers
 
 
+@definition
 def is_right(reward: Reals) -> Mask:
     """A mask of the responses with the largest return; exact data that agree as doubles are equal."""
+    if is_term(reward):
+        return np.equal(reward, ar.largest(reward)[..., None])
     doubles = np.asarray(
         np.frompyfunc(lambda r: float(getattr(r, "mid", lambda: r)()), 1, 1)(reward)
         if ar.is_exact(reward) else reward, dtype=float,

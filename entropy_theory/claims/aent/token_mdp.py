@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,11 +27,22 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Outcome, Step
-from entropy_theory.verification.instances import Instances, Scalar, Vector, tree_instances
+from entropy_theory.verification.formula.statement import ANY, Range
+from entropy_theory.verification.formula.terms import definition, is_term, operation
+from entropy_theory.verification.instances import (
+    GRADED_REWARD,
+    Instances,
+    Scalar,
+    Vector,
+    tree_instances,
+    with_rewards_in,
+)
 
 COEFFICIENT = Scalar(
     name="coefficient", low=0.02, high=10.0, grid=(1, Fraction(1, 4))
 )
+ANY_COEFFICIENT = dataclasses.replace(COEFFICIENT, range=ANY)
+"""What is proved of it does not need lambda > 0."""
 INDUCTION = "induction over the levels of the tree, from the last token to the root"
 
 
@@ -42,12 +53,13 @@ def trees(
     prompts: int | None = None,
     vectors: tuple[Vector, ...] = (),
     ascend: bool = True,
+    rewards: Range = GRADED_REWARD.range,
 ) -> Instances:
     """Token trees at three sizes, as there are very many: each way of looking has its own.
 
     Hypothesis draws up to 3 tokens, 3 long; the random search up to 3 tokens, 2 long; all small integer
     weights are tried on one prompt's binary trees, 2 long. Without ``ascend`` (identities) no local
-    ascent is made.
+    ascent is made. Graded rewards lie in ``rewards``, as far as the statement goes; those drawn are in [0, 1].
     """
 
     def up_to(tokens: int, horizon: int, most_prompts: int | None) -> Instances:
@@ -59,7 +71,8 @@ def trees(
     return dataclasses.replace(
         searched, strategy=up_to(3, 3, prompts).strategy,
         enumerate=up_to(2, 2, prompts and 1).enumerate,
-        movable=searched.movable if ascend else ())
+        movable=searched.movable if ascend else (),
+        parameters=searched.parameters and with_rewards_in(searched.parameters, rewards))
 
 
 # ---------------------------------------------------------------- numbers
@@ -67,8 +80,8 @@ def trees(
 
 def spread(scalar: Reals, like: Reals) -> Reals:
     """A scalar per instance, shaped to broadcast over all further axes of ``like``."""
-    scalar = np.asarray(scalar)
-    return scalar.reshape(scalar.shape + (1,) * (np.ndim(like) - scalar.ndim))
+    given: Any = scalar if is_term(scalar) else np.asarray(scalar)
+    return given[(..., *[None] * (np.ndim(like) - np.ndim(given)))]
 
 
 def midpoints(values: Reals) -> np.ndarray:
@@ -89,6 +102,7 @@ def returns(correct: Mask, like: Reals) -> Reals:
     return np.where(correct, one, 0 * one)
 
 
+@definition
 def regularized_edge(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """r - lambda log pi on each (state, token), the return put on the last token."""
     tree, log_policy = ar.token_tree(logits), ar.log_softmax(logits)
@@ -104,46 +118,44 @@ def regularized_values(logits: Reals, reward: Reals, coefficient: Reals) -> tupl
 def value(logits: Reals, reward: Reals) -> Reals:
     """V: the expected return."""
     probabilities = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
-    return np.sum(probabilities * reward, axis=-1)
+    return ar.mean(probabilities, reward)
+
+
+@definition
+def regularized_value(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """V_lambda at the root: the expected return plus lambda times the entropy of responses."""
+    entropies = ar.response_entropy(logits)
+    return value(logits, reward) + spread(coefficient, entropies) * entropies
 
 
 def entropy(logits: Reals) -> Reals:
     """H: the entropy of the response, which is the sum of the token entropies on the way."""
-    tree = ar.token_tree(logits)
-    visits = tree.visitation(ar.softmax(logits))
-    return np.sum(visits * ar.entropy(logits), axis=-1)
+    return ar.response_entropy(logits)
 
 
+@definition
 def gradient(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
-    """dV_lambda/dlogits [..., states, tokens]: d(s) pi(a|s) A_lambda(s, a) (Lemma 3)."""
+    """dV_lambda/dlogits: d(s) pi(a|s) A_lambda(s, a) (Lemma 3)."""
     edge = regularized_edge(logits, reward, coefficient)
     return ar.token_tree(logits).expectation_gradient(ar.softmax(logits), edge)
 
 
+@definition
 def policy_gradient(logits: Reals, reward: Reals) -> Reals:
     """dV/dlogits: `gradient` at lambda = 0."""
     tree = ar.token_tree(logits)
     return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
 
 
+@definition
 def response_gradient(logits: Reals, weight: Reals) -> Reals:
     """sum_y pi(y) weight(y) d log pi(y)/dlogits: REINFORCE, written out over the responses.
 
     An independent route to the gradients above: no values, no visitation.
     """
     tree, policy = ar.token_tree(logits), ar.softmax(logits)
-    through = sum_through(tree, tree.response_probabilities(policy) * weight)
-    return through - np.sum(through, axis=-1)[..., None] * policy
-
-
-def sum_through(tree: TokenTree, of_response: Reals) -> Reals:
-    """[..., states, tokens]: the sum of ``of_response`` over the responses through each edge."""
-    lead = of_response.shape[:-1]
-    sums = [
-        np.sum(of_response.reshape(*lead, -1, tree.n_tokens, tree.n_tokens**after), axis=-1)
-        for after in reversed(range(tree.horizon))
-    ]
-    return np.concatenate(sums, axis=-2)
+    through = tree.sum_through(tree.response_probabilities(policy) * weight)
+    return through - ar.total(through)[..., None] * policy
 
 
 def optimal_value(reward: Reals) -> Reals:
@@ -170,6 +182,19 @@ def soft_values(tree: TokenTree, reward: Reals, coefficient: Reals) -> tuple[Rea
         scale = spread(coefficient, action_values[-1])
         values.append(scale[..., 0] * log_sum_exp(action_values[-1] / scale))
     return np.concatenate(values[::-1], axis=-1), np.concatenate(action_values[::-1], axis=-2)
+
+
+@operation(lambda logits, reward, coefficient: logits.axes[:-1])
+def soft_value_at(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """V*_lambda(s) [..., states]: the largest regularized value from each state on."""
+    return soft_values(TokenTree.of(logits), reward, coefficient)[0]
+
+
+@operation(lambda logits, reward, coefficient: logits.axes)
+def soft_policy(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """Logits Q*_lambda(s, a)/lambda [..., states, tokens] of the policy that attains it."""
+    _, best = soft_values(TokenTree.of(logits), reward, coefficient)
+    return best / spread(coefficient, best)
 
 
 def norm_squared(values: Reals, axes: int = 2) -> Reals:

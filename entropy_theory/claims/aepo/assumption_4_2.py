@@ -25,7 +25,6 @@ from entropy_theory.claims.aepo.theorem_4_3 import error_of_first_order, expansi
 from entropy_theory.verification import (
     Cases,
     Claim,
-    Condition,
     Mutant,
     Scalar,
     Statement,
@@ -34,6 +33,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import Range
 
 
 def _error_with_untempered_rate(i: Cases) -> Reals:
@@ -46,7 +46,6 @@ _statement = Statement(
     latex=r"Theorem 4.3 does not need $T > 1$: for $0 < T \le 1$ too, "
           r"$|H(\theta_{k+1}) - H(\theta_k) - \eta F(T)| \le \frac14(1+\log n)\lVert\Delta z\rVert^2$.",
     margin=error_of_first_order,
-    conditions=(Condition(latex=r"T \le 1", value=lambda i: 1 - i.temperature, relation=">="),),
     proof=expansion_proof(),
 )
 
@@ -57,7 +56,9 @@ assumption_4_2 = Claim(
     scope="one tabular state, exact expectation, one step, with its remainder",
     statement=_statement,
     instances=bandit_instances(
-        Scalar(name="temperature", low=0.02, high=1.0, grid=(1, Fraction(1, 2))), LEARNING_RATE
+        Scalar(name="temperature", low=0.02, high=1.0, grid=(1, Fraction(1, 2)),
+               range=Range(low=0, open_low=True, high=1)),
+        LEARNING_RATE,
     ),
     mutants=(
         Mutant(name="the rate F(1) at every temperature",

@@ -21,6 +21,7 @@ entropy; at collapsed ones, which the high temperature is meant for, the increas
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -48,9 +49,26 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import Term, definition
 
-HIGH = Scalar(name="temperature_high", low=1.02, high=1.3, grid=(Fraction(6, 5),))
-LOW = Scalar(name="temperature_low", low=0.6, high=0.98, grid=(Fraction(4, 5),))
+HIGH = Scalar(name="temperature_high", low=1.02, high=1.3, grid=(Fraction(6, 5),),
+              range=Range(low=1, open_low=True))
+LOW = Scalar(name="temperature_low", low=0.6, high=0.98, grid=(Fraction(4, 5),),
+             range=Range(low=0, open_low=True, high=1, open_high=True))
+
+
+@definition
+def rate_on_solved_face(logits: Reals, temperature: Reals) -> Reals:
+    """F(T) where every action is correct."""
+    return -ar.total(ar.softmax(logits, temperature) * excess(logits))
+
+
+def _in_full(i: Any) -> tuple[Term, ...]:
+    """F(T_high) <= |F(T_low)|, and their signs: what the margin is the difference of."""
+    rises = rate_on_solved_face(i.logits, i.temperature_high)
+    falls = rate_on_solved_face(i.logits, i.temperature_low)
+    return rises >= 0, falls <= 0, rises <= np.abs(falls)
 
 
 def _surplus(i: Cases) -> Reals:
@@ -66,14 +84,20 @@ def _distances(i: Cases) -> tuple[Reals, Reals]:
     return 1 - 1 / i.temperature_high, 1 / i.temperature_low - 1
 
 
+@definition
+def logit_range(logits: Reals) -> Reals:
+    """R, the difference between the largest and the smallest logit."""
+    return ar.largest(logits) - ar.smallest(logits)
+
+
 def _range(i: Cases) -> Reals:
-    return ar.largest(i.logits) - ar.smallest(i.logits)
+    return logit_range(i.logits)
 
 
 def _flat_enough(i: Cases, factor: float = 2) -> Reals:
     alpha, beta = _distances(i)
     spread = factor * _range(i)
-    return 2 - np.exp(spread * alpha) - np.exp(-spread * beta)
+    return 2 - (np.exp(spread * alpha) + np.exp(-spread * beta))
 
 
 FURTHER = Condition(
@@ -177,6 +201,7 @@ _repaired = Statement(
     margin=_surplus,
     # The first one follows from the others, unless the policy is uniform.
     conditions=(FURTHER, NARROW, FLAT),
+    beyond=_in_full,
     proof=(
         face_identity(),
         symbolic.softmax_rule(),

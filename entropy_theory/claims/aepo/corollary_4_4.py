@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
     HIGH_TEMPERATURE,
@@ -33,6 +35,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     monotone_form,
     rate,
     scaled_slope,
+    slope_at_one,
     slope_formula,
     threshold_lemmas,
 )
@@ -46,7 +49,6 @@ from entropy_theory.verification import (
     certify,
     smt,
 )
-from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant, without
 
@@ -72,14 +74,13 @@ def fall_with_one_answer(inverse_temperature: Ball) -> Ball:
 _high = Statement(
     latex=r"High temperature induces a relative increase: $F(T) \ge F(1)$ for $T > 1$.",
     margin=_rate_above_one,
-    conditions=(Condition(latex="T > 1", value=lambda i: i.temperature - 1),),
 )
 
 _high_repaired = Statement(
     latex=r"If $F(1) < 0$, then $F(T) > F(1)$ for every $T > 1$.",
     margin=_rate_above_one,
     relation=">",
-    conditions=(*_high.conditions, ENTROPY_FALLS),
+    conditions=(ENTROPY_FALLS,),
     proof=(
         *threshold_lemmas(),
         *slope_formula(),
@@ -140,7 +141,6 @@ corollary_4_4_high = Claim(
                                  margin=lambda i: rate(i.logits, i.correct, i.temperature))),
         Mutant(name="hypothesis F(1) > 0 instead",
                statement=variant(_high_repaired, conditions=(
-                   *_high.conditions,
                    Condition(latex="F(1) > 0", value=lambda i: rate(i.logits, i.correct)),
                ))),
         Mutant(name="conclusion reversed",
@@ -152,17 +152,17 @@ corollary_4_4_high = Claim(
 
 
 def _falls_everywhere_and_faster(i: Cases) -> Reals:
-    """min(F'(1), -F(T))."""
-    return ar.minimum(
+    """F'(1) and -F(T)."""
+    return np.stack([
         scaled_slope(i.logits, i.correct), -rate(i.logits, i.correct, i.temperature)
-    )
+    ], axis=-1)
 
 
 _low = Statement(
     latex=r"Low temperature induces a relative decrease: if $F(1) < 0$, then $F(T) \le F(1)$ for "
           r"$T < 1$.",
     margin=lambda i: -_rate_above_one(i),
-    conditions=(Condition(latex="T < 1", value=lambda i: 1 - i.temperature), ENTROPY_FALLS),
+    conditions=(ENTROPY_FALLS,),
 )
 
 _low_repaired = Statement(
@@ -171,6 +171,7 @@ _low_repaired = Statement(
     margin=_falls_everywhere_and_faster,
     relation=">",
     conditions=_low.conditions,
+    beyond=lambda i: (slope_at_one(i),),
     proof=(
         *threshold_lemmas(),
         *slope_formula(),
@@ -217,7 +218,7 @@ corollary_4_4_low = Claim(
                statement=variant(without(_low, ENTROPY_FALLS.latex),
                                  margin=lambda i: -rate(i.logits, i.correct, i.temperature))),
         Mutant(name="F(1) < 0 implies F(T) < 0 above T = 1 too",
-               statement=variant(_low_repaired, conditions=(ENTROPY_FALLS,)),
+               statement=variant(_low_repaired),
                instances=bandit_instances(HIGH_TEMPERATURE)),
     ),
 )

@@ -11,6 +11,7 @@ The samples are tempered, the gradient is that of pi at T = 1: there is no impor
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +20,26 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import PrintedStep, variant
+from entropy_theory.verification.formula.limits import for_every, has_derivative
+from entropy_theory.verification.formula.terms import ACTIONS, Term
 
 
 def _expected_score(i: Cases, score_temperature: Reals | None = None) -> Reals:
     """sum_a pi^T_a R_a d log pi_a / dz_k, from the Jacobian delta_ak - pi_k, written out."""
     tempered = ar.softmax(i.logits, i.temperature)
-    n = i.logits.shape[-1]
-    jacobian = np.eye(n, dtype=int) - ar.softmax(i.logits, score_temperature)[..., None, :]
+    # The transposed Jacobian, so that the sum over a is along the last axis.
+    jacobian = ar.identity(i.logits) - ar.softmax(i.logits, score_temperature)[..., :, None]
     hits = np.where(i.correct, tempered, 0 * tempered)
-    return np.sum(hits[..., :, None] * jacobian, axis=-2)
+    return ar.total(hits[..., None, :] * jacobian)
+
+
+def _gradient(i: Any) -> tuple[Term, ...]:
+    """The step is the gradient of the expected log-probability of the correct samples."""
+    samples = ar.softmax(i.logits, i.temperature)
+    step = unit_step(i.logits, i.correct, i.temperature)
+    return (for_every("direction", (ACTIONS,), lambda v: has_derivative(
+        lambda t: ar.total(samples * ar.log_softmax(i.logits + ar.per_action(t) * v), i.correct),
+        0, ar.total(step * v))),)
 
 
 def _residual(i: Cases) -> Reals:
@@ -78,6 +90,7 @@ _statement = Statement(
           r"exactly, for a tabular softmax policy.",
     margin=_residual,
     relation="==",
+    beyond=_gradient,
     proof=(
         symbolic.softmax_rule(),
         _jacobian_step,

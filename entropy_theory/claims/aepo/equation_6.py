@@ -12,6 +12,7 @@ after a finite step is from this is Theorem 4.3a.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import PrintedStep, variant
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.terms import Term
 
 
 def _chain(i: Cases) -> tuple[Reals, Reals, Reals]:
@@ -36,6 +39,12 @@ def _chain(i: Cases) -> tuple[Reals, Reals, Reals]:
 def _residuals(i: Cases) -> Reals:
     by_action, with_log, with_logits = _chain(i)
     return np.stack([by_action - with_log, with_log - with_logits], axis=-1)
+
+
+def _gradient(i: Any) -> tuple[Term, ...]:
+    """Along the step entropy has the derivative -Cov_pi(dz, z)."""
+    slope = -ar.covariance(ar.softmax(i.logits), i.step, i.logits)
+    return (has_derivative(lambda t: ar.entropy(i.logits + ar.per_action(t) * i.step), 0, slope),)
 
 
 def _log_probability_or_logit() -> symbolic.Expression:
@@ -71,6 +80,7 @@ _statement = Statement(
           r"= -\mathrm{Cov}_\pi(\Delta z, z)$, exactly.",
     margin=_residuals,
     relation="==",
+    beyond=_gradient,
     proof=(
         symbolic.softmax_rule(),
         symbolic.entropy_slope(),

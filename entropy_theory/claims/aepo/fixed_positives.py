@@ -19,6 +19,8 @@ r = q^{1/b'}/q^{1/b} increases in z and has mean 1; c is negative below zb and n
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from entropy_theory.claims.aepo.reward_improvement import conditional
@@ -42,8 +44,11 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import implies
+from entropy_theory.verification.formula.terms import Term, definition, elementwise
 
 
+@definition
 def fixed_rate(logits: Reals, correct: Mask, temperature: Reals | None = None) -> Reals:
     """G(T) = -Cov_pi(z, q^T - pi)."""
     probabilities = ar.softmax(logits)
@@ -51,17 +56,42 @@ def fixed_rate(logits: Reals, correct: Mask, temperature: Reals | None = None) -
     return -ar.covariance(probabilities, logits, step)
 
 
+@definition
+def gain(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
+    """G(T) - G(1) = E_q c - E_{q^T} c.
+
+    With c relative to its least value on A*, so that zeros at ties stay.
+    """
+    own = own_covariance(logits)
+    relative = own - ar.smallest(own, correct)[..., None]
+    change = conditional(logits, correct) - conditional(logits, correct, temperature)
+    return ar.total(change * relative, correct)
+
+
+@definition
+def mean_of_correct(logits: Reals, correct: Mask) -> Reals:
+    """E_q c."""
+    return ar.total(conditional(logits, correct) * own_covariance(logits), correct)
+
+
 def _gain(i: Cases) -> Reals:
-    """G(T) - G(1) = E_q c - E_{q^T} c, with c relative to its least value on A*: zeros at ties stay."""
-    own = own_covariance(i.logits)
-    relative = own - ar.smallest(own, i.correct)[..., None]
-    change = conditional(i.logits, i.correct) - conditional(i.logits, i.correct, i.temperature)
-    return ar.total(change * relative, i.correct)
+    return gain(i.logits, i.correct, i.temperature)
 
 
 def _mean_of_correct(i: Cases) -> Reals:
-    """E_q c."""
-    return ar.total(conditional(i.logits, i.correct) * own_covariance(i.logits), i.correct)
+    return mean_of_correct(i.logits, i.correct)
+
+
+def _in_full(i: Any) -> tuple[Term, ...]:
+    """F = P_T G, the weights, and both halves of the corollary for G where F(1) < 0."""
+    share = ar.total(ar.softmax(i.logits, i.temperature), i.correct)
+    plain = rate(i.logits, i.correct, i.temperature)
+    fixed = fixed_rate(i.logits, i.correct, i.temperature)
+    rises = fixed - fixed_rate(i.logits, i.correct)
+    return (
+        elementwise("equal", plain, share * fixed), share > 0, share <= 1,
+        implies(rate(i.logits, i.correct) < 0, (i.temperature - 1) * rises >= 0),
+    )
 
 
 def _conclusions(i: Cases) -> Reals:
@@ -105,6 +135,7 @@ _statement = Statement(
           r"needs $P_T$ times the weight $\alpha$, and $\mathbb E_q c > 0$ (which $F(1) < 0$ implies) "
           r"gives $(T - 1)(G(T) - G(1)) \ge 0$ for every $T$.",
     margin=_conclusions,
+    beyond=_in_full,
     proof=(
         symbolic.identity("fixed rate", "P_T G(T) = F(T)", _fixed_rate_formula,
                           axioms=("sum_{A*} pi^T_a f_a pi_a = E_pi[1_{A*} pi^T f]",)),

@@ -100,15 +100,14 @@ _by_temperature = smt.lemma(
 _statement = Statement(
     latex=r"Entropy increases under high-temperature sampling: $F(T) \ge 0$ for $T > 1$.",
     margin=_rate,
-    conditions=(Condition(latex="T > 1", value=lambda i: i.temperature - 1),),
 )
 
 _repaired = Statement(
-    latex=r"$F(T) > 0$ for $T > 1$ if $F(1) \ge 0$, or every action is correct, or "
+    latex=r"$F(T) > 0$ for $T > 1$ if $F(1) > 0$, or every action is correct, or "
           r"$\sum_{\mathcal A^*}(c - C) = S < 0$ and $T > R W/|S|$.",
     margin=_rate,
     relation=">",
-    conditions=(*_statement.conditions, EXCESS_ON_CORRECT, HOT),
+    conditions=(EXCESS_ON_CORRECT, HOT),
     proof=(
         *growth(),
         weighted_sum(),
@@ -152,12 +151,10 @@ high_temperature_raises = Claim(
                statement=without(_repaired, HOT.latex)),
         Mutant(name="a mean of c below C is enough, for every T > 1",
                statement=variant(_repaired, conditions=(
-                   *_statement.conditions,
                    Condition(latex="S < 0", value=lambda i: -sum_of_excess(i.logits, i.correct)),
                ))),
         Mutant(name="F(1) < 0 instead of F(1) > 0",
                statement=variant(_repaired, conditions=(
-                   *_statement.conditions,
                    Condition(latex="F(1) < 0", value=lambda i: -rate(i.logits, i.correct)),
                ))),
     ),

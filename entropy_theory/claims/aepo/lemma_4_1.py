@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,16 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import Term
+
+
+def _slope(i: Any) -> tuple[Term, ...]:
+    """dH/dT = Var(z)/T^3."""
+    variance = ar.covariance(ar.softmax(i.logits, i.temperature), i.logits, i.logits)
+    return (has_derivative(
+        lambda t: ar.entropy(i.logits, t), i.temperature, variance / i.temperature**3),)
 
 
 def _gain(i: Cases) -> Reals:
@@ -68,9 +79,10 @@ def _slope_step(power: int, name: str = "slope") -> Step:
 
 
 _statement = Statement(
-    latex=r"$H(\pi^{T'}) > H(\pi^{T})$ for $T' > T > 0$.",
+    latex=r"$H(\pi^{T'}) > H(\pi^{T})$ for $T' > T > 0$; the derivative in $T$ is $\mathrm{Var}(z)/T^3$.",
     margin=_gain,
     relation=">",
+    beyond=_slope,
     conditions=(
         Condition(latex="the logits are not all equal",
                   value=lambda i: ar.largest(i.logits) - ar.smallest(i.logits)),
@@ -108,7 +120,8 @@ lemma_4_1 = Claim(
     statement=_statement,
     instances=bandit_instances(
         Scalar(name="temperature", low=0.05, high=20.0, grid=(1, Fraction(1, 2), 2)),
-        Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4))),
+        Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)),
+               range=Range(low=1, open_low=True)),
         correct=False,
     ),
     mutants=(

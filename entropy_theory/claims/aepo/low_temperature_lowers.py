@@ -71,15 +71,14 @@ _by_temperature = smt.lemma(
 _statement = Statement(
     latex=r"Entropy decreases under low-temperature sampling: $F(T) \le 0$ for $T < 1$.",
     margin=_fall,
-    conditions=(Condition(latex="T < 1", value=lambda i: 1 - i.temperature),),
 )
 
 _repaired = Statement(
-    latex=r"$F(T) < 0$ for $T < 1$ if $F(1) \le 0$, or every action is correct, or "
+    latex=r"$F(T) < 0$ for $T < 1$ if $F(1) < 0$, or every action is correct, or "
           r"$W e^{-D/T} < \max_{\mathcal A^*} c - C$.",
     margin=_fall,
     relation=">",
-    conditions=(*_statement.conditions, EXCESS_ON_CORRECT, COLD),
+    conditions=(EXCESS_ON_CORRECT, COLD),
     proof=(
         *growth(),
         weighted_sum(),
@@ -136,12 +135,10 @@ low_temperature_lowers = Claim(
                statement=without(_repaired, COLD.latex)),
         Mutant(name="max c > C over A* is enough, for every T < 1",
                statement=variant(_repaired, conditions=(
-                   *_statement.conditions,
                    Condition(latex="max c > C", value=lambda i: largest_excess(i.logits, i.correct)),
                ))),
         Mutant(name="F(1) > 0 instead of F(1) < 0",
                statement=variant(_repaired, conditions=(
-                   *_statement.conditions,
                    Condition(latex="F(1) > 0", value=lambda i: rate(i.logits, i.correct)),
                ))),
     ),

@@ -51,8 +51,10 @@ def _opposite(i: Cases) -> Reals:
 
 def _against_the_temperature(i: Cases) -> Reals:
     """(T - 1) P_T F_all(T): minus the change, times T - 1."""
-    mass = ar.total(ar.softmax(i.logits, i.temperature), i.correct)
-    return (i.temperature - 1) * mass * face_rate(i.logits, i.temperature)
+    tempered = ar.softmax(i.logits, i.temperature)
+    # F_all(T) = -E_{pi^T}[c - C].
+    face = -ar.mean(tempered, excess(i.logits))
+    return (i.temperature - 1) * ar.total(tempered, i.correct) * face
 
 
 def _centering() -> symbolic.Expression:

@@ -21,6 +21,7 @@ In the long run p -> 1 at any temperatures (`extension.entropy-ceiling`): the fa
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.formula.terms import Term, definition
 
 TEMPERATURES = Scalar(
     name="temperature", low=0.05, high=20.0, grid=(10, 4, 2, Fraction(1, 2), Fraction(6, 5))
@@ -53,13 +55,20 @@ TEMPERATURES = Scalar(
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
+@definition
 def conditional(logits: Reals, chosen: Mask, temperature: Reals | None = None) -> Reals:
-    """pi^T given that the action is one of ``chosen``; zero elsewhere."""
+    """pi^T given that the action is one of the chosen; zero elsewhere."""
     depth = logits - ar.largest(logits, chosen)[..., None]
     if temperature is not None:
         depth = depth / ar.per_action(temperature)
     exponentials = np.where(chosen, np.exp(depth), 0 * depth)
     return exponentials / ar.total(exponentials)[..., None]
+
+
+@definition
+def reward(logits: Reals, correct: Mask) -> Reals:
+    """p, the probability of a right answer."""
+    return ar.total(ar.softmax(logits), correct)
 
 
 def reward_rate(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
@@ -69,21 +78,35 @@ def reward_rate(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
     return ar.covariance(ar.softmax(logits), hit, unit_step(logits, correct, temperature))
 
 
+@definition
+def mean_growth(logits: Reals, chosen: Mask, step: Reals) -> Reals:
+    """E_q e^d - 1, with q the policy on the chosen actions: by how much their weight grows."""
+    return ar.total(conditional(logits, chosen) * np.expm1(step))
+
+
 def log_odds_change(i: Cases) -> Reals:
     """Change of log(p/(1 - p)) in one step, whatever its size: log E_q e^{eta d} - log E_W e^{eta d}."""
     step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
-    growth = np.expm1(step)
-    right = ar.total(conditional(i.logits, i.correct) * growth)
-    wrong = ar.total(conditional(i.logits, ~i.correct) * growth)
-    return np.log1p(right) - np.log1p(wrong)
+    return (np.log1p(mean_growth(i.logits, i.correct, step))
+            - np.log1p(mean_growth(i.logits, ~i.correct, step)))
+
+
+@definition
+def sum_of_squares(logits: Reals, correct: Mask) -> Reals:
+    """The sum of q^2 over the right answers."""
+    return ar.total(conditional(logits, correct) ** 2)
 
 
 def _concentration(i: Cases) -> Reals:
     """1 - p |A*| sum_{A*} q^2."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
-    hits = ar.total(ar.softmax(i.logits), i.correct)
-    squares = ar.total(conditional(i.logits, i.correct) ** 2)
-    return 1 - hits * ar.total(one, i.correct) * squares
+    return 1 - (reward(i.logits, i.correct) * ar.total(one, i.correct)
+                * sum_of_squares(i.logits, i.correct))
+
+
+def _reward_rises(i: Any) -> tuple[Term, ...]:
+    step = ar.per_action(i.learning_rate) * unit_step(i.logits, i.correct, i.temperature)
+    return (reward(i.logits, i.correct) < reward(i.logits + step, i.correct),)
 
 
 KEEPS_ANSWERS = Condition(
@@ -181,40 +204,7 @@ _repaired = Statement(
     margin=log_odds_change,
     relation=">",
     conditions=(SOME_WRONG, KEEPS_ANSWERS),
-    proof=(
-        *similar_order(),
-        symbolic.identity("mean over A*", "E_q d = P_T (<q, q^T> - p <q, q>)", _mean_on_correct,
-                          axioms=("pi = p q and pi^T = P_T q^T on A*",)),
-        symbolic.identity("cold side", "<q, q^T> - <q, q> = Cov_q(q^T/q, q), and q^T/q increases in z "
-                          "for T <= 1", ratio_covariance),
-        symbolic.identity("hot side", "<q, q^T> - 1/m = m Cov_u(q, q^T), u uniform on A*, m = |A*|",
-                          _uniform_covariance),
-        _mean_rises,
-        smt.lemma(
-            "Jensen", "e^{eta d_a} >= e^mu (1 + eta d_a - mu), mu = eta E_q d >= 0; averaged over q: "
-            "E_q e^{eta d} >= e^mu >= 1", "scale y exp_y",
-            lambda v: [v.scale >= 1, v.exp_y >= 1 + v.y],
-            lambda v: v.scale * v.exp_y >= v.scale * (1 + v.y),
-            uses=("right answers gain on average",), axioms=("e^y >= 1 + y", SUM_OF_SIGNS),
-        ),
-        smt.lemma(
-            "wrong answers lose", "d_a = -P_T pi_a < 0 for a wrong action, so that e^{eta d_a} < 1",
-            "d P p eta e",
-            lambda v: [v.d == 0 - v.P * v.p, v.P > 0, v.p > 0, v.eta > 0, v.e > 0,
-                       smt.implies(v.eta * v.d < 0, v.e < 1)],
-            lambda v: smt.all_of(v.d < 0, v.e < 1),
-            axioms=("exp is increasing, e^0 = 1",),
-        ),
-        smt.lemma(
-            "assembly", "p'/(1 - p') = (p/(1 - p)) E_q e^{eta d}/E_W e^{eta d} > p/(1 - p)",
-            "right wrong right2 wrong2 up down",
-            lambda v: [v.right > 0, v.wrong > 0, v.up >= 1, v.down > 0, v.down < 1,
-                       v.right2 == v.right * v.up, v.wrong2 == v.wrong * v.down],
-            # With p = right/(right + wrong): p' > p.
-            lambda v: v.right2 * (v.right + v.wrong) > v.right * (v.right2 + v.wrong2),
-            uses=("Jensen", "wrong answers lose"),
-        ),
-    ),
+    beyond=_reward_rises,
 )
 
 reward_improvement = Claim(

@@ -26,43 +26,63 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, Step
+from entropy_theory.verification.formula.terms import definition
 from entropy_theory.verification.smt import Lemma
 
 EXP_BOUNDS = "1 - x <= e^{-x} <= 1 for x >= 0"
 
 
+@definition
 def sum_of_excess(logits: Reals, correct: Mask) -> Reals:
-    """S: below zero exactly where the mean of c over A* is below C."""
+    """S, below zero exactly where the mean of c over A* is below C."""
     return ar.total(excess(logits), correct)
 
 
+@definition
+def missing_excess(logits: Reals, correct: Mask) -> Reals:
+    """W, the sum of C - c over the actions of A* with c below C."""
+    above = excess(logits)
+    return ar.total(ar.maximum(-above, 0 * above), correct)
+
+
+@definition
 def largest_excess(logits: Reals, correct: Mask) -> Reals:
     """max_{A*} c - C."""
     return ar.largest(excess(logits), correct)
 
 
-def hot_enough(logits: Reals, correct: Mask, temperature: Reals, scale: Reals | None = None) -> Reals:
-    """T |S| - R W, where S < 0; F(T) > 0 where it is positive. ``scale`` stands in for R."""
-    above = excess(logits)
-    missing = ar.total(ar.maximum(-above, 0 * above), correct)
+@definition
+def hot_enough(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
+    """T |S| - R W, where S < 0.
+
+    F(T) > 0 where it is positive.
+    """
     span = ar.largest(logits, correct) - ar.smallest(logits, correct)
-    return -temperature * ar.total(above, correct) - (span if scale is None else scale) * missing
+    return -temperature * sum_of_excess(logits, correct) - span * missing_excess(logits, correct)
 
 
-def cold_enough(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
-    """max_{A*} w - W e^{-D/T}; F(T) < 0 where it is positive."""
-    above = excess(logits)
-    missing = ar.total(ar.maximum(-above, 0 * above), correct)
-    lowest = ar.smallest(logits, correct)[..., None]
+@definition
+def distance(logits: Reals, correct: Mask) -> Reals:
+    """D, from the largest correct logit down to the nearest one with c below C."""
+    above, lowest = excess(logits), ar.smallest(logits, correct)[..., None]
     below = np.where(correct & ar.less(above, 0 * above), logits, lowest)
-    distance = ar.largest(logits, correct) - ar.largest(below)
-    return ar.largest(above, correct) - missing * np.exp(-distance / temperature)
+    return ar.largest(logits, correct) - ar.largest(below)
 
 
-def all_correct(correct: Mask, like: Reals) -> Reals:
+@definition
+def cold_enough(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
+    """max_{A*} w - W e^{-D/T}.
+
+    F(T) < 0 where it is positive.
+    """
+    return largest_excess(logits, correct) - missing_excess(logits, correct) * np.exp(
+        -distance(logits, correct) / temperature)
+
+
+@definition
+def all_correct(correct: Mask) -> Reals:
     """1 where every action is correct, else -1."""
-    one = 0 * like + ar.constant(1, like=like)
-    return np.where(np.all(correct, axis=-1), one, -one)
+    return np.where(np.all(correct, axis=-1), 1, -1)
 
 
 EXCESS_ON_CORRECT = Condition(
@@ -74,13 +94,13 @@ HOT = Condition(
     latex=r"F(1) > 0, or every action is correct, or T > R W/|S| with S < 0",
     value=lambda i: ar.maximum(
         ar.maximum(rate(i.logits, i.correct), hot_enough(i.logits, i.correct, i.temperature)),
-        all_correct(i.correct, i.temperature)),
+        all_correct(i.correct)),
 )
 COLD = Condition(
     latex=r"F(1) < 0, or every action is correct, or W e^{-D/T} < max c - C over A*",
     value=lambda i: ar.maximum(
         ar.maximum(-rate(i.logits, i.correct), cold_enough(i.logits, i.correct, i.temperature)),
-        all_correct(i.correct, i.temperature)),
+        all_correct(i.correct)),
 )
 
 # ---------------------------------------------------------------- lemmas

@@ -32,6 +32,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     rate,
     remainder_bound,
     scaled_slope,
+    slope_at_one,
     slope_formula,
     threshold_lemmas,
     unit_step,
@@ -50,6 +51,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant, without
+from entropy_theory.verification.formula.limits import has_derivative
 
 # ---------------------------------------------------------------- 4.3a: the expansion
 
@@ -126,6 +128,10 @@ _expansion = Statement(
     latex=r"$H(\theta_{k+1}) - H(\theta_k) \approx \Delta H_k(T) = \eta F(T)$: the error is at most "
           r"$\frac14(1+\log n)\,\lVert\Delta z\rVert_2^2$.",
     margin=error_of_first_order,
+    beyond=lambda i: (has_derivative(
+        lambda eta: ar.entropy(
+            i.logits + ar.per_action(eta) * unit_step(i.logits, i.correct, i.temperature)),
+        0, rate(i.logits, i.correct, i.temperature)),),
     proof=expansion_proof(),
 )
 
@@ -194,6 +200,7 @@ _sign = Statement(
     latex=r"$\Delta H_k'(T)|_{T=1} > 0$ if $\Delta H_k(T)|_{T=1} < 0$.",
     margin=lambda i: scaled_slope(i.logits, i.correct),
     relation=">",
+    beyond=lambda i: (slope_at_one(i),),
     conditions=(ENTROPY_FALLS,),
     proof=(
         *threshold_lemmas(),

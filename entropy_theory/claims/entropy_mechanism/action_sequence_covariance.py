@@ -37,6 +37,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     summed,
     trees,
     visits,
+    weighted_advantage,
     weighted_response_advantage,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, certify, symbolic
@@ -51,7 +52,7 @@ SMALLEST = {"weights": [[1, 1], [1, 1], [1, 2]], "reward": [0, 0, 1, 1]}
 
 def of_actions(i: Cases) -> Reals:
     """sum_s d(s) Cov_s(log pi, pi A)."""
-    return action_covariance(i.logits, gradient_formula(i.logits, i.reward, with_visits=False))
+    return action_covariance(i.logits, weighted_advantage(i.logits, i.reward))
 
 
 def of_responses(i: Cases) -> Reals:
@@ -79,7 +80,7 @@ def _every_action_covariance_is_zero() -> Ball:
     found = []
     for witness in (SMALLEST, FIRST_TOKEN_REWARDED):
         i = as_balls(witness)
-        x = gradient_formula(i.logits, i.reward, with_visits=False)
+        x = weighted_advantage(i.logits, i.reward)
         of_states = ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), x)
         found.append(abs(of_responses(i)[0]) - 10**12 * ar.largest(abs(of_states))[0])
     return found[0].min(found[1])

@@ -32,7 +32,6 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
     THRESHOLD,
     WIDTH,
     advantage,
-    at_least_c,
     contribution_steps,
     first_order,
     in_band,
@@ -58,6 +57,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.terms import definition
 from entropy_theory.verification.instances import as_floats
 from entropy_theory.verification.shipped import agreement, shipped_step
 
@@ -66,20 +66,28 @@ INSTANCES = bandit_instances(THRESHOLD, actions=(2, 5), correct=False, vectors=(
 
 def _gain(i: Cases) -> Reals:
     """First-order entropy change of Clip-Cov minus that of plain policy gradient."""
-    weighted = ar.softmax(i.logits) * advantage(i)
-    return first_order(i.logits, score_step(i.logits, -only(in_band(i), weighted)))
+    return _zeroing_gain(i.logits, i.reward, i.lower)
+
+
+@definition
+def _zeroing_gain(logits: Reals, reward: Reals, lower: Reals) -> Reals:
+    """What Clip-Cov adds to policy gradient at first order: the selected scores pi A are taken away."""
+    selected = in_band(logits, reward, lower)
+    weighted = ar.softmax(logits) * advantage(logits, reward)
+    return first_order(logits, score_step(logits, -only(selected, weighted)))
 
 
 def _natural_gain(i: Cases) -> Reals:
     """The gain under the natural gradient: logits of selected actions do not move."""
-    return first_order(i.logits, -only(in_band(i), advantage(i)))
+    selected = in_band(i.logits, i.reward, i.lower)
+    return first_order(i.logits, -only(selected, advantage(i.logits, i.reward)))
 
 
 def _no_weak_right_answer(i: Cases) -> Mask:
     """No selected action has A > 0 and c <= C."""
     zero = 0 * i.logits
-    weak = in_band(i) & ar.less(zero, advantage(i)) & ~ar.less(zero, at_least_c(i))
-    return ~np.any(weak, axis=-1)
+    right = in_band(i.logits, i.reward, i.lower) & ar.less(zero, advantage(i.logits, i.reward))
+    return ~np.any(right & ~ar.less(zero, excess(i.logits)), axis=-1)
 
 
 def _as_shipped() -> tuple[bool, str]:
@@ -99,7 +107,8 @@ NO_WEAK_RIGHT_ANSWER = Condition(
 RIGHT_ABOVE_PERPLEXITY = Condition(
     latex="every selected action is likelier than e^{-H}",
     value=lambda i: ~np.any(
-        in_band(i) & ~ar.less(0 * i.logits, relative_log_prob(i)), axis=-1),
+        in_band(i.logits, i.reward, i.lower)
+        & ~ar.less(0 * i.logits, relative_log_prob(i.logits)), axis=-1),
 )
 
 def _fork() -> Ball:
@@ -226,7 +235,7 @@ clip_cov_npg = Claim(
     mutants=(
         Mutant(name="any selection, not only positive covariances",
                statement=variant(_natural_statement, conditions=(), margin=lambda i: first_order(
-                   i.logits, -only(np.arange(i.logits.shape[-1]) == 0, advantage(i))))),
+                   i.logits, -only(np.arange(i.logits.shape[-1]) == 0, advantage(i.logits, i.reward))))),
         Mutant(name="for plain policy gradient",
                statement=variant(_natural_statement, margin=_gain)),
     ),

@@ -26,9 +26,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from entropy_theory import strategies, update_rules
+from entropy_theory.claims.aepo.tempered_reinforce import excess
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
-    at_least_c,
     contribution_steps,
     first_order,
     only,
@@ -56,6 +56,8 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import for_every, has_derivative
+from entropy_theory.verification.formula.terms import ACTIONS, definition
 from entropy_theory.verification.instances import Instance, as_floats
 from entropy_theory.verification.shipped import agreement, shipped_step
 
@@ -83,44 +85,53 @@ INSTANCES = dataclasses.replace(
 )
 
 
-def _old_policy(i: Cases) -> Reals:
-    """pi_old: the logits have drifted by ``drift`` since."""
-    return ar.softmax(i.logits - i.drift)
+@definition
+def old_policy(logits: Reals, drift: Reals) -> Reals:
+    """The policy that tokens were sampled from: the logits have drifted since."""
+    return ar.softmax(logits - drift)
 
 
-def _log_ratio(i: Cases) -> Reals:
-    """log(pi / pi_old), up to rounding."""
-    return ar.log_softmax(i.logits) - ar.log_softmax(i.logits - i.drift)
+@definition
+def log_ratio(logits: Reals, drift: Reals) -> Reals:
+    """log(pi / pi_old)."""
+    return ar.log_softmax(logits) - ar.log_softmax(logits - drift)
 
 
-def _advantage(i: Cases) -> Reals:
+@definition
+def old_advantage(logits: Reals, drift: Reals, reward: Reals) -> Reals:
     """r - E_old r."""
-    return i.reward - ar.per_action(ar.mean(_old_policy(i), i.reward))
+    return reward - ar.per_action(ar.mean(old_policy(logits, drift), reward))
+
+
+@definition
+def selected(logits: Reals, drift: Reals, reward: Reals, lower: Reals) -> Mask:
+    """Actions with K >= omega_low; a rank is a threshold."""
+    center = ar.per_action(ar.mean(old_policy(logits, drift), logits))
+    covariance = (logits - center) * old_advantage(logits, drift, reward)
+    return ~ar.less(covariance, ar.per_action(lower))
+
+
+@definition
+def penalty_score(logits: Reals, drift: Reals) -> Reals:
+    """The weighted score of |log r|: its slope in log pi is the sign of log r."""
+    return -ar.sign(log_ratio(logits, drift)) * old_policy(logits, drift)
 
 
 def _selected(i: Cases) -> Mask:
-    """Actions with K >= omega_low; a rank is a threshold."""
-    center = ar.per_action(ar.mean(_old_policy(i), i.logits))
-    return ~ar.less((i.logits - center) * _advantage(i), ar.per_action(i.lower))
-
-
-def _sign(values: Reals) -> Reals:
-    zero = 0 * values
-    one = zero + ar.constant(1, like=values)
-    return np.where(ar.less(zero, values), one, zero) - np.where(ar.less(values, zero), one, zero)
+    return selected(i.logits, i.drift, i.reward, i.lower)
 
 
 def _gain(i: Cases) -> Reals:
     """First-order entropy change that the penalty adds, per eta beta."""
-    score = -_sign(_log_ratio(i)) * _old_policy(i)
-    return first_order(i.logits, score_step(i.logits, only(_selected(i), score)))
+    score = only(_selected(i), penalty_score(i.logits, i.drift))
+    return first_order(i.logits, score_step(i.logits, score))
 
 
 def _as_shipped() -> tuple[bool, str]:
     """What the rule of `update_rules` adds to its base, beside `_gain`; its ranks are the threshold."""
     i = as_floats(INSTANCES.sample(np.random.default_rng(0), 200))
     # Where nothing has moved the sign of a ratio is that of its rounding.
-    moved = (np.abs(_log_ratio(i)) > 1e-9).all(axis=-1)
+    moved = (np.abs(log_ratio(i.logits, i.drift)) > 1e-9).all(axis=-1)
     i = Cases(**{name: values[moved] for name, values in vars(i).items()})
     old = i.logits - i.drift
     base = update_rules.get("reinforce", estimator="group-centered")
@@ -133,12 +144,12 @@ def _as_shipped() -> tuple[bool, str]:
 
 def _likelier_and_above(i: Cases) -> Mask:
     zero = 0 * i.logits
-    return ar.less(zero, _log_ratio(i)) & ar.less(zero, at_least_c(i))
+    return ar.less(zero, log_ratio(i.logits, i.drift)) & ar.less(zero, excess(i.logits))
 
 
 def _rarer_and_below(i: Cases) -> Mask:
     zero = 0 * i.logits
-    return ar.less(_log_ratio(i), zero) & ar.less(relative_log_prob(i), zero)
+    return ar.less(log_ratio(i.logits, i.drift), zero) & ar.less(relative_log_prob(i.logits), zero)
 
 
 SOME_SELECTED = some(_selected, r"some action is selected")
@@ -150,7 +161,8 @@ UNDOING_RAISES = Condition(
 MOVED_AS_REWARDED = Condition(
     latex="each selected action has moved in the direction of its advantage",
     value=lambda i: ~np.any(
-        _selected(i) & ~ar.less(0 * i.logits, _log_ratio(i) * _advantage(i)), axis=-1),
+        _selected(i) & ~ar.less(0 * i.logits, log_ratio(i.logits, i.drift)
+                                * old_advantage(i.logits, i.drift, i.reward)), axis=-1),
 )
 
 _statement = Statement(
@@ -255,7 +267,13 @@ def _divergence_step(i: Cases, weighted: Reals) -> Reals:
 
 
 def _on_policy_selected(i: Cases) -> Mask:
-    return ~ar.less(token_covariance(i), ar.per_action(i.lower))
+    return ~ar.less(token_covariance(i.logits, i.reward), ar.per_action(i.lower))
+
+
+@definition
+def divergence(logits: Reals, moved: Reals) -> Reals:
+    """KL(pi || pi') for the logits of pi and of pi'."""
+    return ar.mean(ar.softmax(logits), ar.log_softmax(logits) - ar.log_softmax(moved))
 
 
 def _extra_step(i: Cases) -> Reals:
@@ -294,6 +312,8 @@ _inert = Statement(
           r"KL-Cov adds nothing to the logit step.",
     margin=_extra_step,
     relation="==",
+    beyond=lambda i: (for_every("direction", (ACTIONS,), lambda v: has_derivative(
+        lambda t: divergence(i.logits, i.logits + ar.per_action(t) * v), 0, 0)),),
     proof=(
         symbolic.softmax_rule(),
         symbolic.identity("slope of the divergence",

@@ -47,6 +47,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
+from entropy_theory.verification.formula.limits import along, has_derivative
 from entropy_theory.verification.instances import as_balls
 
 # ---------------------------------------------------------------- one state
@@ -76,6 +77,8 @@ _state = Statement(
           r"-\mathrm{Cov}_{a\sim\pi^k}(\log\pi^k, \Delta z)$: the error is at most "
           r"$\frac14(1+\log n)\,\lVert\Delta z\rVert_2^2$, for every step.",
     margin=_room,
+    beyond=lambda i: (has_derivative(lambda t: ar.entropy(along(i.logits, t, i.step)), 0,
+                                     _first_order(i)),),
     proof=remainder_steps(),
 )
 
@@ -177,6 +180,8 @@ _with_visits = Statement(
           r"\mathrm{Cov}_s(\mathcal H(sa), \Delta z)\}$, $\mathcal H(sa)$ the entropy to come after "
           r"token a; on one token it is the printed one.",
     margin=lambda i: _printed_rate(i) + _visits_term(i) - entropy_rate(i.logits, i.step),
+    beyond=lambda i: (has_derivative(lambda t: ar.response_entropy(along(i.logits, t, i.step)), 0,
+                                     _printed_rate(i) + _visits_term(i)),),
     relation="==",
     proof=entropy_steps(),
 )

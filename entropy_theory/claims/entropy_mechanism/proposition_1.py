@@ -16,15 +16,18 @@ from __future__ import annotations
 from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
+    expected_reward,
     gradient_formula,
     policy_gradient,
     reward_through,
     trees,
     visits,
+    weighted_advantage,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, smt
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_gradient
 
 
 def _residual(i: Cases, formula: Reals) -> Reals:
@@ -43,14 +46,16 @@ def _without_probability(i: Cases) -> Reals:
 _printed = Statement(
     latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,\pi(a|s) A(s,a)$ under the exact policy gradient, at "
           r"every state: $\partial J/\partial z_{s,a} = \pi(a|s)A(s,a)$.",
-    margin=lambda i: _residual(i, gradient_formula(i.logits, i.reward, with_visits=False)),
+    margin=lambda i: _residual(i, weighted_advantage(i.logits, i.reward)),
     relation="==",
 )
 
 _repaired = Statement(
     latex=r"$z^{k+1}_{s,a} - z^k_{s,a} = \eta\,d(s)\,\pi(a|s) A(s,a)$, d(s) the probability that a "
-          r"response passes through s (1 for one token).",
+          r"response passes through s (1 for one token): it is the gradient of J.",
     margin=lambda i: _residual(i, gradient_formula(i.logits, i.reward)),
+    beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
+                                   gradient_formula(i.logits, i.reward)),),
     relation="==",
     proof=value_steps(),
 )

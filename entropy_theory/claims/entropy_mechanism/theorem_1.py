@@ -23,22 +23,23 @@ from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, remaind
 from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
-    gradient_formula,
+    expected_reward,
     policy_gradient,
     trees,
     visits,
+    weighted_advantage,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_gradient
 
 
 def state_error(i: Cases, step: Reals, rate: Reals, share: int = 1) -> Reals:
     """bound / share - |H(z + eta step) - H(z) - eta rate| at every state: [B, states]."""
-    eta = np.asarray(i.learning_rate)[..., None]
-    moved = eta[..., None] * step
-    error = np.abs(ar.entropy_change(i.logits, moved) - eta * rate)
+    moved = i.learning_rate[..., None, None] * step
+    error = np.abs(ar.entropy_change(i.logits, moved) - i.learning_rate[..., None] * rate)
     return remainder_bound(moved) / share - error
 
 
@@ -84,7 +85,7 @@ def _rate(i: Cases) -> Reals:
 
 
 def _printed_rate(i: Cases) -> Reals:
-    return rate_along(i, gradient_formula(i.logits, i.reward, with_visits=False))
+    return rate_along(i, weighted_advantage(i.logits, i.reward))
 
 
 def _covariance_of_step() -> symbolic.Expression:
@@ -108,6 +109,7 @@ _repaired = Statement(
           r"\mathrm{Cov}_{a\sim\pi}(\log\pi, \pi A)$, with the same bound; $d(s) = 1$ for responses of "
           r"one token.",
     margin=lambda i: state_error(i, _step(i), _rate(i)),
+    beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits, _step(i)),),
     proof=state_proof(
         symbolic.identity(
             "rate", "-Cov(log pi, eta d pi A) = -eta d Cov(log pi, pi A)", _covariance_of_step,

@@ -22,7 +22,13 @@ from entropy_theory.claims.entropy_mechanism.theorem_1 import (
     state_remainder,
 )
 from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
-from entropy_theory.claims.entropy_mechanism.tree_rates import advantage, decidable, trees, visits
+from entropy_theory.claims.entropy_mechanism.tree_rates import (
+    advantage,
+    decidable,
+    is_natural_gradient,
+    trees,
+    visits,
+)
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, Step, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -96,6 +102,7 @@ _statement = Statement(
           r"\mathrm{Cov}_{a\sim\pi}(\log\pi, A)$ under the exact natural policy gradient, at every "
           r"state: the error is at most $\frac14(1+\log n)\,\eta^2\lVert A(s,\cdot)\rVert_2^2$.",
     margin=lambda i: state_error(i, _step(i), _rate(i)),
+    beyond=lambda i: (is_natural_gradient(i.logits, i.reward, _step(i)),),
     proof=state_proof(
         symbolic.identity(
             "rate", "-Cov(log pi, eta (A + c)) = -eta Cov(log pi, A)", _covariance_of_step,

@@ -17,56 +17,60 @@ import numpy as np
 from entropy_theory.claims.aepo.tempered_reinforce import (
     SUM_OF_SIGNS,
     covariance_is_nonnegative,
-    excess,
 )
 from entropy_theory.verification import Cases, Scalar, Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition
+from entropy_theory.verification.formula.terms import definition
 
 WIDTH = 5
 """omega_high / omega_low of the paper."""
 
 
-def advantage(i: Cases) -> Reals:
-    """r - E r."""
-    return i.reward - ar.per_action(ar.mean(ar.softmax(i.logits), i.reward))
+@definition
+def advantage(logits: Reals, reward: Reals) -> Reals:
+    """A = r - E r."""
+    return reward - ar.per_action(ar.mean(ar.softmax(logits), reward))
 
 
-def relative_log_prob(i: Cases) -> Reals:
-    """log pi_a + H = z_a - E z, exactly zero for a uniform policy."""
-    return ar.centered(ar.softmax(i.logits), i.logits)
+@definition
+def relative_log_prob(logits: Reals) -> Reals:
+    """log pi_a + H = z_a - E z.
+
+    Exactly zero for a uniform policy.
+    """
+    return ar.centered(ar.softmax(logits), logits)
 
 
-def token_covariance(i: Cases) -> Reals:
+@definition
+def token_covariance(logits: Reals, reward: Reals) -> Reals:
     """K_a = (log pi_a - E log pi)(A_a - E A)."""
-    return relative_log_prob(i) * advantage(i)
+    return relative_log_prob(logits) * advantage(logits, reward)
 
 
-def in_band(i: Cases) -> Mask:
-    """omega_low <= K_a <= omega_high = 5 omega_low: what Clip-Cov selects from."""
-    covariance, lower = token_covariance(i), ar.per_action(i.lower)
-    return ~ar.less(covariance, lower) & ~ar.less(WIDTH * lower, covariance)
+@definition
+def in_band(logits: Reals, reward: Reals, lower: Reals) -> Mask:
+    """What Clip-Cov selects from: omega_low <= K_a <= omega_high = 5 omega_low."""
+    covariance, lowest = token_covariance(logits, reward), ar.per_action(lower)
+    return ~ar.less(covariance, lowest) & ~ar.less(WIDTH * lowest, covariance)
 
 
+@definition
 def score_step(logits: Reals, weighted_score: Reals) -> Reals:
-    """sum_a w_a s_a (e_a - pi): the logit step of tokens with these weighted scores."""
+    """The logit step of tokens with these weighted scores: sum_a w_a (e_a - pi)."""
     return weighted_score - ar.per_action(ar.total(weighted_score)) * ar.softmax(logits)
 
 
+@definition
 def first_order(logits: Reals, step: Reals) -> Reals:
-    """-Cov_pi(z, step)."""
+    """The first-order change of entropy: -Cov_pi(z, step)."""
     return -ar.covariance(ar.softmax(logits), logits, step)
 
 
 def only(selected: Mask, values: Reals) -> Reals:
     """Values on the selected actions, zero elsewhere."""
     return np.where(selected, values, 0 * values)
-
-
-def at_least_c(i: Cases) -> Reals:
-    """c_a - C."""
-    return excess(i.logits)
 
 
 THRESHOLD = Scalar(
@@ -79,7 +83,8 @@ def some(selected: Callable[[Cases], Mask], latex: str) -> Condition:
     return Condition(latex=latex, value=lambda i: np.any(selected(i), axis=-1))
 
 
-SOME_IN_BAND = some(in_band, r"some action has $K \in [\omega_{low}, 5\omega_{low}]$")
+SOME_IN_BAND = some(
+    lambda i: in_band(i.logits, i.reward, i.lower), r"some action has $K \in [\omega_{low}, 5\omega_{low}]$")
 
 
 def contribution_steps() -> tuple[Step, ...]:

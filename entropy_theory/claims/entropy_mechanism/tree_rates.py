@@ -17,7 +17,18 @@ from hypothesis import strategies as st
 from entropy_theory.verification import Instances, Scalar, Vector, tree_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.instances import Batch
+from entropy_theory.verification.formula.limits import along, for_every, has_derivative
+from entropy_theory.verification.formula.statement import ANY
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    STATES,
+    Term,
+    definition,
+    operation,
+    reduced,
+    rowwise,
+)
+from entropy_theory.verification.instances import Batch, with_rewards_in
 
 STEP = Vector(name="step", low=-2.0, high=2.0, grid=(0, 1))
 """A logit step; what is tested with it is linear in it, so that -1 in the grid would add nothing."""
@@ -26,7 +37,8 @@ STEP = Vector(name="step", low=-2.0, high=2.0, grid=(0, 1))
 def trees(*scalars: Scalar, **options: Any) -> Instances:
     """Trees of 2 tokens up to length 3 and of 3 tokens up to length 2; small integers up to length 2.
 
-    They are searched without local ascent, as most of what is tested on them is an identity.
+    They are searched without local ascent, as most of what is tested on them is an identity. Rewards are
+    drawn from [0, 1]; the statements are about any.
     """
     deep = tree_instances(*scalars, tokens=(2, 2), horizon=(1, 3), **options)
     wide = tree_instances(*scalars, tokens=(3, 3), horizon=(1, 2), **options)
@@ -39,17 +51,19 @@ def trees(*scalars: Scalar, **options: Any) -> Instances:
     return dataclasses.replace(
         deep, strategy=st.one_of(deep.strategy, wide.strategy), sample=sample,
         enumerate=lambda total: itertools.chain(*(s.enumerate(total) for s in small)),
-        movable=(),
+        movable=(), parameters=deep.parameters and with_rewards_in(deep.parameters, ANY),
         families="trees of 2 tokens up to length 3 and 3 tokens up to length 2; Gaussian, tied, "
                  "saturated, nearly tied and Dirichlet logits",
     )
 
 
+@operation(rowwise)
 def centered(probabilities: Reals, x: Reals) -> Reals:
     """x - E x; cheaper than `arithmetic.centered`, and accurate enough for an identity."""
     return x - ar.mean(probabilities, x)[..., None]
 
 
+@operation(reduced)
 def covariance(probabilities: Reals, x: Reals, y: Reals) -> Reals:
     """Cov(x, y) under the last axis of probabilities."""
     return ar.mean(probabilities, centered(probabilities, x) * centered(probabilities, y))
@@ -60,50 +74,59 @@ def decidable(bound: Reals) -> Reals:
     return bound + ar.constant(10, like=bound) ** -60
 
 
+def response_probabilities(logits: Reals) -> Reals:
+    """pi(y) [..., responses]."""
+    return ar.token_tree(logits).response_probabilities(ar.softmax(logits))
+
+
+def expected_reward(logits: Reals, reward: Reals) -> Reals:
+    """J = E_y R(y)."""
+    return ar.mean(response_probabilities(logits), reward)
+
+
+def is_natural_gradient(logits: Reals, reward: Reals, step: Reals) -> Term:
+    """(Fisher information of the responses) step = gradient of J, tested with every direction x."""
+    return for_every("direction", (STATES, ACTIONS), lambda x: has_derivative(
+        lambda t: expected_reward(along(logits, t, x), reward), 0,
+        ar.mean(response_probabilities(logits), summed(logits, step) * summed(logits, x))))
+
+
+@definition
 def entropy_rate(logits: Reals, step: Reals) -> Reals:
     """d/dt of the entropy of responses along z + t step: the product rule, level by level."""
     tree = ar.token_tree(logits)
     p, log_p = ar.softmax(logits), ar.log_softmax(logits)
-    drift = centered(p, step)
-    last = tree.levels[-1]
-    values, rates = 0 * log_p[..., last, :], 0 * drift[..., last, :]
-    for level in reversed(tree.levels):
-        p_here, drift_here = p[..., level, :], drift[..., level, :]
-        q = values.reshape(p_here.shape) - log_p[..., level, :]
-        q_rate = rates.reshape(p_here.shape) - drift_here
-        values = ar.total(p_here * q)
-        rates = ar.total(p_here * drift_here * q + p_here * q_rate)
-    return rates[..., 0]
+    _, action_values = tree.values(p, -log_p)
+    # At each state E[d log pi] = 0, so that -log pi itself adds nothing by its own change.
+    state_rates, _ = tree.values(p, centered(p, step) * action_values)
+    return state_rates[..., 0]
 
 
+@definition
 def entropy_to_go(logits: Reals) -> Reals:
-    """[..., states, tokens]: expected entropy still to come after a token (zero after the last)."""
+    """H(sa): the expected entropy still to come after a token (zero after the last)."""
     tree = ar.token_tree(logits)
     log_p = ar.log_softmax(logits)
     _, action_values = tree.values(ar.softmax(logits), -log_p)
     return action_values + log_p
 
 
+@definition
 def advantage(logits: Reals, reward: Reals) -> Reals:
-    """A(s, a) [..., states, tokens] for a reward of responses."""
+    """A(s, a), for a reward of responses."""
     tree = ar.token_tree(logits)
     p = ar.softmax(logits)
     _, action_values = tree.values(p, tree.edge_reward(reward))
     return centered(p, action_values)
 
 
+@definition
 def reward_through(logits: Reals, reward: Reals) -> Reals:
-    """[..., states, tokens]: sum of pi(y) R(y) over the responses that take this token there."""
-    tree = ar.token_tree(logits)
-    p = ar.softmax(logits)
-    taken = np.zeros((tree.n_responses, tree.n_states, tree.n_tokens), dtype=int)
-    for response in range(tree.n_responses):
-        for state, token in tree.path(response):
-            taken[response, state, token] = 1
-    earned = tree.response_probabilities(p) * reward
-    return (earned @ taken.reshape(tree.n_responses, -1)).reshape(p.shape)
+    """The sum of pi(y) R(y) over the responses that take this token there."""
+    return ar.token_tree(logits).sum_through(response_probabilities(logits) * reward)
 
 
+@definition
 def policy_gradient(logits: Reals, reward: Reals) -> Reals:
     """dJ/dz from the responses: sum_y pi(y) R(y) sum_t 1[s_t = s] (1[a_t = a] - pi(a|s))."""
     through = reward_through(logits, reward)
@@ -115,12 +138,19 @@ def visits(logits: Reals) -> Reals:
     return ar.token_tree(logits).visitation(ar.softmax(logits))[..., None]
 
 
-def gradient_formula(logits: Reals, reward: Reals, with_visits: bool = True) -> Reals:
-    """d(s) pi(a|s) A(s, a), or pi(a|s) A(s, a)."""
-    step = ar.softmax(logits) * advantage(logits, reward)
-    return visits(logits) * step if with_visits else step
+@definition
+def weighted_advantage(logits: Reals, reward: Reals) -> Reals:
+    """pi(a|s) A(s, a)."""
+    return ar.softmax(logits) * advantage(logits, reward)
 
 
+@definition
+def gradient_formula(logits: Reals, reward: Reals) -> Reals:
+    """d(s) pi(a|s) A(s, a)."""
+    return visits(logits) * weighted_advantage(logits, reward)
+
+
+@definition
 def action_covariance(logits: Reals, x: Reals, y: Reals | None = None) -> Reals:
     """sum_s d(s) Cov_s(y, x), with y = log pi if it is left out."""
     y = ar.log_softmax(logits) if y is None else y
@@ -129,23 +159,23 @@ def action_covariance(logits: Reals, x: Reals, y: Reals | None = None) -> Reals:
 
 def response_advantage(logits: Reals, reward: Reals) -> Reals:
     """A(y) = R(y) - E R, [..., responses]."""
-    return centered(ar.token_tree(logits).response_probabilities(ar.softmax(logits)), reward)
+    return reward - expected_reward(logits, reward)[..., None]
 
 
 def weighted_response_advantage(logits: Reals, reward: Reals) -> Reals:
     """pi(y) A(y): Theorem 1's integrand with responses as actions."""
-    probabilities = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
-    return probabilities * centered(probabilities, reward)
+    return response_probabilities(logits) * response_advantage(logits, reward)
 
 
+@definition
 def summed(logits: Reals, x: Reals, about_mean: bool = True) -> Reals:
     """sum_t (x_t - E x_t) along each response, or sum_t x_t."""
     tree = ar.token_tree(logits)
     return tree.sum_along(centered(ar.softmax(logits), x) if about_mean else x)
 
 
+@definition
 def response_covariance(logits: Reals, of_responses: Reals) -> Reals:
     """Cov_y(log pi(y), f(y)) over responses."""
-    tree = ar.token_tree(logits)
-    probabilities = tree.response_probabilities(ar.softmax(logits))
-    return covariance(probabilities, tree.sum_along(ar.log_softmax(logits)), of_responses)
+    log_response = ar.token_tree(logits).sum_along(ar.log_softmax(logits))
+    return covariance(response_probabilities(logits), log_response, of_responses)

@@ -35,29 +35,53 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import for_every, has_derivative
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import ACTIONS, definition
 
 FLOOR = Scalar(name="floor", low=0.001, high=1.0,
-               grid=(Fraction(7, 20), Fraction(7, 9), Fraction(1, 7)))
+               grid=(Fraction(7, 20), Fraction(7, 9), Fraction(1, 7)),
+               range=Range(low=0, open_low=True, high=1))
 """Kept are the actions with pi_a >= floor max pi: every top set arises so, ties kept together."""
+
+
+@definition
+def top_set(logits: Reals, floor: Reals) -> Mask:
+    """The kept set: pi_a >= floor max pi."""
+    level = ar.largest(logits)[..., None] + np.log(ar.per_action(floor))
+    return ~ar.less(logits, level)
 
 
 def kept(i: Cases) -> Mask:
     """The top set {pi_a >= floor max pi}."""
-    level = ar.largest(i.logits)[..., None] + np.log(ar.per_action(i.floor))
-    return ~ar.less(i.logits, level)
+    return top_set(i.logits, i.floor)
 
 
-def clamped_tilt(logits: Reals, mask: Mask) -> Reals:
-    """S~_a = pi~_a (log pi~_a + H~) on the kept set, 0 elsewhere: minus the gradient of H~."""
+@definition
+def renormalized(logits: Reals, inside: Mask) -> Reals:
+    """The policy given the kept set, zero elsewhere."""
     p = ar.softmax(logits)
-    inside = np.where(mask, p, 0 * p)
-    conditional = inside / ar.total(inside)[..., None]
+    return np.where(inside, p, 0 * p) / ar.total(p, inside)[..., None]
+
+
+@definition
+def clamped_entropy(logits: Reals, inside: Mask) -> Reals:
+    """The entropy of the policy given the kept set."""
+    conditional = renormalized(logits, inside)
+    return -ar.total(conditional * np.log(conditional), inside)
+
+
+@definition
+def clamped_tilt(logits: Reals, inside: Mask) -> Reals:
+    """S~, minus the gradient of the clamped entropy, zero elsewhere."""
+    conditional = renormalized(logits, inside)
     return conditional * ar.centered(conditional, logits)
 
 
-def rate(logits: Reals, mask: Mask) -> Reals:
-    """sum_K S_a S~_a."""
-    return ar.total(own_covariance(logits) * clamped_tilt(logits, mask))
+@definition
+def rate(logits: Reals, inside: Mask) -> Reals:
+    """The rate of the full entropy, sum_K S_a S~_a."""
+    return ar.total(own_covariance(logits) * clamped_tilt(logits, inside))
 
 
 def _slope() -> symbolic.Expression:
@@ -100,6 +124,14 @@ _statement = Statement(
     latex=r"For a kept top set $\mathcal K$: $\sum_{a\in\mathcal K}S_a\tilde S_a \ge 0$, so a bonus on "
           r"the clamped entropy never lowers the full entropy to first order.",
     margin=lambda i: rate(i.logits, kept(i)),
+    beyond=lambda i: (
+        for_every("direction", (ACTIONS,), lambda v: has_derivative(
+            lambda t: clamped_entropy(i.logits + ar.per_action(t) * v, kept(i)), 0,
+            -ar.total(clamped_tilt(i.logits, kept(i)) * v))),
+        has_derivative(
+            lambda t: ar.entropy(i.logits - ar.per_action(t) * clamped_tilt(i.logits, kept(i))), 0,
+            rate(i.logits, kept(i))),
+    ),
     proof=(
         symbolic.softmax_rule(),
         symbolic.identity("entropy slope", "d/dt H~ = -E_pi~[(log pi~ + H~) x] = -sum_K S~_a x_a; "

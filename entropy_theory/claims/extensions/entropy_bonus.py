@@ -36,19 +36,40 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import for_every, has_derivative, implies
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import definition, elementwise
 
-SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)))
+SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)),
+               range=Range(low=0, open_low=True, high=1))
 """c as a share of the largest step with a guarantee."""
+
+
+@definition
+def bonus_step(logits: Reals, strength: Reals) -> Reals:
+    """The step -c S of strength c = eta lambda."""
+    return -ar.per_action(strength) * own_covariance(logits)
+
+
+@definition
+def squared_tilt(logits: Reals) -> Reals:
+    """||S||_2^2."""
+    return ar.total(own_covariance(logits) * own_covariance(logits))
 
 
 def rise(i: Cases, limit: Real, sign: int = -1) -> Reals:
     """Exact entropy change of the step -c S, with c = share * limit."""
-    step = sign * ar.per_action(i.share * limit) * own_covariance(i.logits)
-    return ar.entropy_change(i.logits, step)
+    return ar.entropy_change(i.logits, bonus_step(i.logits, -sign * i.share * limit))
 
 
 def _limit(i: Cases) -> Real:
     return 2 / curvature_constant(i.logits.shape[-1], i.logits)
+
+
+def _product(logits: Reals) -> Reals:
+    """pi_1 pi_2."""
+    policy = ar.softmax(logits)
+    return policy[..., 0] * policy[..., 1]
 
 
 def _four(i: Cases) -> Real:
@@ -145,6 +166,12 @@ _statement = Statement(
     latex=r"For $0<\eta\lambda\le 2/(\frac58+\frac15\log n)$ the step $\Delta z=-\eta\lambda S$ never "
           r"lowers entropy; to first order it adds $\eta\lambda\lVert S\rVert_2^2$ (zero: uniform).",
     margin=lambda i: rise(i, _limit(i)),
+    beyond=lambda i: (
+        for_every("c", (), lambda c: has_derivative(lambda t: ar.entropy(
+            i.logits + ar.per_action(t) * bonus_step(i.logits, c)), 0, c * squared_tilt(i.logits))),
+        implies(elementwise("equal", squared_tilt(i.logits), 0),
+                elementwise("equal", ar.softmax(i.logits), 1 / i.logits.shape[-1]).all()),
+    ),
     proof=(*curvature_steps(), *_ascent()),
 )
 
@@ -171,6 +198,10 @@ _two = Statement(
     latex=r"For two actions and $0<\eta\lambda\le4$ the step $\Delta z=-\eta\lambda S$ never lowers "
           r"entropy; above 4 it does wherever $\pi_1\pi_2>1/(\eta\lambda)$, save at the uniform policy.",
     margin=lambda i: rise(i, _four(i)),
+    beyond=lambda i: (for_every("c", (), lambda c: implies(
+        ar.less(0 * c, c) & ar.less(1 / c, _product(i.logits))
+        & ~elementwise("equal", i.logits[..., 0], i.logits[..., 1]),
+        ar.less(ar.entropy_change(i.logits, bonus_step(i.logits, c)), 0 * c))),),
     proof=_two_action_steps(),
 )
 

@@ -16,7 +16,9 @@ Scope: one state, tabular. With shared parameters other states can push wrong lo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -41,35 +43,96 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula import limits
+from entropy_theory.verification.formula.limits import STEPS as STEPS_OF_A_RUN
+from entropy_theory.verification.formula.terms import Term, definition
 
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 STEPS = 6
 
 
+@definition
 def aepo_step(logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals) -> Reals:
     """The exact expected AEPO step per unit learning rate, with alpha = 1."""
     grpo = ar.per_action(grpo_weight) * unit_step(logits, correct)
     return grpo + unit_step(logits, correct, temperature)
 
 
+@definition
+def after_step(
+    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, learning_rate: Reals
+) -> Reals:
+    """Logits after an exact expected AEPO step."""
+    return logits + ar.per_action(learning_rate) * aepo_step(logits, correct, temperature, grpo_weight)
+
+
+@definition
+def count(logits: Reals, chosen: Mask) -> Reals:
+    """How many actions a set has."""
+    return ar.total(0 * logits + ar.constant(1, like=logits), chosen)
+
+
+@definition
 def gap(logits: Reals, correct: Mask) -> Reals:
     """Phi: mean logit of the correct actions minus the largest wrong one."""
-    one = 0 * logits + ar.constant(1, like=logits)
-    mean = ar.total(logits, correct) / ar.total(one, correct)
-    return mean - ar.largest(logits, ~correct)
+    return ar.total(logits, correct) / count(logits, correct) - ar.largest(logits, ~correct)
 
 
+@definition
+def log_wrong_bound(logits: Reals, correct: Mask) -> Reals:
+    """log e, with e = ((n - m)/m) e^{-Phi}, which the wrong actions' probability does not exceed."""
+    return np.log(count(logits, ~correct) / count(logits, correct)) - gap(logits, correct)
+
+
+@definition
+def widest_entropy(right: Reals, wrong: Reals, log_e: Reals, without_spread: bool = False) -> Reals:
+    """The largest entropy at probability e of the wrong actions: log m + h(e) + e log((n - m)/m)."""
+    e = np.exp(log_e)
+    spread = 0 if without_spread else e * np.log(wrong / right)
+    return np.log(right) - e * log_e - (1 - e) * np.log1p(-e) + spread
+
+
+@definition
 def ceiling(logits: Reals, correct: Mask, without_spread: bool = False) -> Reals:
     """Upper bound on the entropy of this policy and of all that follow it."""
-    one = 0 * logits + ar.constant(1, like=logits)
-    n, m = ar.total(one), ar.total(one, correct)
-    wrong = n - m
-    log_e = np.log(wrong / m) - gap(logits, correct)
-    e = np.exp(log_e)
-    spread = 0 if without_spread else e * np.log(wrong / m)
-    bound = np.log(m) - e * log_e - (1 - e) * np.log1p(-e) + spread
+    n, m, wrong = logits.shape[-1], count(logits, correct), count(logits, ~correct)
+    log_e = log_wrong_bound(logits, correct)
     # The bound increases in e only up to (n - m)/n, where it reaches log n.
-    return np.where(ar.less(e, wrong / n), bound, np.log(n))
+    return np.where(ar.less(np.exp(log_e), wrong / n),
+                    widest_entropy(m, wrong, log_e, without_spread), ar.log_of(n, like=logits))
+
+
+def for_any_run(
+    i: Any, proposition: Callable[[Callable[[Term], Term]], Term]
+) -> Term:
+    """It holds for the run k -> z_k from the instance's logits, whatever the schedules.
+
+    Temperatures are bounded below by a positive number, GRPO's weights are not negative.
+    """
+
+    def of(temperatures: Term, weights: Term) -> Term:
+        def step(k: Term, z: Term) -> Term:
+            return after_step(z, i.correct, limits.entry(temperatures, k), limits.entry(weights, k),
+                              i.learning_rate)
+
+        return proposition(lambda k: limits.run(step, i.logits, k))
+
+    return limits.for_every("lowest", (), lambda lowest: limits.for_every(
+        "temperatures", (STEPS_OF_A_RUN,), lambda temperatures: limits.for_every(
+            "weights", (STEPS_OF_A_RUN,), lambda weights: of(temperatures, weights),
+            given=lambda weights: limits.at_every_step(lambda k: limits.entry(weights, k) >= 0)),
+        given=lambda temperatures: limits.at_every_step(lambda k: limits.entry(temperatures, k) >= lowest)),
+        given=lambda lowest: lowest > 0)
+
+
+def _in_the_long_run(i: Any) -> tuple[Term, ...]:
+    def holds(path: Callable[[Term], Term]) -> Term:
+        return (limits.at_every_step(lambda k: ar.entropy(path(k)) <= ceiling(i.logits, i.correct))
+                & limits.tends_to(lambda k: ar.total(ar.softmax(path(k)), i.correct), 1)
+                & limits.limsup_at_most(lambda k: ar.entropy(path(k)),
+                                        np.log(count(i.logits, i.correct))))
+
+    return (for_any_run(i, holds),)
 
 
 def _path(i: Cases) -> list[Reals]:
@@ -77,8 +140,7 @@ def _path(i: Cases) -> list[Reals]:
     path = [i.logits]
     for k in range(STEPS):
         temperature = i.second_temperature if k % 2 else i.temperature
-        step = aepo_step(path[-1], i.correct, temperature, i.grpo_weight)
-        path.append(path[-1] + ar.per_action(i.learning_rate) * step)
+        path.append(after_step(path[-1], i.correct, temperature, i.grpo_weight, i.learning_rate))
     return path
 
 
@@ -217,10 +279,11 @@ def _ceiling_slope() -> symbolic.Expression:
 _statement = Statement(
     latex=r"Every entropy from step 0 on is at most $\log m + h(e) + e\log\frac{n-m}{m}$ with "
           r"$e = \frac{n-m}{m}e^{-\Phi_0}$ (or $\log n$ if $e > \frac{n-m}n$), and "
-          r"$\limsup_k H(\pi_k) \le \log|\mathcal A^*|$.",
+          r"$p_k \to 1$, $\limsup_k H(\pi_k) \le \log|\mathcal A^*|$; for any temperatures bounded below "
+          r"and any GRPO weights.",
     margin=_room,
     conditions=(SOME_WRONG,),
-    proof=proof(),
+    beyond=_in_the_long_run,
 )
 
 entropy_ceiling = Claim(
@@ -243,8 +306,7 @@ entropy_ceiling = Claim(
                statement=variant(_statement, margin=lambda i: gap(i.logits, i.correct)
                                  - gap(_path(i)[1], i.correct))),
         Mutant(name="entropy never exceeds log m",
-               statement=variant(_statement, margin=lambda i: np.log(ar.total(
-                   0 * i.logits + ar.constant(1, like=i.logits), i.correct))
+               statement=variant(_statement, margin=lambda i: np.log(count(i.logits, i.correct))
                    - ar.entropy(_path(i)[-1]))),
     ),
 )

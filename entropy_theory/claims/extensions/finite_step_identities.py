@@ -14,6 +14,8 @@ entropy down: H(pi') - H(pi) <= -Cov_pi(w, log pi), with equality only where the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
@@ -28,8 +30,9 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import Outcome, Step, variant
+from entropy_theory.verification.formula.limits import for_every, has_derivative
 
 FUNDAMENTAL = "fundamental theorem of calculus: f(1) - f(0) = int_0^1 f'(t) dt"
 REWEIGHTING = "E_{pi'}[f] = E_pi[w f]"
@@ -55,6 +58,25 @@ def _residuals(i: Cases) -> Reals:
     first = change + covariance_with_ratio(i) + divergence(moved, i.logits)
     second = change + ar.total(difference * ar.log_softmax(moved)) - divergence(i.logits, moved)
     return np.stack([first, second], axis=-1)
+
+
+def _on_the_way(i: Cases) -> tuple[Any, ...]:
+    """E3 at every t: the slopes of H(pi_t) and of KL(pi_t || pi) along the step; KL(pi' || pi) >= 0."""
+    def along(t: Real) -> Reals:
+        return i.logits + ar.per_action(t) * i.step
+
+    def entropy_slope(t: Real) -> Reals:
+        return -ar.covariance(ar.softmax(along(t)), ar.log_softmax(along(t)), i.step)
+
+    def divergence_slope(t: Real) -> Reals:
+        return t * ar.covariance(ar.softmax(along(t)), i.step, i.step)
+
+    return (
+        for_every("t", (), lambda t: has_derivative(lambda s: ar.entropy(along(s)), t, entropy_slope(t))),
+        for_every("t", (), lambda t: has_derivative(
+            lambda s: divergence(along(s), i.logits), t, divergence_slope(t))),
+        divergence(i.logits + i.step, i.logits) >= 0,
+    )
 
 
 def _moments() -> tuple[symbolic.Moments, *tuple[symbolic.Expression, ...]]:
@@ -163,6 +185,7 @@ _statement = Statement(
           r"-\int_0^1\mathrm{Cov}_{\pi_t}(\log\pi_t,d)\,dt$ for every step $d$, $w=\pi'/\pi$.",
     margin=_residuals,
     relation="==",
+    beyond=_on_the_way,
     proof=proof(),
 )
 

@@ -16,6 +16,7 @@ negative, and where F(T) < 0 one is positive: some correct a has c_a > C, which 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -40,39 +41,56 @@ from entropy_theory.verification import (
     smt,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import Term, definition
 
-FROM_ONE = Scalar(name="temperature", low=1.0, high=1e3, grid=(1, 2, 3, 10))
+FROM_ONE = Scalar(name="temperature", low=1.0, high=1e3, grid=(1, 2, 3, 10), range=Range(low=1))
 FALLS_AT_T = Condition(
     latex="F(T) < 0", value=lambda i: -rate(i.logits, i.correct, i.temperature)
 )
 
 
+@definition
 def threshold(logits: Reals) -> Reals:
-    """z+ = max(zb, max{z_a : c_a < C}); some c_a is at least C, and counts as zb."""
+    """z+ = max(zb, max{z_a : c_a < C}).
+
+    Some c_a is at least C, and counts as zb.
+    """
     above = excess(logits)
     mean = ar.mean(ar.softmax(logits), logits)[..., None]
-    return ar.largest(np.where(ar.less(above, 0 * above), logits, mean + 0 * logits))
+    return ar.largest(np.where(ar.less(above, 0 * above), logits, mean))
 
 
 def _slope(i: Cases) -> Reals:
     return scaled_slope(i.logits, i.correct, i.temperature)
 
 
+@definition
+def surplus(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
+    """S, what T^2 F'(T) is above (z+ - E_T z)|F(T)|: a sum in which nothing cancels."""
+    distance = logits - threshold(logits)[..., None]
+    return ar.total(ar.softmax(logits, temperature) * distance * excess(logits), correct)
+
+
+def _in_full(i: Any) -> tuple[Term, ...]:
+    """The margin's S in the words of the statement, and the derivative that it is about."""
+    mean = ar.mean(ar.softmax(i.logits, i.temperature), i.logits)
+    fall = (threshold(i.logits) - mean) * -rate(i.logits, i.correct, i.temperature)
+    return (
+        has_derivative(lambda t: rate(i.logits, i.correct, t), i.temperature,
+                       _slope(i) / i.temperature**2),
+        ar.less(fall, _slope(i)),
+        fall >= 0,
+    )
+
+
 def _room(i: Cases, top: Reals, divisor: Reals | int = 1) -> Reals:
     """T^2 F'(T)/divisor - (top - E_T z)|F(T)|."""
     mean = ar.mean(ar.softmax(i.logits, i.temperature), i.logits)
     return _slope(i) / divisor + (top - mean) * rate(i.logits, i.correct, i.temperature)
-
-
-def _surplus(i: Cases) -> Reals:
-    """T^2 F'(T) - (z+ - E_T z)|F(T)|; in floats as the sum S, in which nothing cancels."""
-    top = threshold(i.logits)
-    if ar.is_exact(i.logits):
-        return _room(i, top)
-    tempered = ar.softmax(i.logits, i.temperature)
-    return ar.total(tempered * (i.logits - top[..., None]) * excess(i.logits), i.correct)
 
 
 _lemmas, _threshold, _above = order()
@@ -98,10 +116,11 @@ _mean_slope, _variance, _means = mean_falls()
 
 _statement = Statement(
     latex=r"For $T \ge 1$: $F(T) < 0$ implies $T^2 F'(T) > (z_+ - \mathbb E_{\pi^T} z)\,|F(T)| \ge 0$.",
-    margin=lambda i: np.stack([_surplus(i), _slope(i)], axis=-1),
+    margin=lambda i: np.stack(
+        [surplus(i.logits, i.correct, i.temperature), _slope(i)], axis=-1),
     relation=">",
-    conditions=(Condition(latex="T >= 1", value=lambda i: i.temperature - 1, relation=">="),
-                FALLS_AT_T),
+    conditions=(FALLS_AT_T,),
+    beyond=_in_full,
     proof=(
         *_lemmas,
         *(step for step in slope_formula() if not step.cross_check),
@@ -129,14 +148,13 @@ global_slope = Claim(
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(FROM_ONE),
-    # Floats see the surplus as the sum S; these are put to balls, which see it as stated.
     witnesses=(
         {"weights": [1, 1, 3], "correct": [True, False, True], "temperature": 1},
         {"weights": [1, 2, 3, 9], "correct": [True, False, False, True], "temperature": 2},
     ),
     mutants=(
         Mutant(name="hypothesis F(T) < 0 dropped", statement=without(_statement, FALLS_AT_T.latex)),
-        Mutant(name="T < 1 as well", statement=without(_statement, "T >= 1"),
+        Mutant(name="T < 1 as well", statement=variant(_statement),
                instances=listed_instances(
                    [{"weights": [1, 2, 2, 3, 4], "correct": [False, False, False, True, False],
                      "temperature": Fraction(1, 2)}], "the smallest one with F(1/2) < 0 > F'(1/2)")),

@@ -30,6 +30,7 @@ from entropy_theory.verification import (
 )
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import Range
 
 
 def _rate(i: Cases) -> Reals:
@@ -67,7 +68,8 @@ global_tempering = Claim(
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(
-        TEMPERATURE, Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)))
+        TEMPERATURE, Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)),
+                            range=Range(low=1, open_low=True))
     ),
     mutants=(
         Mutant(name="the rate itself never falls with temperature",

@@ -24,8 +24,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import entropy, gradient_steps, trees
+from entropy_theory.claims.aent.token_mdp import gradient_steps, trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
+from entropy_theory.claims.entropy_mechanism.tree_rates import expected_reward
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -38,6 +39,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_gradient
+from entropy_theory.verification.formula.terms import Term, computed_by, definition
 from entropy_theory.verification.instances import Margin
 
 Norm = Callable[[tuple[symbolic.Expression, ...]], symbolic.Expression]
@@ -45,11 +48,10 @@ Norm = Callable[[tuple[symbolic.Expression, ...]], symbolic.Expression]
 # ---------------------------------------------------------------- numbers
 
 
-def value_gradient(logits: Reals, reward: Reals) -> Reals:
-    """grad V [..., states, tokens].
+def _careful_gradient(logits: Reals, reward: Reals) -> Reals:
+    """Values are those of the regret, and differences are taken pair by pair.
 
-    Values are those of the regret, and differences are taken pair by pair: a nearly deterministic
-    policy keeps its small gradient.
+    So a nearly deterministic policy keeps its small gradient.
     """
     tree, policy = ar.token_tree(logits), ar.softmax(logits)
     regret = reward - ar.largest(reward)[..., None]
@@ -57,28 +59,54 @@ def value_gradient(logits: Reals, reward: Reals) -> Reals:
     return tree.visitation(policy)[..., None] * policy * ar.centered(policy, action_values)
 
 
-def _entries(i: Cases) -> Reals:
-    gradient = value_gradient(i.logits, i.reward)
-    return gradient.reshape(*gradient.shape[:-2], -1)
+@definition
+@computed_by(_careful_gradient)
+def value_gradient(logits: Reals, reward: Reals) -> Reals:
+    """grad V [..., states, tokens]: d(s) pi(a|s) (Q(s, a) - V(s))."""
+    tree = ar.token_tree(logits)
+    return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
+
+
+def is_gradient(i: Cases) -> tuple[Term, ...]:
+    """`value_gradient` is the gradient of the expected return."""
+    return (has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
+                         value_gradient(i.logits, i.reward)),)
+
+
+@definition
+def l1_norm(gradient: Reals) -> Reals:
+    """The sum of the absolute values over states and tokens."""
+    return np.sum(np.sum(np.abs(gradient), axis=-1), axis=-1)
+
+
+@definition
+def square_of_l2_norm(gradient: Reals) -> Reals:
+    """The sum of squares over states and tokens."""
+    return np.sum(np.sum(gradient * gradient, axis=-1), axis=-1)
+
+
+@definition
+def linf_norm(gradient: Reals) -> Reals:
+    """The largest absolute value of a state and token."""
+    return ar.largest(ar.largest(np.abs(gradient)))
 
 
 def room_l1(i: Cases, share: float = 1) -> Reals:
     """H - share * 2 log 2 ||grad V||_1."""
-    norm = np.sum(np.abs(_entries(i)), axis=-1)
-    return entropy(i.logits) - share * 2 * ar.log_of(2, like=norm) * norm
+    norm = l1_norm(value_gradient(i.logits, i.reward))
+    return ar.response_entropy(i.logits) - share * 2 * ar.log_of(2, like=norm) * norm
 
 
 def room_l2(i: Cases, share: float = 1) -> Reals:
     """H^2 - (share * 2 sqrt2 log 2 ||grad V||_2)^2."""
-    entries = _entries(i)
-    square = np.sum(entries * entries, axis=-1)
-    return entropy(i.logits) ** 2 - share**2 * 8 * ar.log_of(2, like=square) ** 2 * square
+    square = square_of_l2_norm(value_gradient(i.logits, i.reward))
+    return ar.response_entropy(i.logits) ** 2 - share**2 * 8 * ar.log_of(2, like=square) ** 2 * square
 
 
 def room_linf(i: Cases, share: float = 1) -> Reals:
     """H - share * 4 log 2 ||grad V||_inf."""
-    norm = ar.largest(np.abs(_entries(i)))
-    return entropy(i.logits) - share * 4 * ar.log_of(2, like=norm) * norm
+    norm = linf_norm(value_gradient(i.logits, i.reward))
+    return ar.response_entropy(i.logits) - share * 4 * ar.log_of(2, like=norm) * norm
 
 
 # ---------------------------------------------------------------- proof
@@ -245,8 +273,9 @@ _HALF = {"weights": [[1, 1]], "reward": [1, 0]}
 def _statement(norm: str, constant: str, room: Margin, last: Step, best: Step) -> Statement:
     return Statement(
         latex=rf"For returns in $[0, 1]$: $\lVert\nabla V\rVert_{{{norm}}} \le {constant}\,"
-              r"\mathcal H(\pi)$, and no smaller constant will do.",
+              r"\mathcal H(\pi)$.",
         margin=room,
+        beyond=is_gradient,
         proof=(*bound_steps(), *((_entry,) if norm != "1" else ()), last, best),
     )
 
@@ -279,7 +308,7 @@ def _last_token_entropy(i: Cases) -> Reals:
 
 def _mutant_last_token(statement: Statement) -> Mutant:
     def margin(i: Cases) -> Reals:
-        norm = np.sum(np.abs(_entries(i)), axis=-1)
+        norm = l1_norm(value_gradient(i.logits, i.reward))
         return _last_token_entropy(i) - 2 * ar.log_of(2, like=norm) * norm
 
     return Mutant(name="the entropy of the last token only",
@@ -288,8 +317,9 @@ def _mutant_last_token(statement: Statement) -> Mutant:
 
 def _mutant_reverse(statement: Statement, power: int) -> Mutant:
     def margin(i: Cases) -> Reals:
-        norm = np.sum(np.abs(_entries(i)) ** power, axis=-1)
-        return 100**power * norm - entropy(i.logits) ** power
+        gradient = value_gradient(i.logits, i.reward)
+        norm = l1_norm(gradient) if power == 1 else square_of_l2_norm(gradient)
+        return 100**power * norm - ar.response_entropy(i.logits) ** power
 
     return Mutant(name="the other way: a large entropy forces a gradient of a hundredth of it",
                   statement=variant(statement, margin=margin))

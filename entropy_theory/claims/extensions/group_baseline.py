@@ -27,8 +27,9 @@ from entropy_theory.verification import (
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.terms import definition
 from entropy_theory.verification.instances import Vector
 
 # The correct set of an instance serves as the set of sampled tokens.
@@ -36,24 +37,27 @@ ADVANTAGE = Vector(name="advantage", low=-2.0, high=2.0, grid=(0, 1, -1))
 SOME_UNSAMPLED = Condition(latex="some token is not sampled", value=SOME_WRONG.value)
 
 
-def weights(i: Cases, baseline: bool = True) -> Reals:
+@definition
+def weights(advantage: Reals, sampled: Mask, baseline: bool = True) -> Reals:
     """w: advantages of the sampled tokens, minus their mean; zero elsewhere."""
-    one = 0 * i.logits + ar.constant(1, like=i.logits)
-    mean = ar.total(i.advantage * one, i.correct) / ar.total(one, i.correct)
-    centered = i.advantage * one - (mean[..., None] if baseline else 0)
-    return np.where(i.correct, centered, 0 * one)
+    one = 0 * advantage + ar.constant(1, like=advantage)
+    mean = ar.total(advantage, sampled) / ar.total(one, sampled)
+    return np.where(sampled, advantage - (mean[..., None] if baseline else 0), 0 * one)
+
+
+@definition
+def group_step(logits: Reals, w: Reals, size: Reals) -> Reals:
+    """c sum_i w_i (e_i - pi)."""
+    return ar.per_action(size) * (w - ar.softmax(logits) * ar.total(w)[..., None])
 
 
 def _room(i: Cases, baseline: bool = True, bounded: bool = True) -> Reals:
     """-c sum w pi (or zero) minus the log-growth of each unsampled token."""
-    policy, w, size = ar.softmax(i.logits), weights(i, baseline), ar.per_action(i.size)
-    step = size * (w - policy * ar.total(w)[..., None])
-    # Centered first: E exp of a centered step is at least 1, however saturated the policy.
-    center = ar.total(policy * step)
-    log_z = center + np.log1p(ar.total(policy * np.expm1(step - center[..., None])))
-    bound = -size[..., 0] * ar.total(policy * w) if bounded else 0 * log_z
-    growth = step - log_z[..., None]
-    return np.where(i.correct, 1 + 0 * growth, bound[..., None] - growth)
+    one = 0 * i.logits + ar.constant(1, like=i.logits)
+    w = weights(i.advantage * one, i.correct, baseline)
+    growth = ar.log_growth(i.logits, group_step(i.logits, w, i.size))
+    bound = -i.size * ar.mean(ar.softmax(i.logits), w)
+    return np.where(i.correct, one, (bound[..., None] if bounded else 0) - growth)
 
 
 def _unsampled() -> list[symbolic.Expression]:

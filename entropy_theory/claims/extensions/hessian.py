@@ -20,10 +20,23 @@ import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import own_covariance
 from entropy_theory.claims.extensions.second_order import quadratic_form
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances, symbolic
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Statement,
+    Vector,
+    bandit_instances,
+    symbolic,
+)
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.terms import Term
+
+OTHER = Vector(name="other", low=-2.0, high=2.0, grid=(1,))
+"""A second vector: the matrix is symmetric if x^T Hess y = y^T Hess x."""
 
 
 def hessian_matrix(logits: Reals, last: int = 1, diagonal: int = 1) -> Reals:
@@ -35,15 +48,31 @@ def hessian_matrix(logits: Reals, last: int = 1, diagonal: int = 1) -> Reals:
     return -(on_diagonal - outer - p[..., :, None] * p[..., None, :])
 
 
+def hessian_times(logits: Reals, x: Reals, last: int = 1, diagonal: int = 1) -> Reals:
+    """The matrix times a vector, -[(S + pi) x - S E x - pi (sum S x) - pi E x]; switches as above."""
+    p, s = ar.softmax(logits), own_covariance(logits)
+    along, mean = ar.total(s * x), ar.mean(p, x)
+    return -((s + diagonal * p) * x - s * ar.per_action(mean) - last * p * ar.per_action(along)
+             - p * ar.per_action(mean))
+
+
 def _residuals(i: Cases, **terms: int) -> Reals:
     """Quadratic form, row sums and asymmetry, all of which should vanish."""
-    matrix = hessian_matrix(i.logits, **terms)
-    applied = np.sum(matrix * i.step[..., None, :], axis=-1)
+    applied = hessian_times(i.logits, i.step, **terms)
     form = ar.total(i.step * applied) - quadratic_form(i.logits, i.step)
-    asymmetry = matrix - np.swapaxes(matrix, -1, -2)
-    size = len(np.atleast_1d(form))
-    return np.concatenate(
-        [form.reshape(size, 1), np.sum(matrix, axis=-1), asymmetry.reshape(size, -1)], axis=-1)
+    asymmetry = ar.total(i.other * applied) - ar.total(i.step * hessian_times(i.logits, i.other, **terms))
+    rows = hessian_times(i.logits, 0 * i.step + 1, **terms)
+    return np.concatenate([ar.per_action(form), rows, ar.per_action(asymmetry)], axis=-1)
+
+
+def _derivatives(i: Cases) -> tuple[Term, ...]:
+    """-S is the gradient of entropy, and the matrix times a vector the derivative of -S along it."""
+    def along(t: Real) -> Reals:
+        return i.logits + ar.per_action(t) * i.step
+
+    slope = -ar.total(own_covariance(i.logits) * i.step)
+    return (has_derivative(lambda t: ar.entropy(along(t)), 0, slope),
+            has_derivative(lambda t: -own_covariance(along(t)), 0, hessian_times(i.logits, i.step)))
 
 
 def _gradient() -> symbolic.Expression:
@@ -107,6 +136,7 @@ _statement = Statement(
           r"$-\mathrm{Var}(d)-\mathrm{Cov}(z,(d-\bar d)^2)$.",
     margin=_residuals,
     relation="==",
+    beyond=_derivatives,
     proof=(
         symbolic.softmax_rule(),
         symbolic.identity("gradient", "dH/dz_a = -S_a, as d/dt H = -sum_a S_a x_a", _gradient,
@@ -130,7 +160,7 @@ hessian = Claim(
     title="The Hessian of entropy in the logits",
     scope="one softmax policy, exact",
     statement=_statement,
-    instances=bandit_instances(correct=False, step=True, actions=(2, 6)),
+    instances=bandit_instances(correct=False, step=True, actions=(2, 6), vectors=(OTHER,)),
     mutants=(
         Mutant(name="pi S^T dropped",
                statement=variant(_statement, margin=lambda i: _residuals(i, last=0))),

@@ -18,6 +18,8 @@ is divided where the policy is uniform.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from entropy_theory import policy
@@ -28,31 +30,53 @@ from entropy_theory.verification import (
     Mutant,
     Statement,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import (
+    TIME,
+    entry,
+    equal,
+    for_every,
+    has_derivative,
+    implies,
+)
+from entropy_theory.verification.formula.terms import ACTIONS, Term, definition
 
 
+@definition
 def reward_gradient(logits: Reals, reward: Reals) -> Reals:
     """grad E[r] = pi (r - E r)."""
     p = ar.softmax(logits)
     return p * ar.centered(p, reward)
 
 
-def projected(gradient: Reals, normal: Reals) -> Reals:
-    """<h, h> times the gradient minus its component along h."""
-    return (ar.per_action(ar.total(normal * normal)) * gradient
-            - ar.per_action(ar.total(gradient * normal)) * normal)
+@definition
+def scaled_step(logits: Reals, reward: Reals) -> Reals:
+    """<h, h> times the reward's gradient g minus its component along the entropy's gradient h."""
+    g, h = reward_gradient(logits, reward), ar.entropy_gradient(logits)
+    return ar.per_action(ar.total(h * h)) * g - ar.per_action(ar.total(g * h)) * h
+
+
+@definition
+def level_step(logits: Reals, reward: Reals) -> Reals:
+    """The reward's gradient g minus its component along the entropy's gradient h."""
+    g, h = reward_gradient(logits, reward), ar.entropy_gradient(logits)
+    return g - ar.per_action(ar.total(g * h) / ar.total(h * h)) * h
+
+
+@definition
+def performance(logits: Reals, reward: Reals) -> Reals:
+    """J = E[r]."""
+    return ar.mean(ar.softmax(logits), reward)
 
 
 def _residuals(i: Cases) -> Reals:
     """<h, step>, and <h, h> <g, step> - |step|^2 for the step times <h, h>."""
     g, h = reward_gradient(i.logits, i.reward), ar.entropy_gradient(i.logits)
-    step = projected(g, h)
+    step = scaled_step(i.logits, i.reward)
     return np.stack([ar.total(h * step),
                      ar.total(h * h) * ar.total(g * step) - ar.total(step * step)], axis=-1)
 
@@ -78,27 +102,45 @@ def _natural_projection(i: Cases) -> Reals:
     return ar.total(h * step)
 
 
-# ------------------------------------------------------------------ proof
+# ------------------------------------------------------------------ derivatives and curves
 
 
-def _orthogonal() -> list[symbolic.Expression]:
-    import sympy
+def _first_order(i: Any) -> tuple[Term, ...]:
+    """The step's rates, and its rest points."""
+    z, h = i.logits, ar.entropy_gradient(i.logits)
+    g, step = reward_gradient(z, i.reward), level_step(z, i.reward)
 
-    gg, gh, hh = sympy.symbols("gg gh hh")  # the products of g and h
-    h_step = hh * gh - gh * hh
-    g_step = hh * gg - gh * gh
-    step_step = hh * hh * gg - 2 * hh * gh * gh + gh * gh * hh
-    return [h_step, hh * g_step - step_step]
+    def stationary(direction: Term) -> Term:
+        return implies(equal(ar.total(h * direction), 0), equal(ar.total(g * direction), 0))
+
+    still = np.all(equal(step, 0), axis=-1)
+    everywhere = for_every("direction", (ACTIONS,), stationary)
+    return (
+        has_derivative(lambda t: ar.entropy(z + ar.per_action(t) * step), 0, 0),
+        has_derivative(lambda t: performance(z + ar.per_action(t) * step, i.reward), 0,
+                       ar.total(step * step)),
+        implies(still, everywhere),
+        implies(everywhere, still),
+    )
 
 
-_bilinear = symbolic.identity(
-    "products", "<h, w> = 0 and <h, h> <g, w> = <w, w> for w = <h, h> g - <g, h> h", _orthogonal)
-_rises = smt.lemma(
-    "J rises", "<g, w> >= 0, and > 0 unless w = 0, where <h, h> > 0", "hh gw ww",
-    lambda v: [v.hh > 0, v.ww >= 0, v.hh * v.gw == v.ww],
-    lambda v: smt.all_of(v.gw >= 0, smt.implies(v.ww > 0, v.gw > 0)),
-    uses=("products",), axioms=("a sum of squares is nonnegative",),
-)
+def _along_the_flow(i: Any) -> tuple[Term, ...]:
+    """On every curve that follows the step."""
+
+    def later(path: Term, start: Term, stop: Term) -> Term:
+        here, there = entry(path, start), entry(path, stop)
+        same = equal(ar.entropy(there), ar.entropy(here))
+        return same & (performance(here, i.reward) <= performance(there, i.reward))
+
+    def follows(path: Term) -> Term:
+        return for_every("time", (), lambda time: has_derivative(
+            lambda t: entry(path, t), time, level_step(entry(path, time), i.reward)))
+
+    def holds(path: Term) -> Term:
+        return for_every("start", (), lambda start: for_every(
+            "stop", (), lambda stop: later(path, start, stop), given=lambda stop: start <= stop))
+
+    return (for_every("path", (TIME, ACTIONS), lambda path: implies(follows(path), holds(path))),)
 
 
 # ------------------------------------------------------------------ a run
@@ -144,11 +186,11 @@ _INSTANCES = bandit_instances(actions=(2, 6), correct=False, vectors=(GRADED_REW
 
 _step = Statement(
     latex=r"The step $g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ keeps $\mathcal H$ to first "
-          r"order, $\langle g, \mathrm{step}\rangle = \lVert\mathrm{step}\rVert^2 \ge 0$, and it vanishes "
-          r"exactly at the stationary points of $J$ at that entropy.",
+          r"order, $\langle g, \mathrm{step}\rangle = \lVert\mathrm{step}\rVert^2 \ge 0$, and it "
+          r"vanishes exactly at the stationary points of $J$ at that entropy.",
     margin=_residuals,
     relation="==",
-    proof=(_bilinear, _rises),
+    beyond=_first_order,
 )
 
 level_set_step = Claim(
@@ -166,17 +208,16 @@ level_set_step = Claim(
         Mutant(name="the reward's rate is that of the whole gradient, |g|^2",
                statement=variant(_step, margin=lambda i: ar.total(
                    ar.entropy_gradient(i.logits) ** 2) * ar.total(
-                       reward_gradient(i.logits, i.reward) ** 2) - ar.total(projected(
-                           reward_gradient(i.logits, i.reward),
-                           ar.entropy_gradient(i.logits)) ** 2))),
+                       reward_gradient(i.logits, i.reward) ** 2) - ar.total(
+                           scaled_step(i.logits, i.reward) ** 2))),
     ),
 )
 
 _flow = Statement(
-    latex=r"On a curve with $\dot\theta = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ the entropy "
-          r"is constant and $J$ never falls; it rises wherever the velocity is not zero.",
+    latex=r"On a curve with $\dot\theta = g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h$ the "
+          r"entropy is constant and $J$ never falls; it rises wherever the velocity is not zero.",
     margin=_reward_rate,
-    proof=(_bilinear, _rises),
+    beyond=_along_the_flow,
 )
 
 level_set_flow = Claim(

@@ -29,13 +29,23 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import definition
 
-STRENGTH = Scalar(name="strength", low=0.001, high=1.0, grid=(1, Fraction(1, 2), Fraction(1, 10)))
+STRENGTH = Scalar(name="strength", low=0.001, high=1.0, grid=(1, Fraction(1, 2), Fraction(1, 10)),
+                  range=Range(low=0, open_low=True, high=1))
+
+
+@definition
+def natural_bonus_step(logits: Reals, strength: Reals) -> Reals:
+    """The step -c log pi."""
+    return -ar.per_action(strength) * ar.log_softmax(logits)
 
 
 def rise(i: Cases) -> Reals:
     """Exact entropy change of the step -c log pi."""
-    return ar.entropy_change(i.logits, -ar.per_action(i.strength) * ar.log_softmax(i.logits))
+    return ar.entropy_change(i.logits, natural_bonus_step(i.logits, i.strength))
 
 
 def _first_order() -> symbolic.Expression:
@@ -78,6 +88,9 @@ _statement = Statement(
     latex=r"For $0 < \eta\lambda \le 1$ the step $\Delta z = -\eta\lambda\log\pi$ never lowers entropy: "
           r"$H(z+\Delta z) \ge H(z)$; to first order it adds $\eta\lambda\,\mathrm{Var}_\pi(\log\pi)$.",
     margin=rise,
+    beyond=lambda i: (has_derivative(
+        lambda c: ar.entropy(i.logits + natural_bonus_step(i.logits, c)), 0,
+        ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), ar.log_softmax(i.logits))),),
     proof=(
         symbolic.softmax_rule(),
         symbolic.identity("first order", "the slope of entropy along -c log pi is c Var(log pi)",

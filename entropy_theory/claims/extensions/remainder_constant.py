@@ -20,6 +20,8 @@ r = (max d - min d)^2 <= 2 ||d||^2. And D <= r/10, V + D <= 8r/27, V <= r/4: for
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from entropy_theory.claims.aepo.expansion import LOG_BOUND, TAYLOR
@@ -42,6 +44,8 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import for_every, implies
+from entropy_theory.verification.formula.terms import ACTIONS, Term
 
 CONSTANT, PER_LOG, UNIT = 25, 8, 40
 """|Q(d)| <= (25 + 8 log n)/40 ||d||^2: the margin and the proof below share these integers."""
@@ -59,6 +63,27 @@ def room(i: Cases, constant: Real) -> Reals:
     remainder = np.abs(ar.entropy_change(i.logits, i.step) - first_order(i.logits, i.step))
     curvature = np.abs(quadratic_form(i.logits, i.step))
     return np.stack([constant * norm / 2 - remainder, constant * norm - curvature], axis=-1)
+
+
+def no_smaller(least: Real) -> Term:
+    """Any K with |R| <= (K/2) ||d||^2 for all policies and steps is at least ``least``."""
+    def holds(z: Any, d: Any, constant: Real) -> Any:
+        remainder = np.abs(ar.entropy_change(z, d) - first_order(z, d))
+        return remainder <= constant * ar.total(d * d) / 2
+
+    def at_least(constant: Real) -> Term:
+        everywhere = for_every("z", (ACTIONS,), lambda z: for_every(
+            "d", (ACTIONS,), lambda d: holds(z, d, constant)))
+        return implies(everywhere, least <= constant)
+
+    return for_every("K", (), at_least)
+
+
+def _grows_with_log(i: Cases) -> Term:
+    """From four actions on a valid constant is at least 1/4 + (1/8) log((n - 2)/2)."""
+    n = i.step.shape[-1]
+    least = ar.constant(1, i.step) / 4 + np.log((n - 2) / ar.constant(2, i.step)) / 8
+    return implies(n >= ar.constant(4, i.step), no_smaller(least))
 
 
 def _log(n: int) -> Ball:
@@ -259,6 +284,7 @@ _statement = Statement(
           r"$K_n \le \frac58+\frac15\log n$; and $K_n \ge \frac14+\frac18\log\frac{n-2}2$ for $n\ge4$: "
           r"no constant free of $n$ exists.",
     margin=lambda i: room(i, curvature_constant(i.step.shape[-1], i.step)),
+    beyond=lambda i: (_grows_with_log(i),),
     proof=(
         *curvature_steps(),
         symbolic.identity("two big atoms", "at pi = (p, p, rest uniform), d = (1, -1, 0, ...): Q = -p [1 "

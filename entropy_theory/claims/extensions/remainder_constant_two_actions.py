@@ -11,7 +11,7 @@ R = H(z + d) - H(z) + Cov(z, d) depends on the gap x = z_1 - z_2 alone, along wh
 from __future__ import annotations
 
 from entropy_theory.claims.aepo.expansion import TAYLOR
-from entropy_theory.claims.extensions.remainder_constant import room
+from entropy_theory.claims.extensions.remainder_constant import no_smaller, room
 from entropy_theory.verification import Claim, Mutant, Statement, bandit_instances, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import variant
@@ -36,6 +36,7 @@ _statement = Statement(
     latex=r"For $n=2$ the best constant is $K_2=\frac12$: $|R|\le\frac14\lVert d\rVert^2$, and no "
           r"smaller one holds.",
     margin=lambda i: room(i, ar.constant(1, i.step) / 2),
+    beyond=lambda i: (no_smaller(ar.constant(1, i.step) / 2),),
     proof=(
         symbolic.identity("curvature in the gap", "H'' = -s (1 - s)(1 + x (1 - 2s)) = -(1 - x tanh(x/2))/"
                           "(4 cosh(x/2)^2), x = z_1 - z_2", _curvature,

@@ -15,7 +15,9 @@ actions; proved for any number of parameters and any differentiable logits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +30,19 @@ from entropy_theory.verification import (
     Statement,
     Vector,
     bandit_instances,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import (
+    TIME,
+    entry,
+    for_every,
+    has_derivative,
+    implies,
+)
+from entropy_theory.verification.formula.terms import ACTIONS, Term, constant, definition
 
 FIRST = Vector(name="first_feature", low=-2.0, high=2.0, grid=(0, 1, -1))
 SECOND = Vector(name="second_feature", low=-2.0, high=2.0, grid=(0, 1))
@@ -43,14 +52,25 @@ PACE = Scalar(name="pace", low=0.05, high=20.0, grid=(1, Fraction(1, 2)))
 
 def log_probability_rate(i: Cases) -> Reals:
     """<grad log pi_a, dtheta>: the score of each action along the motion (1, pace)."""
-    p = ar.softmax(i.logits)
-    first, second = ar.centered(p, i.first_feature), ar.centered(p, i.second_feature)
-    return first + ar.per_action(i.pace) * second
+    return _score(i.logits, i.first_feature, i.second_feature, i.pace)
+
+
+@definition
+def _score(logits: Reals, first_feature: Reals, second_feature: Reals, pace: Reals) -> Reals:
+    """<grad log pi_a, dtheta> where the two shared parameters move by (1, pace)."""
+    p = ar.softmax(logits)
+    return ar.centered(p, first_feature) + ar.per_action(pace) * ar.centered(p, second_feature)
 
 
 def entropy_rate(i: Cases, rate: Reals) -> Reals:
-    """d(-sum pi log pi) by the product rule, when log pi moves at the given rate."""
-    p, log_p = ar.softmax(i.logits), ar.log_softmax(i.logits)
+    """d(-sum pi log pi), when log pi moves at the given rate."""
+    return _product_rule(i.logits, rate)
+
+
+@definition
+def _product_rule(logits: Reals, rate: Reals) -> Reals:
+    """-sum pi rate log pi - sum pi rate: the derivative of -sum pi log pi where log pi moves at a rate."""
+    p, log_p = ar.softmax(logits), ar.log_softmax(logits)
     return -ar.total(p * rate * log_p) - ar.total(p * rate)
 
 
@@ -71,15 +91,28 @@ def _uncentered(i: Cases) -> Reals:
     return entropy_rate(i, log_probability_rate(i)) + ar.mean(p, ar.log_softmax(i.logits) * moved)
 
 
-def _scores_have_mean_zero() -> symbolic.Expression:
-    m = symbolic.Moments("x")
-    return m.expect(m["x"] - m.expect(m["x"]))
+def _along_any_curve(i: Any) -> tuple[Term, ...]:
+    """Of any differentiable curve of logits, which is what a curve of a network's parameters makes."""
 
+    def on_every_curve(rate: Callable[[Term, Term], Term]) -> Term:
+        """Where the logits move at some velocity from time 0 on, what follows."""
+        return for_every("path", (TIME, ACTIONS), lambda path: for_every(
+            "velocity", (ACTIONS,), lambda velocity: implies(
+                has_derivative(lambda t: entry(path, t), 0, velocity), rate(path, velocity))))
 
-def _product_rule() -> symbolic.Expression:
-    m = symbolic.Moments("L x")
-    rate = m["x"] - m.expect(m["x"])
-    return -m.expect(rate * m["L"]) - m.expect(rate) + m.covariance(m["L"], rate)
+    def score(path: Term, velocity: Term) -> Term:
+        return ar.centered(ar.softmax(entry(path, constant(0))), velocity)
+
+    def covariance(path: Term, velocity: Term) -> Term:
+        here = entry(path, constant(0))
+        return ar.covariance(ar.softmax(here), ar.log_softmax(here), score(path, velocity))
+
+    return (
+        on_every_curve(lambda path, velocity: has_derivative(
+            lambda t: ar.log_softmax(entry(path, t)), 0, score(path, velocity))),
+        on_every_curve(lambda path, velocity: has_derivative(
+            lambda t: ar.entropy(entry(path, t)), 0, -covariance(path, velocity))),
+    )
 
 
 def network_gap(seed: int, size: float = 2.0**-12) -> float:
@@ -111,11 +144,7 @@ _statement = Statement(
           r"\langle\nabla_\theta\log\pi, d\theta\rangle)$.",
     margin=_residual,
     relation="==",
-    proof=(
-        symbolic.identity("scores", "E[grad log pi] = 0: x - E x has mean zero", _scores_have_mean_zero),
-        symbolic.identity("product rule", "dH = -E[x (log pi + 1)] = -Cov(log pi, x) for scores x",
-                          _product_rule, uses=("scores",)),
-    ),
+    beyond=_along_any_curve,
 )
 
 score_covariance = Claim(

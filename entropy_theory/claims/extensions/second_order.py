@@ -32,6 +32,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import Convergence, variant
+from entropy_theory.verification.formula.limits import has_derivative
 
 TAYLOR_3 = "Taylor's formula: |f(1) - f(0) - f'(0) - f''(0)/2| <= (1/6) sup |f'''| on [0, 1]"
 
@@ -58,6 +59,11 @@ def _remainder(i: Cases, size: Real = 1, share: int = 2, sign: int = 1) -> Reals
     step = size * i.step
     change = ar.entropy_change(i.logits, step) - first_order(i.logits, step)
     return change - sign * quadratic_form(i.logits, step) / share
+
+
+def _along(i: Cases, t: Real) -> Reals:
+    """Logits z + t d."""
+    return i.logits + ar.per_action(t) * i.step
 
 
 def _without_variance(i: Cases, size: Real = 1) -> Reals:
@@ -173,6 +179,10 @@ _statement = Statement(
     latex=r"$H(z+d)-H(z) = -\mathrm{Cov}(\log\pi,d)-\frac12\{\mathrm{Var}(d)+"
           r"\mathbb E[(\log\pi+H)(d-\bar d)^2]\}+R$ with $|R|\le\frac{2+7\log n}{24}(\max d-\min d)^3$.",
     margin=lambda i: _bound(i.step) - np.abs(_remainder(i)),
+    beyond=lambda i: (
+        has_derivative(lambda t: ar.entropy(_along(i, t)), 0, first_order(i.logits, i.step)),
+        has_derivative(lambda t: first_order(_along(i, t), i.step), 0, quadratic_form(i.logits, i.step)),
+    ),
     proof=proof(),
 )
 

@@ -38,17 +38,26 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     action_covariance,
     advantage,
     entropy_rate,
+    expected_reward,
     gradient_formula,
+    is_natural_gradient,
     policy_gradient,
     response_advantage,
     response_covariance,
     summed,
     trees,
+    weighted_advantage,
     weighted_response_advantage,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, Step, symbolic
+from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import (
+    along,
+    has_derivative,
+    has_gradient,
+)
 
 
 def telescope_steps() -> tuple[Step, ...]:
@@ -90,6 +99,12 @@ _natural = Statement(
           r"responses of any length.",
     margin=lambda i: entropy_rate(i.logits, advantage(i.logits, i.reward))
     + response_covariance(i.logits, response_advantage(i.logits, i.reward)),
+    beyond=lambda i: (
+        is_natural_gradient(i.logits, i.reward, advantage(i.logits, i.reward)),
+        has_derivative(
+            lambda t: ar.response_entropy(along(i.logits, t, advantage(i.logits, i.reward))), 0,
+            -response_covariance(i.logits, response_advantage(i.logits, i.reward))),
+    ),
     relation="==",
     proof=(
         *_any_direction,
@@ -157,6 +172,12 @@ _vanilla = Statement(
           r"$x_t = d(s_t)\,\pi(a_t|s_t) A(s_t,a_t)$, for responses of any length.",
     margin=lambda i: _gradient_margin(
         i, summed(i.logits, gradient_formula(i.logits, i.reward))),
+    beyond=lambda i: (
+        has_gradient(lambda z: expected_reward(z, i.reward), i.logits, policy_gradient(i.logits, i.reward)),
+        has_derivative(
+            lambda t: ar.response_entropy(along(i.logits, t, policy_gradient(i.logits, i.reward))), 0,
+            -response_covariance(i.logits, summed(i.logits, gradient_formula(i.logits, i.reward)))),
+    ),
     relation="==",
     proof=(
         *_any_direction,
@@ -186,6 +207,6 @@ sequence_covariance_pg = Claim(
                    i, summed(i.logits, gradient_formula(i.logits, i.reward), about_mean=False)))),
         Mutant(name="x without the visits d(s)",
                statement=variant(_vanilla, margin=lambda i: _gradient_margin(
-                   i, summed(i.logits, gradient_formula(i.logits, i.reward, with_visits=False))))),
+                   i, summed(i.logits, weighted_advantage(i.logits, i.reward))))),
     ),
 )

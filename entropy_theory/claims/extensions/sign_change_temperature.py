@@ -16,6 +16,8 @@ An increase of entropy needs several correct answers, and it is the less likely 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from entropy_theory.claims.aepo.high_temperature_raises import likeliest_alone
@@ -27,6 +29,7 @@ from entropy_theory.claims.aepo.sign_change import (
     hot_enough,
     hot_term,
     largest_excess,
+    missing_excess,
     sum_of_excess,
     weighted_sum,
 )
@@ -42,6 +45,8 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import for_every, implies
+from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.smt import Lemma
 
 
@@ -49,8 +54,9 @@ def _rate(i: Cases) -> Reals:
     return rate(i.logits, i.correct, i.temperature)
 
 
-def _if_positive(premise: Reals, conclusion: Reals) -> Reals:
-    """A margin that is at least zero exactly where "premise > 0 implies conclusion >= 0" holds."""
+@definition
+def if_positive(premise: Reals, conclusion: Reals) -> Reals:
+    """At least zero exactly where the conclusion is, or the premise is not positive."""
     return ar.maximum(-premise, conclusion)
 
 
@@ -63,12 +69,25 @@ def _face(i: Cases) -> Reals:
 def _conclusions(i: Cases) -> Reals:
     f, s = _rate(i), sum_of_excess(i.logits, i.correct)
     return np.stack([
-        _if_positive(f, -s),
-        _if_positive(hot_enough(i.logits, i.correct, i.temperature), f),
-        _if_positive(-f, largest_excess(i.logits, i.correct)),
-        _if_positive(cold_enough(i.logits, i.correct, i.temperature), -f),
+        if_positive(f, -s),
+        if_positive(hot_enough(i.logits, i.correct, i.temperature), f),
+        if_positive(-f, largest_excess(i.logits, i.correct)),
+        if_positive(cold_enough(i.logits, i.correct, i.temperature), -f),
         _face(i),
     ], axis=-1)
+
+
+def _signs(i: Any) -> tuple[Term, ...]:
+    """Strictly, and with what happens at some temperature."""
+    f, s, most = _rate(i), sum_of_excess(i.logits, i.correct), largest_excess(i.logits, i.correct)
+    rises = ~for_every("T", (), lambda t: rate(i.logits, i.correct, t) <= 0, given=lambda t: t > 0)
+    falls = ~for_every("T", (), lambda t: rate(i.logits, i.correct, t) >= 0, given=lambda t: t > 0)
+    return (
+        implies(rises, s < 0), implies(s < 0, rises),
+        implies(hot_enough(i.logits, i.correct, i.temperature) > 0, f > 0),
+        implies(falls, most > 0), implies(most > 0, falls),
+        implies(cold_enough(i.logits, i.correct, i.temperature) > 0, f < 0),
+    )
 
 
 _hot = hot_term()
@@ -111,6 +130,7 @@ _statement = Statement(
           r"$T > RW/|S|$; $F(T) < 0$ for some $T$ iff $\max_{\mathcal A^*} c > C$, and then where "
           r"$W e^{-D/T} < \max_{\mathcal A^*} c - C$. If every action is correct, $T_0 = 1$.",
     margin=_conclusions,
+    beyond=_signs,
     proof=(
         *growth(),
         weighted_sum(),
@@ -168,9 +188,8 @@ _statement = Statement(
 
 
 def _without_range(i: Cases) -> Reals:
-    one = 0 * i.temperature + ar.constant(1, like=i.temperature)
-    missing = hot_enough(i.logits, i.correct, i.temperature, scale=one)
-    return _if_positive(missing, _rate(i))
+    heat = -i.temperature * sum_of_excess(i.logits, i.correct)
+    return if_positive(heat - missing_excess(i.logits, i.correct), _rate(i))
 
 
 sign_change_temperature = Claim(
@@ -182,12 +201,12 @@ sign_change_temperature = Claim(
     instances=bandit_instances(TEMPERATURE),
     mutants=(
         Mutant(name="F(T) > 0 needs F(1) > 0",
-               statement=variant(_statement, margin=lambda i: _if_positive(
+               statement=variant(_statement, margin=lambda i: if_positive(
                    _rate(i), rate(i.logits, i.correct)))),
         Mutant(name="the range R dropped from the bound on T0",
                statement=variant(_statement, margin=_without_range)),
         Mutant(name="F(T) < 0 wherever max c > C",
-               statement=variant(_statement, margin=lambda i: _if_positive(
+               statement=variant(_statement, margin=lambda i: if_positive(
                    largest_excess(i.logits, i.correct), -_rate(i)))),
         Mutant(name="T0 = 1 for every correct set",
                statement=variant(_statement, margin=lambda i: (i.temperature - 1) * _rate(i))),

@@ -43,7 +43,7 @@ from entropy_theory.verification.claim import variant
 
 def symmetric_start(i: Cases) -> Reals:
     """One logit for the right and one for the wrong actions."""
-    return np.where(i.correct, i.logits[..., :1], i.logits[..., 1:2])
+    return np.where(i.correct, ar.per_action(i.logits[..., 0]), ar.per_action(i.logits[..., 1]))
 
 
 def _trained(i: Cases, logits: Reals, uneven: bool = False) -> Reals:

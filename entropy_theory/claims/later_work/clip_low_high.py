@@ -48,23 +48,39 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import definition
 
-EPSILON = Scalar(name="epsilon", low=0.05, high=0.9, grid=(Fraction(1, 5), Fraction(1, 2)))
+EPSILON = Scalar(name="epsilon", low=0.05, high=0.9, grid=(Fraction(1, 5), Fraction(1, 2)),
+                 range=Range(low=0, open_low=True, high=1, open_high=True))
 DRIFT = Vector(name="drift", low=-1.5, high=1.5, grid=(0, 1, -1))
 INSTANCES = bandit_instances(EPSILON, actions=(2, 5), correct=False, vectors=(DRIFT,))
 
 
-def _ratio(i: Cases) -> Reals:
-    """pi / pi_old, where the logits have drifted by ``drift`` since pi_old."""
-    return ar.softmax(i.logits) / ar.softmax(i.logits - i.drift)
+@definition
+def ratio(logits: Reals, drift: Reals) -> Reals:
+    """pi / pi_old, where the logits have drifted since pi_old."""
+    return ar.softmax(logits) / ar.softmax(logits - drift)
+
+
+@definition
+def above(logits: Reals, drift: Reals, epsilon: Reals) -> Mask:
+    """Actions whose ratio is above 1 + epsilon."""
+    return ar.less(1 + ar.per_action(epsilon), ratio(logits, drift))
+
+
+@definition
+def below(logits: Reals, drift: Reals, epsilon: Reals) -> Mask:
+    """Actions whose ratio is below 1 - epsilon."""
+    return ar.less(ratio(logits, drift), 1 - ar.per_action(epsilon))
 
 
 def _above(i: Cases) -> Mask:
-    return ar.less(1 + ar.per_action(i.epsilon), _ratio(i))
+    return above(i.logits, i.drift, i.epsilon)
 
 
 def _below(i: Cases) -> Mask:
-    return ar.less(_ratio(i), 1 - ar.per_action(i.epsilon))
+    return below(i.logits, i.drift, i.epsilon)
 
 
 def _outside(i: Cases) -> Mask:
@@ -103,11 +119,11 @@ SOME_OUTSIDE = some(_outside, r"some ratio is outside $[1 - \epsilon, 1 + \epsil
 OUTSIDE_ARE_RARE = Condition(
     latex="every action whose ratio is outside the band has pi_a < e^{-H}",
     value=lambda i: ~np.any(
-        _outside(i) & ~ar.less(relative_log_prob(i), 0 * i.logits), axis=-1),
+        _outside(i) & ~ar.less(relative_log_prob(i.logits), 0 * i.logits), axis=-1),
 )
 BELOW_ARE_RARE = Condition(
     latex="every action below the band has pi_a < e^{-H}",
-    value=lambda i: ~np.any(_below(i) & ~ar.less(relative_log_prob(i), 0 * i.logits), axis=-1),
+    value=lambda i: ~np.any(_below(i) & ~ar.less(relative_log_prob(i.logits), 0 * i.logits), axis=-1),
 )
 
 # ---------------------------------------------------------------- proof

@@ -134,7 +134,7 @@ Qed.
 (** A function that increases wherever it is zero does not come back to zero from above. *)
 Lemma stays_nonneg s s' a b :
   a <= b -> (forall t, a <= t <= b -> is_derive s t (s' t)) ->
-  (forall t, a <= t <= b -> s t <= 0 -> 0 < s' t) -> 0 <= s a -> 0 <= s b.
+  (forall t, a <= t <= b -> s t = 0 -> 0 < s' t) -> 0 <= s a -> 0 <= s b.
 Proof.
   intros order slope no_return start.
   destruct (Rle_dec 0 (s b)) as [|fails]; [assumption|exfalso].
@@ -157,7 +157,6 @@ Proof.
   { destruct (Rle_dec 0 (s last)) as [|negative]; [assumption|exfalso].
     apply Rnot_le_lt in negative.
     destruct (continuous last inside (- s last)) as [d [positive close]]; [lra|].
-    assert (last <= last - d / 2 \/ last - d / 2 < last) as [|] by lra; [lra|].
     enough (last <= last - d / 2) by lra.
     apply least; intros t [t_inside t_nonneg].
     destruct (Rle_dec t (last - d / 2)) as [|later]; [assumption|exfalso].
@@ -167,11 +166,30 @@ Proof.
     { apply close; split; [split; [exact I|auto]|].
       simpl; unfold R_dist; rewrite Rabs_left by lra; lra. }
     unfold R_dist in near; apply Rabs_def2 in near; lra. }
-  assert (last < b) by (destruct (Req_dec last b) as [same|]; [subst last; lra|lra]).
-  (* By the same continuity s is zero there, so it would have to increase. *)
-  destruct (mean_value s s' last b) as [t [t_inside change]]; [assumption|intros; apply slope; lra|].
-  assert (s t < 0) by (apply late; lra).
-  assert (0 < s' t) by (apply no_return; lra).
-  assert (0 < s' t * (b - last)) by (apply Rmult_lt_0_compat; lra).
-  lra.
+  assert (before_end : last < b) by (destruct (Req_dec last b) as [same|]; [subst last; lra|lra]).
+  destruct at_last as [positive|zero].
+  - (* Positive there, so by continuity also just afterwards. *)
+    destruct (continuous last inside (s last) positive) as [d [d_positive close]].
+    set (t := Rmin (last + d / 2) b).
+    assert (t_late : last < t <= b) by (unfold t; split; [apply Rmin_glb_lt; lra|apply Rmin_r]).
+    assert (t <= last + d / 2) by apply Rmin_l.
+    assert (R_dist (s t) (s last) < s last) as near.
+    { apply close; split; [split; [exact I|lra]|].
+      simpl; unfold R_dist; rewrite Rabs_right by lra; lra. }
+    unfold R_dist in near; apply Rabs_def2 in near; specialize (late t t_late); lra.
+  - (* Zero there, so by its slope positive just afterwards. *)
+    assert (rising : 0 < s' last) by (apply no_return; [exact inside|auto]).
+    assert (limit : derivable_pt_lim s last (s' last)) by (apply is_derive_Reals, slope, inside).
+    destruct (limit (s' last) rising) as [[d d_positive] close]; simpl in close.
+    set (h := Rmin (d / 2) (b - last)).
+    assert (h_positive : 0 < h) by (unfold h; apply Rmin_glb_lt; lra).
+    assert (h_small : h <= d / 2) by apply Rmin_l.
+    assert (h_inside : h <= b - last) by apply Rmin_r.
+    clearbody h.
+    assert (near : Rabs ((s (last + h) - s last) / h - s' last) < s' last)
+      by (apply close; [lra|rewrite Rabs_right; lra]).
+    apply Rabs_def2 in near; rewrite <- zero, Rminus_0_r in near.
+    assert (s (last + h) < 0) by (apply late; lra).
+    assert (0 < s (last + h) / h * h) as product by (apply Rmult_lt_0_compat; lra).
+    unfold Rdiv in product; rewrite Rmult_assoc, Rinv_l in product by lra; lra.
 Qed.

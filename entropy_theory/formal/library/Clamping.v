@@ -4,7 +4,7 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions Divergence
-  Extremes Masks.
+  Extremes SetSums.
 Open Scope R_scope.
 
 (** The policy given the kept set, and minus the gradient of its entropy. *)

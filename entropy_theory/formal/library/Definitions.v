@@ -75,36 +75,23 @@ Definition less (x y : R) : bool := if Rlt_dec x y then true else false.
 Definition less_equal (x y : R) : bool := if Rle_dec x y then true else false.
 Definition equal (x y : R) : bool := if Req_EM_T x y then true else false.
 
-(** * Many states without an order, n actions at each *)
-
-Definition table := nat -> vector.
-Definition total_table (m n : nat) (x : table) : R := sum m (fun s => sum n (fun a => x s a)).
-Definition inner (m n : nat) (x y : table) : R := total_table m n (fun s a => x s a * y s a).
-Definition table_norm (m n : nat) (x : table) : R := sqrt (inner m n x x).
-(** What d parameters move, given how fast each moves each logit. *)
-Definition pushed_forward (d : nat) (jacobian : nat -> nat -> vector) (u : vector) : table :=
-  fun s a => sum d (fun i => jacobian s a i * u i).
-(** The gradient with respect to parameters, of what has the gradient g with respect to logits. *)
-Definition pulled_back (m n : nat) (jacobian : nat -> nat -> vector) (g : table) : vector :=
-  fun i => total_table m n (fun s a => jacobian s a i * g s a).
-(** The kernel of the parametrization: how much a gradient step for one logit moves another. *)
-Definition kernel (d : nat) (jacobian : nat -> nat -> vector) (s a s' a' : nat) : R :=
-  sum d (fun i => jacobian s a i * jacobian s' a' i).
-Definition kernel_times (m n : nat) (K : nat -> nat -> nat -> nat -> R) (x : table) : table :=
-  fun s a => total_table m n (fun s' a' => K s a s' a' * x s' a').
+(** The sign of a number. *)
+Definition sign_of (x : R) : R := if less 0 x then 1 else if less x 0 then -1 else 0.
+(** The first action with the largest logit. *)
+Fixpoint likeliest (n : nat) (z : vector) : nat :=
+  match n with
+  | O => O
+  | S k => if less (z (likeliest k z)) (z k) then k else likeliest k z
+  end.
+(** The likeliest tokens, without a fraction of them rounded down; of equally likely ones the first are kept. *)
+Definition kept_tokens (n : nat) (z : vector) (removed : R) : mask := fun a =>
+  less (count_on n (fun b => orb (less (z a) (z b)) (andb (equal (z b) (z a)) (Nat.ltb b a))))
+       (INR n - IZR (Int_part (removed * INR n))).
 
 (** * Derivatives and limits *)
 
 (** The function f has the derivative l at x. *)
 Definition derivative (f : R -> R) (x l : R) : Prop := derivable_pt_lim f x l.
-(** The function f of the first d coordinates is differentiable at x, with the gradient g. *)
-Definition has_gradient (d : nat) (f : vector -> R) (x g : vector) : Prop :=
-  forall e, 0 < e -> exists r, 0 < r /\
-  forall y, (forall i, (i < d)%nat -> Rabs (y i - x i) < r) ->
-  Rabs (f y - f x - sum d (fun i => g i * (y i - x i))) <= e * sum d (fun i => Rabs (y i - x i)).
-(** What is left of the gradient g when its component along the gradient h is taken away. *)
-Definition projected (d : nat) (g h : vector) : vector :=
-  fun i => g i - sum d (fun j => g j * h j) / sum d (fun j => h j * h j) * h i.
 (** limsup u <= l. *)
 Definition limsup_at_most (u : nat -> R) (l : R) : Prop :=
   forall e, 0 < e -> exists N, forall k, (N <= k)%nat -> u k < l + e.
@@ -219,11 +206,20 @@ Definition moved (z : policy) (t : R) (x : state -> vector) : policy := fun s a 
 (** The logit gradient of the expected reward: d(s) pi(a|s) A(s, a). *)
 Definition gradient_formula (n h : nat) (z : policy) (reward : state -> R) : state -> vector :=
   fun s a => probability n z s * (softmax n (z s) a * advantage n h z (edge_reward h reward) s a).
-(** The largest value of a function of states (0 if all are negative). *)
+(** Sum of a function of responses over those that take token a at s. *)
+Definition total_through (n h : nat) (f : state -> R) : state -> vector :=
+  fun s a => sum_responses n (h - S (length s)) (fun y => f (s ++ a :: y)).
+(** The largest value over the states at which a token is chosen, and over the responses. *)
 Fixpoint largest_states (n h : nat) (f : state -> R) : R :=
   match h with
   | O => 0
+  | S O => f []
   | S k => Rmax (f []) (largest n (fun a => largest_states n k (after a f)))
+  end.
+Fixpoint largest_responses (n h : nat) (f : state -> R) : R :=
+  match h with
+  | O => f []
+  | S k => largest n (fun a => largest_responses n k (after a f))
   end.
 
 (** * Entropy-regularized optima *)
@@ -245,24 +241,33 @@ Fixpoint soft_value_at (n h : nat) (lambda : R) (edge : state -> vector) (s : st
 Definition soft_policy (n h : nat) (lambda : R) (edge : state -> vector) : policy :=
   fun s a => (edge s a + soft_value_at n h lambda edge (s ++ [a])) / lambda.
 
-(** * Right and wrong responses *)
-
-Definition indicator (b : bool) : R := if b then 1 else 0.
-Fixpoint starts_with (s y : state) : bool :=
-  match s, y with
-  | [], _ => true
-  | _ :: _, [] => false
-  | a :: s', b :: y' => Nat.eqb a b && starts_with s' y'
+(** Trees of any shape: token a at s may be the last one of a response ([ends s a]); all others go on up
+    to h tokens. [running s]: no token of s was the last one, so that a token is chosen at s. *)
+Fixpoint sum_ended (n h : nat) (ends : state -> mask) (f : state -> R) : R :=
+  match h with
+  | O => f []
+  | S k => sum n (fun a => if ends [] a then f [a] else sum_ended n k (after a ends) (after a f))
   end.
-Definition number_right (n h : nat) (right : state -> bool) : R :=
-  sum_responses n h (fun y => indicator (right y)).
-(** The probability of a right response. *)
-Definition success (n h : nat) (z : policy) (right : state -> bool) : R :=
-  sum_responses n h (fun y => probability n z y * indicator (right y)).
-Definition tempered_policy (T : R) (z : policy) : policy := fun s => tempered T (z s).
-(** Tempered REINFORCE in expectation: responses are drawn at temperature T, and each right one adds
-    the derivative of its log-probability with respect to the logit of token a at state s. *)
-Definition tempered_reinforce (n h : nat) (T : R) (z : policy) (right : state -> bool) : policy :=
-  fun s a => sum_responses n h (fun y =>
-    probability n (tempered_policy T z) y * indicator (right y)
-    * (indicator (starts_with (s ++ [a]) y) - softmax n (z s) a * indicator (starts_with s y))).
+Fixpoint running (ends : state -> mask) (s : state) : bool :=
+  match s with
+  | [] => true
+  | a :: rest => negb (ends [] a) && running (after a ends) rest
+  end.
+Definition mean_ended (n h : nat) (ends : state -> mask) (z : policy) (f : state -> R) : R :=
+  sum_ended n h ends (fun y => probability n z y * f y).
+Definition covariance_ended (n h : nat) (ends : state -> mask) (z : policy) (f g : state -> R) : R :=
+  mean_ended n h ends z (fun y =>
+    (f y - mean_ended n h ends z f) * (g y - mean_ended n h ends z g)).
+Definition ended_entropy (n h : nat) (ends : state -> mask) (z : policy) : R :=
+  - sum_ended n h ends (fun y => probability n z y * ln (probability n z y)).
+(** Numbers of states and tokens, zero where the response has ended. *)
+Definition until_end (ends : state -> mask) (f : state -> vector) : state -> vector :=
+  fun s a => if running ends s then f s a else 0.
+
+(** The probability of a set of responses, and the entropy of a response given that it is in the set. *)
+Definition response_mass (n h : nat) (z : policy) (A : state -> bool) : R :=
+  mean_responses n h z (fun y => if A y then 1 else 0).
+Definition entropy_within (n h : nat) (z : policy) (A : state -> bool) : R :=
+  - sum_responses n h (fun y => if A y
+      then probability n z y / response_mass n h z A * ln (probability n z y / response_mass n h z A)
+      else 0).

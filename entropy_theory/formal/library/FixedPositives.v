@@ -82,6 +82,29 @@ Proof.
   apply total_on_ext; intros; rewrite excess_eq; unfold c; ring.
 Qed.
 
+(** The conditional probabilities as they are computed: exponentials relative to the largest chosen logit. *)
+Lemma tempered_conditional_eq T a :
+  0 < T -> (a < n)%nat ->
+  tempered_conditional n z A T a
+  = only A (fun b => exp ((z b - largest_on n A z) / T)) a
+    / total_on n A (fun b => exp ((z b - largest_on n A z) / T)).
+Proof.
+  intros positive inside; unfold tempered_conditional.
+  set (top := largest_on n A z); set (shift := exp (top / T) / sum n (fun b => exp (z b / T))).
+  pose proof (normalizer_pos n (fun b => z b / T) some) as normalizer; simpl in normalizer.
+  assert (forall b, (b < n)%nat -> softmax n (tempered T z) b = shift * exp ((z b - top) / T)) as shifted.
+  { intros b _; unfold softmax, tempered, shift.
+    replace (z b / T) with (top / T + (z b - top) / T) by (field; lra).
+    rewrite exp_plus; field; lra. }
+  rewrite (total_on_ext n A _ (fun b => shift * exp ((z b - top) / T))) by (intros; apply shifted; assumption).
+  rewrite total_on_scal.
+  assert (0 < shift) as shift_pos by (apply Rdiv_lt_0_compat; [apply exp_pos|assumption]).
+  assert (0 < total_on n A (fun b => exp ((z b - top) / T))) as total_pos.
+  { destruct some_correct as (b & b_inside & b_correct).
+    apply (total_on_pos n A _ b); [intros; apply Rlt_le, exp_pos|assumption|assumption|apply exp_pos]. }
+  unfold only; destruct (A a); [rewrite shifted by assumption|]; field; lra.
+Qed.
+
 (** Where E_{q^T} c is not negative, it is larger at lower temperatures: c crosses any level m >= 0 once, so that
     sum_{A*} e^{b (z_a - y)} (c_a - m) does not decrease in b = 1/T. *)
 Lemma own_mean_when_colder T T' :

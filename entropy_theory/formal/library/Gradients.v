@@ -6,6 +6,17 @@ From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics.
 Open Scope R_scope.
 
+(** * Differentiable functions of d coordinates *)
+
+(** The function f of the first d coordinates is differentiable at x, with the gradient g. *)
+Definition has_gradient (d : nat) (f : vector -> R) (x g : vector) : Prop :=
+  forall e, 0 < e -> exists r, 0 < r /\
+  forall y, (forall i, (i < d)%nat -> Rabs (y i - x i) < r) ->
+  Rabs (f y - f x - sum d (fun i => g i * (y i - x i))) <= e * sum d (fun i => Rabs (y i - x i)).
+(** What is left of the gradient g when its component along the gradient h is taken away. *)
+Definition projected (d : nat) (g h : vector) : vector :=
+  fun i => g i - sum d (fun j => g j * h j) / sum d (fun j => h j * h j) * h i.
+
 (** * Finite sums of products *)
 
 Lemma sum_squares_nonneg n x : 0 <= sum n (fun a => x a * x a).
@@ -55,19 +66,27 @@ Qed.
 
 (** The same over the actions of many states. *)
 Lemma cauchy_schwarz_states m n (x y : nat -> vector) :
-  Rabs (sum m (fun s => sum n (fun a => x s a * y s a))) <=
-  sqrt (sum m (fun s => sum n (fun a => x s a * x s a)))
-  * sqrt (sum m (fun s => sum n (fun a => y s a * y s a))).
+  sum m (fun s => sum n (fun a => x s a * y s a)) * sum m (fun s => sum n (fun a => x s a * y s a)) <=
+  sum m (fun s => sum n (fun a => x s a * x s a)) * sum m (fun s => sum n (fun a => y s a * y s a)).
 Proof.
   assert (forall u : nat -> vector, 0 <= sum m (fun s => sum n (fun a => u s a * u s a))) as squares
     by (intros; apply sum_nonneg; intros; apply sum_squares_nonneg).
-  rewrite <- sqrt_mult by apply squares; rewrite <- sqrt_Rsqr_abs; apply sqrt_le_1_alt; unfold Rsqr.
   apply discriminant; try apply squares.
   intros t; pose proof (squares (fun s a => x s a - t * y s a)) as square.
   rewrite (sum_ext m _ (fun s => sum n (fun a => x s a * x s a) - 2 * t * sum n (fun a => x s a * y s a)
                                  + t * t * sum n (fun a => y s a * y s a))) in square.
   - rewrite sum_plus, sum_minus, !sum_scal in square; exact square.
   - intros s _; rewrite <- !sum_scal, <- sum_minus, <- sum_plus; apply sum_ext; intros; ring.
+Qed.
+
+Lemma cauchy_schwarz_norms m n (x y : nat -> vector) :
+  Rabs (sum m (fun s => sum n (fun a => x s a * y s a))) <=
+  sqrt (sum m (fun s => sum n (fun a => x s a * x s a)))
+  * sqrt (sum m (fun s => sum n (fun a => y s a * y s a))).
+Proof.
+  rewrite <- sqrt_mult
+    by (apply sum_nonneg; intros; apply sum_squares_nonneg).
+  rewrite <- sqrt_Rsqr_abs; apply sqrt_le_1_alt, cauchy_schwarz_states.
 Qed.
 
 (** * The chain rule *)

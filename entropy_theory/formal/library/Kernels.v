@@ -5,7 +5,24 @@ From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Gradients.
 Open Scope R_scope.
 
-(** * Tables: a number for each state and action *)
+(** * Many states without an order, n actions at each *)
+
+Definition table := nat -> vector.
+Definition total_table (m n : nat) (x : table) : R := sum m (fun s => sum n (fun a => x s a)).
+Definition inner (m n : nat) (x y : table) : R := total_table m n (fun s a => x s a * y s a).
+Definition table_norm (m n : nat) (x : table) : R := sqrt (inner m n x x).
+(** What d parameters move, given how fast each moves each logit. *)
+Definition pushed_forward (d : nat) (jacobian : nat -> nat -> vector) (u : vector) : table :=
+  fun s a => sum d (fun i => jacobian s a i * u i).
+(** The gradient with respect to parameters, of what has the gradient g with respect to logits. *)
+Definition pulled_back (m n : nat) (jacobian : nat -> nat -> vector) (g : table) : vector :=
+  fun i => total_table m n (fun s a => jacobian s a i * g s a).
+(** The kernel of the parametrization: how much a gradient step for one logit moves another. *)
+Definition kernel (d : nat) (jacobian : nat -> nat -> vector) (s a s' a' : nat) : R :=
+  sum d (fun i => jacobian s a i * jacobian s' a' i).
+Definition kernel_times (m n : nat) (K : nat -> nat -> nat -> nat -> R) (x : table) : table :=
+  fun s a => total_table m n (fun s' a' => K s a s' a' * x s' a').
+
 
 Lemma total_table_ext m n x y :
   (forall s a, (s < m)%nat -> (a < n)%nat -> x s a = y s a) -> total_table m n x = total_table m n y.
@@ -35,7 +52,7 @@ Lemma table_norm_nonneg m n x : 0 <= table_norm m n x.
 Proof. apply sqrt_pos. Qed.
 
 Lemma inner_bound m n x y : Rabs (inner m n x y) <= table_norm m n x * table_norm m n y.
-Proof. apply cauchy_schwarz_states. Qed.
+Proof. apply cauchy_schwarz_norms. Qed.
 
 (** * The kernel *)
 

@@ -23,14 +23,9 @@ Definition aepo_step (n : nat) (z : vector) (correct : mask) (temperature grpo_w
 Definition moved (eta : R) (z step : vector) : vector := fun a => z a + eta * step a.
 
 (** A run with a temperature and a GRPO weight for each step, which may depend on all that came before. *)
-Fixpoint run (n : nat) (correct : mask) (eta alpha : R) (temperature kappa : nat -> R) (start : vector)
-    (k : nat) : vector :=
-  match k with
-  | O => start
-  | S j =>
-      let z := run n correct eta alpha temperature kappa start j in
-      moved eta z (combined_step n z correct (temperature j) (kappa j) alpha)
-  end.
+Definition aepo_run (n : nat) (correct : mask) (eta alpha : R) (temperature kappa : nat -> R) (start : vector)
+    : nat -> vector :=
+  run (fun j z => moved eta z (combined_step n z correct (temperature j) (kappa j) alpha)) start.
 
 (** Phi *)
 Definition gap (n : nat) (z : vector) (correct : mask) : R :=
@@ -39,11 +34,11 @@ Definition gap (n : nat) (z : vector) (correct : mask) : R :=
 (** Upper bound on the entropy of this policy and of all that follow it. *)
 Definition ceiling (n : nat) (z : vector) (correct : mask) : R :=
   let m := count_on n correct in
-  let wrong := INR n - m in
+  let wrong := count_on n (complement correct) in
   let log_e := ln (wrong / m) - gap n z correct in
   let e := exp log_e in
   if less e (wrong / INR n)
-  then ln m - e * log_e - (1 - e) * ln (1 - e) + e * ln (wrong / m)
+  then ln m - e * log_e - (1 - e) * ln (1 + - e) + e * ln (wrong / m)
   else ln (INR n).
 
 Lemma aepo_step_combined n z A T kappa a : aepo_step n z A T kappa a = combined_step n z A T kappa 1 a.
@@ -258,14 +253,14 @@ Proof.
   pose proof (count_on_pos n (complement A) wrong) as k_pos; fold k in k_pos.
   pose proof (count_on_complement n A) as all; fold m k in all.
   unfold ceiling; fold m.
-  replace (INR n - m) with k by lra.
+  fold k.
   set (log_e := ln (k / m) - gap n z A).
   assert (exp log_e = k / m * exp (- gap n z A)) as e_eq.
   { unfold log_e, Rminus; rewrite exp_plus, exp_ln; [reflexivity|apply Rdiv_lt_0_compat; assumption]. }
   unfold less; destruct (Rlt_dec (exp log_e) (k / INR n)) as [small|large].
   2: { apply entropy_at_most_log, n_positive. }
   apply Rle_trans with (1 := entropy_at_most_widest_entropy n y A some wrong); fold m k.
-  replace (ln m - exp log_e * log_e - (1 - exp log_e) * ln (1 - exp log_e) + exp log_e * ln (k / m))
+  replace (ln m - exp log_e * log_e - (1 - exp log_e) * ln (1 + - exp log_e) + exp log_e * ln (k / m))
     with (widest_entropy m k (exp log_e)) by (unfold widest_entropy; rewrite ln_exp; reflexivity).
   apply widest_entropy_increases; [assumption|assumption| | |].
   - exact (wrong_mass_pos n y A some wrong).

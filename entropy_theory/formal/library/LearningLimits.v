@@ -3,7 +3,8 @@
 
 From Coq Require Import Reals Lra Lia List Bool Classical.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Learning.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Monotone Conditional RightAnswers
+  Concentration Learning.
 Open Scope R_scope.
 
 (** If Phi grows by at least a multiple of q, and q is at most a multiple of e^{-Phi}, then q vanishes. *)
@@ -40,18 +41,48 @@ Proof.
     specialize (grows k); apply Rmult_lt_reg_l with c; [assumption|lra].
 Qed.
 
+(** A gap that has not fallen keeps the right answers alive at every temperature of a range. *)
+Lemma right_mass_from_gap n A start z T low :
+  nonempty n A -> nonempty n (complement A) -> 0 < low -> low <= T -> gap n start A <= gap n z A ->
+  / (1 + count_on n (complement A) / count_on n A * exp (Rabs (gap n start A) / low))
+  <= total_on n A (softmax n (tempered T z)).
+Proof.
+  intros some wrong low_pos above grown.
+  pose proof (count_on_pos n A some) as m_pos; set (m := count_on n A) in *.
+  pose proof (count_on_pos n (complement A) wrong) as others_pos; set (others := count_on n (complement A)) in *.
+  set (depth := Rabs (gap n start A) / low).
+  pose proof (Rdiv_lt_0_compat _ _ others_pos m_pos) as odds_pos.
+  apply Rle_trans with (/ (1 + others / m * exp (- gap n (tempered T z) A))).
+  2: exact (right_mass_at_least n (tempered T z) A some wrong).
+  assert (- gap n (tempered T z) A <= depth) as shallow.
+  { rewrite gap_tempered by (assumption || lra).
+    assert (- gap n z A <= Rabs (gap n start A)) as bound.
+    { pose proof (Rle_abs (- gap n start A)) as bound; rewrite Rabs_Ropp in bound; lra. }
+    unfold depth; apply Rmult_le_reg_r with T; [lra|].
+    replace (- (gap n z A / T) * T) with (- gap n z A) by (field; lra).
+    apply Rle_trans with (1 := bound).
+    replace (Rabs (gap n start A) / low * T) with (Rabs (gap n start A) * (T / low)) by (field; lra).
+    rewrite <- (Rmult_1_r (Rabs (gap n start A))) at 1.
+    apply Rmult_le_compat_l; [apply Rabs_pos|].
+    apply Rmult_le_reg_r with low; [assumption|].
+    replace (T / low * low) with T by (field; lra); lra. }
+  apply Rinv_le_contravar.
+  - pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos (- gap n (tempered T z) A))); lra.
+  - apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|apply exp_le, shallow].
+Qed.
+
 Section Run.
 
-Variables (n : nat) (A : mask) (eta alpha low high : R) (temperature kappa : nat -> R) (start : vector).
+Variables (n : nat) (A : mask) (eta alpha low : R) (temperature kappa : nat -> R) (start : vector).
 Hypothesis some : nonempty n A.
 Hypothesis wrong : nonempty n (complement A).
 Hypothesis eta_pos : 0 < eta.
 Hypothesis alpha_pos : 0 < alpha.
 Hypothesis low_pos : 0 < low.
-Hypothesis range : forall k, low <= temperature k <= high.
+Hypothesis range : forall k, low <= temperature k.
 Hypothesis kappa_nonneg : forall k, 0 <= kappa k.
 
-Let z := run n A eta alpha temperature kappa start.
+Let z := aepo_run n A eta alpha temperature kappa start.
 Let m := count_on n A.
 Let others := count_on n (complement A).
 Let wrong_mass (k : nat) := total_on n (complement A) (softmax n (z k)).
@@ -77,35 +108,12 @@ Lemma run_right_mass_at_least :
   exists least, 0 < least /\
     forall k, least <= total_on n A (softmax n (tempered (temperature k) (z k))).
 Proof.
-  set (depth := Rabs (gap n start A) / low).
-  pose proof (count_on_pos n A some) as m_pos; fold m in m_pos.
-  pose proof (count_on_pos n (complement A) wrong) as others_pos; fold others in others_pos.
-  pose proof (Rdiv_lt_0_compat _ _ others_pos m_pos) as odds_pos.
-  exists (/ (1 + others / m * exp depth)); split.
-  { apply Rinv_0_lt_compat; pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos depth)); lra. }
-  intros k; destruct (range k) as [above _].
-  apply Rle_trans with (/ (1 + others / m * exp (- gap n (tempered (temperature k) (z k)) A))).
-  2: exact (right_mass_at_least n (tempered (temperature k) (z k)) A some wrong).
-  assert (- gap n (tempered (temperature k) (z k)) A <= depth) as shallow.
-  { rewrite gap_tempered by (assumption || lra).
-    pose proof (run_gap_never_falls 0 k ltac:(lia)) as grown; simpl in grown.
-    assert (- gap n (z k) A <= Rabs (gap n start A)) as bound.
-    { pose proof (Rle_abs (- gap n start A)) as bound; rewrite Rabs_Ropp in bound.
-      unfold z in grown at 1; simpl in grown; lra. }
-    unfold depth; apply Rmult_le_reg_r with (temperature k); [lra|].
-    replace (- (gap n (z k) A / temperature k) * temperature k) with (- gap n (z k) A) by (field; lra).
-    apply Rle_trans with (1 := bound).
-    replace (Rabs (gap n start A) / low * temperature k)
-      with (Rabs (gap n start A) * (temperature k / low)) by (field; lra).
-    rewrite <- (Rmult_1_r (Rabs (gap n start A))) at 1.
-    apply Rmult_le_compat_l; [apply Rabs_pos|].
-    apply Rmult_le_reg_r with low; [assumption|].
-    replace (temperature k / low * low) with (temperature k) by (field; lra); lra. }
-  apply Rinv_le_contravar.
-  - pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos (- gap n (tempered (temperature k) (z k)) A))); lra.
-  - apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|].
-    destruct (Rle_lt_or_eq_dec _ _ shallow) as [strict|same]; [|rewrite same; lra].
-    apply Rlt_le, exp_increasing, strict.
+  exists (/ (1 + others / m * exp (Rabs (gap n start A) / low))); split.
+  - pose proof (Rdiv_lt_0_compat _ _ (count_on_pos n (complement A) wrong) (count_on_pos n A some)) as odds_pos.
+    apply Rinv_0_lt_compat; pose proof (Rmult_lt_0_compat _ _ odds_pos (exp_pos (Rabs (gap n start A) / low)));
+      unfold others, m; lra.
+  - intros k; apply right_mass_from_gap; [assumption|assumption|assumption|apply range|].
+    exact (run_gap_never_falls 0 k ltac:(lia)).
 Qed.
 
 (** p tends to 1: no temperatures keep the wrong answers alive. *)
@@ -153,35 +161,6 @@ Qed.
 
 (** No entropy above log m lasts. *)
 Theorem limsup_entropy : limsup_at_most (fun k => entropy n (z k)) (ln m).
-Proof.
-  intros e e_pos.
-  set (slope := 3 + Rabs (ln (others / m))).
-  assert (0 < slope) as slope_pos by (pose proof (Rabs_pos (ln (others / m))); unfold slope; lra).
-  set (small := (e / slope) * (e / slope)).
-  pose proof (Rdiv_lt_0_compat _ _ e_pos slope_pos) as ratio_pos.
-  assert (0 < small) as small_pos by (apply Rmult_lt_0_compat; assumption).
-  destruct (wrong_mass_vanishes small small_pos) as (N & close).
-  exists N; intros k later; specialize (close k later).
-  pose proof (wrong_mass_pos n (z k) A some wrong) as missed; fold (wrong_mass k) in missed.
-  pose proof (right_mass_pos n (z k) A some) as hit.
-  pose proof (masses_sum n (z k) A some) as one; fold (wrong_mass k) in one.
-  rewrite Rminus_0_r, Rabs_pos_eq in close by lra.
-  assert (sqrt (wrong_mass k) < e / slope) as root.
-  { rewrite <- (sqrt_square (e / slope)) by lra; apply sqrt_lt_1; unfold small in close; lra. }
-  assert (wrong_mass k <= sqrt (wrong_mass k)) as below_root.
-  { rewrite <- (sqrt_sqrt (wrong_mass k)) at 1 by lra.
-    rewrite <- (Rmult_1_r (sqrt (wrong_mass k))) at 3.
-    apply Rmult_le_compat_l; [apply sqrt_pos|].
-    rewrite <- sqrt_1; apply sqrt_le_1; lra. }
-  apply Rle_lt_trans with (1 := entropy_at_most_widest_entropy n (z k) A some wrong).
-  fold m others; fold (wrong_mass k).
-  apply Rle_lt_trans with (1 := widest_entropy_small m others (wrong_mass k) missed ltac:(lra)).
-  assert (wrong_mass k * Rabs (ln (others / m)) <= sqrt (wrong_mass k) * Rabs (ln (others / m)))
-    by (apply Rmult_le_compat_r; [apply Rabs_pos|assumption]).
-  assert (sqrt (wrong_mass k) * slope < e) as total.
-  { apply Rlt_le_trans with (e / slope * slope); [apply Rmult_lt_compat_r; assumption|].
-    right; field; lra. }
-  unfold slope in total; lra.
-Qed.
+Proof. apply limsup_of_mass; [exact some|exact wrong_mass_vanishes]. Qed.
 
 End Run.

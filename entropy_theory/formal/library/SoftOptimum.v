@@ -4,7 +4,8 @@
 
 From Coq Require Import Reals Lra Lia Psatz List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Inequalities Trees TreeValues.
+From PolicyEntropy.library Require Import Definitions Basics Inequalities Trees TreeValues
+  TreeGradientBounds.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -183,4 +184,27 @@ Proof.
   rewrite <- (visits_sum n h z some), Rmult_comm, <- sum_states_scal.
   apply sum_states_le; intros s _; rewrite Rmult_comm.
   apply Rmult_le_compat_r; [apply Rlt_le, probability_pos, some|apply entropy_le_log, some].
+Qed.
+
+(** * The bias of the regularized optimum (AEnt, Lemma 5) *)
+
+Theorem soft_bias n h z reward lambda (right : state -> bool) best :
+  (0 < n)%nat -> (0 < h)%nat -> 0 < lambda ->
+  (exists y, response_of n h y /\ right y = true) ->
+  (forall y, response_of n h y -> right y = true -> reward y = best) ->
+  best - mean_responses n h z reward
+  <= soft_value n h lambda (edge_reward h reward) - regularized_value n h z reward lambda
+     + lambda * (INR h * ln (INR n) - ln (sum_responses n h (fun y => if right y then 1 else 0))).
+Proof.
+  intros some long positive [y [inside here]] same.
+  set (m := sum_responses n h (fun y => if right y then 1 else 0)).
+  assert (0 < m) as many.
+  { apply Rlt_le_trans with (if right y then 1 else 0); [rewrite here; lra|].
+    apply (sum_responses_ge_term n h (fun u => if right u then 1 else 0) y); [|exact inside].
+    intros u _; cbv beta; destruct (right u); lra. }
+  pose proof (soft_value_above n h reward lambda right best some long positive same many) as above.
+  fold m in above; pose proof (response_entropy_le n h z some); unfold regularized_value.
+  assert (lambda * response_entropy n h z <= lambda * (INR h * ln (INR n)))
+    by (apply Rmult_le_compat_l; lra).
+  lra.
 Qed.

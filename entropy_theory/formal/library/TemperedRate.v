@@ -144,6 +144,13 @@ Lemma derivative_rate T :
   0 < T -> derivative (rate n z A) T (scaled_slope n z A T / (T * T)).
 Proof. intros positive; apply is_derive_Reals, is_derive_rate, positive. Qed.
 
+Lemma derivative_rate_at_one : derivative (rate n z A) 1 (untempered_scaled_slope n z A).
+Proof.
+  replace (untempered_scaled_slope n z A) with (scaled_slope n z A 1 / (1 * 1))
+    by (rewrite scaled_slope_1; field).
+  apply derivative_rate; lra.
+Qed.
+
 Lemma scaled_slope_split T :
   scaled_slope n z A T
   = total_on n A (fun a => softmax n (tempered T z) a * ((z a - top) * w a))
@@ -153,23 +160,30 @@ Proof.
   apply total_on_ext; intros a _ _; unfold centered; fold w; ring.
 Qed.
 
-(** Where F(T) < 0, T^2 F'(T) is more than (z+ - E_T z)|F(T)|, at every temperature. *)
-Lemma scaled_slope_gt T :
+(** Where F(T) < 0, the sum of nonnegative terms is positive. *)
+Lemma surplus_pos T :
   rate n z A T < 0 ->
-  (top - mean n (softmax n (tempered T z)) z) * - rate n z A T < scaled_slope n z A T.
+  0 < total_on n A (fun a => softmax n (tempered T z) a * ((z a - top) * w a)).
 Proof.
-  intros falls; rewrite scaled_slope_split.
+  intros falls.
   destruct (total_on_pos_exists n A (fun a => softmax n (tempered T z) a * w a))
     as (a & inside & correct & positive).
   { unfold rate in falls; fold w in falls; lra. }
   pose proof (softmax_pos n (tempered T z) a some) as weight.
   assert (0 < w a) as above by nra.
   pose proof (above_threshold n z some a inside above) as right; fold top in right.
-  assert (0 < total_on n A (fun a => softmax n (tempered T z) a * ((z a - top) * w a))); [|lra].
   apply (total_on_pos n A _ a); [|assumption|assumption|].
   - intros b b_inside _; apply Rmult_le_pos; [apply Rlt_le, softmax_pos, some|].
     apply excess_sign; assumption.
   - apply Rmult_lt_0_compat; [assumption|nra].
+Qed.
+
+(** Where F(T) < 0, T^2 F'(T) is more than (z+ - E_T z)|F(T)|, at every temperature. *)
+Lemma scaled_slope_gt T :
+  rate n z A T < 0 ->
+  (top - mean n (softmax n (tempered T z)) z) * - rate n z A T < scaled_slope n z A T.
+Proof.
+  intros falls; rewrite scaled_slope_split; pose proof (surplus_pos T falls); lra.
 Qed.
 
 Lemma mean_tempered_le_threshold T : 1 <= T -> mean n (softmax n (tempered T z)) z <= top.

@@ -10,8 +10,8 @@
 
 From Coq Require Import Reals Lra Lia List FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Trees TreeValues TreeRates.
-From PolicyEntropy.library Require Import TreeGradients Taylor Curvature Spread CurvatureBounds.
+From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates.
+From PolicyEntropy.library Require Import TreeGradients TreeLargest Taylor Curvature Spread CurvatureBounds.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -34,16 +34,6 @@ Proof.
   assert (INR k * low <= sum_along (after a e) rest <= INR k * high); [|lra].
   apply IH; [|lia|assumption].
   intros s b inside b_inside; apply range; [apply state_of_cons|]; assumption.
-Qed.
-
-Lemma largest_states_ge n h : forall f s, state_of n h s -> f s <= largest_states n h f.
-Proof.
-  induction h as [|k IH]; intros f s inside; [destruct inside; lia|]; simpl.
-  destruct s as [|a rest]; [apply Rmax_l|].
-  destruct (state_of_tail _ _ _ _ inside) as [a_inside rest_inside].
-  apply Rle_trans with (2 := Rmax_r _ _).
-  apply Rle_trans with (largest_states n k (after a f)); [apply (IH (after a f)), rest_inside|].
-  apply (largest_ge n (fun b => largest_states n k (after b f))), a_inside.
 Qed.
 
 Lemma ln_2_above_two_thirds : 2 / 3 < ln 2.

@@ -2,9 +2,10 @@
     Proposition 1 (I), and its extensions. Each state's block of the gradient, weighted with the state's
     visits, is bounded by the state's entropy (GradientBlock.v); summed over states that is the bound. *)
 
-From Coq Require Import Reals Lra Lia Psatz List Bool.
+From Coq Require Import Reals Lra Lia Psatz List Bool FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Inequalities GradientBlock Trees TreeValues.
+From PolicyEntropy.library Require Import Definitions Basics Inequalities GradientBlock Trees TreeValues
+  TreeRates TreeGradients.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -70,6 +71,42 @@ Lemma gradient_formula_block n h z reward s a :
   * block n (softmax n (z s)) (action_value n h z (edge_reward h reward) s) a.
 Proof.
   intros short; unfold gradient_formula, block; rewrite advantage_centered by assumption; ring.
+Qed.
+
+(** The formula is the gradient: whatever has the partial derivatives of the expected return as its
+    entries. *)
+Definition is_gradient (n h : nat) (z : policy) (reward : state -> R) (gradient : state -> vector)
+    : Prop :=
+  forall s a, state_of n h s -> (a < n)%nat ->
+    derivative (fun x => mean_responses n h (set_logit z s a x) reward) (z s a) (gradient s a).
+
+Lemma gradient_is_formula n h z reward gradient :
+  is_gradient n h z reward gradient ->
+  forall s a, state_of n h s -> (a < n)%nat -> gradient s a = gradient_formula n h z reward s a.
+Proof.
+  intros slopes s a state inside.
+  eapply uniqueness_limite; [apply slopes; assumption|].
+  apply is_derive_Reals, is_derive_expected_reward_logit; [lia|assumption|assumption].
+Qed.
+
+(** Along every direction the expected return moves by the sum of the formula times the direction. *)
+Lemma expected_return_along n h z reward direction :
+  (0 < n)%nat -> (0 < h)%nat ->
+  derivative (fun t => mean_responses n h (fun s a => z s a + t * direction s a) reward) 0
+    (sum_states n h (fun s => sum n (fun a => gradient_formula n h z reward s a * direction s a))).
+Proof.
+  intros some long; apply is_derive_Reals.
+  pose (path := fun t s a => z s a + t * direction s a).
+  assert (path 0 = z) as start.
+  { apply functional_extensionality; intros s; apply functional_extensionality; intros a.
+    unfold path; ring. }
+  change (is_derive (fun t => mean_responses n h (path t) reward) 0
+    (sum_states n h (fun s => sum n (fun a => gradient_formula n h z reward s a * direction s a)))).
+  evar_last.
+  - apply (is_derive_expected_reward n h path direction 0 some); [|exact long].
+    intros s a _ _; unfold path; auto_derive; [trivial|ring].
+  - rewrite start; apply sum_states_ext; intros s _; unfold mean; rewrite <- sum_scal.
+    apply sum_ext; intros a _; unfold gradient_formula; ring.
 Qed.
 
 (** Returns in [0, 1] make every action value lie there, as a conditional expectation of them. *)

@@ -129,7 +129,7 @@ Lemma follows_below n h right T e f z b :
 Proof.
   intros run inside k s a short tokens a_inside; unfold after at 1 2.
   rewrite (run k (b :: s) a); [|simpl; lia|constructor; assumption|exact a_inside].
-  rewrite !reinforce_below by exact inside; ring.
+  rewrite !reinforce_below; ring.
 Qed.
 
 Section Root.
@@ -167,7 +167,7 @@ Proof.
     rewrite <- !sum_scal, <- !sum_plus; apply sum_ext; intros a inside; unfold only.
     destruct (V a); [|ring].
     rewrite (run k [] a) by (simpl; first [lia|constructor|assumption]).
-    rewrite !reinforce_root by exact inside; reflexivity. }
+    rewrite !reinforce_root; reflexivity. }
   rewrite moved.
   assert (total_on n V (softmax n (z k [])) <= 1).
   { rewrite <- (softmax_sum n (z k []) n_positive); apply total_on_le_sum.
@@ -188,7 +188,7 @@ Lemma nonviable_falls k b :
 Proof.
   intros inside kind.
   rewrite (run k [] b) by (simpl; first [lia|constructor|assumption]).
-  rewrite !reinforce_root by exact inside.
+  rewrite !reinforce_root.
   rewrite (success_impossible n h (after b (at_T k))), (success_impossible n h (after b (at_1 k)))
     by (apply viable_false, kind).
   pose proof (success_range n (S h) (at_1 k) right n_positive) as range.

@@ -11,6 +11,22 @@ Open Scope R_scope.
 
 (** * Right responses *)
 
+Definition indicator (b : bool) : R := if b then 1 else 0.
+Definition number_right (n h : nat) (right : state -> bool) : R :=
+  sum_responses n h (fun y => indicator (right y)).
+(** The probability of a right response. *)
+Definition success (n h : nat) (z : policy) (right : state -> bool) : R :=
+  sum_responses n h (fun y => probability n z y * indicator (right y)).
+Definition tempered_policy (T : R) (z : policy) : policy := fun s => tempered T (z s).
+(** The probability of passing s, choosing a and ending right. *)
+Definition rewarded (n h : nat) (z : policy) (right : state -> bool) : state -> vector :=
+  total_through n h (fun y => probability n z y * indicator (right y)).
+(** Tempered REINFORCE in expectation: responses are drawn at temperature T, and each right one adds
+    the derivative of its log-probability with respect to the logit of token a at state s. *)
+Definition tempered_reinforce (n h : nat) (T : R) (z : policy) (right : state -> bool) : policy :=
+  fun s a => rewarded n h (tempered_policy T z) right s a
+             - sum n (rewarded n h (tempered_policy T z) right s) * softmax n (z s) a.
+
 Lemma indicator_range b : 0 <= indicator b <= 1.
 Proof. destruct b; simpl; lra. Qed.
 
@@ -51,48 +67,46 @@ Qed.
 
 (** * The step, seen from the root *)
 
+Lemma rewarded_root n k z right a :
+  rewarded n (S k) z right [] a = softmax n (z []) a * success n k (after a z) (after a right).
+Proof.
+  unfold rewarded, total_through; simpl length; rewrite Nat.sub_succ, Nat.sub_0_r.
+  unfold success; rewrite <- sum_responses_scal; apply sum_responses_ext; intros y _.
+  unfold after; simpl; unfold after; ring.
+Qed.
+
+Lemma rewarded_below n k z right b s a :
+  rewarded n (S k) z right (b :: s) a
+  = softmax n (z []) b * rewarded n k (after b z) (after b right) s a.
+Proof.
+  unfold rewarded, total_through; simpl length; rewrite Nat.sub_succ.
+  rewrite <- sum_responses_scal; apply sum_responses_ext; intros y _.
+  unfold after; simpl; unfold after; ring.
+Qed.
+
 Lemma reinforce_root n k T z right a :
-  (a < n)%nat ->
   tempered_reinforce n (S k) T z right [] a
   = softmax n (tempered T (z [])) a * success n k (after a (tempered_policy T z)) (after a right)
     - softmax n (z []) a * success n (S k) (tempered_policy T z) right.
 Proof.
-  intros inside; unfold tempered_reinforce.
-  rewrite (sum_responses_ext n (S k) _ (fun y =>
-    probability n (tempered_policy T z) y * indicator (right y) * indicator (starts_with [a] y)
-    + - softmax n (z []) a * (probability n (tempered_policy T z) y * indicator (right y)))).
-  2:{ intros y _; simpl; ring. }
-  rewrite sum_responses_plus, sum_responses_scal.
-  unfold Rminus at 1; f_equal; [|unfold success; ring].
-  simpl.
-  rewrite (sum_ext n _ (fun b => softmax n (tempered T (z [])) b
-      * success n k (after b (tempered_policy T z)) (after b right) * (if Nat.eqb b a then 1 else 0))).
-  - rewrite (sum_single n a) by exact inside; reflexivity.
-  - intros b _; unfold success.
-    rewrite (Rmult_comm (softmax n (tempered T (z [])) b * _)), <- Rmult_assoc, <- sum_responses_scal.
-    apply sum_responses_ext; intros y _; unfold after; simpl; unfold after.
-    rewrite Nat.eqb_sym, andb_true_r.
-    change (tempered_policy T z []) with (tempered T (z [])).
-    destruct (Nat.eqb b a); simpl; ring.
+  unfold tempered_reinforce; rewrite rewarded_root, success_step.
+  rewrite (sum_ext n (rewarded n (S k) (tempered_policy T z) right [])
+             (fun b => softmax n (tempered_policy T z []) b
+                       * success n k (after b (tempered_policy T z)) (after b right)))
+    by (intros; apply rewarded_root).
+  change (tempered_policy T z []) with (tempered T (z [])); ring.
 Qed.
 
 Lemma reinforce_below n k T z right b s a :
-  (b < n)%nat ->
   tempered_reinforce n (S k) T z right (b :: s) a
-  = softmax n (tempered T (z [])) b
-    * tempered_reinforce n k T (after b z) (after b right) s a.
+  = softmax n (tempered T (z [])) b * tempered_reinforce n k T (after b z) (after b right) s a.
 Proof.
-  intros inside; unfold tempered_reinforce; simpl.
-  rewrite (sum_ext n _ (fun c => softmax n (tempered T (z [])) c
-      * tempered_reinforce n k T (after c z) (after c right) s a * (if Nat.eqb c b then 1 else 0))).
-  - rewrite (sum_single n b) by exact inside; reflexivity.
-  - intros c _; destruct (Nat.eqb_spec c b) as [->|other].
-    + unfold tempered_reinforce; rewrite Rmult_1_r, <- sum_responses_scal.
-      apply sum_responses_ext; intros y _; unfold after; simpl.
-      rewrite Nat.eqb_refl; simpl; unfold after, tempered_policy, tempered; ring.
-    + rewrite Rmult_0_r, <- (Rmult_0_l (sum_responses n k (fun _ => 0))), <- sum_responses_scal.
-      apply sum_responses_ext; intros y _; unfold after; simpl.
-      destruct (Nat.eqb_spec b c); [congruence|simpl; ring].
+  unfold tempered_reinforce; rewrite rewarded_below.
+  rewrite (sum_ext n (rewarded n (S k) (tempered_policy T z) right (b :: s))
+             (fun c => softmax n (tempered T (z [])) b
+                       * rewarded n k (tempered_policy T (after b z)) (after b right) s c))
+    by (intros; rewrite rewarded_below; reflexivity).
+  rewrite sum_scal; unfold tempered_policy, tempered, after; ring.
 Qed.
 
 (** * One state: viable tokens against one that is not *)

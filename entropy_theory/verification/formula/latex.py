@@ -66,7 +66,7 @@ class Writer:
                 return rf"{given[-1]} \in {symbol}", ADD
             return _sub(symbol, given), ATOM
         if name == "index":
-            return self._entry(parts[0], _picked(detail, index))
+            return self._entry(parts[0], _picked(term, index))
         if name == "call":
             self._define(detail)
             inside = ", ".join(self.whole(part) for part in parts)
@@ -220,7 +220,8 @@ def _word(name: str) -> str:
 
 
 def _sub(text: str, places: list[str]) -> str:
-    return f"{text}_{{{','.join(p.removesuffix('%nat') for p in places)}}}" if places else text
+    written = [r"\varnothing" if p == "nil" else p.removesuffix("%nat") for p in places]
+    return f"{text}_{{{','.join(written)}}}" if written else text
 
 
 def _number(value: Fraction | bool) -> tuple[str, int]:
@@ -348,9 +349,14 @@ def _run(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return _sub(text, [i for i in index if i is not None]), ATOM
 
 
+def _after(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return f"{writer.text(term.arguments[0], index, ADD)} + 1", ADD
+
+
 def _entry_of(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     schedule, step = term.arguments
-    return _sub(writer.whole(schedule), [writer.text(step)]), ATOM
+    places = [place for place in index if place is not None]
+    return _sub(writer.whole(schedule), [writer.text(step), *places]), ATOM
 
 
 _INFIX: Mapping[str, tuple[str, int, int]] = {
@@ -368,7 +374,7 @@ _RENDERED: Mapping[str, Rendered] = {
     "any": _over(r"\exists"), "mean": _mean, "centered": _centered, "covariance": _covariance,
     "softmax": _softmax, "log_softmax": _softmax, "entropy": _entropy,
     "entropy_change": _entropy_change, "binary_entropy": _function("h"), "run": _run,
-    "entry": _entry_of,
+    "entry": _entry_of, "after": _after,
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
@@ -17,13 +18,17 @@ from entropy_theory.verification.formula.terms import (
     Term,
     UntraceableError,
     constant,
-    field,
+    elementwise,
     make,
 )
 
 STEPS = Axis("steps")
 """The steps of a run, 0, 1, 2, ..."""
+TIME = Axis("time")
+"""The real numbers, along which a curve runs."""
 _FRESH = itertools.count()
+Traced: TypeAlias = Callable[[Any], Any]
+"""A function of terms: most are written for arrays, and say that they return some."""
 
 
 def bound(name: str, axes: Axes = ()) -> Term:
@@ -31,7 +36,7 @@ def bound(name: str, axes: Axes = ()) -> Term:
     return make(Operation("bound", detail=(name, next(_FRESH))), (), axes)
 
 
-def has_derivative(function: Callable[[Term], Term], at: Term | float, value: Term | float) -> Term:
+def has_derivative(function: Traced, at: Any, value: Any) -> Term:
     """The function of one number has this derivative there, entry by entry."""
     variable = bound("t")
     body, place, slope = function(variable), constant(at), constant(value)
@@ -52,9 +57,12 @@ def tends_to(sequence: Callable[[Term], Term], limit: Term | float) -> Term:
 
 
 def for_every(
-    name: str, axes: Axes, proposition: Callable[[Term], Term], *, given: Callable[[Term], Term] | None = None
+    name: str, axes: Axes, proposition: Traced, *, given: Traced | None = None
 ) -> Term:
-    """It holds for every number, vector or schedule (axes ``(STEPS,)``) that meets ``given``."""
+    """It holds for every number, vector, schedule (axes ``(STEPS,)``) or curve (``(TIME, ...)``).
+
+    Those that meet ``given``, if it is there.
+    """
     variable = bound(name, axes)
     parts = ((given(variable),) if given else ()) + (proposition(variable),)
     return make(Operation("for_every", detail=variable), parts, (), "mask")
@@ -66,9 +74,14 @@ def at_every_step(proposition: Callable[[Term], Term]) -> Term:
     return make(Operation("at_every_step", detail=step), (proposition(step),), (), "mask")
 
 
-def implies(premise: Term, conclusion: Term) -> Term:
+def implies(premise: Any, conclusion: Any) -> Term:
     """Where the first holds, so does the second."""
     return make(Operation("implies"), (premise, conclusion), (), "mask")
+
+
+def equal(x: Term | float, y: Term | float) -> Term:
+    """The two are the same number, entry by entry."""
+    return elementwise("equal", x, y)
 
 
 def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
@@ -81,5 +94,28 @@ def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
 
 
 def entry(sequence: Term, step: Term) -> Term:
-    """A schedule's value at a step."""
+    """A schedule's value at a step, or a curve's at a time."""
     return make(Operation("entry"), (sequence, step), sequence.axes[1:])
+
+
+def along(start: Term, t: Term, direction: Term) -> Term:
+    """start + t direction, at the number t."""
+    return start + t[(..., *[None] * len(start.axes))] * direction
+
+
+def has_gradient(function: Callable[[Term], Term], at: Term, gradient: Term) -> Term:
+    """The derivative of the function along every direction is the inner product with the gradient."""
+
+    def slope(direction: Term) -> Term:
+        inner = gradient * direction
+        while inner.axes:
+            inner = inner.sum(axis=-1)
+        return inner
+
+    return for_every("direction", at.axes, lambda x: has_derivative(
+        lambda t: function(along(at, t, x)), 0, slope(x)))
+
+
+def after(step: Term) -> Term:
+    """The next step."""
+    return make(Operation("after"), (step,), ())

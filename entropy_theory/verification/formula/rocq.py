@@ -21,7 +21,7 @@ from entropy_theory.verification.formula.terms import (
     elementwise,
 )
 
-STEPS = Axis("steps")
+STEPS, TIME = Axis("steps"), Axis("time")
 
 Index = tuple[str | None, ...]
 """The name of an entry along each axis; None where the axis has length one."""
@@ -32,7 +32,8 @@ BINDERS: Mapping[Axis, str] = {ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "y
 SUMS: Mapping[Axis, str] = {
     ACTIONS: "sum n", STATES: "sum_states n h", RESPONSES: "sum_responses n h", PROMPTS: "sum prompts",
 }
-TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat"}
+TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat",
+                                TIME: "R"}
 INSIDE: Mapping[Axis, str] = {
     ACTIONS: "({0} < n)%nat", STATES: "state_of n h {0}", RESPONSES: "response_of n h {0}",
     PROMPTS: "({0} < prompts)%nat",
@@ -79,7 +80,7 @@ class Writer:
         if name == "size":
             return {"actions": "INR n", "prompts": "INR prompts", "horizon": "INR h"}[detail.name], APPLY
         if name == "index":
-            return self._entry(term.arguments[0], _picked(detail, index))
+            return self._entry(term.arguments[0], _picked(term, index))
         if name in _ENTRIES:
             return _ENTRIES[name](self, term, index)
         if name in _TREES:
@@ -105,6 +106,8 @@ class Writer:
                 body = self.function(following, ())
             at = [self.row(start, ()), self.atom(count), *given]
             return " ".join([f"run (fun {step} {logits} => {body})", *at]), False
+        if name == "after":
+            return f"S {self.atom(term.arguments[0])}", False
         if name == "entry":
             schedule, step = term.arguments
             return " ".join([self.atom_of(schedule), self.atom(step), *given]), False
@@ -127,6 +130,13 @@ class Writer:
             written = ["sum_along", self.function(parts[0], _aligned_lead(parts[0], lead))]
         elif name == "edge_reward":
             written = ["edge_reward h", self.function(parts[1], _aligned_lead(parts[1], lead, 1))]
+        elif name in ("soft_value_at", "soft_policy"):
+            _, reward, coefficient = parts
+            of_responses = self.function(reward, _aligned_lead(reward, lead, 1))
+            written = [f"{name} n h", self.atom(coefficient, _aligned(coefficient, lead)),
+                       f"(edge_reward h {of_responses})"]
+        elif name == "sum_through":
+            written = ["total_through n h", self.function(parts[1], _aligned_lead(parts[1], lead, 1))]
         else:
             written = [_TREE_HEADS[name], self._policy(parts[0], lead)]
             written += [self.function(edge, _aligned_lead(edge, lead)) for edge in parts[1:]]
@@ -188,6 +198,11 @@ class Writer:
         self._depth[axis] += 1
         return BINDERS[axis][place] + (str(round_) if round_ else "")
 
+    def responses(self, probabilities: Term, index: Index) -> str:
+        """The tree and the policy whose responses have these probabilities."""
+        lead = _lead(probabilities, index)
+        return f"n h {self._policy(probabilities.arguments[0], lead)}"
+
     def summed(self, term: Term, index: Index) -> str:
         """The sum over the last axis."""
         axis = term.axes[-1]
@@ -221,7 +236,7 @@ class Writer:
                 return f"forall {place}, {inside} -> {body}"
             return f"exists {place}, {inside} /\\ ({body})"
         if name == "index":
-            return self.holds(parts[0], _picked(term.operation.detail, index))
+            return self.holds(parts[0], _picked(term, index))
         if name == "constant":
             return "True" if term.operation.detail else "False"
         return f"{self.number(term, index, APPLY)} = true"
@@ -275,22 +290,22 @@ class Writer:
         """A proposition of `limits`."""
         name, variable, parts = term.operation.name, term.operation.detail, term.arguments
         if name == "implies":
-            return f"({self.holds(parts[0])}) -> {self.holds(parts[1])}"
+            return f"({self.for_all(parts[0], None)}) -> {self.for_all(parts[1], None)}"
         with self._binding(variable) as (text,):
             if name == "has_derivative":
                 body, at, value = (self.number(t, _aligned(t, index)) for t in parts)
                 return f"derivative (fun {text} => {body}) ({at}) ({value})"
             if name == "at_every_step":
-                return f"forall {text} : nat, {self.holds(parts[0])}"
+                return f"forall {text} : nat, {self.for_all(parts[0], None)}"
             if name == "for_every":
                 kind = type_of(variable.axes, "real")
-                lines = [f"({self.holds(part)})" for part in parts]
+                lines = [f"({self.for_all(part, None)})" for part in parts]
                 return f"forall {text} : {kind}, " + " -> ".join(lines)
             body, limit = self.number(parts[0]), self.number(parts[1])
             return f"{name} (fun {text} => {body}) ({limit})"
 
     def _define(self, defined: Definition) -> None:
-        if self.definitions.get(defined.name, defined) is not defined:
+        if self.definitions.get(defined.name, defined) != defined:
             raise UntraceableError(f"two functions are called {defined.name}")
         if defined.name not in self.definitions:
             inner = Writer()
@@ -397,19 +412,28 @@ def _aligned(term: Term, index: Index) -> Index:
                  for axis, place in zip(term.axes, kept, strict=True))
 
 
-def _picked(entries: tuple[int | str | None, ...], index: Index) -> Index:
+def _picked(view: Term, index: Index) -> Index:
     """The index into an array of which a view is indexed."""
     left: Iterator[str | None] = iter(index)
+    whole = view.arguments[0].axes
+    axes = iter(whole)
     found: list[str | None] = []
-    for entry in entries:
+    for entry in view.operation.detail:
         if entry is None:
             next(left)
-        elif entry == ":":
+            continue
+        axis = next(axes)
+        if entry == ":":
             found.append(next(left))
-        else:
-            if not isinstance(entry, int) or entry < 0:
-                raise UntraceableError(f"the entry {entry}")
+        elif axis is None:
+            found.append(None)
+        elif axis is STATES and entry == 0:
+            # State 0 is the one without tokens.
+            found.append("nil")
+        elif isinstance(entry, int) and entry >= 0 and axis in (ACTIONS, PROMPTS):
             found.append(f"{entry}%nat")
+        else:
+            raise UntraceableError(f"the entry {entry}")
     return (*found, *left)
 
 
@@ -448,6 +472,10 @@ def _expm1(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"exp {writer.atom(term.arguments[0], index)} - 1", SUM
 
 
+def _identity(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return f"if Nat.eqb {index[-2]} {index[-1]} then 1 else 0", 200
+
+
 def _conditional(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     condition, yes, no = (
         writer.number(a, _aligned(a, index)) for a in term.arguments)
@@ -466,9 +494,26 @@ def _total(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
 
 def _mean(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     p, values = term.arguments
+    if p.axes[-1] is RESPONSES and p.operation.name == "response_probabilities":
+        return f"mean_responses {writer.responses(p, index)} {writer.row(values, _lead(values, index))}", APPLY
     if p.axes[-1] is not ACTIONS:
         return writer.summed(p * values, index), APPLY
     return f"mean n {writer.row(p, _lead(p, index))} {writer.row(values, _lead(values, index))}", APPLY
+
+
+def _covariance(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    p, *values = term.arguments
+    rows = " ".join(writer.row(x, _lead(x, index)) for x in values)
+    if p.axes[-1] is RESPONSES and p.operation.name == "response_probabilities":
+        return f"covariance_responses {writer.responses(p, index)} {rows}", APPLY
+    if p.axes[-1] is not ACTIONS:
+        raise UntraceableError("a covariance over something other than actions or responses of a policy")
+    return f"covariance n {writer.row(p, _lead(p, index))} {rows}", APPLY
+
+
+def _response_entropy(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    logits = term.arguments[0]
+    return f"response_entropy n h {writer.function(logits, _aligned_lead(logits, index))}", APPLY
 
 
 def _lead(term: Term, index: Index) -> Index:
@@ -478,8 +523,13 @@ def _lead(term: Term, index: Index) -> Index:
 def _extremum(name: str) -> Callable[[Writer, Term, Index], tuple[str, int]]:
     def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
         values = term.arguments[0]
+        whole = {STATES: "largest_states n h", RESPONSES: "largest_responses n h"}.get(values.axes[-1])
+        if whole and len(term.arguments) == 1 and name == "largest":
+            return f"{whole} {writer.row(values, _lead(values, index))}", APPLY
+        if whole and len(term.arguments) == 1:
+            return f"- {whole} {writer.row(elementwise('negative', values), _lead(values, index))}", 35
         if values.axes[-1] is not ACTIONS:
-            raise UntraceableError(f"the {name} of something other than actions")
+            raise UntraceableError(f"the {name} of something other than actions, states or responses")
         written = [writer.row(t, _lead(t, index)) for t in reversed(term.arguments)]
         head = name if len(written) == 1 else f"{name}_on"
         return " ".join([head, "n", *written]), APPLY
@@ -497,6 +547,28 @@ def _reduced_truth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"negb (some_on n (complement {row}))", APPLY
 
 
+def _same_action(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    *_, a, b = index
+    return f"Nat.eqb {a} {b}", APPLY
+
+
+def _row_of_logits(head: str) -> Callable[[Writer, Term, Index], tuple[str, int]]:
+    """What a function of the whole row, and of numbers of the instance, says of one action."""
+
+    def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+        logits, *numbers = term.arguments
+        written = [writer.row(logits, _lead(logits, index[:-1])), *map(writer.atom, numbers)]
+        return " ".join([head.format(*written), str(index[-1])]), APPLY
+
+    return write
+
+
+def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    logits, step = (writer.row(t, _lead(t, index[:-1])) for t in term.arguments)
+    after = f"log_softmax n (moved_by {logits} {step}) {index[-1]}"
+    return f"{after} - log_softmax n {logits} {index[-1]}", SUM
+
+
 def _aligned_lead(term: Term, lead: Index, own: int = 2) -> Index:
     """The part of a leading index (of prompts) that an argument with ``own`` axes of its own has."""
     return lead[len(lead) - (len(term.axes) - own):] if len(term.axes) > own else ()
@@ -507,7 +579,8 @@ _FUNCTIONS = ("field", "bound", "call", "run", "entry", "softmax", "log_softmax"
 """What is written as a function applied to its places."""
 _TREES: Mapping[str, tuple[Axis, ...]] = {
     "visitation": (STATES,), "response_probabilities": (RESPONSES,), "sum_along": (RESPONSES,),
-    "edge_reward": (STATES, ACTIONS), "state_values": (STATES,), "action_values": (STATES, ACTIONS),
+    "edge_reward": (STATES, ACTIONS), "sum_through": (STATES, ACTIONS), "state_values": (STATES,), "action_values": (STATES, ACTIONS),
+    "soft_value_at": (STATES,), "soft_policy": (STATES, ACTIONS),
 }
 _TREE_HEADS = {"visitation": "probability n", "response_probabilities": "probability n",
                "state_values": "value_at n h", "action_values": "action_value n h"}
@@ -516,13 +589,16 @@ _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "divide": _infix("/", PRODUCT), "negative": _negative, "power": _power,
     "absolute": _applied("Rabs"), "exp": _applied("exp"), "log": _applied("ln"), "log1p": _log1p,
     "expm1": _expm1, "sqrt": _applied("sqrt"), "maximum": _applied("Rmax"),
-    "minimum": _applied("Rmin"), "where": _conditional, "less": _applied("less"),
+    "minimum": _applied("Rmin"), "where": _conditional, "identity": _identity, "less": _applied("less"),
     "less_equal": _applied("less_equal"), "equal": _applied("equal"), "logical_and": _applied("andb"),
     "logical_or": _applied("orb"), "logical_not": _applied("negb"), "total": _total, "mean": _mean,
     "largest": _extremum("largest"), "smallest": _extremum("smallest"), "all": _reduced_truth,
-    "any": _reduced_truth, "binary_entropy": _applied("binary_entropy"),
+    "any": _reduced_truth, "covariance": _covariance, "response_entropy": _response_entropy, "sign": _applied("sign_of"), "same_action": _same_action,
+    "is_likeliest": _row_of_logits("Nat.eqb (likeliest n {0})"),
+    "kept_tokens": _row_of_logits("kept_tokens n {0} {1}"), "log_growth": _log_growth,
+    "binary_entropy": _applied("binary_entropy"),
 }
-_SCALARS = {"entropy": "entropy", "covariance": "covariance", "entropy_change": "entropy_change"}
+_SCALARS = {"entropy": "entropy", "entropy_change": "entropy_change"}
 """One number for each row."""
 _VECTORS = {"softmax": "softmax", "log_softmax": "log_softmax", "centered": "centered",
             "entropy_gradient": "entropy_gradient"}

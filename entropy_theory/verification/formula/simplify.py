@@ -28,6 +28,8 @@ class Simplifier:
         return known
 
     def _simplified(self, term: Term) -> Term:
+        if term.operation.name == "computed":
+            return self.of(term.operation.detail)
         arguments = tuple(map(self.of, term.arguments))
         name = term.operation.name
         if name == "call":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -169,17 +170,34 @@ def relation(value: Any, sign: str | None) -> Relation:
 
 def used_fields(relations: Iterable[Relation]) -> set[str]:
     """The names of all parameters that occur."""
+    return {name for r in relations for name in _fields(r.term)}
+
+
+@functools.cache
+def _fields(term: Term) -> frozenset[str]:
+    # A definition's own parameters are fields too, but of other names' sake: its arguments count.
+    if term.operation.name == "field":
+        return frozenset([term.operation.detail])
+    return frozenset().union(*map(_fields, term.arguments))
+
+
+def most_actions(term: Term) -> int:
+    """The largest number of axes of actions that an array within the term has."""
+    return max((t.axes.count(ACTIONS) for t in subterms([term])), default=0)
+
+
+def subterms(roots: Iterable[Term]) -> Iterable[Term]:
+    """All terms within the given ones, those of definitions included, each once."""
     seen: set[int] = set()
-    found: set[str] = set()
-    left = [r.term for r in relations]
+    left = list(roots)
     while left:
         term = left.pop()
         if id(term) not in seen:
             seen.add(id(term))
+            yield term
             left += term.arguments
-            if term.operation.name == "field":
-                found.add(term.operation.detail)
-    return found
+            if term.operation.name == "call":
+                left.append(term.operation.detail.body)
 
 
 # ---------------------------------------------------------------- for the kernel

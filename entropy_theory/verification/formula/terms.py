@@ -32,7 +32,7 @@ class UntraceableError(Exception):
 class Axis:
     """One axis of an array: actions, states, responses or prompts."""
 
-    name: Literal["actions", "states", "responses", "prompts", "steps", "horizon"]
+    name: Literal["actions", "states", "responses", "prompts", "steps", "time", "horizon"]
 
 
 ACTIONS, STATES = Axis("actions"), Axis("states")
@@ -365,6 +365,30 @@ def operation(result: Callable[..., Axes], kind: Kind = "real") -> Callable[[Any
                           lambda *values: function(**dict(zip(names, values, strict=True))), names),
                 tuple(given.values()), result(*given.values()), kind,
             )
+
+        return wrapper
+
+    return decorate
+
+
+def computed_by(careful: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Give a formula a way to its numbers that loses no digits where the formula as written would.
+
+    The decorated function is what formulas say; ``careful``, with the same arguments, computes the same
+    numbers, and they are what the decorated function returns for arrays.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def wrapper(*given: Any, **options: Any) -> Any:
+            arguments = tuple(signature.bind(*given, **options).arguments.values())
+            if not is_term(*arguments):
+                return careful(*arguments)
+            body = function(*arguments)
+            return make(Operation("computed", careful, body), tuple(map(constant, arguments)),
+                        body.axes, body.kind)
 
         return wrapper
 

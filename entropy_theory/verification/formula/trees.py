@@ -57,6 +57,16 @@ class SymbolicTree:
         return make(Operation("edge_reward", on_arrays), (tree, reward),
                     (*reward.axes[:-1], STATES, ACTIONS))
 
+    def sum_through(self, of_response: Term) -> Term:
+        def on_arrays(logits: Any, values: Any) -> Any:
+            return TokenTree.of(logits).sum_through(values)
+
+        return make(Operation("sum_through", on_arrays), (self._logits, of_response),
+                    (*of_response.axes[:-1], STATES, ACTIONS))
+
+    def flow(self, probabilities: Term, of_response: Term) -> Term:
+        return self.sum_through(self.response_probabilities(probabilities) * of_response)
+
     def values(self, probabilities: Term, edge: Any) -> tuple[Term, Term]:
         of_tokens = constant(edge)
         return (

@@ -29,8 +29,10 @@ def entry():
 
 def test_schema(entry):
     """The fixed interface: other tools read these keys."""
-    assert list(entry) == ["id", "source", "title", "statement", "hypotheses", "verdict",
-                           "printed_proof", "evidence", "counterexample"]
+    assert list(entry) == [
+        "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope",
+        "text", "verdict", "instead", "repair_note", "printed_proof", "proof", "axioms", "evidence",
+        "counterexample"]
     for evidence in entry["evidence"]:
         assert list(evidence) == [
             "method", "outcome", "detail", "cases", "seconds", "target", "name"]

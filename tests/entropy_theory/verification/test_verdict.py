@@ -6,8 +6,10 @@ import dataclasses
 
 import pytest
 
-from entropy_theory.verification import Claim, Mutant, PrintedStep, Step
+from entropy_theory.verification import Claim, Condition, Mutant, PrintedStep, Step
+from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.claim import Convergence, Evidence
+from entropy_theory.verification.formula import limits
 from entropy_theory.verification.verdict import derive
 from tests.entropy_theory.verification import planted
 
@@ -44,22 +46,50 @@ def about(target, *evidence):
 
 
 EXPANSION = Convergence(remainder=lambda i, h: h, order=2)
+KERNEL = Evidence(method="kernel", outcome="pass", detail="")
 REPAIRED = planted.AT_MOST_LOG_N
+RESTRICTED = dataclasses.replace(REPAIRED, conditions=(
+    Condition(latex="H > 0", value=lambda i: ar.entropy(i.logits)),))
+ANOTHER = planted.ENTROPY_BELOW_ONE
+LIMIT = dataclasses.replace(
+    planted.AT_MOST_LOG_N, beyond=lambda i: (limits.tends_to(lambda k: ar.entropy(i.logits), 0),))
+HOLDS_INSTEAD = about("repair", SEARCHED, TESTED)
 
 LADDER = [
     ("verified", claim(), CLEAN),
-    ("proved", claim(statement=PROVED), (*CLEAN, LEMMA, DIRECT)),
-    ("proved", claim(statement=PROVED), (*CLEAN, LEMMA, changed(DIRECT, outcome="timeout"))),
+    ("proved", claim(), (*CLEAN, KERNEL)),
+    # Nothing has changed since the kernel accepted it, or something has.
+    ("verified", claim(), (*CLEAN, changed(KERNEL, outcome="skipped"))),
+    ("undecided", claim(), (*CLEAN, changed(KERNEL, outcome="fail"))),
+    ("undecided", claim(), (*CLEAN, changed(KERNEL, outcome="error"))),
+    ("undecided", claim(), (SEARCHED, REJECTED, KERNEL)),
+    # Steps that are bound to the statement by nothing but words prove nothing.
+    ("verified", claim(statement=PROVED), (*CLEAN, LEMMA, DIRECT)),
     ("verified", claim(statement=PROVED), (*CLEAN, changed(LEMMA, outcome="timeout"), DIRECT)),
+    # No search can falsify a limit.
+    ("undecided", claim(statement=LIMIT), CLEAN),
+    ("proved", claim(statement=LIMIT), (*CLEAN, KERNEL)),
     ("undecided", claim(statement=PROVED), (*CLEAN, changed(LEMMA, outcome="fail"), DIRECT)),
     ("undecided", claim(statement=PROVED), (*CLEAN, LEMMA, changed(DIRECT, outcome="fail"))),
-    ("first-order", claim(convergence=EXPANSION), (*CLEAN, ORDER)),
+    ("first-order", claim(convergence=EXPANSION), (*CLEAN, ORDER, KERNEL)),
+    ("verified", claim(convergence=EXPANSION), (*CLEAN, ORDER)),
     ("undecided", claim(convergence=EXPANSION), (*CLEAN, changed(ORDER, outcome="fail"))),
     ("undecided", claim(convergence=EXPANSION), CLEAN),
     ("refuted", claim(), (VIOLATED, TESTED, REJECTED)),
     ("refuted", claim(repair=REPAIRED), (VIOLATED, TESTED, REJECTED)),
-    ("repaired", claim(repair=REPAIRED),
-     (VIOLATED, TESTED, REJECTED, *about("repair", SEARCHED, TESTED))),
+    ("refuted", claim(repair=REPAIRED), (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD)),
+    ("refuted", claim(repair=REPAIRED),
+     (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD, *about("repair", KERNEL))),
+    ("corrected", claim(repair=REPAIRED, repair_is="correction"),
+     (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD)),
+    ("true with a hypothesis", claim(repair=RESTRICTED, repair_is="hypothesis"),
+     (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD, *about("repair", KERNEL))),
+    ("refuted", claim(repair=RESTRICTED, repair_is="hypothesis"),
+     (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD)),
+    # A repair that is said to add a hypothesis, but concludes something else.
+    ("undecided", claim(repair=ANOTHER, repair_is="hypothesis"),
+     (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD, *about("repair", KERNEL))),
+    ("undecided", claim(), (VIOLATED, TESTED, REJECTED, KERNEL)),
     # What makes the margin's violation a refutation may be in the negation's steps.
     ("refuted", claim(negation=(STEP,)), (VIOLATED, TESTED, REJECTED, *about("negation", LEMMA))),
     ("undecided", claim(negation=(STEP,)),
@@ -123,6 +153,24 @@ def test_printed_proof(printed, completed, expected):
 
 def test_no_printed_proof():
     assert derive(claim(), CLEAN).printed_proof == "none"
+
+
+def test_the_text_that_was_judged():
+    """A proof whose displays are lost is no proof that was read."""
+    step = PrintedStep(as_printed=dataclasses.replace(STEP, name="printed"))
+    evidence = [*CLEAN, changed(LEMMA, name="printed", target="printed proof")]
+    for text, expected in (("printed", "ok"), ("reconstructed", "reconstructed"),
+                           ("not in sources", "not in sources")):
+        judged = claim(printed_proof=(step,), source_text=text)
+        assert derive(judged, evidence).printed_proof == expected
+
+
+def test_what_holds_instead_has_its_own_standing():
+    judged = claim(repair=REPAIRED)
+    found = derive(judged, (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD))
+    assert (found.statement, found.instead) == ("refuted", "verified")
+    found = derive(judged, (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD, *about("repair", KERNEL)))
+    assert (found.statement, found.instead) == ("refuted", "proved")
 
 
 def test_proofs_must_be_in_order_and_without_idle_steps():

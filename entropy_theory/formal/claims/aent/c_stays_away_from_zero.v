@@ -8,38 +8,23 @@
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Largest Tilt Inequalities.
+From Statements.aent Require Import c_stays_away_from_zero.
 Open Scope R_scope.
-
-(** The actions of the largest return. *)
-Definition is_right (n : nat) (reward : vector) : mask :=
-  fun a => if Req_EM_T (reward a) (largest n reward) then true else false.
-(** eta times the gradient of the expected return, eta pi_a (R_a - V). *)
-Definition gradient_step (n : nat) (z reward : vector) (eta : R) : vector :=
-  fun a => eta * (softmax n z a * centered n (softmax n z) reward a).
-Fixpoint run (n : nat) (start reward : vector) (eta : R) (k : nat) : vector :=
-  match k with
-  | O => start
-  | S j => fun a => run n start reward eta j a + gradient_step n (run n start reward eta j) reward eta a
-  end.
-Definition likeliest (n : nat) (reward z : vector) : R :=
-  largest_on n (is_right n reward) (softmax n z).
-Definition right_mass (n : nat) (reward z : vector) : R :=
-  total_on n (is_right n reward) (softmax n z).
 
 Definition printed : Prop :=
   forall (n : nat) (logits reward : vector) (eta : R),
     (2 <= n)%nat -> 0 < eta -> (forall a, (a < n)%nat -> 0 <= reward a <= 1) ->
-    likeliest n reward logits <= likeliest n reward (run n logits reward eta 1).
-
-Definition repair : Prop :=
-  forall (n : nat) (logits reward : vector) (eta : R),
-    (1 <= n)%nat -> 0 < eta -> (forall a, (a < n)%nat -> reward a = 0 \/ reward a = 1) ->
-    let C k := likeliest n reward (run n logits reward eta k) in
-    let p k := right_mass n reward (run n logits reward eta k) in
-    let m := count_on n (is_right n reward) in
-    forall k, C k <= C (S k) /\ p k <= p (S k) /\ C 0%nat <= C k /\ p 0%nat <= m * C k.
+    likeliest_right n logits reward
+    <= likeliest_right n (fun a => logits a + gradient_step n logits reward eta a) reward.
 
 (** * Returns 0 and 1 *)
+
+Lemma total_on_nonneg_inside n A f :
+  (forall a, (a < n)%nat -> A a = true -> 0 <= f a) -> 0 <= total_on n A f.
+Proof.
+  intros nonneg; apply sum_nonneg; intros a inside; unfold only.
+  destruct (A a) eqn:here; [apply nonneg; assumption|lra].
+Qed.
 
 Section Step.
 
@@ -54,7 +39,7 @@ Let V := mean n p reward.
 Let top := largest n reward.
 
 Lemma right_iff a : is_right n reward a = true <-> reward a = top.
-Proof. unfold is_right, top; destruct (Req_EM_T (reward a) (largest n reward)); split; congruence. Qed.
+Proof. unfold is_right, equal, top; destruct (Req_EM_T (reward a) (largest n reward)); split; congruence. Qed.
 
 Lemma some_right : nonempty n (is_right n reward).
 Proof.
@@ -95,9 +80,9 @@ Proof.
 Qed.
 
 Lemma likeliest_rises :
-  likeliest n reward z <= likeliest n reward (fun a => z a + d a).
+  likeliest_right n z reward <= likeliest_right n (fun a => z a + d a) reward.
 Proof.
-  unfold likeliest.
+  unfold likeliest_right.
   destruct (largest_on_attained n (is_right n reward) (softmax n z) some_right)
     as (best & inside & here & is_best).
   eapply Rle_trans; [|apply (largest_on_ge n _ _ best inside here)].
@@ -119,12 +104,12 @@ Proof.
 Qed.
 
 Lemma right_mass_mean y :
-  right_mass n reward y = mean n (softmax n y) (fun a => if is_right n reward a then 1 else 0).
+  right_mass n y reward = mean n (softmax n y) (fun a => if is_right n reward a then 1 else 0).
 Proof.
   apply sum_ext; intros a _; unfold only; destruct (is_right n reward a); ring.
 Qed.
 
-Lemma right_mass_rises : right_mass n reward z <= right_mass n reward (fun a => z a + d a).
+Lemma right_mass_rises : right_mass n z reward <= right_mass n (fun a => z a + d a) reward.
 Proof.
   rewrite !right_mass_mean; apply mean_tilted_ge; [exact some|].
   intros a b a_inside b_inside.
@@ -133,26 +118,34 @@ Proof.
   - pose proof (right_step_nonneg b right_b); pose proof (wrong_step a a_inside right_a); lra.
 Qed.
 
-Lemma likeliest_above_mean y : right_mass n reward y <= count_on n (is_right n reward) * likeliest n reward y.
+Lemma likeliest_above_mean y :
+  right_mass n y reward
+  <= total_on n (is_right n reward) (fun _ => 1) * likeliest_right n y reward.
 Proof.
-  unfold right_mass, count_on; rewrite <- total_on_scal_r; apply total_on_le; intros a inside here.
+  unfold right_mass; rewrite <- total_on_scal_r; apply total_on_le; intros a inside here.
   rewrite Rmult_1_l; apply largest_on_ge; assumption.
 Qed.
 
 End Step.
 
-Theorem proved : repair.
+Theorem proved : Statements.aent.c_stays_away_from_zero.repair.
 Proof.
-  unfold repair; intros n logits reward eta some positive binary.
-  assert (forall k, likeliest n reward (run n logits reward eta k)
-                    <= likeliest n reward (run n logits reward eta (S k))) as C_rises
-    by (intros k; apply likeliest_rises; assumption).
-  assert (forall k, right_mass n reward (run n logits reward eta k)
-                    <= right_mass n reward (run n logits reward eta (S k))) as p_rises
+  intros n logits reward eta several positive binary; assert (0 < n)%nat as some by lia.
+  pose (after := run (fun (_ : nat) z a => z a + gradient_step n z reward eta a) logits).
+  assert (forall k, likeliest_right n (after k) reward <= likeliest_right n (after (S k)) reward)
+    as C_rises by (intros k; apply likeliest_rises; assumption).
+  assert (forall k, right_mass n (after k) reward <= right_mass n (after (S k)) reward) as p_rises
     by (intros k; apply right_mass_rises; assumption).
-  intros k; split; [apply C_rises|split; [apply p_rises|split]].
-  - induction k as [|j IH]; [lra|]; specialize (C_rises j); lra.
-  - eapply Rle_trans; [|apply likeliest_above_mean].
+  split; [split; [|split]|split].
+  - apply likeliest_rises; assumption.
+  - apply right_mass_rises; assumption.
+  - apply total_on_nonneg_inside; intros a inside here.
+    pose proof (largest_on_ge n (is_right n reward) (softmax n logits) a inside here).
+    unfold likeliest_right; lra.
+  - intros k; change (likeliest_right n (after 0%nat) reward <= likeliest_right n (after k) reward).
+    induction k as [|j IH]; [lra|]; specialize (C_rises j); lra.
+  - intros k; eapply Rle_trans; [|apply likeliest_above_mean].
+    change (right_mass n (after 0%nat) reward <= right_mass n (after k) reward).
     induction k as [|j IH]; [lra|]; specialize (p_rises j); lra.
 Qed.
 
@@ -169,13 +162,13 @@ Proof.
   { destruct (largest_attained 3 reward ltac:(lia)) as (a & inside & is_a).
     pose proof (largest_ge 3 reward 1 ltac:(lia)) as above; simpl in above.
     rewrite is_a in *; destruct a as [|[|a]]; simpl in *; lra. }
-  assert (forall y, likeliest 3 reward y = softmax 3 y 1%nat) as only_one.
-  { intros y; unfold likeliest.
+  assert (forall y, likeliest_right 3 y reward = softmax 3 y 1%nat) as only_one.
+  { intros y; unfold likeliest_right.
     destruct (largest_on_attained 3 (is_right 3 reward) (softmax 3 y)) as (a & inside & here & ->).
     - apply some_right; lia.
     - apply right_iff in here; rewrite top in here.
       destruct a as [|[|a]]; simpl in here; [lra|reflexivity|lra]. }
-  rewrite !only_one in claim; simpl run in claim.
+  rewrite !only_one in claim.
   set (d := gradient_step 3 z reward 1) in claim.
   rewrite softmax_tilted in claim by lia.
   assert (softmax 3 z 0%nat = / 6 /\ softmax 3 z 1%nat = / 6 /\ softmax 3 z 2%nat = 2 / 3) as (p0 & p1 & p2).

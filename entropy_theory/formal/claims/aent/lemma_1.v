@@ -8,10 +8,13 @@
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+From PolicyEntropy.library Require Import TreeDirections.
+From Statements.aent Require lemma_1.
+Module Stated := Statements.aent.lemma_1.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem gradient_of_response_entropy :
   forall (n h : nat) (z : policy),
   (2 <= n)%nat -> (1 <= h)%nat ->
   (forall s a, state_of n h s -> (a < n)%nat ->
@@ -43,4 +46,38 @@ Proof.
       * apply (is_derive_response_entropy n h path velocity t some).
         intros s a inside a_inside; apply is_derive_Reals, moves; assumption.
       * rewrite covariance_score_value, mean_sum_from_here_on by assumption; reflexivity.
+Qed.
+
+Theorem proved : Statements.aent.lemma_1.statement.
+Proof.
+  unfold Stated.statement, Stated.direct_gradient, Stated.gradient_by_state, Stated.gradient_from_here_on, Stated.response_gradient.
+  intros n h logits several long; assert (0 < n)%nat as some by lia.
+  assert (forall s a, state_of n h s -> (a < n)%nat ->
+    total_through n h (fun y => probability n logits y *
+      (sum_along (fun u b => log_softmax n (logits u) b) y + 1)) s a
+    - sum n (total_through n h (fun y => probability n logits y *
+      (sum_along (fun u b => log_softmax n (logits u) b) y + 1)) s) * softmax n (logits s) a
+    = probability n logits s * (softmax n (logits s) a * advantage n h logits (log_policy n logits) s a))
+    as reinforce.
+  { intros s a [short _] inside; rewrite reinforce_response_gradient.
+    apply (response_gradient_sum_along n h logits (log_policy n logits) 1); assumption. }
+  repeat split.
+  - intros s inside a a_inside; rewrite reinforce by assumption; unfold advantage, action_value.
+    change (fun u b => - log_softmax n (logits u) b) with (fun u b => - log_policy n logits u b).
+    rewrite !value_at_opp; unfold log_policy; ring.
+  - intros s inside a a_inside; rewrite reinforce by assumption.
+    assert (forall b, total_through n h (fun y => probability n logits y *
+        sum_along (fun u c => log_softmax n (logits u) c) y) s b
+      - ln (probability n logits s) * total_through n h (probability n logits) s b
+      = probability n logits s * softmax n (logits s) b * action_value n h logits (log_policy n logits) s b)
+      as later.
+    { intros b; rewrite total_through_visits, ln_probability by assumption.
+      rewrite (total_through_sum_along n h logits (log_policy n logits)) by assumption; ring. }
+    rewrite later, (sum_ext n _ (fun b => probability n logits s *
+      (softmax n (logits s) b * action_value n h logits (log_policy n logits) s b)))
+      by (intros; rewrite later; ring).
+    rewrite sum_scal; fold (mean n (softmax n (logits s)) (action_value n h logits (log_policy n logits) s)).
+    rewrite <- value_at_state by apply inside; unfold advantage; ring.
+  - intros w; apply is_derive_Reals; evar_last;
+      [apply (is_derive_response_entropy_direction n h logits w some)|reflexivity].
 Qed.

@@ -7,10 +7,13 @@
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+From PolicyEntropy.library Require Import TreeDirections.
+From Statements.aent Require lemma_2.
+Module Stated := Statements.aent.lemma_2.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem baselines_add_nothing :
   forall (n h : nat) (z : policy) (baseline : state -> R),
   (2 <= n)%nat -> (1 <= h)%nat ->
   (forall velocity : state -> vector,
@@ -27,4 +30,13 @@ Proof.
     rewrite (sum_ext n _ (fun b => baseline s * probability n z s * softmax n (z s) b)).
     + rewrite sum_scal, softmax_sum by assumption; ring.
     + intros b _; rewrite probability_through, probability_child by assumption; ring.
+Qed.
+
+Theorem proved : Statements.aent.lemma_2.statement.
+Proof.
+  unfold Stated.statement; intros n h logits baseline several long s inside a a_inside.
+  assert (0 < n)%nat as some by lia; rewrite total_through_visits by assumption.
+  rewrite (sum_ext n _ (fun b => probability n logits s * baseline s 0%nat * softmax n (logits s) b))
+    by (intros; rewrite total_through_visits by assumption; ring).
+  rewrite sum_scal, softmax_sum by assumption; ring.
 Qed.

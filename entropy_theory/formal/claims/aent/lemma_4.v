@@ -7,10 +7,13 @@
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+From PolicyEntropy.library Require Import TreeDirections.
+From Statements.aent Require lemma_4.
+Module Stated := Statements.aent.lemma_4.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem performance_difference_with_entropy :
   forall (n h : nat) (z z' : policy) (reward : state -> R) (coefficient : R),
   (2 <= n)%nat -> (1 <= h)%nat ->
   let edge := regularized_edge n h z reward coefficient in
@@ -36,4 +39,17 @@ Proof.
   - split; [|exact from_any_state].
     specialize (from_any_state []); simpl in from_any_state; rewrite Nat.sub_0_r in from_any_state.
     rewrite <- !value_regularized_edge by assumption; exact from_any_state.
+Qed.
+
+Theorem proved : Statements.aent.lemma_4.statement.
+Proof.
+  unfold Stated.statement, Stated.regularized_value.
+  intros n h logits reward step coefficient several long.
+  destruct (performance_difference_with_entropy n h logits (fun s a => logits s a + step s a) reward
+              coefficient several long) as [at_root _].
+  unfold regularized_value at 1 2 in at_root; rewrite at_root.
+  apply sum_states_ext; intros s _; f_equal.
+  change (Stated.regularized_edge n h logits reward coefficient)
+    with (regularized_edge n h logits reward coefficient).
+  f_equal; apply mean_ext; intros a _; unfold action_value at 1, regularized_edge at 2, log_policy; ring.
 Qed.

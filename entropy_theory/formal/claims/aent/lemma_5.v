@@ -32,29 +32,11 @@ Definition statement : Prop :=
 
 Theorem proved : statement.
 Proof.
-  unfold statement; intros n h logits reward right best lambda some long positive [y [inside here]]
-    largest same.
+  unfold statement; intros n h logits reward right best lambda some long positive found _ same.
   set (optimal := soft_policy n h lambda (edge_reward h reward)).
-  set (m := sum_responses n h (fun y => if right y then 1 else 0)).
-  set (bias := lambda * (INR h * ln (INR n) - ln m)).
-  assert (0 < m) as many.
-  { apply Rlt_le_trans with (if right y then 1 else 0); [rewrite here; lra|].
-    apply (sum_responses_ge_term n h (fun u => if right u then 1 else 0) y); [|exact inside].
-    intros u _; cbv beta; destruct (right u); lra. }
   pose proof (soft_policy_attains n h reward lambda some long positive) as attained.
-  fold optimal in attained.
-  pose proof (soft_value_above n h reward lambda right best some long positive same many) as above.
-  fold m in above.
-  assert (forall z, best - mean_responses n h z reward
-    <= regularized_value n h optimal reward lambda - regularized_value n h z reward lambda + bias)
-    as two_policies.
-  { intros z; unfold bias; rewrite attained.
-    pose proof (response_entropy_le n h z some).
-    unfold regularized_value at 1.
-    assert (lambda * response_entropy n h z <= lambda * (INR h * ln (INR n)))
-      by (apply Rmult_le_compat_l; lra).
-    lra. }
-  split; [|split; [apply two_policies|]].
+  fold optimal in attained; split; [|split].
   - intros other; rewrite attained; apply soft_value_is_largest; assumption.
-  - specialize (two_policies optimal); lra.
+  - rewrite attained; apply soft_bias; assumption.
+  - pose proof (soft_bias n h optimal reward lambda right best some long positive found same); lra.
 Qed.

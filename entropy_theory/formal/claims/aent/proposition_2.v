@@ -10,7 +10,6 @@ From Coq Require Import Reals Lra Lia Psatz List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Inequalities Trees TreeValues
   TreeGradientBounds Stationarity SoftOptimum SoftGap.
-From PolicyEntropy.claims.aent Require lemma_5.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -60,8 +59,8 @@ Theorem proved_sharper : sharper.
 Proof.
   unfold sharper; intros n h prompts logits reward right best lambda C eps some long positive C_pos near
     q inside found largest same small.
-  pose proof (lemma_5.proved n h (logits q) (reward q) right best lambda some long positive found largest
-                same) as [_ [bias _]].
+  pose proof (soft_bias n h (logits q) (reward q) lambda right best some long positive found same) as bias.
+  rewrite <- soft_policy_attains in bias by assumption.
   pose proof (data_soft_gap_le n h prompts logits reward lambda some long positive q C inside small)
     as soft.
   pose proof (regularized_gradient_squares_nonneg n h prompts logits reward lambda) as nonneg.

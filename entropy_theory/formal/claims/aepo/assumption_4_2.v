@@ -3,9 +3,10 @@
 
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Curvature EntropyChange FirstOrder.
+From Statements.aepo Require assumption_4_2.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem expansion :
   forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
   (1 <= n)%nat -> 0 < temperature -> 0 < learning_rate ->
   0 <= 1 - temperature ->
@@ -18,4 +19,11 @@ Proof.
           <= remainder_bound n step).
   { apply first_order_error_scaled; [lia|apply rate_of_step; lia]. }
   rewrite Rmult_1_l; lra.
+Qed.
+
+Theorem proved : Statements.aepo.assumption_4_2.statement.
+Proof.
+  intros n logits correct temperature learning_rate many some_correct positive cold learns.
+  pose proof (expansion n logits correct temperature learning_rate ltac:(lia) positive learns ltac:(lra)) as bound.
+  rewrite Rmult_1_l in bound; apply Rge_le, Rminus_ge, Rle_ge; exact bound.
 Qed.

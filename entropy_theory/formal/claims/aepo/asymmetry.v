@@ -5,6 +5,7 @@
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics Largest Tilt TemperedReinforce Totals OwnCovariance
   TemperedRate Asymmetry Examples.
+From Statements.aepo Require asymmetry.
 Open Scope R_scope.
 
 Lemma sum_of_excess_at n z T :
@@ -23,7 +24,7 @@ Proof.
   unfold excess, centered; rewrite mean_minus, mean_const by (apply softmax_sum, some); reflexivity.
 Qed.
 
-Theorem proved :
+Theorem surplus :
   forall (n : nat) (logits : vector) (temperature_high temperature_low : R),
   (1 <= n)%nat -> 0 < temperature_high -> 0 < temperature_low ->
   0 <= 1 - (largest n logits - smallest n logits) ->
@@ -54,11 +55,12 @@ Theorem rates :
   0 <= 1 - (largest n logits - smallest n logits) ->
   0 <= 2 - exp (2 * (largest n logits - smallest n logits) * (1 - 1 / temperature_high))
          - exp (- (2 * (largest n logits - smallest n logits)) * (1 / temperature_low - 1)) ->
-  Rabs (rate n logits correct temperature_high) <= Rabs (rate n logits correct temperature_low).
+  0 <= rate n logits correct temperature_high /\ rate n logits correct temperature_low <= 0 /\
+  rate n logits correct temperature_high <= Rabs (rate n logits correct temperature_low).
 Proof.
   intros n logits correct high low some all hot low_pos cold narrow flat.
   assert (0 < n)%nat as n_pos by lia.
-  pose proof (proved n logits high low some ltac:(lra) low_pos narrow flat) as surplus.
+  pose proof (surplus n logits high low some ltac:(lra) low_pos narrow flat) as surplus.
   rewrite (sum_ext n _ (fun a => softmax n (tempered low logits) a * excess n logits a
                                  + softmax n (tempered high logits) a * excess n logits a
                                  - 2 * (softmax n logits a * excess n logits a))) in surplus by (intros; ring).
@@ -72,7 +74,8 @@ Proof.
   assert (rate n logits correct low <= 0).
   { apply Rnot_lt_le; intros rises.
     pose proof (rate_stays_positive n logits correct n_pos low 1 low_pos cold rises); lra. }
-  rewrite Rabs_pos_eq, Rabs_left1 by assumption.
+  repeat split; [assumption|assumption|].
+  rewrite Rabs_left1 by assumption.
   unfold rate in *; rewrite !total_on_everything in * by assumption; lra.
 Qed.
 
@@ -110,4 +113,17 @@ Proof.
   rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1, four.
   assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
   lra.
+Qed.
+
+Theorem proved : Statements.aepo.asymmetry.repair.
+Proof.
+  intros n logits high low many hot positive cold narrow flat.
+  change (largest n logits - smallest n logits <= 1) in narrow.
+  change (exp (2 * (largest n logits - smallest n logits) * (1 - 1 / high))
+          + exp (- (2 * (largest n logits - smallest n logits)) * (1 / low - 1)) <= 2) in flat.
+  split; [apply surplus; lia || lra|].
+  assert (everything n (fun _ => true)) as all by (intros a _; reflexivity).
+  destruct (rates n logits (fun _ => true) high low ltac:(lia) all ltac:(lra) positive ltac:(lra) ltac:(lra) ltac:(lra))
+    as (rises & falls & slower).
+  repeat split; assumption.
 Qed.

@@ -2,9 +2,10 @@
 
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce OwnCovariance TemperedRate Examples.
+From Statements.aepo Require corollary_4_4_high.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem rises_above_one :
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
   (1 <= n)%nat -> 0 < temperature ->
   0 < temperature - 1 ->
@@ -59,4 +60,11 @@ Proof.
   apply (Rmult_lt_reg_r (8 * (3 + sqrt 3))); [lra|].
   replace (sqrt 3 / (0 + 1 + sqrt 3 + 2) * (8 * (3 + sqrt 3))) with (8 * sqrt 3) by (field; lra).
   nra.
+Qed.
+
+Theorem proved : Statements.aepo.corollary_4_4_high.repair.
+Proof.
+  intros n logits correct temperature many some_correct hot falls.
+  apply Rminus_gt_0_lt.
+  apply (rises_above_one n logits correct temperature); [lia|lra|lra|exact falls].
 Qed.

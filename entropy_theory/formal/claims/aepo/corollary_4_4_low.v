@@ -3,21 +3,29 @@
 
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate Examples.
+From Statements.aepo Require corollary_4_4_low.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem falls_below_one :
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
   (1 <= n)%nat -> 0 < temperature ->
   0 < 1 - temperature ->
   0 < - untempered_rate n logits correct ->
-  0 < Rmin (untempered_scaled_slope n logits correct) (- rate n logits correct temperature).
+  0 < untempered_scaled_slope n logits correct /\ 0 < - rate n logits correct temperature.
 Proof.
   intros n logits correct temperature some positive cold falls.
   rewrite <- scaled_slope_1; rewrite <- rate_1 in falls.
-  apply Rmin_glb_lt.
+  split.
   - apply scaled_slope_pos; [lia|lra|lra].
   - pose proof (rate_was_negative n logits correct ltac:(lia) temperature 1 positive ltac:(lra) ltac:(lra)); lra.
 Qed.
+
+(** F'(1) *)
+Theorem slope_at_one :
+  forall (n : nat) (logits : vector) (correct : mask),
+  (1 <= n)%nat ->
+  derivative (rate n logits correct) 1 (untempered_scaled_slope n logits correct).
+Proof. intros; apply derivative_rate_at_one; lia. Qed.
 
 (** A positive derivative puts the function below its value, to the left. *)
 Lemma lower_before (f : R -> R) x slope :
@@ -84,4 +92,11 @@ Proof.
   specialize (printed 3%nat z (single 1) ((Rmax closest 0 + 1) / 2) ltac:(lia)
                 (single_nonempty 3 1 ltac:(lia)) ltac:(lra) ltac:(lra)).
   rewrite <- rate_1 in printed; lra.
+Qed.
+
+Theorem proved : Statements.aepo.corollary_4_4_low.repair.
+Proof.
+  intros n logits correct temperature many some_correct positive cold falls; split.
+  - apply (falls_below_one n logits correct temperature); [lia|assumption|lra|exact falls].
+  - apply slope_at_one; lia.
 Qed.

@@ -3,6 +3,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Directions.
+From Statements.aepo Require equation_6.
 Open Scope R_scope.
 
 (** What the forms are equal to: the derivative of entropy along the step. *)
@@ -13,7 +14,7 @@ Theorem gradient :
     (- covariance n (softmax n logits) step logits).
 Proof. intros; apply is_derive_Reals, is_derive_entropy_line; lia. Qed.
 
-Theorem proved :
+Theorem three_forms :
   forall (n : nat) (logits step : vector),
   (1 <= n)%nat ->
   - sum n (fun a => step a * softmax n logits a
@@ -34,4 +35,11 @@ Proof.
     apply sum_ext; intros; unfold centered; ring.
   - rewrite (covariance_sym n _ step (log_softmax n logits)), covariance_log_softmax by (lia || assumption).
     rewrite (covariance_sym n _ logits step); ring.
+Qed.
+
+Theorem proved : Statements.aepo.equation_6.statement.
+Proof.
+  intros n logits step many.
+  destruct (three_forms n logits step ltac:(lia)) as [by_action with_logits].
+  repeat split; [lra|lra|apply gradient; lia].
 Qed.

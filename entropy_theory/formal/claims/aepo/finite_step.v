@@ -8,9 +8,21 @@ From PolicyEntropy.library Require Import
   Definitions Basics TemperedReinforce TemperedRate Curvature EntropyChange FirstOrder.
 Open Scope R_scope.
 
-(** The exact change by a step at one temperature. *)
+(** The exact change by a step at one temperature, and at T = 1 written without one. *)
 Definition change (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R) : R :=
   entropy_change n logits (fun a => learning_rate * unit_step n logits correct temperature a).
+
+Definition untempered_step (n : nat) (logits : vector) (correct : mask) : vector :=
+  fun a => only correct (softmax n logits) a - total_on n correct (softmax n logits) * softmax n logits a.
+
+Lemma untempered_step_1 n z A a : (a < n)%nat -> unit_step n z A 1 a = untempered_step n z A a.
+Proof.
+  intros inside; unfold unit_step, untempered_step, only.
+  rewrite softmax_tempered_1 by assumption.
+  rewrite (total_on_ext n A (softmax n (tempered 1 z)) (softmax n z))
+    by (intros; apply softmax_tempered_1; assumption).
+  reflexivity.
+Qed.
 
 (** The bound on the learning rate is not empty: F(T) - F(1) is positive. *)
 Theorem learning_rates_exist :
@@ -43,14 +55,26 @@ Qed.
 
 Theorem proved :
   forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
-  (1 <= n)%nat -> 0 < learning_rate ->
-  0 < temperature - 1 ->
+  (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> 0 < learning_rate ->
+  1 < temperature ->
   0 < - untempered_rate n logits correct ->
-  0 < learning_rate * (rate n logits correct temperature - untempered_rate n logits correct)
-      - (remainder_bound n (fun a => learning_rate * unit_step n logits correct temperature a)
-         + remainder_bound n (fun a => learning_rate * unit_step n logits correct 1 a)) ->
-  0 < change n logits correct temperature learning_rate - change n logits correct 1 learning_rate.
+  let step := fun a => learning_rate * unit_step n logits correct temperature a in
+  let plain_step := fun a => learning_rate * untempered_step n logits correct a in
+  remainder_bound n step + remainder_bound n plain_step
+  < learning_rate * (rate n logits correct temperature - untempered_rate n logits correct) ->
+  entropy_change n logits plain_step < entropy_change n logits step.
 Proof.
-  intros n logits correct temperature learning_rate some positive hot falls small.
-  apply warmer_leaves_more; [assumption|rewrite rate_1; lra].
+  intros n logits correct temperature learning_rate many _ _ _ _ _ step plain_step small.
+  assert (forall a, (a < n)%nat -> plain_step a = learning_rate * unit_step n logits correct 1 a) as same
+    by (intros; unfold plain_step; rewrite untempered_step_1 by assumption; reflexivity).
+  replace (remainder_bound n plain_step)
+    with (remainder_bound n (fun a => learning_rate * unit_step n logits correct 1 a)) in small.
+  2: { unfold remainder_bound; f_equal; f_equal; apply sum_ext; intros; rewrite same by assumption; reflexivity. }
+  replace (entropy_change n logits plain_step)
+    with (entropy_change n logits (fun a => learning_rate * unit_step n logits correct 1 a)).
+  2: { unfold entropy_change; f_equal; apply entropy_ext; intros; unfold moved_by.
+       rewrite same by assumption; reflexivity. }
+  rewrite <- rate_1 in small.
+  pose proof (warmer_leaves_more n logits correct temperature 1 learning_rate ltac:(lia) small) as gain.
+  unfold change in gain; fold step in gain; lra.
 Qed.

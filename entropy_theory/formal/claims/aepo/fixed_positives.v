@@ -4,6 +4,7 @@
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce Totals OwnCovariance
   FixedPositives Examples.
+From Statements.aepo Require fixed_positives.
 Open Scope R_scope.
 
 (** F = P_T G, with P_T in (0, 1]. *)
@@ -26,7 +27,7 @@ Proof.
   apply sum_ext; intros a _; unfold tempered_conditional, only; destruct (A a); [reflexivity|unfold Rdiv; ring].
 Qed.
 
-Theorem proved :
+Theorem signs :
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
   (1 <= n)%nat -> nonempty n correct -> 0 < temperature ->
   let own := own_covariance n logits in
@@ -44,7 +45,8 @@ Proof.
   assert (gain = own_mean n logits correct 1 - own_mean n logits correct temperature) as gain_eq.
   { unfold gain.
     rewrite (total_on_ext n correct _ (fun a =>
-        (tempered_conditional n logits correct 1 a * own a - tempered_conditional n logits correct temperature a * own a)
+        (tempered_conditional n logits correct 1 a * own a
+         - tempered_conditional n logits correct temperature a * own a)
         - (tempered_conditional n logits correct 1 a * smallest_on n correct own
            - tempered_conditional n logits correct temperature a * smallest_on n correct own)))
       by (intros; ring).
@@ -116,4 +118,59 @@ Proof.
   rewrite rate_single, total_on_single in product by assumption.
   pose proof (softmax_pos n (tempered temperature logits) k some).
   apply (Rmult_eq_reg_l (softmax n (tempered temperature logits) k)); lra.
+Qed.
+
+Theorem proved : Statements.aepo.fixed_positives.statement.
+Proof.
+  intros n logits correct temperature many some_correct positive.
+  assert (0 < n)%nat as n_pos by lia.
+  assert (forall x, x / 1 = x) as over_one by (intros; field).
+  assert (forall T, 0 < T -> forall a, (a < n)%nat ->
+            Statements.aepo.fixed_positives.conditional n logits correct T a
+            = tempered_conditional n logits correct T a) as same.
+  { intros T T_pos a inside; rewrite tempered_conditional_eq by assumption; reflexivity. }
+  assert (forall a, (a < n)%nat ->
+            Statements.aepo.fixed_positives.conditional_without_temperature n logits correct a
+            = tempered_conditional n logits correct 1 a) as same_at_one.
+  { intros a inside; rewrite tempered_conditional_eq by (lra || assumption).
+    unfold Statements.aepo.fixed_positives.conditional_without_temperature, total_on, only.
+    rewrite (sum_ext n (fun b => if correct b then exp ((logits b - largest_on n correct logits) / 1) else 0)
+               (fun b => if correct b then exp (logits b - largest_on n correct logits) else 0));
+      [destruct (correct a); [rewrite over_one|]; reflexivity|].
+    intros b _; destruct (correct b); [rewrite over_one|]; reflexivity. }
+  assert (Statements.aepo.fixed_positives.fixed_rate n logits correct temperature
+          = fixed_rate n logits correct temperature) as same_rate.
+  { unfold Statements.aepo.fixed_positives.fixed_rate, fixed_rate; f_equal.
+    apply covariance_ext; [reflexivity|intros a inside; rewrite same by assumption; reflexivity]. }
+  assert (Statements.aepo.fixed_positives.fixed_rate_without_temperature n logits correct
+          = fixed_rate n logits correct 1) as same_rate_at_one.
+  { unfold Statements.aepo.fixed_positives.fixed_rate_without_temperature, fixed_rate; f_equal.
+    apply covariance_ext; [reflexivity|intros a inside; rewrite same_at_one by assumption; reflexivity]. }
+  destruct (signs n logits correct temperature ltac:(lia) some_correct positive) as (sign & crossing & mean_positive).
+  destruct (share n logits correct temperature ltac:(lia) some_correct positive) as (product & above & below).
+  rewrite same_rate, same_rate_at_one.
+  split; [|repeat split].
+  - repeat split.
+    + exact sign.
+    + unfold Statements.aepo.fixed_positives.mean_of_correct, Statements.aepo.fixed_positives.gain.
+      rewrite (total_on_ext n correct _ (fun a => tempered_conditional n logits correct 1 a
+                                                   * own_covariance n logits a))
+        by (intros a inside _; rewrite same_at_one by assumption; reflexivity).
+      rewrite (total_on_ext n correct
+                 (fun a => (Statements.aepo.fixed_positives.conditional_without_temperature n logits correct a
+                            - Statements.aepo.fixed_positives.conditional n logits correct temperature a) * _)
+                 (fun a => (tempered_conditional n logits correct 1 a
+                            - tempered_conditional n logits correct temperature a)
+                           * (own_covariance n logits a - smallest_on n correct (own_covariance n logits))))
+        by (intros a inside _; rewrite same_at_one, same by assumption; reflexivity).
+      exact crossing.
+    + unfold Statements.aepo.fixed_positives.mean_of_correct.
+      rewrite (total_on_ext n correct _ (fun a => tempered_conditional n logits correct 1 a
+                                                   * own_covariance n logits a))
+        by (intros a inside _; rewrite same_at_one by assumption; reflexivity).
+      exact mean_positive.
+  - exact product.
+  - exact above.
+  - exact below.
+  - intros falls; apply both_halves; [lia|assumption|assumption|exact falls].
 Qed.

@@ -4,6 +4,7 @@
 From Coq Require Import Reals Lra Lia Bool.
 From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce TemperedRate SignChange
   Examples.
+From Statements.aepo Require high_temperature_raises.
 Open Scope R_scope.
 
 (** F(1) = 0 is enough, a hypothesis that no numbers with an error can decide. *)
@@ -18,7 +19,7 @@ Proof.
   apply (rise_continues n logits correct ltac:(lia) some_correct 1); [lra|lra|assumption|assumption].
 Qed.
 
-Theorem proved :
+Theorem rises_when_hot :
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
   (1 <= n)%nat -> nonempty n correct -> 0 < temperature ->
   0 < temperature - 1 ->
@@ -60,4 +61,12 @@ Proof.
   rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1.
   assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
   lra.
+Qed.
+
+Theorem proved : Statements.aepo.high_temperature_raises.repair.
+Proof.
+  intros n logits correct temperature many some_correct hot differs enough_heat.
+  apply (rises_when_hot n logits correct temperature); [lia|assumption|lra|lra|exact differs|].
+  unfold all_correct; unfold Statements.aepo.high_temperature_raises.all_correct in enough_heat.
+  destruct (some_on n (complement correct)); exact enough_heat.
 Qed.

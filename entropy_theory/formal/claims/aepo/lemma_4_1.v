@@ -2,6 +2,7 @@
 
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics Temperature.
+From Statements.aepo Require lemma_4_1.
 Open Scope R_scope.
 
 (** The rate of it: dH/dT = Var(z)/T^3. *)
@@ -12,7 +13,7 @@ Theorem slope :
     (covariance n (softmax n (tempered temperature logits)) logits logits / temperature ^ 3).
 Proof. intros; apply derivative_tempered_entropy; [lia|assumption]. Qed.
 
-Theorem proved :
+Theorem entropy_rises :
   forall (n : nat) (logits : vector) (temperature factor : R),
   (1 <= n)%nat -> 0 < temperature -> 1 < factor ->
   0 < largest n logits - smallest n logits ->
@@ -22,4 +23,11 @@ Proof.
   enough (entropy n (tempered temperature logits) < entropy n (tempered (temperature * factor) logits))
     by lra.
   apply tempered_entropy_increases; [lia|assumption|nra|assumption].
+Qed.
+
+Theorem proved : Statements.aepo.lemma_4_1.statement.
+Proof.
+  intros n logits temperature factor many positive above range; split.
+  - pose proof (entropy_rises n logits temperature factor ltac:(lia) positive above ltac:(lra)); lra.
+  - apply slope; [lia|assumption].
 Qed.

@@ -4,6 +4,7 @@
 From Coq Require Import Reals Lra Lia Bool.
 From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce TemperedRate SignChange
   Examples.
+From Statements.aepo Require low_temperature_lowers.
 Open Scope R_scope.
 
 (** F(1) = 0 is enough, a hypothesis that no numbers with an error can decide. *)
@@ -18,7 +19,7 @@ Proof.
   apply (fall_continues n logits correct ltac:(lia) some_correct 1); assumption.
 Qed.
 
-Theorem proved :
+Theorem falls_when_cold :
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
   (1 <= n)%nat -> nonempty n correct -> 0 < temperature ->
   0 < 1 - temperature ->
@@ -61,4 +62,12 @@ Proof.
   rewrite !softmax_of_weights by (assumption || lia); simpl; rewrite ln_1.
   assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
   lra.
+Qed.
+
+Theorem proved : Statements.aepo.low_temperature_lowers.repair.
+Proof.
+  intros n logits correct temperature many some_correct positive cold differs enough_cold.
+  apply (falls_when_cold n logits correct temperature); [lia|assumption|assumption|lra|exact differs|].
+  unfold all_correct; unfold Statements.aepo.low_temperature_lowers.all_correct in enough_cold.
+  destruct (some_on n (complement correct)); exact enough_cold.
 Qed.

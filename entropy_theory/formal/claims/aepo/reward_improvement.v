@@ -4,28 +4,40 @@
     every T, it is false: above T = 1 the likeliest right answers can lose more than the others gain. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Conditional Learning Reward.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Conditional Learning Reward
+  StatementForms.
+From Statements.aepo Require reward_improvement.
 Open Scope R_scope.
 
-Definition repair : Prop :=
-  forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
-  (2 <= n)%nat -> nonempty n correct -> ~ everything n correct -> 0 < temperature -> 0 < learning_rate ->
-  let p (z : vector) := total_on n correct (softmax n z) in
-  let q := conditional n logits correct in
-  temperature <= 1 \/ p logits * count_on n correct * total_on n correct (fun a => q a * q a) <= 1 ->
-  let step := unit_step n logits correct temperature in
-  p logits < p (moved learning_rate logits step)
-  /\ 0 < ln (1 + total_on n correct (fun a => q a * (exp (learning_rate * step a) - 1)))
-         - ln (1 + total_on n (complement correct)
-                     (fun a => conditional n logits (complement correct) a
-                               * (exp (learning_rate * step a) - 1))).
-
-Theorem proved : repair.
+Theorem proved : Statements.aepo.reward_improvement.repair.
 Proof.
-  intros n logits correct temperature learning_rate two some not_all T_pos rate_pos p q either step.
+  intros n logits correct temperature learning_rate two some T_pos rate_pos not_all either.
   pose proof (some_wrong n correct not_all) as wrong.
-  pose proof (keeps_answers n logits correct temperature some wrong T_pos either) as keeps.
+  assert (forall A, nonempty n A ->
+            Statements.aepo.reward_improvement.conditional_without_temperature n logits A
+            = conditional n logits A) as same by (intros; apply shifted_conditional_1_eq; assumption).
+  assert (forall A f, nonempty n A -> Statements.aepo.reward_improvement.mean_growth n logits A f
+            = total_on n A (fun a => conditional n logits A a * (exp (f a) - 1))) as growth.
+  { intros A f some_A; unfold Statements.aepo.reward_improvement.mean_growth.
+    rewrite same by assumption; apply (sum_conditional n logits A (fun a => exp (f a) - 1)). }
+  assert (Statements.aepo.reward_improvement.sum_of_squares n logits correct = concentration n logits correct)
+    as squares.
+  { unfold Statements.aepo.reward_improvement.sum_of_squares; rewrite same by assumption.
+    rewrite (sum_ext n _ (fun a => conditional n logits correct a * conditional n logits correct a))
+      by (intros; ring).
+    apply sum_conditional. }
+  assert (total_on n correct (softmax n logits) * concentration n logits correct
+          <= overlap n logits correct temperature) as keeps.
+  { apply keeps_answers; [assumption|assumption|assumption|].
+    rewrite squares in either; destruct (Rle_dec temperature 1) as [cold|hot]; [left; assumption|right].
+    unfold Rmax in either; destruct (Rle_dec _ _) as [_|below] in either; [|lra].
+    unfold Statements.aepo.reward_improvement.reward in either; unfold count_on; lra. }
   split.
+  - rewrite !growth by assumption.
+    pose proof (log_odds_rise n logits correct temperature learning_rate some wrong rate_pos keeps) as rise.
+    change (fun a => negb (correct a)) with (complement correct).
+    change (Statements.aepo.reward_improvement.unit_step n logits correct temperature)
+      with (unit_step n logits correct temperature).
+    lra.
   - exact (reward_rises n logits correct temperature learning_rate some wrong rate_pos keeps).
-  - exact (log_odds_rise n logits correct temperature learning_rate some wrong rate_pos keeps).
 Qed.

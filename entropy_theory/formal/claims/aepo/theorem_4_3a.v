@@ -23,14 +23,14 @@ Qed.
 
 Theorem proved :
   forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
-  (1 <= n)%nat -> 0 < temperature -> 0 < learning_rate ->
+  (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> 0 < learning_rate ->
   let step := fun a => learning_rate * unit_step n logits correct temperature a in
-  0 <= remainder_bound n step
-       - Rabs (entropy_change n logits step - 1 * (learning_rate * rate n logits correct temperature)).
+  Rabs (entropy_change n logits step - learning_rate * rate n logits correct temperature)
+  <= remainder_bound n step
+  /\
+  derivative (fun eta => entropy n (fun a => logits a + eta * unit_step n logits correct temperature a)) 0
+    (rate n logits correct temperature).
 Proof.
-  intros n logits correct temperature learning_rate some hot positive step.
-  assert (Rabs (entropy_change n logits step - learning_rate * rate n logits correct temperature)
-          <= remainder_bound n step).
-  { apply first_order_error_scaled; [lia|apply rate_of_step; lia]. }
-  rewrite Rmult_1_l; lra.
+  intros n logits correct temperature learning_rate many _ _ _ step; split; [|apply slope; lia].
+  apply first_order_error_scaled; [lia|apply rate_of_step; lia].
 Qed.

@@ -2,6 +2,7 @@
 
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate.
+From Statements.aepo Require theorem_4_3b.
 Open Scope R_scope.
 
 (** The number that is positive is the derivative of F(T) at T = 1. *)
@@ -10,13 +11,10 @@ Theorem slope_at_one :
   (1 <= n)%nat ->
   derivative (rate n logits correct) 1 (untempered_scaled_slope n logits correct).
 Proof.
-  intros n logits correct some.
-  replace (untempered_scaled_slope n logits correct) with (scaled_slope n logits correct 1 / (1 * 1))
-    by (rewrite scaled_slope_1; field).
-  apply derivative_rate; [lia|lra].
+  intros; apply derivative_rate_at_one; lia.
 Qed.
 
-Theorem proved :
+Theorem slope_is_positive :
   forall (n : nat) (logits : vector) (correct : mask),
   (1 <= n)%nat ->
   0 < - untempered_rate n logits correct ->
@@ -24,4 +22,11 @@ Theorem proved :
 Proof.
   intros n logits correct some falls.
   rewrite <- scaled_slope_1; apply scaled_slope_pos; [lia|lra|rewrite rate_1; lra].
+Qed.
+
+Theorem proved : Statements.aepo.theorem_4_3b.statement.
+Proof.
+  intros n logits correct many some_correct falls; split.
+  - apply slope_is_positive; [lia|exact falls].
+  - apply slope_at_one; lia.
 Qed.

@@ -3,17 +3,9 @@
     selected action with a positive advantage has c_a > C, where c_a = pi_a (log pi_a + H). *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions TokenCovariance.
+From Statements.entropy_mechanism Require clip_cov.
 Open Scope R_scope.
-
-(** K_a = (log pi_a - E log pi)(A_a - E A), where E A = 0. *)
-Definition token_covariance (n : nat) (logits reward : vector) : vector :=
-  fun a => centered n (softmax n logits) logits a * centered n (softmax n logits) reward a.
-
-(** omega_low <= K_a <= 5 omega_low. *)
-Definition in_band (n : nat) (logits reward : vector) (lower : R) : mask :=
-  fun a => negb (less (token_covariance n logits reward a) lower)
-           && negb (less (5 * lower) (token_covariance n logits reward a)).
 
 (** What zeroing adds: the selected weighted scores pi A, taken away. *)
 Definition gain (n : nat) (logits reward : vector) (lower : R) : R :=
@@ -32,7 +24,7 @@ Proof.
   destruct (in_band n logits reward lower a); ring.
 Qed.
 
-Theorem proved :
+Lemma zeroing_raises :
   forall (n : nat) (logits reward : vector) (lower : R),
   (2 <= n)%nat -> 0 < lower ->
   nonempty n (in_band n logits reward lower) ->
@@ -52,4 +44,15 @@ Proof.
   - apply Rmult_lt_0_compat; [assumption|apply no_weak_right_answer; assumption].
   - pose proof (rare_below_mean n logits some a rare).
     apply product_of_negatives; assumption.
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.clip_cov.repair.
+Proof.
+  intros n logits reward lower two _ _ positive [a [inside member]] no_weak_right_answer.
+  apply (zeroing_raises n logits reward lower two positive).
+  - exists a; split; [exact inside|exact member].
+  - intros b b_inside b_member right.
+    destruct (Rlt_dec 0 (excess n logits b)) as [|not_above]; [assumption|exfalso].
+    apply no_weak_right_answer; exists b.
+    split; [exact b_inside|split; [split; [exact b_member|exact right]|exact not_above]].
 Qed.

@@ -3,8 +3,8 @@
     change by sum pi_a K_a over the selected actions, which is positive. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions.
-From PolicyEntropy.claims.entropy_mechanism Require Import clip_cov.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions TokenCovariance.
+From Statements.entropy_mechanism Require clip_cov_npg.
 Open Scope R_scope.
 
 Definition natural_gain (n : nat) (logits reward : vector) (lower : R) : R :=
@@ -22,7 +22,7 @@ Proof.
   destruct (in_band n logits reward lower a); ring.
 Qed.
 
-Theorem proved :
+Lemma natural_gain_positive :
   forall (n : nat) (logits reward : vector) (lower : R),
   (2 <= n)%nat -> 0 < lower ->
   nonempty n (in_band n logits reward lower) ->
@@ -34,4 +34,11 @@ Proof.
   apply total_on_positive; [exact selected|]; intros a inside member.
   apply Rmult_lt_0_compat; [apply softmax_pos, some|].
   apply andb_true_iff in member as [above _]; apply not_less in above; lra.
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.clip_cov_npg.statement.
+Proof.
+  intros n logits reward lower two _ _ positive [a [inside member]].
+  apply (natural_gain_positive n logits reward lower two positive).
+  exists a; split; [exact inside|exact member].
 Qed.

@@ -6,6 +6,7 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions.
+From Statements.entropy_mechanism Require kl_cov.
 Open Scope R_scope.
 
 (** The policy whose tokens are trained on: since then the logits have drifted. *)
@@ -17,8 +18,6 @@ Definition log_ratio (n : nat) (logits drift : vector) : vector :=
 Definition selected (n : nat) (logits drift reward : vector) (lower : R) : mask :=
   fun a => negb (less ((logits a - mean n (old_policy n logits drift) logits)
                        * (reward a - mean n (old_policy n logits drift) reward)) lower).
-
-Definition sign_of (x : R) : R := (if less 0 x then 1 else 0) - (if less x 0 then 1 else 0).
 
 (** The weighted score that the penalty gives an action. *)
 Definition score (n : nat) (logits drift : vector) : vector :=
@@ -96,7 +95,7 @@ Proof.
     + unfold mean; rewrite <- sum_scal, <- sum_minus; apply sum_ext; intros; ring.
 Qed.
 
-Theorem proved :
+Lemma penalty_raises :
   forall (n : nat) (logits drift reward : vector) (lower : R),
   (2 <= n)%nat -> 0 < lower ->
   nonempty n (selected n logits drift reward lower) ->
@@ -121,4 +120,15 @@ Proof.
     pose proof (rare_below_mean n logits some a rare).
     assert (0 < old_policy n logits drift a * - excess n logits a) by (apply Rmult_lt_0_compat; lra).
     lra.
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.kl_cov.repair.
+Proof.
+  intros n logits drift reward lower two positive [a [inside member]] undone.
+  apply (penalty_raises n logits drift reward lower two positive).
+  - exists a; split; [exact inside|exact member].
+  - intros b b_inside b_member; destruct (undone b b_inside) as [[not_selected|likelier]|rarer].
+    + exfalso; apply not_selected, b_member.
+    + left; exact likelier.
+    + right; exact rarer.
 Qed.

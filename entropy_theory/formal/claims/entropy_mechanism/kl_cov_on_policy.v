@@ -5,14 +5,11 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions Growth.
+From Statements.entropy_mechanism Require kl_cov_on_policy.
 Open Scope R_scope.
 
 Definition divergence_to (n : nat) (old logits : vector) : R :=
   sum n (fun a => old a * (ln (old a) - log_softmax n logits a)).
-
-Definition selected (n : nat) (logits reward : vector) (lower : R) : mask :=
-  fun a => negb (less (centered n (softmax n logits) logits a
-                       * centered n (softmax n logits) reward a) lower).
 
 (** The logit step of minus the weight times the divergence is the weight times (pi_old - pi): along every
     direction v this is the slope. *)
@@ -58,13 +55,9 @@ Proof.
   - rewrite (sum_ext n _ (fun _ => 0)) by (intros; ring); rewrite sum_zero; ring.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits reward : vector) (lower shift : R),
-  (2 <= n)%nat ->
-  forall a, (a < n)%nat ->
-  total_on n (selected n logits reward lower) (softmax n logits)
-  * (softmax n (fun b => logits b + shift) a - softmax n logits a) = 0.
+Theorem proved : Statements.entropy_mechanism.kl_cov_on_policy.statement.
 Proof.
-  intros n logits reward lower shift two a inside.
-  rewrite softmax_shift by lia; ring.
+  intros n logits reward lower shift two _ _; split.
+  - intros a inside; rewrite softmax_shift by lia; ring.
+  - intros direction; apply (no_slope n logits direction two).
 Qed.

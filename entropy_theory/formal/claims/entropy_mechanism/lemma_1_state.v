@@ -19,12 +19,13 @@ Qed.
 
 Theorem proved :
   forall (n : nat) (logits step : vector),
-  (1 <= n)%nat ->
-  0 <= remainder_bound n step
-       - Rabs (entropy_change n logits step
-               - - covariance n (softmax n logits) (log_softmax n logits) step).
+  (2 <= n)%nat ->
+  Rabs (entropy_change n logits step - - covariance n (softmax n logits) (log_softmax n logits) step)
+  <= remainder_bound n step
+  /\
+  derivative (fun t => entropy n (fun a => logits a + t * step a)) 0
+    (- covariance n (softmax n logits) (log_softmax n logits) step).
 Proof.
-  intros n logits step some.
-  pose proof (first_order_error n logits step ltac:(lia)) as error.
-  unfold remainder_bound, Rminus; rewrite Ropp_involutive; lra.
+  intros n logits step many; split; [|apply slope; lia].
+  unfold Rminus; rewrite Ropp_involutive; apply first_order_error; lia.
 Qed.

@@ -7,10 +7,13 @@
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+From PolicyEntropy.library Require Import TreeDirections.
+From Statements.entropy_mechanism Require lemma_3.
+Module Stated := Statements.entropy_mechanism.lemma_3.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem advantage_has_mean_zero :
   forall (n h : nat) (z : policy) (reward : state -> R) (s : state),
   (2 <= n)%nat -> state_of n h s ->
   let V := sum_through n h z reward s / probability n z s in
@@ -31,4 +34,14 @@ Proof.
     rewrite value_of_action, value_of_state; reflexivity.
   - rewrite value_of_state, sum_through_children by assumption; field; lra.
   - intros a _; rewrite value_of_action, value_of_state; reflexivity.
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.lemma_3.statement.
+Proof.
+  unfold Stated.statement, Stated.reward_through; intros n h logits reward several long s inside.
+  assert (0 < n)%nat as some by lia; pose proof (probability_pos n logits s some).
+  rewrite <- (mean_advantage n h logits (edge_reward h reward) s some (proj1 inside)).
+  apply mean_ext; intros a _; pose proof (softmax_pos n (logits s) a some).
+  rewrite total_through_reward, total_through_children by (assumption || apply inside).
+  unfold advantage; field; lra.
 Qed.

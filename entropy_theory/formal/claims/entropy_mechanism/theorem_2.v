@@ -8,10 +8,13 @@ From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
 From PolicyEntropy.library Require Import Curvature EntropyChange.
+From PolicyEntropy.library Require Import TreeDirections.
+From Statements.entropy_mechanism Require theorem_2.
+Module Stated := Statements.entropy_mechanism.theorem_2.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem entropy_under_natural_gradient :
   forall (n h : nat) (z : policy) (reward : state -> R) (learning_rate : R),
   (2 <= n)%nat -> (1 <= h)%nat -> 0 < learning_rate ->
   let A := advantage n h z (edge_reward h reward) in
@@ -38,4 +41,32 @@ Proof.
       with (entropy n (moved_by (z s) step) - entropy n (z s)
             + covariance n (softmax n (z s)) (log_softmax n (z s)) step); [exact error|].
     unfold step; rewrite covariance_scal_r; unfold rate, moved_by; ring.
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.theorem_2.statement.
+Proof.
+  unfold Stated.statement, Stated.remainder_bound, Stated.summed.
+  intros n h logits reward eta several long positive; assert (0 < n)%nat as some by lia.
+  assert (forall s a, state_of n h s -> Stated.advantage n h logits reward s a
+            = advantage n h logits (edge_reward h reward) s a) as same.
+  { intros s a inside; rewrite advantage_centered by apply inside; reflexivity. }
+  destruct (entropy_under_natural_gradient n h logits reward eta several long positive)
+    as [solves [_ error]]; cbv zeta in solves, error; split.
+  - intros s inside; specialize (error s inside); unfold entropy_change, moved_by.
+    rewrite (entropy_ext n (fun a => logits s a + eta * Stated.advantage n h logits reward s a)
+      (fun a => logits s a + eta * advantage n h logits (edge_reward h reward) s a))
+      by (intros; rewrite same by assumption; reflexivity).
+    rewrite (sum_ext n _ (fun a => eta * advantage n h logits (edge_reward h reward) s a
+                                   * (eta * advantage n h logits (edge_reward h reward) s a)))
+      by (intros; rewrite same by assumption; reflexivity).
+    rewrite (covariance_ext n _ _ (Stated.advantage n h logits reward s) (log_softmax n (logits s))
+      (advantage n h logits (edge_reward h reward) s)) by (intros; try apply same; auto).
+    exact error.
+  - intros w; rewrite (mean_responses_ext n h logits _ (fun y =>
+      sum_along (centered_policy n logits (advantage n h logits (edge_reward h reward))) y
+      * sum_along (centered_policy n logits w) y)); [apply solves|].
+    intros y [long_y below_n]; f_equal.
+    apply (sum_along_ext n h); [|lia|assumption]; intros s a inside a_inside.
+    unfold centered_policy, centered; rewrite same by assumption; f_equal.
+    apply mean_ext; intros; apply same, inside.
 Qed.

@@ -4,6 +4,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From PolicyEntropy.library Require Import Definitions Basics Contributions Growth.
+From Statements.extension Require entropy_bonus_two_actions.
 Open Scope R_scope.
 
 Definition bonus_step (z : vector) (c : R) : vector := fun a => - c * own_covariance 2 z a.
@@ -57,17 +58,14 @@ Qed.
 
 End TwoActions.
 
-Theorem proved :
-  forall (logits : vector) (c : R), 0 < c ->
-  (c <= 4 -> 0 <= entropy 2 (fun a => logits a + bonus_step logits c a) - entropy 2 logits)
-  /\ (/ c < softmax 2 logits 0%nat * softmax 2 logits 1%nat -> logits 0%nat <> logits 1%nat ->
-      entropy 2 (fun a => logits a + bonus_step logits c a) - entropy 2 logits < 0).
+Theorem proved : Statements.extension.entropy_bonus_two_actions.statement.
 Proof.
-  intros logits c positive; split.
-  - intros small; pose proof (safe logits c positive small); lra.
-  - intros large different.
-    assert (entropy 2 (fun a => logits a + bonus_step logits c a) < entropy 2 logits); [|lra].
-    apply too_large; [|unfold gap; lra].
-    apply (Rmult_lt_reg_l (/ c)); [apply Rinv_0_lt_compat, positive|].
-    rewrite <- Rmult_assoc, Rinv_l, Rmult_1_l, Rmult_1_r by lra; exact large.
+  intros n logits share two positive small; subst n; split.
+  - pose proof (safe logits (share * 4) ltac:(lra) ltac:(lra)) as rise.
+    apply Rge_le, Rge_minus, Rle_ge; exact rise.
+  - intros c [[c_positive large] different].
+    apply Rlt_minus; apply (too_large logits c); [|unfold gap; lra].
+    apply (Rmult_lt_reg_l (/ c)); [apply Rinv_0_lt_compat, c_positive|].
+    rewrite <- Rmult_assoc, Rinv_l, Rmult_1_l, Rmult_1_r by lra.
+    unfold Rdiv in large; rewrite Rmult_1_l in large; exact large.
 Qed.

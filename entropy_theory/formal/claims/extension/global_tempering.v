@@ -3,6 +3,7 @@
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce TemperedRate
   SignChangeTemperature.
+From Statements.extension Require global_tempering.
 Open Scope R_scope.
 
 (** Where F is negative, it was negative at every lower temperature. *)
@@ -15,7 +16,7 @@ Proof.
   apply (rate_was_negative n logits correct ltac:(lia) lower temperature); lra.
 Qed.
 
-Theorem proved :
+Theorem rises_when_hotter :
   forall (n : nat) (logits : vector) (correct : mask) (temperature factor : R),
   (1 <= n)%nat -> 0 < temperature -> 1 < factor ->
   0 < rate n logits correct temperature ->
@@ -36,3 +37,9 @@ Theorem one_sign_change :
      (forall T, 0 < T -> T < T0 -> rate n logits correct T < 0) /\
      (forall T, T0 < T -> 0 < rate n logits correct T)).
 Proof. intros n logits correct some some_correct; apply one_sign_change; [lia|assumption]. Qed.
+
+Theorem proved : Statements.extension.global_tempering.statement.
+Proof.
+  intros n logits correct temperature factor many some_correct positive above rises.
+  apply (rises_when_hotter n logits correct temperature factor); [lia|assumption|assumption|exact rises].
+Qed.

@@ -4,25 +4,31 @@
 
 From Coq Require Import Reals Lra Lia Psatz List.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Inequalities Trees TreeValues
+From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities Trees TreeValues TreeLargest
   TreeGradientBounds.
+From Statements.extension Require Import gradient_entropy_linf.
 Import ListNotations.
 Open Scope R_scope.
 
-Definition statement : Prop :=
-  forall (n horizon : nat) (logits : policy) (reward : state -> R),
-    (1 <= n)%nat ->
-    (forall y, length y = horizon -> 0 <= reward y <= 1) ->
-    forall s a, state_of n horizon s -> (a < n)%nat ->
-    4 * ln 2 * Rabs
-      (gradient_formula n horizon logits reward s a)
-    <= response_entropy n horizon logits.
+Lemma value_gradient_formula n h z reward s a :
+  value_gradient n h z reward s a = gradient_formula n h z reward s a.
+Proof. unfold value_gradient, gradient_formula, advantage; ring. Qed.
 
-Theorem proved : statement.
+Theorem proved : Statements.extension.gradient_entropy_linf.statement.
 Proof.
-  unfold statement; intros n horizon logits reward some range s a state inside.
-  apply (gradient_linf_le_entropy n horizon logits reward); [assumption| |assumption|assumption].
-  intros y [long _]; apply range, long.
+  intros n h logits reward several long nonneg below; split.
+  - unfold linf_norm.
+    destruct (largest_states_attained n h (fun s => largest n (fun a =>
+      Rabs (value_gradient n h logits reward s a)))) as (s & state & ->); [lia|lia|].
+    destruct (largest_attained n (fun a => Rabs (value_gradient n h logits reward s a)))
+      as (a & inside & ->); [lia|].
+    rewrite value_gradient_formula; apply gradient_linf_le_entropy; [lia| |assumption|assumption].
+    intros y response; split; auto.
+  - intros direction; cbv beta.
+    rewrite (sum_states_ext n h _ (fun s => sum n (fun a =>
+      gradient_formula n h logits reward s a * direction s a))).
+    + apply expected_return_along; lia.
+    + intros s _; apply sum_ext; intros a _; rewrite value_gradient_formula; reflexivity.
 Qed.
 
 (** Equality at pi = (1/2, 1/2) and returns (1, 0). *)

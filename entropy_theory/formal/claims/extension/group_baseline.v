@@ -4,6 +4,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From PolicyEntropy.library Require Import Definitions Basics Contributions Divergence Growth.
+From Statements.extension Require group_baseline.
 Open Scope R_scope.
 
 Definition weights (n : nat) (advantage : vector) (sampled : mask) : vector :=
@@ -69,7 +70,7 @@ Qed.
 
 End Group.
 
-Theorem proved :
+Lemma unsampled_tokens :
   forall (n : nat) (logits advantage : vector) (sampled : mask) (size : R),
   nonempty n sampled -> 0 < size ->
   forall a, (a < n)%nat -> sampled a = false ->
@@ -82,4 +83,13 @@ Proof.
   intros n logits advantage sampled size some positive a inside not_sampled after; split.
   - apply shared_factor; assumption.
   - apply bound; assumption.
+Qed.
+
+Theorem proved : Statements.extension.group_baseline.statement.
+Proof.
+  intros n logits sampled advantage size two some positive _ a inside.
+  destruct (sampled a) eqn:member; [lra|].
+  pose proof (unsampled_tokens n logits advantage sampled size some positive a inside member)
+    as [_ bounded].
+  apply Rge_le, Rge_minus, Rle_ge; exact bounded.
 Qed.

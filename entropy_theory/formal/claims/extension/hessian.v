@@ -57,7 +57,7 @@ Proof.
     rewrite line_start; unfold centered; ring.
 Qed.
 
-(** The first derivatives are -S, and their derivatives the entries of the matrix. *)
+(** The entries are the second partial derivatives, and -S the first. *)
 Theorem second_derivatives :
   forall (n : nat) (logits : vector) (a b : nat),
   (a < n)%nat -> (b < n)%nat ->
@@ -75,52 +75,81 @@ Proof.
     apply @is_derive_opp, is_derive_own_covariance; [lia|assumption].
 Qed.
 
-(** Along a step the slope of entropy changes at the rate of the quadratic form. *)
-Theorem second_derivative_along_a_step :
-  forall (n : nat) (logits step : vector),
-  (1 <= n)%nat ->
-  derivative (fun t => - covariance n (softmax n (line logits step t)) (log_softmax n (line logits step t)) step)
-    0 (sum n (fun a => step a * sum n (fun b => hessian_matrix n logits a b * step b))).
+Theorem symmetric :
+  forall (n : nat) (logits : vector) (a b : nat), hessian_matrix n logits a b = hessian_matrix n logits b a.
 Proof.
-  intros n logits step some; apply is_derive_Reals.
-  apply is_derive_ext with (f := fun t => sum n (fun a => step a * - own_covariance n (line logits step t) a)).
-  - intros t; rewrite covariance_log_own, <- sum_opp by lia; apply sum_ext; intros; ring.
-  - apply (is_derive_sum n (fun t a => step a * - own_covariance n (line logits step t) a)); intros a inside.
-    apply is_derive_scal; evar_last;
-      [apply @is_derive_opp, is_derive_own_covariance; [lia|assumption]|apply Ropp_involutive].
+  intros n logits a b; unfold hessian_matrix.
+  destruct (Nat.eq_dec a b) as [->|other]; [ring|].
+  rewrite (proj2 (Nat.eqb_neq a b)), (proj2 (Nat.eqb_neq b a)) by auto; ring.
+Qed.
+
+(** The matrix times a vector, without the matrix. *)
+Definition hessian_times (n : nat) (logits x : vector) : vector :=
+  let p := softmax n logits in
+  let s := own_covariance n logits in
+  fun a => - ((s a + p a) * x a - s a * mean n p x - p a * sum n (fun b => s b * x b) - p a * mean n p x).
+
+Theorem times :
+  forall (n : nat) (logits x : vector) (a : nat),
+  (a < n)%nat -> sum n (fun b => hessian_matrix n logits a b * x b) = hessian_times n logits x a.
+Proof.
+  intros n logits x a inside; rewrite hessian_applied by (lia || assumption).
+  unfold hessian_times; rewrite <- covariance_log_own, covariance_log_softmax by (try apply softmax_sum; lia).
+  unfold centered; ring.
+Qed.
+
+Lemma quadratic_form_times n z x :
+  (0 < n)%nat -> sum n (fun a => x a * hessian_times n z x a) = quadratic_form n z x.
+Proof.
+  intros some; set (p := softmax n z).
+  assert (sum n p = 1) as one by (apply softmax_sum, some).
+  rewrite (sum_ext n _ (fun a => - (x a * ((own_covariance n z a + p a) * centered n p x a
+                                           - p a * covariance n p z x))))
+    by (intros; rewrite <- times, hessian_applied by assumption; fold p; ring).
+  rewrite sum_opp; unfold quadratic_form; fold p.
+  rewrite (covariance_centered_l n p z (fun a => centered n p x a * centered n p x a)) by assumption.
+  rewrite (sum_ext n _ (fun a =>
+     p a * (centered n p x a * centered n p x a)
+     + p a * (centered n p z a * (centered n p x a * centered n p x a))
+     + mean n p x * (p a * (centered n p z a * centered n p x a))
+     + mean n p x * (p a * centered n p x a)
+     - covariance n p z x * (p a * x a))).
+  2: { intros a _; unfold own_covariance; fold p; unfold centered; ring. }
+  rewrite sum_minus, !sum_plus, !sum_scal.
+  fold (mean n p x) (mean n p (centered n p x)); rewrite mean_centered by assumption.
+  unfold covariance, mean; ring.
 Qed.
 
 Theorem proved :
-  forall (n : nat) (logits step : vector),
-  (1 <= n)%nat ->
-  sum n (fun a => step a * sum n (fun b => hessian_matrix n logits a b * step b))
-  - quadratic_form n logits step = 0
-  /\ (forall a, (a < n)%nat -> sum n (fun b => hessian_matrix n logits a b) = 0)
-  /\ (forall a b, (a < n)%nat -> (b < n)%nat -> hessian_matrix n logits a b - hessian_matrix n logits b a = 0).
+  forall (n : nat) (logits step other : vector),
+  (2 <= n)%nat ->
+  let p := softmax n logits in
+  let s := own_covariance n logits in
+  (sum n (fun a => step a * hessian_times n logits step a) - quadratic_form n logits step = 0
+   /\ (forall a, (a < n)%nat ->
+         - (s a + p a - s a * mean n p (fun _ => 1) - p a * sum n s - p a * mean n p (fun _ => 1)) = 0)
+   /\ sum n (fun a => other a * hessian_times n logits step a)
+      - sum n (fun a => step a * hessian_times n logits other a) = 0)
+  /\ derivative (fun t => entropy n (fun a => logits a + t * step a)) 0 (- sum n (fun a => s a * step a))
+  /\ (forall a, (a < n)%nat ->
+        derivative (fun t => - own_covariance n (fun b => logits b + t * step b) a) 0
+          (hessian_times n logits step a)).
 Proof.
-  intros n logits step some; set (p := softmax n logits).
+  intros n logits step other many p s.
   assert (sum n p = 1) as one by (apply softmax_sum; lia).
-  split; [|split].
-  - rewrite (sum_ext n _ (fun a => - (step a * ((own_covariance n logits a + p a) * centered n p step a
-                                                - p a * covariance n p logits step))))
-      by (intros; rewrite hessian_applied by (lia || assumption); fold p; ring).
-    rewrite sum_opp; unfold quadratic_form; fold p.
-    rewrite (covariance_centered_l n p logits (fun a => centered n p step a * centered n p step a)) by assumption.
-    rewrite (sum_ext n _ (fun a =>
-       p a * (centered n p step a * centered n p step a)
-       + p a * (centered n p logits a * (centered n p step a * centered n p step a))
-       + mean n p step * (p a * (centered n p logits a * centered n p step a))
-       + mean n p step * (p a * centered n p step a)
-       - covariance n p logits step * (p a * step a))).
-    2: { intros a _; unfold own_covariance; fold p; unfold centered; ring. }
-    rewrite sum_minus, !sum_plus, !sum_scal.
-    fold (mean n p step) (mean n p (centered n p step)); rewrite mean_centered by assumption.
-    unfold covariance, mean; ring.
-  - intros a inside.
-    rewrite (sum_ext n _ (fun b => hessian_matrix n logits a b * 1)) by (intros; ring).
-    rewrite (hessian_applied n logits (fun _ => 1)) by (lia || assumption); fold p.
-    unfold centered; rewrite covariance_const_r, mean_const by assumption; ring.
-  - intros a b _ _; unfold hessian_matrix; fold p.
-    destruct (Nat.eq_dec a b) as [->|other]; [ring|].
-    rewrite (proj2 (Nat.eqb_neq a b)), (proj2 (Nat.eqb_neq b a)) by auto; ring.
+  split; [split; [|split]|split].
+  - rewrite quadratic_form_times by lia; ring.
+  - intros a inside; unfold s, p; rewrite own_covariance_sum, mean_const by (lia || exact one); ring.
+  - assert (forall x y, sum n (fun a => y a * hessian_times n logits x a)
+              = sum n (fun a => sum n (fun b => hessian_matrix n logits a b * (y a * x b)))) as double.
+    { intros x y; apply sum_ext; intros a inside; rewrite <- times, <- sum_scal by assumption.
+      apply sum_ext; intros; ring. }
+    rewrite !double, (sum_swap n n (fun a b => hessian_matrix n logits a b * (step a * other b))).
+    apply Rminus_diag_eq; apply sum_ext; intros a _; apply sum_ext; intros b _.
+    rewrite (symmetric n logits a b); ring.
+  - apply is_derive_Reals; unfold s; rewrite <- covariance_log_own by lia.
+    rewrite <- slope_line_start; apply (is_derive_entropy_along_line n logits step); lia.
+  - intros a inside; apply is_derive_Reals.
+    rewrite <- times, <- (Ropp_involutive (sum n _)) by assumption.
+    apply @is_derive_opp, (is_derive_own_covariance n logits step a); [lia|assumption].
 Qed.

@@ -7,11 +7,13 @@
     entropy's rate is <G, K g>. In a table it is c <G, g>. If |(K - c I) x| <= k |x| for all x, the two
     differ by at most k |G| |g|; so where that is below c |<G, g>|, they have the same sign. *)
 
-From Coq Require Import Reals Lra.
-From PolicyEntropy.library Require Import Definitions Basics Gradients Kernels.
+From Coq Require Import Reals Lra Lia.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Definitions Basics Gradients Kernels TabularGradients.
+From Statements.extension Require kernel_sign.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem any_parametrization :
   forall (d m n : nat) (z : vector -> table) (theta : vector) (jacobian : nat -> table)
     (weight : vector) (g : table) (c k : R),
   (1 <= n)%nat ->
@@ -43,4 +45,36 @@ Proof.
     + rewrite (Rabs_right tabular) in small by lra; rewrite zero in *; lra.
     + rewrite (Rabs_pos_eq tabular) in small by lra.
       apply Rmult_lt_0_compat; lra.
+Qed.
+
+(** The statement as generated: any matrix in the kernel's place, with what it does to this g alone, and any
+    curve of logits that starts with the velocity K g. *)
+Theorem proved : Statements.extension.kernel_sign.statement.
+Proof.
+  unfold Statements.extension.kernel_sign.statement.
+  intros n m logits K g c at_least_two _ positive close.
+  assert (0 < n)%nat as some by lia.
+  set (moves := Statements.extension.kernel_sign.kernel_times n m K g) in *.
+  split.
+  - set (G := fun q a => entropy_gradient n (logits q) a) in *.
+    unfold Statements.extension.kernel_sign.inner in *.
+    pose proof (cauchy_schwarz_states m n (fun q a => moves q a - c * g q a) G) as bound.
+    cbv beta in bound.
+    replace (sum m (fun q => sum n (fun a => (moves q a - c * g q a) * G q a)))
+      with (sum m (fun q => sum n (fun a => G q a * moves q a))
+            - c * sum m (fun q => sum n (fun a => G q a * g q a))) in bound.
+    + apply (Rle_lt_trans _ _ _ bound) in close.
+      set (rate := sum m (fun q => sum n (fun a => G q a * moves q a))) in *.
+      set (tabular := sum m (fun q => sum n (fun a => G q a * g q a))) in *.
+      (* rate^2 < 2 c rate tabular. *)
+      assert (0 < 2 * c * (rate * tabular)) by (pose proof (Rle_0_sqr rate); unfold Rsqr in *; nra).
+      apply Rmult_lt_reg_l with (2 * c); lra.
+    + rewrite <- sum_scal, <- sum_minus; apply sum_ext; intros q _.
+      rewrite <- sum_scal, <- sum_minus; apply sum_ext; intros; ring.
+  - intros path starts; apply is_derive_Reals.
+    apply (is_derive_sum m (fun t q => entropy n (path t q))
+             (fun q => sum n (fun a => entropy_gradient n (path 0 q) a * moves q a))).
+    intros q inside; rewrite <- entropy_rate_gradient by exact some.
+    apply (is_derive_entropy n (fun t => path t q) (moves q) 0 some).
+    intros a a_inside; apply is_derive_Reals, starts; assumption.
 Qed.

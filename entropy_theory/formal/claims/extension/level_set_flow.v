@@ -3,12 +3,13 @@
     stays what it was and the objective never falls; it rises over every stretch of time in which
     there is a moment at which the step does not vanish. *)
 
-From Coq Require Import Reals Lra.
+From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Gradients.
+From PolicyEntropy.library Require Import Definitions Basics Gradients TabularGradients.
+From Statements.extension Require level_set_flow.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem any_parametrization :
   forall (d : nat) (J H : vector -> R) (theta g h : R -> vector),
   (forall t, has_gradient d J (theta t) (g t)) ->
   (forall t, has_gradient d H (theta t) (h t)) ->
@@ -72,4 +73,23 @@ Proof.
     rewrite (constant (s + q) still), (constant s between) in close.
     replace ((J (theta t) - J (theta t)) / q - speed) with (- speed) in close by (field; exact other).
     rewrite Rabs_Ropp, Rabs_pos_eq in close by lra; lra.
+Qed.
+
+(** The statement as generated: one state, and its logits as the parameters. *)
+Theorem proved : Statements.extension.level_set_flow.statement.
+Proof.
+  unfold Statements.extension.level_set_flow.statement.
+  intros n logits reward at_least_two _ _.
+  assert (0 < n)%nat as some by lia.
+  split.
+  - apply Rmult_le_pos; [|lra].
+    apply sum_nonneg; intros a _; apply sum_nonneg; intros b _; apply Rle_0_sqr.
+  - intros path follows start stop before.
+    destruct (any_parametrization n (fun x => mean n (softmax n x) reward) (fun x => entropy n x) path
+                (fun t => Statements.extension.level_set_flow.reward_gradient n (path t) reward)
+                (fun t => entropy_gradient n (path t))
+                (fun t => gradient_of_performance n (path t) reward some)
+                (fun t => gradient_of_entropy n (path t) some) follows start stop before)
+      as (same & rises & _).
+    split; [exact same|exact rises].
 Qed.

@@ -5,6 +5,7 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Growth.
+From Statements.extension Require natural_entropy_bonus.
 Open Scope R_scope.
 
 Definition bonus_step (n : nat) (z : vector) (strength : R) : vector :=
@@ -26,6 +27,11 @@ Proof.
     rewrite covariance_scal_l; ring.
 Qed.
 
+(** The same step, written with the strength in front of the log-probability. *)
+Lemma close_to_same n z c :
+  entropy n (fun a => z a + c * - log_softmax n z a) = entropy n (fun a => z a + bonus_step n z c a).
+Proof. apply entropy_ext; intros; unfold bonus_step; ring. Qed.
+
 (** The step is tempering, up to a shift of all logits. *)
 Lemma bonus_is_tempering n z c :
   (0 < n)%nat ->
@@ -36,7 +42,7 @@ Proof.
   apply entropy_ext; intros a inside; unfold bonus_step; rewrite log_softmax_eq by exact some; ring.
 Qed.
 
-Theorem proved :
+Lemma never_lowers :
   forall (n : nat) (logits : vector) (strength : R),
   (1 <= n)%nat -> 0 < strength -> strength <= 1 ->
   0 <= entropy n (fun a => logits a + bonus_step n logits strength a) - entropy n logits.
@@ -50,4 +56,14 @@ Proof.
   assert (entropy n (fun a => 1 * logits a) <= entropy n (fun a => (1 - strength) * logits a))
     by (apply falls; lra).
   lra.
+Qed.
+
+Theorem proved : Statements.extension.natural_entropy_bonus.statement.
+Proof.
+  intros n logits strength two positive small; split.
+  - apply (never_lowers n logits strength ltac:(lia) positive small).
+  - pose proof (first_order_of_bonus n logits ltac:(lia)) as rate.
+    intros e e_positive; destruct (rate e e_positive) as [d close]; exists d; intros h nonzero near.
+    specialize (close h nonzero near); cbv beta in close.
+    rewrite !(close_to_same n logits) in close; exact close.
 Qed.

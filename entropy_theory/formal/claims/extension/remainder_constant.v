@@ -60,7 +60,7 @@ Qed.
 Theorem constant_from_below :
   forall (n : nat) (K : R),
   (4 <= n)%nat ->
-  (forall logits step, Rabs (remainder n logits step) <= K / 2 * squared_norm n step) ->
+  (forall logits step, Rabs (remainder n logits step) <= K * squared_norm n step / 2) ->
   1 / 4 + ln ((INR n - 2) / 2) / 8 <= K.
 Proof.
   intros n K many bound.
@@ -83,7 +83,7 @@ Qed.
 (** No constant is good for every number of actions. *)
 Theorem no_constant_free_of_n :
   forall K, ~ forall (n : nat) (logits step : vector),
-    (4 <= n)%nat -> Rabs (remainder n logits step) <= K / 2 * squared_norm n step.
+    (4 <= n)%nat -> Rabs (remainder n logits step) <= K * squared_norm n step / 2.
 Proof.
   intros K bound.
   destruct (nfloor_ex (exp (8 * K))) as [m [_ above]]; [apply Rlt_le, exp_pos|].
@@ -101,17 +101,21 @@ Qed.
 Theorem proved :
   forall (n : nat) (logits step : vector),
   (2 <= n)%nat ->
-  0 <= curvature_constant n * squared_norm n step / 2 - Rabs (remainder n logits step)
+  (Rabs (remainder n logits step) <= curvature_constant n * squared_norm n step / 2
+   /\
+   Rabs (quadratic_form n logits step) <= curvature_constant n * squared_norm n step)
   /\
-  0 <= curvature_constant n * squared_norm n step - Rabs (quadratic_form n logits step).
+  (4 <= INR n -> forall K : R,
+   (forall z d, Rabs (remainder n z d) <= K * squared_norm n d / 2) ->
+   1 / 4 + ln ((INR n - 2) / 2) / 8 <= K).
 Proof.
-  intros n logits step many.
+  intros n logits step many; split.
+  2: { intros large K; apply constant_from_below; apply INR_le; simpl; lra. }
   replace (curvature_constant n * squared_norm n step)
     with ((5 / 8 + ln (INR n) / 5) * squared_norm n step) by (unfold curvature_constant; field).
   split.
   - pose proof (first_order_error_sharp n logits step ltac:(lia) many) as error.
     rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
     unfold remainder, Rminus; rewrite Ropp_involutive; fold (squared_norm n step) in error; lra.
-  - pose proof (curvature_bound n logits step ltac:(lia) many) as bound.
-    fold (squared_norm n step) in bound; lra.
+  - apply curvature_bound; [lia|exact many].
 Qed.

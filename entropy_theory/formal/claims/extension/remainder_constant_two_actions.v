@@ -102,7 +102,7 @@ End TwoActions.
 (** No constant below 1/2 holds: at the uniform policy the step (1, -1) attains it to second order. *)
 Theorem constant_from_below :
   forall K : R,
-  (forall logits step, Rabs (remainder 2 logits step) <= K / 2 * squared_norm 2 step) -> 1 / 2 <= K.
+  (forall logits step, Rabs (remainder 2 logits step) <= K * squared_norm 2 step / 2) -> 1 / 2 <= K.
 Proof.
   intros K bound.
   set (z := fun _ : nat => 0); set (d := fun a => match a with 0%nat => 1 | _ => -1 end).
@@ -122,17 +122,19 @@ Proof.
 Qed.
 
 Theorem proved :
-  forall (logits step : vector),
-  0 <= 1 / 2 * squared_norm 2 step / 2 - Rabs (remainder 2 logits step)
+  forall (n : nat) (logits step : vector),
+  n = 2%nat ->
+  (Rabs (remainder n logits step) <= 1 / 2 * squared_norm n step / 2
+   /\
+   Rabs (quadratic_form n logits step) <= 1 / 2 * squared_norm n step)
   /\
-  0 <= 1 / 2 * squared_norm 2 step - Rabs (quadratic_form 2 logits step).
+  (forall K : R, (forall z d, Rabs (remainder n z d) <= K * squared_norm n d / 2) -> 1 / 2 <= K).
 Proof.
-  intros logits step; split.
-  - assert (Rabs (entropy_change 2 logits step
-                  + covariance 2 (softmax 2 logits) (log_softmax 2 logits) step)
-            <= 1 / 2 * squared_norm 2 step / 2) as error
-      by (apply first_order_error_sup; [lia|intros; apply curvature_bound_two]).
-    rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
-    unfold remainder, Rminus; rewrite Ropp_involutive; lra.
-  - pose proof (curvature_bound_two logits step); lra.
+  intros n logits step ->; split; [split|apply constant_from_below]; [|apply curvature_bound_two].
+  assert (Rabs (entropy_change 2 logits step
+                + covariance 2 (softmax 2 logits) (log_softmax 2 logits) step)
+          <= 1 / 2 * squared_norm 2 step / 2) as error
+    by (apply first_order_error_sup; [lia|intros; apply curvature_bound_two]).
+  rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
+  unfold remainder, Rminus; rewrite Ropp_involutive; exact error.
 Qed.

@@ -8,11 +8,14 @@
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
-From PolicyEntropy.library Require Import CurvatureBounds TreeExpansion.
+From PolicyEntropy.library Require Import CurvatureBounds TreeLargest TreeExpansion.
+From PolicyEntropy.library Require Import TreeDirections.
+From Statements.extension Require response_entropy_expansion.
+Module Stated := Statements.extension.response_entropy_expansion.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem response_entropy_expansion_cubic :
   forall (n h : nat) (z : policy) (size : R) (step : state -> vector),
   (2 <= n)%nat -> (1 <= h)%nat -> 0 < size ->
   let d s a := size * step s a in
@@ -41,4 +44,24 @@ Proof.
   assert (0 <= INR h * (INR h - 1) * ((INR h + 7) / 6 * ln (INR n) - 1))
     by (repeat apply Rmult_le_pos; lra).
   lra.
+Qed.
+
+Theorem proved : Statements.extension.response_entropy_expansion.statement.
+Proof.
+  unfold Stated.statement, Stated.response_remainder_bound.
+  intros n h logits step size several long positive; assert (0 < n)%nat as some by lia.
+  assert (forall d, Stated.response_rate n h logits d = sum_states n h (fun s => probability n logits s *
+    (- covariance n (softmax n (logits s)) (log_softmax n (logits s)) (d s)
+     + covariance n (softmax n (logits s)) (entropy_to_go n h logits s) (d s)))) as rate.
+  { intros d; unfold Stated.response_rate, Stated.action_covariance; apply sum_states_ext; intros s _.
+    f_equal; rewrite covariance_minus_l by (apply softmax_sum, some).
+    rewrite (covariance_ext n _ (Stated.entropy_to_go n h logits s) (d s)
+      (entropy_to_go n h logits s) (d s)); [ring| |reflexivity].
+    intros a _; unfold Stated.entropy_to_go, action_value, entropy_to_go, log_policy; ring. }
+  rewrite !rate; split.
+  - apply (response_first_order_error n h logits (fun s a => size * step s a)); try assumption.
+    intros s inside.
+    apply (largest_states_ge n h (fun s => sum n (fun a => size * step s a * (size * step s a))) s inside).
+  - rewrite <- response_slope_states by assumption.
+    apply is_derive_Reals, is_derive_response_slope, some.
 Qed.

@@ -9,7 +9,7 @@
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
-From PolicyEntropy.library Require Import CurvatureBounds TreeExpansion.
+From PolicyEntropy.library Require Import CurvatureBounds TreeLargest TreeExpansion.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -27,7 +27,7 @@ Definition kl_direction (n : nat) (logits reference : vector) : vector :=
 Definition forecast (n : nat) (logits score reference : vector) (kept : mask) (lambda kappa beta : R) : R :=
   let s := own_covariance n logits in
   - sum n (fun a => score a * excess n logits a)
-  + lambda * sum n (fun a => s a * s a) / 1
+  + lambda * sum n (fun a => s a * s a)
   + kappa * sum n (fun a => s a * clamped_tilt n logits kept a)
   + -1 * (beta * sum n (fun a => s a * kl_direction n logits reference a)).
 
@@ -87,16 +87,14 @@ Proof.
 Qed.
 
 Theorem proved :
-  forall (n : nat) (logits score reference : vector) (kept : mask) (learning_rate lambda kappa beta : R),
-  (1 <= n)%nat -> 0 < learning_rate ->
+  forall (n : nat) (logits : vector) (kept : mask) (score reference : vector)
+         (learning_rate lambda kappa beta : R),
+  (2 <= n)%nat -> nonempty n kept -> 0 < learning_rate -> 0 < lambda -> 0 < kappa -> 0 < beta ->
   let d := fun a => learning_rate * rule_step n logits score reference kept lambda kappa beta a in
-  0 <= remainder_bound n d
-       - Rabs (entropy_change n logits d
-               - learning_rate * forecast n logits score reference kept lambda kappa beta).
+  Rabs (entropy_change n logits d
+        - learning_rate * forecast n logits score reference kept lambda kappa beta)
+  <= remainder_bound n d.
 Proof.
-  intros n logits score reference kept learning_rate lambda kappa beta some positive d.
-  assert (Rabs (entropy_change n logits d
-                - learning_rate * forecast n logits score reference kept lambda kappa beta)
-          <= remainder_bound n d); [|lra].
-  apply first_order_error_scaled; [lia|apply covariance_of_rule_step, some].
+  intros n logits kept score reference learning_rate lambda kappa beta many _ _ _ _ _ d.
+  apply first_order_error_scaled; [lia|apply covariance_of_rule_step; lia].
 Qed.

@@ -9,39 +9,64 @@ Open Scope R_scope.
 
 Definition spread (n : nat) (step : vector) : R := largest n step - smallest n step.
 
-(** The quadratic form is the second derivative of entropy along the step, in the two forms of the claim. *)
-Theorem curvature :
+(** The quadratic form, written as one expectation. *)
+Theorem as_one_expectation :
   forall (n : nat) (logits step : vector),
   (1 <= n)%nat ->
-  derivative (fun t => - covariance n (softmax n (line logits step t)) (log_softmax n (line logits step t)) step)
-    0 (quadratic_form n logits step)
-  /\ quadratic_form n logits step
-     = - mean n (softmax n logits) (fun a =>
-           (1 + log_softmax n logits a + entropy n logits)
-           * (centered n (softmax n logits) step a * centered n (softmax n logits) step a)).
+  quadratic_form n logits step
+  = - mean n (softmax n logits) (fun a =>
+        (1 + log_softmax n logits a + entropy n logits)
+        * (centered n (softmax n logits) step a * centered n (softmax n logits) step a)).
+Proof. intros; apply quadratic_form_mean; lia. Qed.
+
+(** The two terms are the first two derivatives of entropy along the step. *)
+Lemma slope_with_logits n z d :
+  (0 < n)%nat ->
+  - covariance n (softmax n z) (log_softmax n z) d = - covariance n (softmax n z) z d.
+Proof. intros some; rewrite covariance_log_softmax by (try apply softmax_sum; assumption); reflexivity. Qed.
+
+Theorem derivatives :
+  forall (n : nat) (logits step : vector),
+  (1 <= n)%nat ->
+  derivative (fun t => entropy n (fun a => logits a + t * step a)) 0
+    (- covariance n (softmax n logits) logits step)
+  /\
+  derivative (fun t => - covariance n (softmax n (fun a => logits a + t * step a))
+                           (fun a => logits a + t * step a) step) 0
+    (quadratic_form n logits step).
 Proof.
-  intros n logits step some; split.
-  - apply is_derive_Reals; rewrite <- (quadratic_form_line_start n logits step).
-    apply is_derive_slope_line; lia.
-  - apply quadratic_form_mean; lia.
+  intros n logits step some; split; apply is_derive_Reals.
+  - rewrite <- slope_with_logits, <- (slope_line_start n logits step) by lia.
+    apply (is_derive_entropy_along_line n logits step); lia.
+  - apply is_derive_ext with
+      (f := fun t => - covariance n (softmax n (line logits step t)) (log_softmax n (line logits step t)) step).
+    + intros t; apply (slope_with_logits n (line logits step t) step); lia.
+    + rewrite <- (quadratic_form_line_start n logits step); apply is_derive_slope_line; lia.
 Qed.
 
 Theorem proved :
   forall (n : nat) (logits step : vector),
-  (1 <= n)%nat ->
-  0 <= spread n step * spread n step * spread n step * (2 + 7 * ln (INR n)) / 24
-       - Rabs (entropy_change n logits step - - covariance n (softmax n logits) logits step
-               - 1 * quadratic_form n logits step / 2).
+  (2 <= n)%nat ->
+  Rabs (entropy_change n logits step - - covariance n (softmax n logits) logits step
+        - quadratic_form n logits step / 2)
+  <= spread n step * spread n step * spread n step * (2 + 7 * ln (INR n)) / 24
+  /\
+  derivative (fun t => entropy n (fun a => logits a + t * step a)) 0
+    (- covariance n (softmax n logits) logits step)
+  /\
+  derivative (fun t => - covariance n (softmax n (fun a => logits a + t * step a))
+                           (fun a => logits a + t * step a) step) 0
+    (quadratic_form n logits step).
 Proof.
-  intros n logits step some.
+  intros n logits step many; split; [|apply derivatives; lia].
   pose proof (second_order_error n logits step ltac:(lia) _ _ (between_smallest_and_largest n step)) as error.
   rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
   replace (entropy_change n logits step - - covariance n (softmax n logits) logits step
-           - 1 * quadratic_form n logits step / 2)
+           - quadratic_form n logits step / 2)
     with (entropy_change n logits step + covariance n (softmax n logits) logits step
           - quadratic_form n logits step / 2) by field.
   fold (spread n step) in error.
   replace (spread n step * spread n step * spread n step * (2 + 7 * ln (INR n)) / 24)
     with ((2 + 7 * ln (INR n)) * spread n step ^ 3 / 24) by field.
-  lra.
+  exact error.
 Qed.

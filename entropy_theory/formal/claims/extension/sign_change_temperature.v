@@ -4,6 +4,7 @@
 From Coq Require Import Reals Lra Lia Bool.
 From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce TemperedRate
   SignChange SignChangeTemperature Examples.
+From Statements.extension Require sign_change_temperature.
 Open Scope R_scope.
 
 Lemma implication_as_maximum premise conclusion :
@@ -14,7 +15,7 @@ Proof.
   - pose proof (Rmax_l (- premise) conclusion); lra.
 Qed.
 
-Theorem proved :
+Theorem bounds :
   forall (n : nat) (logits : vector) (correct : mask) (temperature : R),
   (1 <= n)%nat -> nonempty n correct -> 0 < temperature ->
   let F := rate n logits correct temperature in
@@ -108,4 +109,33 @@ Proof.
   split; intros side.
   - apply (rise_continues n logits correct n_pos some_correct 1); [lra|assumption|assumption|lra].
   - apply (fall_continues n logits correct n_pos some_correct 1); [assumption|assumption|assumption|lra].
+Qed.
+
+Theorem proved : Statements.extension.sign_change_temperature.statement.
+Proof.
+  intros n logits correct temperature many some_correct positive.
+  assert (0 < n)%nat as n_pos by lia.
+  destruct (bounds n logits correct temperature ltac:(lia) some_correct positive)
+    as (rise & hot & fall & cold & face).
+  split; [|repeat split].
+  - repeat split.
+    + exact rise.
+    + exact hot.
+    + exact fall.
+    + exact cold.
+    + destruct (some_on n (complement correct)); exact face.
+  - intros somewhere; apply Rnot_le_lt; intros nonneg; apply somewhere.
+    intros T T_pos; apply Rnot_lt_le; intros rises.
+    apply (Rlt_not_le _ _ (rise_needs_sum n logits correct n_pos T T_pos rises)), nonneg.
+  - intros negative never.
+    destruct (rise_somewhere n logits correct n_pos some_correct negative) as (T & T_pos & rises).
+    apply (Rlt_not_le _ _ rises), (never T T_pos).
+  - intros enough_heat; apply hot_rises; [assumption|assumption|exact enough_heat].
+  - intros somewhere; apply Rnot_le_lt; intros nonpos; apply somewhere.
+    intros T T_pos; apply Rnot_lt_le; intros falls.
+    apply (Rlt_not_le _ _ (fall_needs_excess n logits correct n_pos T T_pos falls)), nonpos.
+  - intros larger never.
+    destruct (fall_somewhere n logits correct n_pos some_correct larger) as (T & T_pos & falls).
+    apply (Rlt_not_le _ _ falls), (never T T_pos).
+  - intros enough_cold; apply cold_falls; [assumption|assumption|assumption|exact enough_cold].
 Qed.

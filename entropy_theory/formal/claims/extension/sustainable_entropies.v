@@ -13,10 +13,10 @@ Definition statement : Prop :=
   forall (n : nat) (logits : vector) (correct : mask),
   (2 <= n)%nat -> nonempty n correct -> ~ everything n correct ->
   (* nothing above log m *)
-  (forall (learning_rate alpha low high : R) (temperature grpo_weight : nat -> R),
+  (forall (learning_rate alpha low : R) (temperature grpo_weight : nat -> R),
      0 < learning_rate -> 0 < alpha -> 0 < low ->
-     (forall k, low <= temperature k <= high) -> (forall k, 0 <= grpo_weight k) ->
-     let path := run n correct learning_rate alpha temperature grpo_weight logits in
+     (forall k, low <= temperature k) -> (forall k, 0 <= grpo_weight k) ->
+     let path := aepo_run n correct learning_rate alpha temperature grpo_weight logits in
      (forall k, entropy n (path k) <= ceiling n logits correct)
      /\ limsup_at_most (fun k => entropy n (path k)) (ln (count_on n correct)))
   (* from both sides towards a target below *)
@@ -39,12 +39,12 @@ Proof.
   intros n logits correct two_actions some not_all.
   pose proof (some_wrong n correct not_all) as wrong.
   split; [|split].
-  - intros learning_rate alpha low high temperature grpo_weight rate_pos alpha_pos low_pos range weights path.
+  - intros learning_rate alpha low temperature grpo_weight rate_pos alpha_pos low_pos range weights path.
     split.
     + intros k.
       apply (run_below_ceiling n correct learning_rate alpha temperature grpo_weight logits some wrong
                rate_pos alpha_pos weights 0 k); lia.
-    + exact (limsup_entropy n correct learning_rate alpha low high temperature grpo_weight logits
+    + exact (limsup_entropy n correct learning_rate alpha low temperature grpo_weight logits
                some wrong rate_pos alpha_pos low_pos range weights).
   - intros target lack push.
     assert (lack <> 0 -> ~ uniform_on n correct logits -> 0 < push) as strict.

@@ -1,0 +1,36 @@
+(** Extension: the natural policy gradient flow of token logits tilts whole responses.
+
+    If every token logit moves as the advantage (up to a constant at each state, which softmax does not
+    see), a response y has at time t the probability pi_0(y) e^{t R(y)} / E_0[e^{t R}], however long the
+    responses are. Such a flow exists from every policy: z(s, a) + log E_0[e^{t R} | s, a]. *)
+
+From Coq Require Import Reals Lra Lia List Bool.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeTilting TreeSets.
+Import ListNotations.
+Open Scope R_scope.
+
+Theorem proved :
+  forall (n h : nat) (reward : state -> R),
+  (2 <= n)%nat -> (1 <= h)%nat ->
+  let flow (path : R -> policy) := exists shift : R -> state -> R,
+    forall t s a, 0 <= t -> state_of n h s -> (a < n)%nat ->
+    derivative (fun r => path r s a) t
+      (advantage n h (path t) (edge_reward h reward) s a + shift t s) in
+  (forall path, flow path -> forall t y, 0 <= t -> response_of n h y ->
+     probability n (path t) y =
+     probability n (path 0) y * exp (t * reward y)
+     / mean_responses n h (path 0) (fun x => exp (t * reward x))) /\
+  (forall z, exists path, flow path /\
+     forall s a, state_of n h s -> (a < n)%nat -> path 0 s a = z s a).
+Proof.
+  intros n h reward several long flow; assert (0 < n)%nat as some by lia.
+  assert (forall path, flow path <-> natural_flow n h reward path) as same.
+  { intros path; split; intros [shift moves]; exists shift; intros;
+      apply is_derive_Reals, moves; assumption. }
+  split.
+  - intros path moves t y later response.
+    apply natural_flow_tilts; [assumption|assumption|apply same, moves|assumption|assumption].
+  - intros z; destruct (natural_flow_exists n some h z reward long) as [moves start].
+    eexists; split; [apply same, moves|exact start].
+Qed.

@@ -1,0 +1,71 @@
+(** OPEFO (arXiv 2605.11491), the balancing coefficient: token updates with first-order entropy changes f are
+    weighted by 1 + lambda where f > 0 and by 1 - lambda where f < 0. With lambda = - sum f / sum |f| the net
+    first-order change of entropy is zero, and no weight is negative. *)
+
+From Coq Require Import Reals Lra Lia List Bool.
+From Coquelicot Require Import Coquelicot.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions.
+Open Scope R_scope.
+
+(** What the tokens of each action do to entropy, with update coefficients G. *)
+Definition flows (n : nat) (z G : vector) : vector := fun a => - G a * excess n z a.
+Definition balance (flow : vector) (n : nat) : R := - sum n flow / sum n (fun a => Rabs (flow a)).
+Definition balanced_step (n : nat) (z G : vector) : vector :=
+  score_step n z (fun a =>
+    (1 + balance (flows n z G) n * sign (flows n z G a)) * G a).
+
+Lemma sign_times x : sign x * x = Rabs x.
+Proof.
+  destruct (Rtotal_order x 0) as [below|[zero|above]].
+  - rewrite sign_eq_m1, Rabs_left by assumption; ring.
+  - subst x; rewrite sign_0, Rabs_R0; ring.
+  - rewrite sign_eq_1, Rabs_right by lra; ring.
+Qed.
+
+Section OneState.
+
+Variables (n : nat) (z G : vector).
+Hypothesis some : (0 < n)%nat.
+Hypothesis some_flow : 0 < sum n (fun a => Rabs (flows n z G a)).
+
+Lemma balanced : first_order n z (balanced_step n z G) = 0.
+Proof.
+  unfold balanced_step; rewrite first_order_score_step by exact some.
+  set (l := balance (flows n z G) n); rewrite <- sum_opp.
+  rewrite (sum_ext n _ (fun a => flows n z G a + l * Rabs (flows n z G a))).
+  - rewrite sum_plus, sum_scal; unfold l, balance; field; lra.
+  - intros a _; rewrite <- sign_times; unfold flows; ring.
+Qed.
+
+Lemma balance_bounds : -1 <= balance (flows n z G) n <= 1.
+Proof.
+  set (f := flows n z G) in *.
+  assert (sum n f <= sum n (fun a => Rabs (f a))) by (apply sum_le; intros; apply Rle_abs).
+  assert (- sum n f <= sum n (fun a => Rabs (f a))).
+  { rewrite <- sum_opp; apply sum_le; intros; rewrite <- Rabs_Ropp; apply Rle_abs. }
+  unfold balance; split.
+  - apply (Rmult_le_reg_r (sum n (fun a => Rabs (f a)))); [assumption|].
+    replace (- sum n f / sum n (fun a => Rabs (f a)) * sum n (fun a => Rabs (f a))) with (- sum n f)
+      by (field; lra); lra.
+  - apply (Rmult_le_reg_r (sum n (fun a => Rabs (f a)))); [assumption|].
+    replace (- sum n f / sum n (fun a => Rabs (f a)) * sum n (fun a => Rabs (f a))) with (- sum n f)
+      by (field; lra); lra.
+Qed.
+
+End OneState.
+
+Theorem proved :
+  forall (n : nat) (logits step : vector),
+  (1 <= n)%nat -> 0 < sum n (fun a => Rabs (flows n logits step a)) ->
+  - covariance n (softmax n logits) logits (balanced_step n logits step)
+    / sum n (fun a => Rabs (flows n logits step a)) = 0
+  /\ derivative (fun t => entropy n (fun a => logits a + t * balanced_step n logits step a)) 0 0
+  /\ -1 <= balance (flows n logits step) n <= 1.
+Proof.
+  intros n logits step one some_flow; assert (some : (0 < n)%nat) by lia.
+  pose proof (balanced n logits step some some_flow) as zero; split; [|split].
+  - unfold first_order in zero; rewrite zero; unfold Rdiv; ring.
+  - pose proof (first_order_is_derivative n logits (balanced_step n logits step) some) as rate.
+    rewrite zero in rate; exact rate.
+  - apply balance_bounds; assumption.
+Qed.
