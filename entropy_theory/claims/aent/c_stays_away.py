@@ -359,8 +359,8 @@ c_stays_away = Claim(
     id="aent.c-stays-away-from-zero",
     source="AEnt, Section 3, after Proposition 1",
     title="The likeliest right response does not become unlikely",
-    scope="one tabular state (responses of one token), exact policy gradient, one step and so every "
-          "step",
+    scope="one tabular state (responses of one token), exact policy gradient, one step; the "
+          "repair for every step of a run",
     source_text="reconstructed",
     statement=_statement,
     instances=bandit_instances(LEARNING_RATE, correct=False, vectors=(_NEARLY_RIGHT,), actions=(2, 4)),

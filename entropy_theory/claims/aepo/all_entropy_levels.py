@@ -1,10 +1,10 @@
-r"""AEPO, Section 5.2: "across all entropy levels, AEPO consistently outperforms GRPO", and a trend that rises
-and then falls (Table 3, Qwen2.5-math-7B, targets 0.25, 0.5, 0.75 and 1).
+r"""AEPO, Section 5.2: "across all entropy levels, AEPO consistently outperforms GRPO", and a trend that
+rises and then falls (Table 3, Qwen2.5-math-7B, targets 0.25, 0.5, 0.75 and 1).
 
-Read for the averages over seven benchmarks, both hold in the printed numbers: 53.00, 53.87, 53.45 and 53.13
-against GRPO's 51.60 of Table 1. Not benchmark by benchmark: on MATH500 three of the four levels are below
-GRPO's 80.6, and AIME24 only falls with the target. Each number is one training run; nothing is printed about
-how far two runs of one setting differ.
+Read for the averages over seven benchmarks, both hold in the printed numbers: 53.00, 53.87, 53.45 and
+53.13 against GRPO's 51.60 of Table 1. Not benchmark by benchmark: on MATH500 three of the four levels
+are below GRPO's 80.6, and AIME24 only falls with the target. Each number is one training run; nothing
+is printed about how far two runs of one setting differ.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ LEVELS = tuple(scores for name, (scores, _) in PRINTED.items() if name.startswit
 ROWS = tuple(compared(scores, rows_of("Qwen2.5-math-7B")["GRPO"]) for scores in LEVELS)
 
 _outperforms = Statement(
-    latex=r"At each of the four entropy targets AEPO's mean over seven benchmarks is above GRPO's, whatever "
-          r"the digits left out.",
+    latex=r"At each of the four entropy targets AEPO's mean over seven benchmarks is above GRPO's, "
+          r"whatever the digits left out.",
     margin=mean_lead,
     relation=">",
     proof=(every_row("four targets", "each mean lead exceeds what rounding can add", ROWS, mean_lead,

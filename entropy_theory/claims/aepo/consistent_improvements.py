@@ -3,8 +3,8 @@ benchmark".
 
 Read: AEPO's printed score is nowhere below an RL baseline's of the same model, within rounding, neither
 in Table 1 (pass@1) nor in Table 2 (pass@k, against GRPO). False for pass@1: Qwen2.5-7B on Minerva has
-37.8 against 38.2 with Entropy-Adv, Qwen3-4B on GSM8K 95.0 against 95.2 with GRPO. True for pass@k: all six
-entries of Table 2 are above GRPO's, by 1.2 to 10 points.
+37.8 against 38.2 with Entropy-Adv, Qwen3-4B on GSM8K 95.0 against 95.2 with GRPO. True for pass@k: all
+six entries of Table 2 are above GRPO's, by 1.2 to 10 points.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def _ahead(i: Cases) -> Reals:
 
 
 _statement = Statement(
-    latex=r"AEPO's score is at least each RL baseline's on every benchmark, for pass@1 and pass@k, within "
-          r"rounding.",
+    latex=r"AEPO's score is at least each RL baseline's on every benchmark, for pass@1 and pass@k, "
+          r"within rounding.",
     margin=not_behind,
 )
 

@@ -6,8 +6,8 @@ in two of the 21 columns, by more than the digits left out can explain:
 
     Qwen2.5-7B, Minerva   37.8 < 38.2 (Entropy-Adv)        Qwen3-4B, GSM8K   95.0 < 95.2 (GRPO)
 
-What holds is the text's "on almost all benchmarks": AEPO is ahead on at least six of the seven with each
-model (19 of 21 columns), and on average with all three. Each entry is one training run.
+What holds is the text's "on almost all benchmarks": AEPO is ahead on at least six of the seven with
+each model (19 of 21 columns), and on average with all three. Each entry is one training run.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ _statement = Statement(
 )
 
 _almost = Statement(
-    latex=r"With each model AEPO is ahead of every other row on at least six of the seven benchmarks, and "
-          r"on average.",
+    latex=r"With each model AEPO is ahead of every other row on at least six of the seven benchmarks, "
+          r"and on average.",
     margin=_almost_all,
     relation=">",
     proof=(every_row("three models", "six or seven benchmarks of seven, and the mean lead exceeds what "

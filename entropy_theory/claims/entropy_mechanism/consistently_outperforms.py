@@ -1,9 +1,10 @@
-r"""Entropy Mechanism, Figure 11: with the two methods "the policy model consistently outperforms baseline on
-testsets".
+r"""Entropy Mechanism, Figure 11: with the two methods "the policy model consistently outperforms baseline
+on testsets".
 
-Read in Table 2: on every benchmark the method's score is not below GRPO's for the same model. KL-Cov's is
-above it on all seven with both models. Clip-Cov's is not, on AMC: 58.2 < 58.7 with Qwen2.5-7B and 67.2 < 69.7
-with Qwen2.5-32B, by more than rounding; on the six others it is. Each entry is one training run.
+Read in Table 2: on every benchmark the method's score is not below GRPO's for the same model. KL-Cov's
+is above it on all seven with both models. Clip-Cov's is not, on AMC: 58.2 < 58.7 with Qwen2.5-7B and
+67.2 < 69.7 with Qwen2.5-32B, by more than rounding; on the six others it is. Each entry is one training
+run.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ consistently_outperforms = Claim(
     instances=listed_instances(ROWS, "two methods, two models"),
     repair=_kl_cov,
     repair_is="instead",
-    repair_note="KL-Cov does; Clip-Cov is below GRPO on AMC with both models, and above it on the six others",
+    repair_note="KL-Cov does; Clip-Cov is below GRPO on AMC with both models, and above it on the six "
+                "others",
     mutants=(
         Mutant(name="Clip-Cov too", statement=variant(_kl_cov, conditions=())),
         Mutant(name="KL-Cov by one point everywhere", statement=variant(

@@ -5,8 +5,8 @@ For every z in R^n, correct set A* and 0 < T < 1: if F(1) < 0 and pi^T(A*) >= pi
     F(T) <= F(1).
 
 The corollary's second half has only the first hypothesis, and fails where a low temperature makes right
-answers rare (`aepo.corollary-4.4-low`). Exact and global: F(T) = P_T G(T) with P_T = pi^T(A*), the rate G
-for a fixed number of positives has G(T) <= G(1) < 0 (`aepo.fixed-positives`), and so
+answers rare (`aepo.corollary-4.4-low`). Exact and global: F(T) = P_T G(T) with P_T = pi^T(A*), the rate
+G for a fixed number of positives has G(T) <= G(1) < 0 (`aepo.fixed-positives`), and so
 
     F(T) = P_T G(T) <= P_T G(1) <= P_1 G(1) = F(1).
 
@@ -50,8 +50,8 @@ RIGHT_MORE_OFTEN = Condition(
 )
 
 _statement = Statement(
-    latex=r"If $F(1) < 0$ and $\pi^T(\mathcal A^*) \ge \pi(\mathcal A^*)$, then $F(T) \le F(1)$, for every "
-          r"$T < 1$.",
+    latex=r"If $F(1) < 0$ and $\pi^T(\mathcal A^*) \ge \pi(\mathcal A^*)$, then $F(T) \le F(1)$, for "
+          r"every $T < 1$.",
     margin=_falls_more,
     conditions=(COLD, ENTROPY_FALLS, RIGHT_MORE_OFTEN),
 )
