@@ -44,7 +44,6 @@ def _right_more_often(i: Cases) -> Reals:
     return ar.total(tempered - ar.softmax(i.logits), i.correct)
 
 
-COLD = Condition(latex="T < 1", value=lambda i: 1 - i.temperature)
 RIGHT_MORE_OFTEN = Condition(
     latex=r"$\pi^T(\mathcal A^*) \ge \pi(\mathcal A^*)$", value=_right_more_often, relation=">=",
 )
@@ -53,7 +52,7 @@ _statement = Statement(
     latex=r"If $F(1) < 0$ and $\pi^T(\mathcal A^*) \ge \pi(\mathcal A^*)$, then $F(T) \le F(1)$, for "
           r"every $T < 1$.",
     margin=_falls_more,
-    conditions=(COLD, ENTROPY_FALLS, RIGHT_MORE_OFTEN),
+    conditions=(ENTROPY_FALLS, RIGHT_MORE_OFTEN),
 )
 
 low_temperature_decrease = Claim(
@@ -66,7 +65,7 @@ low_temperature_decrease = Claim(
     mutants=(
         Mutant(name="F(1) < 0 dropped", statement=without(_statement, ENTROPY_FALLS.latex)),
         Mutant(name="F(1) > 0 instead", statement=variant(_statement, conditions=(
-            COLD, RIGHT_MORE_OFTEN,
+            RIGHT_MORE_OFTEN,
             Condition(latex="F(1) > 0", value=lambda i: rate(i.logits, i.correct))))),
         Mutant(name="right answers may become rarer",
                statement=without(_statement, RIGHT_MORE_OFTEN.latex)),

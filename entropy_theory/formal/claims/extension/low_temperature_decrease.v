@@ -32,10 +32,10 @@ Theorem proved : Statements.extension.low_temperature_decrease.statement.
 Proof.
   intros n logits correct temperature some some_correct positive cold falls more_often.
   assert (0 < n)%nat as n_pos by lia.
+  change (0 < - untempered_rate n logits correct) in falls.
   change (rate n logits correct temperature <= untempered_rate n logits correct).
   rewrite <- rate_1; apply falls_more_when_colder; try assumption.
-  - rewrite rate_1; apply Ropp_lt_cancel; rewrite Ropp_0; unfold untempered_rate.
-    rewrite Ropp_involutive; exact falls.
+  - rewrite rate_1; lra.
   - rewrite (total_on_ext n correct (softmax n (tempered 1 logits)) (softmax n logits))
       by (intros; apply softmax_tempered_1; assumption).
     rewrite total_on_minus in more_often; lra.
