@@ -6,19 +6,25 @@ without timings: id, verdict, printed proof, counterexample. A run whose verdict
 
 from __future__ import annotations
 
+import hashlib
+import json
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from entropy_theory.support.results import provenance, read_json, write_json
 from entropy_theory.verification import kernel
 from entropy_theory.verification.claim import Claim, Evidence
 from entropy_theory.verification.formula.latex import formula_or_none
-from entropy_theory.verification.search import describe
+from entropy_theory.verification.search import describe, evaluate
 from entropy_theory.verification.verdict import Verdict
 
+SAMPLED = 8
 PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint")
 
 
@@ -43,6 +49,7 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
         "formula": formula_or_none(lambda: claim.statement.formula),
         "repaired_formula": None if claim.repair is None else formula_or_none(
             lambda: repaired.formula),
+        "samples": samples(claim),
         "scope": claim.scope,
         "text": claim.source_text,
         "verdict": verdict.statement,
@@ -58,6 +65,24 @@ def entry(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> dict[
         ],
         "counterexample": verdict.counterexample,
     }
+
+
+def samples(claim: Claim) -> list[float]:
+    """The margins of the statement that is said to be true on a few sampled instances.
+
+    They tell a changed margin where a statement has no formula; one that does not meet the hypotheses
+    counts as minus one.
+    """
+    statement = claim.repair or claim.statement
+    batch = claim.instances.sample(np.random.default_rng(zlib.crc32(claim.id.encode())), SAMPLED)
+    margins, meets = evaluate(statement, batch)
+    return [float(f"{m:.6e}") if ok else -1.0 for m, ok in zip(margins, meets, strict=True)]
+
+
+def text_digest(record: Mapping[str, Any]) -> str:
+    """A digest of what a claim says: its words, its hypotheses, its formulas, its scope."""
+    said = [record[key] for key in ("statement", "hypotheses", "formula", "repaired_formula", "scope")]
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
 def _standings(claim: Claim, verdict: Verdict) -> tuple[str, ...]:
@@ -125,6 +150,12 @@ def differences(
         if before is None:
             lines.append(f"{record['id']}: {record['verdict']}, not in the accepted ledger")
             continue
+        if text_digest(record) != before.get("says", text_digest(record)):
+            lines.append(f"{record['id']}: its words or its formula are not those that were accepted")
+        if not np.allclose(record["samples"], before.get("samples", record["samples"]), rtol=1e-4,
+                           atol=1e-7):
+            lines.append(f"{record['id']}: its margin is not the one that was accepted: other values "
+                         "on the same instances")
         for key in ("verdict", "instead", "printed_proof"):
             if record[key] != before.get(key, ""):
                 lines.append(f"{record['id']}: {key} is {record[key]}, accepted was {before[key]}")
@@ -169,4 +200,5 @@ def _remark(claim: Claim, record: Mapping[str, Any]) -> str:
 def _lasting(record: dict[str, Any]) -> dict[str, Any]:
     kept = {key: record[key]
             for key in ("id", "verdict", "instead", "printed_proof", "counterexample")}
+    kept |= {"says": text_digest(record), "samples": record["samples"]}
     return {**kept, "axioms": "classical reals" if record["axioms"] else "", "proof": record["proof"]}

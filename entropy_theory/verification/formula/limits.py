@@ -103,7 +103,7 @@ def along(start: Term, t: Term, direction: Term) -> Term:
     return start + t[(..., *[None] * len(start.axes))] * direction
 
 
-def has_gradient(function: Callable[[Term], Term], at: Term, gradient: Term) -> Term:
+def has_gradient(function: Traced, at: Any, gradient: Any) -> Term:
     """The derivative of the function along every direction is the inner product with the gradient."""
 
     def slope(direction: Term) -> Term:

@@ -39,7 +39,7 @@ INSIDE: Mapping[Axis, str] = {
     PROMPTS: "({0} < prompts)%nat",
 }
 BEYOND = ("has_derivative", "limsup_at_most", "tends_to", "for_every", "at_every_step", "implies")
-RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln"}
+RESERVED = {"n", "h", "prompts", "sum", "mean", "exp", "ln", "entropy", "covariance", "softmax"}
 
 
 def type_of(axes: Axes, kind: str) -> str:

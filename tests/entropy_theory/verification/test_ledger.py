@@ -30,8 +30,8 @@ def entry():
 def test_schema(entry):
     """The fixed interface: other tools read these keys."""
     assert list(entry) == [
-        "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula", "scope",
-        "text", "verdict", "instead", "repair_note", "printed_proof", "proof", "axioms", "evidence",
+        "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula",
+        "samples", "scope", "text", "verdict", "instead", "repair_note", "printed_proof", "proof", "axioms", "evidence",
         "counterexample"]
     for evidence in entry["evidence"]:
         assert list(evidence) == [
@@ -49,6 +49,12 @@ def test_accept_then_compare(entry, tmp_path):
     accepted = ledger.read_accepted(path)
     assert "seconds" not in path.read_text()
     assert ledger.differences([entry], accepted, known_ids=["planted.false"]) == []
+    for key, other, told in (
+        ("statement", "another reading", "its words"), ("formula", "x", "its words"),
+        ("samples", [2 * m for m in entry["samples"]], "its margin"),
+    ):
+        (line,) = ledger.differences([{**entry, key: other}], accepted, known_ids=["planted.false"])
+        assert told in line
     changed = {**entry, "verdict": "proved"}
     (line,) = ledger.differences([changed], accepted, known_ids=["planted.false"])
     assert "verdict is proved, accepted was refuted" in line

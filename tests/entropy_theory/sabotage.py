@@ -1,0 +1,281 @@
+"""Sabotages every claim by machine and says what notices: ``python -m tests.entropy_theory.sabotage``.
+
+A sabotage changes a claim as somebody would who wants the verdict without the mathematics: the margin set to
+1, a constant moved to the stronger side, a hypothesis dropped, a sign flipped, the proof deleted, admitted,
+rested on an axiom or on a contradiction, a step's conclusion made its premise, the LaTeX changed. What is
+left has to be refused or to get a lower verdict; a sabotaged statement that keeps its verdict survives, and
+is reported with what the search says of it. The goal is none.
+
+Statements are sabotaged in their formulas, so that a constant is a constant wherever it stands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims import all_claims
+from entropy_theory.verification import Claim, Statement, kernel, ledger
+from entropy_theory.verification.check import QUICK
+from entropy_theory.verification.formula.statement import subterms
+from entropy_theory.verification.formula.terms import Term, constant, make
+from entropy_theory.verification.ledger import text_digest
+from entropy_theory.verification.search import evaluate, search
+from entropy_theory.verification.verdict import Verdict
+
+FACTORS = (Fraction(19, 20), Fraction(21, 20))
+"""By how much a constant is moved: one of the two makes the statement stronger, if it matters."""
+SAMPLED = 256
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sabotage:
+    """One sabotaged claim.
+
+    Attributes:
+        claim_id: whose.
+        kind: what was done.
+        detail: where.
+        claim: the sabotaged claim.
+    """
+
+    claim_id: str
+    kind: str
+    detail: str
+    claim: Claim
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What became of a sabotage.
+
+    Attributes:
+        sabotage: what was done.
+        noticed: by what: the kernel, the verdict that its evidence gives, or the accepted ledger, which
+            keeps what was said; empty for a survivor.
+        said: what became of it.
+    """
+
+    sabotage: Sabotage
+    noticed: str
+    said: str
+
+
+def established(claim: Claim) -> Statement:
+    """The statement that the claim's verdict says is true."""
+    return claim.statement if claim.repair is None else claim.repair
+
+
+def replaced(claim: Claim, statement: Statement) -> Claim:
+    """The claim with this as the statement that is said to be true."""
+    part = "statement" if claim.repair is None else "repair"
+    return dataclasses.replace(claim, **{part: statement})
+
+
+def with_formula(statement: Statement, margin: Term, conditions: tuple[Term, ...]) -> Statement:
+    """The statement with these terms in the places of its margin and its hypotheses."""
+    return dataclasses.replace(
+        statement, margin=lambda i: margin,
+        conditions=tuple(dataclasses.replace(c, value=lambda i, term=term: term)
+                         for c, term in zip(statement.conditions, conditions, strict=True)))
+
+
+def rebuilt(term: Term, change: Callable[[Term], Term | None], known: dict[int, Term]) -> Term:
+    """The term with some of its parts changed, within definitions too, which are written out."""
+    if id(term) not in known:
+        changed = change(term)
+        if changed is None and term.operation.name == "call":
+            defined = term.operation.detail
+            given = dict(zip(defined.parameters, term.arguments, strict=True))
+            body = rebuilt(defined.body, given.get, {})
+            changed = rebuilt(body, change, known)
+        if changed is None:
+            arguments = tuple(rebuilt(part, change, known) for part in term.arguments)
+            changed = make(term.operation, arguments, term.axes, term.kind)
+        known[id(term)] = changed
+    return known[id(term)]
+
+
+def constants(statement: Statement) -> list[Term]:
+    """The rational constants of a statement's conclusion other than 0, 1 and -1."""
+    found = (t for t in subterms([statement.formula.conclusion.term]) if t.operation.name == "constant")
+    return [t for t in dict.fromkeys(found)
+            if isinstance(t.operation.detail, Fraction) and abs(t.operation.detail) not in (0, 1)]
+
+
+def stronger(claim: Claim, statement: Statement) -> bool:
+    """Whether the margins of a changed statement are smaller than the claim's on sampled instances."""
+    batch = claim.instances.sample(np.random.default_rng(0), SAMPLED)
+    try:
+        before, meets = evaluate(established(claim), batch)
+        after, _ = evaluate(statement, batch)
+    except (ValueError, FloatingPointError):
+        return False
+    return bool(np.any((after < before - 1e-12) & meets))
+
+
+def of_statement(claim: Claim) -> Iterator[Sabotage]:
+    """Sabotages of the statement that is said to be true."""
+    statement = established(claim)
+
+    def changed(kind: str, detail: str, **parts: object) -> Sabotage:
+        return Sabotage(claim_id=claim.id, kind=kind, detail=detail,
+                        claim=replaced(claim, dataclasses.replace(statement, **parts)))
+
+    yield changed("LaTeX changed", "the reading aid", latex=statement.latex + " for every model")
+    for k, condition in enumerate(statement.conditions):
+        kept = statement.conditions[:k] + statement.conditions[k + 1:]
+        yield changed("hypothesis dropped", condition.latex, conditions=kept)
+    if not statement.is_traceable():
+        yield changed("margin set to 1", "computed",
+                      margin=lambda i: 1.0 + 0.0 * np.asarray(statement.margin(i), dtype=float))
+        return
+    formula = statement.formula
+    margin = formula.conclusion.term
+    hypotheses = tuple(h.term for h in formula.hypotheses)
+    one = constant(0 if statement.relation == "==" else 1)
+    yield Sabotage(claim_id=claim.id, kind="margin set to 1", detail="",
+                   claim=replaced(claim, with_formula(statement, one, hypotheses)))
+    if statement.relation != "==" and margin.kind == "real" and margin.operation.name != "several":
+        yield Sabotage(claim_id=claim.id, kind="sign flipped", detail="",
+                       claim=replaced(claim, with_formula(statement, -margin, hypotheses)))
+    if statement.beyond is not None:
+        yield changed("limit dropped", "", beyond=None)
+    for number in constants(statement):
+        for factor in FACTORS:
+            moved = constant(number.operation.detail * factor, number.axes)
+            other = rebuilt(margin, lambda t, a=number, b=moved: b if t is a else None, {})
+            sabotaged = with_formula(statement, other, hypotheses)
+            if statement.relation == "==" or stronger(claim, sabotaged):
+                yield Sabotage(claim_id=claim.id, kind="constant moved",
+                               detail=f"{number.operation.detail} times {factor}",
+                               claim=replaced(claim, sabotaged))
+
+
+PROOFS = {
+    "proof deleted": None,
+    "proof admitted": "Theorem proved : {statement}.\nProof. Admitted.\n",
+    "proof is an axiom": "Axiom proved : {statement}.\n",
+    "0 = 1 as an axiom": "From Coq Require Import Lra.\nAxiom absurd : 0 = 1.\n"
+                         "Theorem proved : {statement}.\nProof. exfalso; pose proof absurd; lra. Qed.\n",
+    "the conclusion made a premise": "Theorem proved : {statement} -> {statement}.\nProof. auto. Qed.\n",
+    "another theorem": "Theorem proved : forall x : R, 0 < x -> 0 < x.\nProof. auto. Qed.\n",
+}
+HEADER = "From Coq Require Import Reals.\nFrom Statements.{source} Require {name}.\nOpen Scope R_scope.\n"
+
+
+def of_proof(claim: Claim, folder: Path) -> Iterator[Sabotage]:
+    """Sabotages of the kernel's proof; files are written to ``folder``."""
+    proof = kernel.proof_of(claim)
+    if proof is None:
+        return
+    source, _, name = proof.module.partition(".")
+    for kind, text in PROOFS.items():
+        place = folder / kind.replace(" ", "_").replace("=", "is") / source / f"{name}.v"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        written = "" if text is None else HEADER.format(source=source, name=name) + text.format(
+            statement=f"Statements.{proof.module}.{proof.part}")
+        place.write_text(written)
+        yield Sabotage(claim_id=claim.id, kind=kind, detail=str(place),
+                       claim=dataclasses.replace(claim, proof_file=str(place)))
+
+
+def verdict_of(claim: Claim) -> str:
+    """How well the claim's statement is established by kernel and adversary, quickly."""
+    statement = established(claim)
+    said = kernel.evidence(claim)
+    if any(e.outcome == "pass" for e in said):
+        return "proved"
+    found = search(statement, claim.instances, QUICK.search, witnesses=claim.witnesses)
+    if any(e.outcome != "pass" for e in found):
+        return "refuted"
+    return "verified" if statement.beyond is None else "undecided"
+
+
+def attacked(sabotage: Sabotage, before: str, accepted: Mapping[str, Any]) -> Outcome:
+    """Judge a sabotaged claim as the ledger would."""
+    after = verdict_of(sabotage.claim)
+    if after != before:
+        return Outcome(sabotage=sabotage, noticed="verdict", said=f"{before} became {after}")
+    record = accepted.get(sabotage.claim_id)
+    now = said_by(sabotage.claim)
+    if record is not None and text_digest(now) != record["says"]:
+        return Outcome(sabotage=sabotage, noticed="accepted ledger", said="other words, another formula")
+    if record is not None and not np.allclose(now["samples"], record["samples"], rtol=1e-4, atol=1e-7):
+        return Outcome(sabotage=sabotage, noticed="accepted ledger", said="another margin")
+    return Outcome(sabotage=sabotage, noticed="", said=f"still {after}")
+
+
+def said_by(claim: Claim) -> dict[str, Any]:
+    """What a claim says, as the ledger records it."""
+    return ledger.entry(claim, [], Verdict(statement="", printed_proof="", instead="",
+                                           counterexample=None, problems=()))
+
+
+def sabotage_all(claims: Mapping[str, Claim], folder: Path) -> Iterator[Outcome]:
+    """Sabotage claims in every way, and judge each sabotaged claim.
+
+    The kernel is asked about all sabotaged proofs at once, where it is installed; else they are refused
+    unread, because nobody has accepted them.
+    """
+    accepted = ledger.read_accepted()
+    before = {claim_id: verdict_of(claim) for claim_id, claim in claims.items()}
+    for claim_id, claim in claims.items():
+        for sabotage in of_statement(claim):
+            yield attacked(sabotage, before[claim_id], accepted)
+    by_kind: dict[str, list[Sabotage]] = {}
+    for claim_id, claim in claims.items():
+        if before[claim_id] == "proved":
+            for sabotage in of_proof(claim, folder / "proofs"):
+                by_kind.setdefault(sabotage.kind, []).append(sabotage)
+    for kind, sabotages in by_kind.items():
+        if kernel.rocq_version() is not None:
+            build = folder / "build" / kind.replace(" ", "_").replace("=", "is")
+            results = kernel.prove([s.claim for s in sabotages], folder=build)
+            for sabotage in sabotages:
+                found = results[sabotage.claim_id]
+                yield Outcome(sabotage=sabotage, noticed="" if found.accepted else "kernel",
+                              said=found.message)
+        else:
+            for sabotage in sabotages:
+                yield attacked(sabotage, "proved", accepted)
+
+
+def table(outcomes: Iterable[Outcome]) -> str:
+    """Kinds of sabotage against what noticed them."""
+    counts: dict[str, Counter[str]] = {}
+    for outcome in outcomes:
+        counts.setdefault(outcome.sabotage.kind, Counter())[outcome.noticed or "survived"] += 1
+    columns = ("kernel", "verdict", "accepted ledger", "survived")
+    lines = [f"{'sabotage':32}" + "".join(f"{column:>17}" for column in columns)]
+    lines += [f"{kind:32}" + "".join(f"{found[column]:17}" for column in columns)
+              for kind, found in counts.items()]
+    total = Counter[str]()
+    for found in counts.values():
+        total += found
+    return "\n".join([*lines, f"{'all':32}" + "".join(f"{total[column]:17}" for column in columns)])
+
+
+def main(ids: tuple[str, ...]) -> int:
+    """Print the table, and each survivor; exit status 1 if there is one."""
+    claims = {i: c for i, c in all_claims().items() if not ids or i in ids}
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes = list(sabotage_all(claims, Path(folder)))
+    print(table(outcomes))
+    survivors = [o for o in outcomes if not o.noticed]
+    for o in survivors:
+        print(f"survives: {o.sabotage.claim_id}: {o.sabotage.kind} ({o.sabotage.detail}): {o.said}")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(tuple(sys.argv[1:])))
