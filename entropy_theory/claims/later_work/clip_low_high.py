@@ -239,7 +239,8 @@ clip_low_high = Claim(
     id="later-work.clip-low-high",
     source="Clip-low and clip-high under random rewards (arXiv 2509.26114)",
     title="Under random rewards clip-low raises entropy and clip-high lowers it",
-    scope="one tabular state, random symmetric rewards, exact expectation, first order",
+    scope="one tabular state, random symmetric rewards, exact expectation, first order; judged: the "
+          "abstract's sentence in the setting it names",
     source_text="abstract",
     statement=_statement,
     instances=INSTANCES,
