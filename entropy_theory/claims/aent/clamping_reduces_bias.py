@@ -5,9 +5,11 @@ has the optimum softmax(r/lambda) on them, which gives away
 
     B(k, m') = (k - m') / (m' e^{1/lambda} + k - m')            (1 if m' = 0)
 
-of the value 1; Lemma 5 bounds it by lambda log(k/m'). Read: with the k likeliest tokens kept,
-B(k, m') <= B(n, m). False: the cut may take right tokens. The exact rule is density, as the paper says
-itself ("denser optimality"), but nothing makes the top set denser:
+of the value 1; Lemma 5 bounds it by lambda log(k/m'). Section 1 says without a condition that the
+clamped entropy "enjoys decreased bias". Read: with the k likeliest tokens kept, B(k, m') <= B(n, m).
+False: the cut may take right tokens. Section 4.1 names the condition itself ("a smaller response space
+with denser optimality generally leads to reduced bias"), and it is the exact rule; but nothing makes
+the top set denser:
 
     B(k, m') <= B(n, m)  exactly when  m'/k >= m/n,
 
@@ -106,14 +108,15 @@ _repaired = Statement(
 
 clamping_reduces_bias = Claim(
     id="aent.clamping-reduces-bias",
-    source="AEnt, Section 4.1",
-    title="Clamping reduces the bias of the entropy bonus",
+    source="AEnt, Section 1 ('enjoys decreased bias'), without Section 4.1's 'denser optimality'",
+    title="Clamping to the likeliest tokens reduces the bias of the entropy bonus, whatever is cut",
     scope="one tabular state, optimum of the regularized objective on a fixed kept set",
     statement=_printed,
     instances=bandit_instances(COEFFICIENT, REMOVED),
     repair=_repaired,
     repair_is="instead",
-    repair_note="exactly where right tokens are denser among the kept ones (all of them kept: always)",
+    repair_note="Section 4.1's own condition: exactly where right tokens are denser among the kept ones "
+                "(all of them kept: always)",
     # The right token is cut; one of two right tokens is cut, and the rest is thinner than before.
     witnesses=(
         {"weights": [1, 2], "correct": [True, False], "coefficient": 1,

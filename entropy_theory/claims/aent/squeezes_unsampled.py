@@ -1,17 +1,18 @@
 r"""AEnt, Section 4.1: policy gradient squeezes what it does not sample.
 
 "Policy optimization ... tends to reinforce the high-probability locally optimal tokens, while squeezing
-down the low-probability optimal ones that are less likely to be sampled." Read: one state, one sampled
-token k with positive weight w; the step dz = c (e_k - pi), c = eta w > 0 of any size, lowers the
-probability of every other token, an unsampled optimal one among them.
+down the low-probability optimal ones that are less likely to be sampled." The paper speaks of a sample
+of high probability, and for the likeliest one it is right; the rule without that is what is judged.
+Read: one state, one sampled token k with positive weight w; the step dz = c (e_k - pi), c = eta w > 0
+of any size, lowers the probability of every other token, an unsampled optimal one among them.
 
 False: the step pushes each logit down by c pi_b, the likely tokens most, so that a rare token can gain
 when another rare token is reinforced. Exact rule: with g = sum_b pi_b^2, the first-order rate is
 
     d log pi_a / dc = g - pi_k - pi_a          (a not k),
 
-and if pi_k + pi_a >= g, token a falls at every finite c. Reinforcing the likeliest token always squeezes
-all others, since max pi >= g: the paper's picture ("high-probability locally optimal") is right.
+and if pi_k + pi_a >= g, token a falls at every finite c. Reinforcing the likeliest token always
+squeezes all others, since max pi >= g.
 
 A whole group with a baseline does something else: ``extension.group-baseline``.
 """

@@ -1,14 +1,17 @@
 r"""AEPO, introduction: AEPO can approximate arbitrary functions of time. False: it has a speed
 limit.
 
+"Even theoretically capable of approximating" names neither a rate nor an error; arbitrary functions
+include steps, and eight update steps for one is a choice made here. Any other number fails the same way
+at a smaller learning rate.
+
 One state, exact expected steps with GRPO of weight kappa, alpha = 1. Whatever the temperatures,
 
     |log H_{k+1} - log H_k| <= 2 eta (kappa + 1):
 
-so at a given learning rate a faster function is not followed, such as a jump (the statement allows
-eight steps for it); nor is, at any learning rate, a value above log|A*|
-(``extension.entropy-ceiling``). The bound holds for every softmax policy: along a logit step of
-range rho, |dH/ds| = |Cov(log pi, dz)| <= rho H.
+so at a given learning rate a faster function is not followed, such as a jump; nor is, at any learning
+rate, a value above log|A*| (``extension.entropy-ceiling``). The bound holds for every softmax policy:
+along a logit step of range rho, |dH/ds| = |Cov(log pi, dz)| <= rho H.
 
 Repaired, on the solved face with two answers, T = 1.25/0.8 and eta <= 2: if the target's log-odds
 D* move by at most delta a step, the error e_k = |D_k - D*_k| obeys e_{k+1} <= max(e_k - s_k, eta/8)

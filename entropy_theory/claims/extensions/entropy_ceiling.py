@@ -291,7 +291,7 @@ entropy_ceiling = Claim(
     id="extension.entropy-ceiling",
     source="Extension of AEPO (exact expected dynamics of one tabular state)",
     title="Tempered REINFORCE cannot hold entropy above log |A*| (one tabular state)",
-    scope="one tabular state, exact expectation, along 6 steps and in the limit",
+    scope="one tabular state, exact expectation, every later step and the limit",
     statement=_statement,
     instances=bandit_instances(
         TEMPERATURE, LEARNING_RATE,

@@ -154,7 +154,7 @@ annealed_covariance = Claim(
     id="later-work.annealed-covariance",
     source="Comparative theory of entropy control (arXiv 2604.09676), abstract, made precise",
     title="A bonus is biased at every fixed coefficient, a small covariance penalty at none",
-    scope="one tabular state, rewards 0 and 1, stationary points",
+    scope="one tabular state, rewards 0 and 1, stationary points; judged: the abstract, made precise",
     source_text="abstract",
     statement=_statement,
     instances=bandit_instances(SHARE, COEFFICIENT, actions=(2, 6)),

@@ -162,7 +162,8 @@ entrocraft = Claim(
     id="later-work.entrocraft",
     source="Entrocraft (arXiv 2604.26326), the sign rule",
     title="Positives-only and negatives-only training have the same expected step",
-    scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order",
+    scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order; judged: the "
+          "abstract's rule and its public code",
     source_text="abstract",
     statement=_statement,
     instances=bandit_instances(),

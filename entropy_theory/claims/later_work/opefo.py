@@ -121,7 +121,8 @@ opefo = Claim(
     id="later-work.opefo",
     source="OPEFO (arXiv 2605.11491), the balancing coefficient",
     title="Flow-balancing weights cancel the first-order entropy change",
-    scope="one tabular state, every action listed, exact expectation, first order",
+    scope="one tabular state, every action listed, exact expectation, first order; judged: the "
+          "coefficient as described in public, its Eq. 6 is not at hand",
     source_text="abstract",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
@@ -341,7 +342,8 @@ opefo_reward = Claim(
     id="later-work.opefo-reward",
     source="OPEFO (arXiv 2605.11491), what balancing costs",
     title="Flow balancing never lowers the expected reward",
-    scope="one tabular state, every action listed, exact expectation, first order",
+    scope="one tabular state, every action listed, exact expectation, first order; judged: the "
+          "coefficient as described in public, its Eq. 6 is not at hand",
     source_text="abstract",
     statement=_ascent,
     instances=bandit_instances(correct=False, vectors=(REWARD,), actions=(2, 5)),

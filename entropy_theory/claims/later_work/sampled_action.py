@@ -76,7 +76,9 @@ sampled_action = Claim(
     id="later-work.sampled-action",
     source="Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorem 3.3, corollary",
     title="What one sampled action does to entropy, and on average",
-    scope="one tabular state, one sampled action or its mean, first order",
+    scope="one tabular state, one sampled action or its mean, first order; judged: the theorem as "
+          "quoted elsewhere",
+    source_text="not in sources",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
     mutants=(
@@ -127,7 +129,8 @@ sampled_action_sign = Claim(
     id="later-work.sampled-action-sign",
     source="Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorem 3.2",
     title="The sign rule pi_k against e^-H for one logit, at any step size",
-    scope="one softmax policy, one logit, a step of any size",
+    scope="one softmax policy, one logit, a step of any size; judged: the theorem as quoted elsewhere",
+    source_text="not in sources",
     statement=_sign,
     instances=bandit_instances(SIZE, correct=False, actions=(2, 5)),
     mutants=(

@@ -31,12 +31,12 @@ from tests.entropy_theory.claims.verdicts import check_verdict
 
 EXPECTED = [
     ("aepo.asymmetry", "true with a hypothesis", "none"),
-    ("aepo.combined-update", "repaired", "none"),
-    ("aepo.finite-step", "repaired", "none"),
+    ("aepo.combined-update", "refuted", "none"),
+    ("aepo.finite-step", "true with a hypothesis", "none"),
     ("aepo.fixed-positives", "proved", "none"),
     ("aepo.high-temperature-raises", "true with a hypothesis", "none"),
     ("aepo.low-temperature-lowers", "true with a hypothesis", "none"),
-    ("aepo.reward-improvement", "repaired", "none"),
+    ("aepo.reward-improvement", "true with a hypothesis", "none"),
     ("extension.combined-update", "proved", "none"),
     ("extension.global-slope", "proved", "none"),
     ("extension.group-normalization-bounds", "proved", "none"),
