@@ -46,6 +46,7 @@ from entropy_theory.verification.certify import precision
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import at_every_step, run
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import Term, computed_by, definition
 
 # ---------------------------------------------------------------- numbers
@@ -334,7 +335,7 @@ def _commitment() -> tuple[bool, str]:
 
 # ---------------------------------------------------------------- claim
 
-_NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)))
+_NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)), range=ANY)
 BINARY = Condition(latex="returns are 0 or 1",
                    value=lambda i: np.all(np.equal(i.reward, 0) | np.equal(i.reward, 1), axis=-1))
 

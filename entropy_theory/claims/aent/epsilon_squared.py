@@ -48,6 +48,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import implies
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.instances import Batch, Instance, Instances
 
@@ -105,7 +106,7 @@ def _bounds(i: Cases) -> tuple[Term, ...]:
 # ---------------------------------------------------------------- instances
 
 EPSILON = Scalar(name="epsilon", low=1e-3, high=4.0,
-                 grid=(Fraction(1, 2), Fraction(1, 10), Fraction(1, 6)))
+                 grid=(Fraction(1, 2), Fraction(1, 10), Fraction(1, 6)), range=POSITIVE)
 
 
 def _instances() -> Instances:

@@ -37,9 +37,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import definition
 
-SIZE = Scalar(name="size", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 4), 8))
+SIZE = Scalar(name="size", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 4), 8), range=POSITIVE)
 
 
 def _units(logits: Reals) -> Reals:

@@ -25,7 +25,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term
 
 
@@ -58,7 +58,7 @@ lemma_4_1 = Claim(
     scope="one distribution that is sampled from, logits fixed",
     statement=_statement,
     instances=bandit_instances(
-        Scalar(name="temperature", low=0.05, high=20.0, grid=(1, Fraction(1, 2), 2)),
+        Scalar(name="temperature", low=0.05, high=20.0, grid=(1, Fraction(1, 2), 2), range=POSITIVE),
         Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)),
                range=Range(low=1, open_low=True)),
         correct=False,

@@ -18,13 +18,13 @@ from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, Step
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.instances import Scalar
 
 TEMPERATURE = Scalar(
     name="temperature", low=0.05, high=20.0,
-    grid=(2, Fraction(1, 2), Fraction(5, 4), Fraction(4, 5), 4, Fraction(1, 4)),
+    grid=(2, Fraction(1, 2), Fraction(5, 4), Fraction(4, 5), 4, Fraction(1, 4)), range=POSITIVE
 )
 HIGH_TEMPERATURE = Scalar(
     name="temperature", low=1.01, high=20.0, grid=(2, 3, Fraction(3, 2), Fraction(6, 5)),
@@ -35,7 +35,7 @@ LOW_TEMPERATURE = Scalar(
     range=Range(low=0, open_low=True, high=1, open_high=True),
 )
 LEARNING_RATE = Scalar(
-    name="learning_rate", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 2), 4)
+    name="learning_rate", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 2), 4), range=POSITIVE
 )
 
 PER_LOG, UNIT = 1, 4

@@ -54,13 +54,14 @@ from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import for_every, has_derivative
+from entropy_theory.verification.formula.statement import ANY, POSITIVE
 from entropy_theory.verification.formula.terms import ACTIONS, definition
 from entropy_theory.verification.instances import Instance, as_floats
 from entropy_theory.verification.shipped import agreement, shipped_step
 
-THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)))
-DRIFT = Vector(name="drift", low=-2.0, high=2.0, grid=(0, 1))
-REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1))
+THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)), range=POSITIVE)
+DRIFT = Vector(name="drift", low=-2.0, high=2.0, grid=(0, 1), range=ANY)
+REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1), range=ANY)
 
 
 def _sharpened(case: Instance) -> Instance:
@@ -287,7 +288,7 @@ kl_cov_on_policy = Claim(
     scope="one tabular state, one update per rollout",
     statement=_inert,
     instances=bandit_instances(
-        THRESHOLD, Scalar(name="shift", low=0.01, high=4.0, grid=(1,)),
+        THRESHOLD, Scalar(name="shift", low=0.01, high=4.0, grid=(1,), range=POSITIVE),
         actions=(2, 5), correct=False, vectors=(REWARD,)),
     mutants=(
         Mutant(name="penalty log(pi_old / pi) without the absolute value",

@@ -27,9 +27,10 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 
-SIZE = Scalar(name="size", low=2.0**-8, high=16.0, grid=(1, Fraction(1, 8), 4))
+SIZE = Scalar(name="size", low=2.0**-8, high=16.0, grid=(1, Fraction(1, 8), 4), range=POSITIVE)
 
 
 @definition

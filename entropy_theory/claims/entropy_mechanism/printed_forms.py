@@ -26,6 +26,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE
 
 
 def as_boxed(i: Cases) -> Reals:
@@ -87,8 +88,8 @@ printed_forms = Claim(
     repair_note="b stands outside the exponential, as everywhere else in the source",
     negation=_negation,
     instances=bandit_instances(
-        Scalar(name="a", low=0.01, high=2.0, grid=(1, Fraction(1, 4))),
-        Scalar(name="b", low=0.01, high=2.0, grid=(1, Fraction(1, 2))),
+        Scalar(name="a", low=0.01, high=2.0, grid=(1, Fraction(1, 4)), range=POSITIVE),
+        Scalar(name="b", low=0.01, high=2.0, grid=(1, Fraction(1, 2)), range=POSITIVE),
         actions=(2, 5), correct=False,
     ),
     mutants=(

@@ -41,6 +41,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import Term, definition, elementwise
 from entropy_theory.verification.instances import Instance
 
@@ -53,7 +54,7 @@ def _in_order(case: Instance) -> Instance:
     return {**case, "reward": reward.tolist()}
 
 
-REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(1, 2)))
+REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(1, 2)), range=ANY)
 """Graded rewards; the statements hold for any."""
 _any_order = bandit_instances(correct=False, actions=(2, 6), vectors=(REWARD,))
 BANDITS = dataclasses.replace(

@@ -21,6 +21,7 @@ from entropy_theory.verification import Cases, Scalar, Step, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import definition
 
 WIDTH = 5
@@ -73,7 +74,7 @@ def only(selected: Mask, values: Reals) -> Reals:
 
 
 THRESHOLD = Scalar(
-    name="lower", low=0.01, high=2.0, grid=(1, Fraction(1, 8), Fraction(1, 64))
+    name="lower", low=0.01, high=2.0, grid=(1, Fraction(1, 8), Fraction(1, 64)), range=POSITIVE
 )
 
 

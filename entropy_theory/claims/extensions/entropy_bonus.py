@@ -32,7 +32,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import for_every, has_derivative, implies
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import definition, elementwise
 
 SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)),
@@ -93,7 +93,7 @@ entropy_bonus = Claim(
     mutants=(
         Mutant(name="no limit on the step", statement=variant(_statement),
                instances=bandit_instances(
-                   Scalar(name="share", low=1.6, high=40.0, grid=(2, 8)), correct=False)),
+                   Scalar(name="share", low=1.6, high=40.0, grid=(2, 8), range=POSITIVE), correct=False)),
         Mutant(name="sign of the bonus flipped",
                statement=variant(_statement, margin=lambda i: rise(i, _limit(i), sign=1))),
         Mutant(name="entropy rises by at least its first order",
@@ -122,7 +122,7 @@ entropy_bonus_two_actions = Claim(
     mutants=(
         Mutant(name="4.2 to 8 for 4", statement=variant(_two),
                instances=bandit_instances(
-                   Scalar(name="share", low=1.05, high=2.0, grid=(2, Fraction(3, 2), Fraction(21, 20))),
+                   Scalar(name="share", low=1.05, high=2.0, grid=(2, Fraction(3, 2), Fraction(21, 20)), range=POSITIVE),
                    correct=False, actions=(2, 2))),
         Mutant(name="sign of the bonus flipped",
                statement=variant(_two, margin=lambda i: rise(i, _four(i), sign=1))),

@@ -27,7 +27,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import definition
 
 STRENGTH = Scalar(name="strength", low=0.001, high=1.0, grid=(1, Fraction(1, 2), Fraction(1, 10)),
@@ -64,7 +64,7 @@ natural_entropy_bonus = Claim(
     mutants=(
         Mutant(name="strengths up to 2", statement=variant(_statement),
                instances=bandit_instances(
-                   Scalar(name="strength", low=1.01, high=2.0, grid=(2, Fraction(3, 2))),
+                   Scalar(name="strength", low=1.01, high=2.0, grid=(2, Fraction(3, 2)), range=POSITIVE),
                    correct=False)),
         Mutant(name="sign of the bonus flipped",
                statement=variant(_statement, margin=lambda i: ar.entropy_change(

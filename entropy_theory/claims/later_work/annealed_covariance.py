@@ -41,13 +41,13 @@ from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import has_derivative, implies
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term, definition
 
 SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)),
                range=Range(low=0, open_low=True, high=1))
 """beta as a share of the threshold 1/(1 + log(n - 1))."""
-COEFFICIENT = Scalar(name="coefficient", low=0.02, high=20.0, grid=(1, Fraction(1, 4)))
+COEFFICIENT = Scalar(name="coefficient", low=0.02, high=20.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
 """lambda."""
 
 
@@ -161,7 +161,7 @@ annealed_covariance = Claim(
     mutants=(
         Mutant(name="any coefficient of the covariance", statement=variant(_statement),
                instances=bandit_instances(
-                   Scalar(name="share", low=1.5, high=8.0, grid=(4, 8)), COEFFICIENT, actions=(2, 6))),
+                   Scalar(name="share", low=1.5, high=8.0, grid=(4, 8), range=POSITIVE), COEFFICIENT, actions=(2, 6))),
         Mutant(name="covariance rewarded instead of penalized",
                statement=variant(_statement, margin=lambda i: _margins(i, sign=-1))),
         Mutant(name="a quarter of the bound on the bonus's gap",

@@ -45,12 +45,12 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import ANY, Range
 from entropy_theory.verification.formula.terms import definition
 
 EPSILON = Scalar(name="epsilon", low=0.05, high=0.9, grid=(Fraction(1, 5), Fraction(1, 2)),
                  range=Range(low=0, open_low=True, high=1, open_high=True))
-DRIFT = Vector(name="drift", low=-1.5, high=1.5, grid=(0, 1, -1))
+DRIFT = Vector(name="drift", low=-1.5, high=1.5, grid=(0, 1, -1), range=ANY)
 INSTANCES = bandit_instances(EPSILON, actions=(2, 5), correct=False, vectors=(DRIFT,))
 
 

@@ -50,10 +50,11 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import definition, elementwise
 from entropy_theory.verification.instances import Margin
 
-REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(3, 4)))
+REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(3, 4)), range=ANY)
 
 
 @definition
