@@ -9,18 +9,22 @@ from entropy_theory.claims import all_claims
 from entropy_theory.verification.claim import Claim
 
 VERDICTS = {
-    "proved": "every step machine-checked, for any number of actions",
+    "proved": "the proof kernel (Rocq) accepted a theorem that is the formula, word for word",
+    "derived": "machine-checked steps from tagged premises to the formula",
+    "first-order": "true up to a remainder, proved with its bound; its order is measured",
     "verified": "no counterexample found; no proof for every number of actions",
-    "first-order": "true up to a remainder of measured order and stated bound",
-    "repaired": "false or unfounded as printed; true with the stated hypothesis or constant",
-    "refuted": "a certified counterexample exists",
-    "empirical": "a law fitted to data",
+    "true with a hypothesis": "false as printed; proved with the hypothesis that is named",
+    "corrected": "false as printed; with another constant, factor or sign it holds",
+    "refuted": "a certified counterexample exists; what holds instead stands beside it",
+    "empirical": "false as an exact law; experiments say in which sense it holds",
     "undecided": "the evidence does not settle it",
 }
 PRINTED_PROOFS = {
     "ok": "the printed proof is complete",
     "gap": "the printed proof leaves a premise unsaid; completed here",
     "wrong": "a step of the printed proof fails",
+    "reconstructed": "the displays of the printed proof are lost in the source; what was judged is a reconstruction",
+    "not in sources": "the sources print no proof of what was judged",
     "none": "the source prints no proof",
     "undecided": "the printed proof could not be judged in the time given",
 }
@@ -28,8 +32,8 @@ PRINTED_PROOFS = {
 CHECKS = "Evidence (fail speaks against the statement as printed)"
 MUTANTS = "Wrong variants of the statement (pass: the same checks reject it)"
 STEPS = {
-    "statement": "Proof, for any number of actions",
-    "repair": "Proof of the repaired statement",
+    "statement": "Steps towards the statement",
+    "repair": "Steps towards what holds",
     "negation": "Disproof beyond the counterexample",
     "experiment": "Experiments: what long exact runs and fits show",
     "printed proof": "The printed proof: does each step follow from what is printed?",
@@ -94,6 +98,14 @@ def _claim(claim: dict[str, Any], known: Claim | None) -> dict[str, Any]:
         "title": claim["title"],
         "statement": statement,
         "repaired": repaired,
+        "formula": (claim.get("formula") or "").splitlines(),
+        "repaired_formula": (claim.get("repaired_formula") or "").splitlines(),
+        "instead": claim.get("instead", ""),
+        "repair_note": claim.get("repair_note", ""),
+        "scope": claim.get("scope", ""),
+        "text": claim.get("text", "printed"),
+        "proof": claim.get("proof"),
+        "axioms": claim.get("axioms", []),
         "hypotheses": hypotheses,
         "verdict": claim["verdict"],
         "printed_proof": claim["printed_proof"],

@@ -48,6 +48,7 @@ from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula import limits
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 
 
@@ -140,7 +141,7 @@ ablation_3 = Claim(
     statement=_statement,
     instances=bandit_instances(
         TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT,
-        Scalar(name="advantage_weight", low=0.1, high=10.0, grid=(1,)), actions=(2, 6),
+        Scalar(name="advantage_weight", low=0.1, high=10.0, grid=(1,), range=POSITIVE), actions=(2, 6),
     ),
     experiments=(experiment(
         "advantages lose the target",

@@ -42,7 +42,7 @@ from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term, definition
 
 
@@ -173,8 +173,8 @@ revival_time = Claim(
         Mutant(name="revival below T = 1 too", statement=variant(
                    _statement, margin=lambda i: np.stack(_both_bounds(i), axis=-1)),
                instances=bandit_instances(
-                   Scalar(name="temperature", low=0.6, high=0.95, grid=(Fraction(3, 4),)),
-                   Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,)),
+                   Scalar(name="temperature", low=0.6, high=0.95, grid=(Fraction(3, 4),), range=POSITIVE),
+                   Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,), range=POSITIVE),
                    actions=(2, 6), correct=False)),
     ),
 )

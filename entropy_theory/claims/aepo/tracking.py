@@ -1,14 +1,17 @@
 r"""AEPO, introduction: AEPO can approximate arbitrary functions of time. False: it has a speed
 limit.
 
+"Even theoretically capable of approximating" names neither a rate nor an error; arbitrary functions
+include steps, and eight update steps for one is a choice made here. Any other number fails the same way
+at a smaller learning rate.
+
 One state, exact expected steps with GRPO of weight kappa, alpha = 1. Whatever the temperatures,
 
     |log H_{k+1} - log H_k| <= 2 eta (kappa + 1):
 
-so at a given learning rate a faster function is not followed, such as a jump (the statement allows
-eight steps for it); nor is, at any learning rate, a value above log|A*|
-(``extension.entropy-ceiling``). The bound holds for every softmax policy: along a logit step of
-range rho, |dH/ds| = |Cov(log pi, dz)| <= rho H.
+so at a given learning rate a faster function is not followed, such as a jump; nor is, at any learning
+rate, a value above log|A*| (``extension.entropy-ceiling``). The bound holds for every softmax policy:
+along a logit step of range rho, |dH/ds| = |Cov(log pi, dz)| <= rho H.
 
 Repaired, on the solved face with two answers, T = 1.25/0.8 and eta <= 2: if the target's log-odds
 D* move by at most delta a step, the error e_k = |D_k - D*_k| obeys e_{k+1} <= max(e_k - s_k, eta/8)
@@ -46,14 +49,15 @@ from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import for_every
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 
 STEPS = 8
-TEMPERATURE = Scalar(name="temperature", low=0.05, high=20.0, grid=(Fraction(5, 4), Fraction(4, 5)))
-TARGET_GAP = Scalar(name="target_gap", low=0.05, high=6.0, grid=(1, 2))
-LEARNING_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(Fraction(1, 100), 1))
-GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=4.0, grid=(1,))
-DRIFT = Scalar(name="drift", low=0.001, high=0.5, grid=(Fraction(1, 10),))
+TEMPERATURE = Scalar(name="temperature", low=0.05, high=20.0, grid=(Fraction(5, 4), Fraction(4, 5)), range=POSITIVE)
+TARGET_GAP = Scalar(name="target_gap", low=0.05, high=6.0, grid=(1, 2), range=POSITIVE)
+LEARNING_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(Fraction(1, 100), 1), range=POSITIVE)
+GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=4.0, grid=(1,), range=POSITIVE)
+DRIFT = Scalar(name="drift", low=0.001, high=0.5, grid=(Fraction(1, 10),), range=POSITIVE)
 
 
 def _reach(i: Cases) -> Reals:

@@ -9,7 +9,8 @@ changes entropy, with S = pi (log pi + H) and its mean Sbar = E_pi[S], by
 
     eta { -sum_i w_i s_i (S_{a_i} - Sbar) + lambda sum S^2 + kappa sum_K S S~ - beta sum S pi (l - E l) }
 
-up to (1/4)(1 + log n) ||d||^2. The forecast is a sum over tokens. (A penalty on the KL has beta < 0.)
+up to (1/4)(1 + log n) ||d||^2. The forecast is a sum over tokens. (A penalty on the KL has beta < 0.) The
+step is eta times the gradient of sum_i w_i s_i log pi(a_i) + lambda H + kappa H~ + beta KL(pi || rho).
 """
 
 from __future__ import annotations
@@ -41,13 +42,15 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
+from entropy_theory.verification.formula.limits import has_gradient
+from entropy_theory.verification.formula.statement import ANY, POSITIVE
 
 COEFFICIENTS = tuple(
-    Scalar(name=name, low=0.01, high=4.0, grid=(1,)) for name in ("entropy", "clamped", "reference_kl")
+    Scalar(name=name, low=0.01, high=4.0, grid=(1,), range=POSITIVE) for name in ("entropy", "clamped", "reference_kl")
 )
-SCORES = Vector(name="score", low=-3.0, high=3.0, grid=(0, 1))
+SCORES = Vector(name="score", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
 """sum of w_i s_i over the tokens of each action."""
-REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0))
+REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0), range=ANY)
 """Logits of the reference policy."""
 
 
@@ -78,6 +81,17 @@ def step(i: Cases) -> Reals:
     terms = -ar.per_action(i.entropy) * own_covariance(i.logits)
     terms = terms - ar.per_action(i.clamped) * clamped_tilt(i.logits, i.correct)
     return scores + terms + ar.per_action(i.reference_kl) * _kl_direction(i.logits, i.reference)
+
+
+def objective(i: Cases, logits: Reals) -> Reals:
+    """What the step ascends: scores times log pi, both entropies and the KL to the reference."""
+    p, log_p = ar.softmax(logits), ar.log_softmax(logits)
+    kept = np.where(i.correct, p, 0 * p)
+    conditional = kept / ar.per_action(ar.total(kept))
+    clamped = -ar.total(conditional * np.log(conditional), i.correct)
+    divergence = ar.mean(p, log_p - ar.log_softmax(i.reference))
+    return (ar.total(i.score * log_p) + i.entropy * ar.entropy(logits) + i.clamped * clamped
+            + i.reference_kl * divergence)
 
 
 def _room(i: Cases, **changes: Any) -> Reals:
@@ -152,6 +166,7 @@ _statement = Statement(
           r"\kappa\langle S,\tilde S\rangle-\beta\langle S,\nabla\mathrm{KL}\rangle\}$ up to "
           r"$\frac14(1+\log n)\lVert d\rVert^2$, for the step of any rule.",
     margin=_room,
+    beyond=lambda i: (has_gradient(lambda z: objective(i, z), i.logits, step(i)),),
     proof=_proof(),
 )
 

@@ -52,7 +52,7 @@ from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import at_every_step, implies, limsup_at_most
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term, definition
 
 STEPS = 2
@@ -177,10 +177,10 @@ sustainable_entropies = Claim(
     scope="one tabular state, entropy of one token, exact expectation, along 4 steps",
     statement=_statement,
     instances=bandit_instances(
-        Scalar(name="target_gap", low=0.05, high=8.0, grid=(1,)),
+        Scalar(name="target_gap", low=0.05, high=8.0, grid=(1,), range=POSITIVE),
         Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,),
                range=Range(low=0, open_low=True, high=2)),
-        Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,)),
+        Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE),
         actions=(2, 6),
     ),
     experiments=(experiment(

@@ -43,10 +43,10 @@ from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula import limits
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term, definition
 
-GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,))
+GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE)
 LEARNING_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, 2),
                        range=Range(low=0, open_low=True, high=2))
 
@@ -158,7 +158,7 @@ transient_collapse = Claim(
                statement=variant(_statement, margin=lambda i: _lead(i, of=lead_of_likeliest))),
         Mutant(name="low temperatures do the same", statement=variant(_statement, margin=_lead),
                instances=bandit_instances(
-                   Scalar(name="temperature", low=0.1, high=0.95, grid=(Fraction(1, 2),)),
+                   Scalar(name="temperature", low=0.1, high=0.95, grid=(Fraction(1, 2),), range=POSITIVE),
                    LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6))),
         Mutant(name="the range falls at every step",
                statement=variant(_statement, margin=lambda i: -range_change(i))),

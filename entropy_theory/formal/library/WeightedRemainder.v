@@ -13,7 +13,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics Largest Taylor Curvature Spread CurvatureBounds EntropyChange.
+  Definitions Basics Largest Tilt Taylor Curvature Spread CurvatureBounds EntropyChange.
 Open Scope R_scope.
 
 (** 0 <= e^x - 1 - x <= e^M x^2/2 for x <= M, M >= 0. *)
@@ -29,12 +29,9 @@ Proof.
     - intros s _; auto_derive; [trivial|ring].
     - intros s inside; rewrite (Rmult_comm (exp M)); apply Rmult_le_compat_l; [nra|].
       assert (s * x <= M) as top by nra.
-      destruct top as [less|same]; [apply Rlt_le, exp_increasing, less|rewrite same; apply Rle_refl]. }
+      apply exp_nondecreasing, top. }
   rewrite Rmult_1_l, Rmult_0_l, exp_0 in taylor; lra.
 Qed.
-
-Lemma exp_nondecreasing x y : x <= y -> exp x <= exp y.
-Proof. intros [less|same]; [apply Rlt_le, exp_increasing, less|rewrite same; apply Rle_refl]. Qed.
 
 Lemma mean_abs_le n p f g :
   (forall a, (a < n)%nat -> 0 <= p a) -> (forall a, (a < n)%nat -> Rabs (f a) <= g a) ->

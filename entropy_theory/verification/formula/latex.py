@@ -169,7 +169,7 @@ class Writer:
 
 
 def formula_text(formula: Formula) -> str:
-    """A statement as LaTeX: ranges and hypotheses, the conclusion, and the definitions that it uses."""
+    """A statement as lines of LaTeX: ranges and hypotheses, conclusions, the definitions that they use."""
     simplifier, writer = Simplifier(), Writer()
     relations = (*formula.hypotheses, formula.conclusion)
     used = used_fields([*relations, *(Relation(t, None) for t in formula.beyond)])
@@ -177,14 +177,14 @@ def formula_text(formula: Formula) -> str:
     premises = [writer.proposition(simplifier.of(h.term), h.sign) for h in formula.hypotheses]
     conclusions = [writer.proposition(simplifier.of(formula.conclusion.term), formula.conclusion.sign)]
     conclusions += [writer.proposition(simplifier.of(term), None) for term in formula.beyond]
-    given = r",\quad ".join([*ranges, *premises])
-    lines = [(given + r" \;\Longrightarrow\; " if given else "") + r",\quad ".join(conclusions)]
+    lines = [r",\quad ".join([*ranges, *premises])] if ranges or premises else []
+    lines += [(r"\Rightarrow\quad " if lines else "") + conclusion for conclusion in conclusions]
     done: set[str] = set()
     while left := [d for d in writer.definitions.values() if d.name not in done]:
         for defined in left:
             done.add(defined.name)
-            lines.append(_definition(writer, defined))
-    return r" \\ \text{where } ".join([lines[0], r" \\ ".join(lines[1:])]) if lines[1:] else lines[0]
+            lines.append(r"\mathrm{where}\quad " + _definition(writer, defined))
+    return "\n".join(lines)
 
 
 def _definition(writer: Writer, defined: Definition) -> str:
@@ -226,7 +226,7 @@ def _sub(text: str, places: list[str]) -> str:
 
 def _number(value: Fraction | bool) -> tuple[str, int]:
     if isinstance(value, bool):
-        return (r"\text{true}" if value else r"\text{false}"), ATOM
+        return (r"\mathrm{true}" if value else r"\mathrm{false}"), ATOM
     if value.denominator == 1:
         return str(value.numerator), ATOM if value >= 0 else ADD
     sign = "-" if value < 0 else ""
@@ -280,7 +280,7 @@ def _cases(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     if no == "0":
         chosen = writer.text(term.arguments[1], _aligned(term.arguments[1], index), MULTIPLY)
         return rf"\mathbf 1\!\left[{condition}\right]\,{chosen}", MULTIPLY
-    return rf"\begin{{cases}}{yes} & {condition}\\ {no} & \text{{otherwise}}\end{{cases}}", ATOM
+    return rf"{yes}\ \mathrm{{if}}\ {condition},\ \mathrm{{else}}\ {no}", 0
 
 
 def _not(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
@@ -341,6 +341,17 @@ def _entropy_change(writer: Writer, term: Term, index: Index) -> tuple[str, int]
     return rf"\Delta H\!\left({z} \to {z} + {d}\right)", ATOM
 
 
+def _same_action(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    *_, first, second = index
+    return f"{first} = {second}", 0
+
+
+def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    logits, step = (writer.whole(a) for a in term.arguments)
+    text = rf"\Delta\log\pi\!\left[{logits} \to {logits} + {step}\right]"
+    return _sub(text, [i for i in index[-1:] if i is not None]), ATOM
+
+
 def _run(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     following, start, count = term.arguments
     with writer.binding(*term.operation.detail) as (step, place):
@@ -375,6 +386,8 @@ _RENDERED: Mapping[str, Rendered] = {
     "softmax": _softmax, "log_softmax": _softmax, "entropy": _entropy,
     "entropy_change": _entropy_change, "binary_entropy": _function("h"), "run": _run,
     "entry": _entry_of, "after": _after, "number_of": _between("", ""),
+    "same_action": _same_action, "log_growth": _log_growth,
+    "sign": _function(r"\operatorname{sign}"),
 }
 
 

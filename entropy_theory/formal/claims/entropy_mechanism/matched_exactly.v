@@ -88,7 +88,7 @@ Proof.
 Qed.
 
 (** As printed it fails for the uniform policy of two actions, the first right, at learning rate 1. *)
-Theorem false_as_printed :
+Theorem printed_is_false :
   ~ forall (n : nat) (logits : vector) (correct : mask) (learning_rate : R),
     (2 <= n)%nat -> nonempty n correct -> 0 < learning_rate ->
     let p := softmax n logits in

@@ -5,19 +5,14 @@
 
         eta {-sum_a g_a (S_a - Sbar) + lambda sum S^2 + kappa sum S S~ - beta sum S pi (l - E l)}
 
-    up to (1/4)(1 + log n) ||d||^2, with S = pi (log pi + H) and l = log(pi/rho). *)
+    up to (1/4)(1 + log n) ||d||^2, with S = pi (log pi + H) and l = log(pi/rho). The step is eta times the gradient
+    of sum_a g_a log pi_a + lambda H + kappa H~ + beta KL(pi || rho). *)
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics TemperedReinforce Curvature EntropyChange FirstOrder.
+  Definitions Basics TemperedReinforce Clamping Curvature EntropyChange FirstOrder.
 Open Scope R_scope.
-
-(** S~ = pi~ (log pi~ + H~) on the kept set, pi~ the policy given that set. *)
-Definition clamped_tilt (n : nat) (logits : vector) (kept : mask) : vector :=
-  let p := softmax n logits in
-  let conditional := fun a => only kept p a / total_on n kept p in
-  fun a => conditional a * centered n conditional logits a.
 
 (** Gradient of KL(pi || rho). *)
 Definition kl_direction (n : nat) (logits reference : vector) : vector :=
@@ -86,15 +81,75 @@ Proof.
     apply sum_ext; intros; unfold kl_direction; ring.
 Qed.
 
+(** What the step ascends. *)
+Definition objective (n : nat) (score reference : vector) (kept : mask) (lambda kappa beta : R) (logits : vector) : R :=
+  sum n (fun a => score a * log_softmax n logits a) + lambda * entropy n logits
+  + kappa * clamped_entropy n logits kept + beta * divergence n logits reference.
+
+Lemma scores_gradient n z score d :
+  (1 <= n)%nat ->
+  is_derive (fun t => sum n (fun a => score a * log_softmax n (line z d t) a)) 0
+    (sum n (fun a => (score a - sum n score * softmax n z a) * d a)).
+Proof.
+  intros some.
+  assert (forall b, (b < n)%nat -> is_derive (fun s => line z d s b) 0 (d b)) as moves
+    by (intros; apply is_derive_line).
+  assert (forall b, (b < n)%nat -> softmax n (line z d 0) b = softmax n z b) as start
+    by (intros; apply softmax_ext; [intros; apply line_start|assumption]).
+  evar_last.
+  - apply (is_derive_sum n (fun t a => score a * log_softmax n (line z d t) a)
+             (fun a => score a * centered n (softmax n (line z d 0)) d a)).
+    intros a inside; apply is_derive_scal.
+    apply (is_derive_log_softmax n (line z d) d 0 ltac:(lia) moves a inside).
+  - unfold centered; rewrite (mean_ext_p n _ _ d start).
+    rewrite (sum_ext n _ (fun a => score a * d a - score a * mean n (softmax n z) d)) by (intros; ring).
+    rewrite (sum_ext n (fun a => (score a - sum n score * softmax n z a) * d a)
+               (fun a => score a * d a - sum n score * (softmax n z a * d a))) by (intros; ring).
+    rewrite !sum_minus, sum_scal_r, sum_scal; reflexivity.
+Qed.
+
+Theorem step_is_gradient :
+  forall (n : nat) (logits score reference : vector) (kept : mask) (lambda kappa beta : R) (direction : vector),
+  (1 <= n)%nat -> nonempty n kept ->
+  derivative (fun t => objective n score reference kept lambda kappa beta (fun a => logits a + t * direction a)) 0
+    (sum n (fun a => rule_step n logits score reference kept lambda kappa beta a * direction a)).
+Proof.
+  intros n logits score reference kept lambda kappa beta d some some_kept.
+  apply is_derive_Reals; unfold objective.
+  pose proof (proj2 (is_derive_Reals _ _ _) (tilt_is_gradient n logits kept d some_kept)) as clamped.
+  pose proof (proj2 (is_derive_Reals _ _ _) (kl_gradient n logits reference d some)) as pull.
+  assert (is_derive (fun t => entropy n (line logits d t)) 0
+            (- sum n (fun a => own_covariance n logits a * d a))) as slope.
+  { rewrite <- covariance_log_own, <- slope_line_start by lia.
+    apply (is_derive_entropy_along_line n logits d); lia. }
+  assert (sum n (fun a => rule_step n logits score reference kept lambda kappa beta a * d a)
+          = sum n (fun a => (score a - sum n score * softmax n logits a) * d a)
+            + lambda * - sum n (fun a => own_covariance n logits a * d a)
+            + kappa * - sum n (fun a => clamped_tilt n logits kept a * d a)
+            + beta * sum n (fun a => kl_direction n logits reference a * d a)) as ->.
+  { rewrite <- !sum_opp, <- !sum_scal, <- !sum_plus; apply sum_ext; intros; unfold rule_step; ring. }
+  apply @is_derive_plus; [apply @is_derive_plus; [apply @is_derive_plus|]|].
+  - apply (scores_gradient n logits score d some).
+  - apply (is_derive_scal (fun t => entropy n (line logits d t))), slope.
+  - apply (is_derive_scal (fun t => clamped_entropy n (line logits d t) kept)), clamped.
+  - apply (is_derive_scal (fun t => divergence n (line logits d t) reference)), pull.
+Qed.
+
 Theorem proved :
   forall (n : nat) (logits : vector) (kept : mask) (score reference : vector)
          (learning_rate lambda kappa beta : R),
   (2 <= n)%nat -> nonempty n kept -> 0 < learning_rate -> 0 < lambda -> 0 < kappa -> 0 < beta ->
-  let d := fun a => learning_rate * rule_step n logits score reference kept lambda kappa beta a in
+  let step := rule_step n logits score reference kept lambda kappa beta in
+  let d := fun a => learning_rate * step a in
   Rabs (entropy_change n logits d
         - learning_rate * forecast n logits score reference kept lambda kappa beta)
-  <= remainder_bound n d.
+  <= remainder_bound n d
+  /\
+  forall direction : vector,
+  derivative (fun t => objective n score reference kept lambda kappa beta (fun a => logits a + t * direction a)) 0
+    (sum n (fun a => step a * direction a)).
 Proof.
-  intros n logits kept score reference learning_rate lambda kappa beta many _ _ _ _ _ d.
-  apply first_order_error_scaled; [lia|apply covariance_of_rule_step; lia].
+  intros n logits kept score reference learning_rate lambda kappa beta many some_kept _ _ _ _ step d; split.
+  - apply first_order_error_scaled; [lia|apply covariance_of_rule_step; lia].
+  - intros direction; apply step_is_gradient; [lia|assumption].
 Qed.

@@ -12,7 +12,7 @@
 From Coq Require Import Reals Lra Lia FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics Largest Curvature EntropyChange SecondOrder WeightedRemainder.
+  Definitions Basics Largest Tilt Curvature EntropyChange SecondOrder WeightedRemainder.
 Open Scope R_scope.
 
 Definition first_order (n : nat) (logits step : vector) : R :=

@@ -1,0 +1,131 @@
+"""The proof kernel: what it is asked, what it refuses, and what is said where it is not installed."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from entropy_theory.claims import all_claims, claims_in_file
+from entropy_theory.verification import Claim, Statement, bandit_instances, kernel
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.check import QUICK, judge
+
+PAGE = Path(__file__).parents[3] / "docs" / "proofs.md"
+needs_rocq = pytest.mark.skipif(kernel.rocq_version() is None, reason="Rocq is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("formal")
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """The worked example of docs/proofs.md, from the page itself."""
+    place = tmp_path_factory.mktemp("example")
+    text = PAGE.read_text()
+    (place / "my_claims.py").write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1))
+    blocks = re.findall(r"```coq\n(.*?)```", text, re.DOTALL)
+    (place / "at_least_zero.v").write_text(blocks[1])
+    (claim,) = claims_in_file(place / "my_claims.py").values()
+    assert blocks[0].strip() in kernel.statement_text(claim)
+    return claim
+
+
+def changed(claim, tmp_path, text):
+    path = tmp_path / "changed.v"
+    path.write_text(text)
+    return dataclasses.replace(claim, proof_file=str(path))
+
+
+@needs_rocq
+@pytest.mark.deep
+def test_the_worked_example_is_proved(example, folder, monkeypatch):
+    result = kernel.prove([example], folder=folder)[example.id]
+    assert result.accepted, result.message
+    assert set(result.axioms) <= set(kernel.AXIOMS)
+    (said,) = kernel.evidence(example, folder)
+    assert said.outcome == "pass"
+    assert "not re-checked" not in said.detail
+    monkeypatch.setattr(kernel, "BUILD", folder)
+    assert judge(example, QUICK).statement == "verified"
+
+
+SABOTAGES = {
+    "admitted": (lambda t: re.sub(r"Proof\..*", "Proof. Admitted.", t, flags=re.DOTALL), "assumes"),
+    "an axiom": (lambda t: re.sub(r"Theorem proved(.*?)Proof\..*", r"Axiom proved\1", t, flags=re.DOTALL),
+                 "assumes"),
+    "another theorem": (lambda t: re.sub(r"Theorem proved.*", "Theorem proved : 0 < 1.\nProof. lra. Qed.\n",
+                                         t, flags=re.DOTALL), "line"),
+    "does not compile": (lambda t: t.replace("Qed.", "ring. Qed."), "line"),
+    "deleted": (lambda t: "", "proved"),
+}
+
+
+@needs_rocq
+@pytest.mark.deep
+@pytest.mark.parametrize("name", SABOTAGES)
+def test_what_is_no_proof_is_refused_with_file_and_line(example, folder, tmp_path, name):
+    change, told = SABOTAGES[name]
+    claim = changed(example, tmp_path, change(Path(example.proof_file).read_text()))
+    result = kernel.prove([claim], folder=folder)[claim.id]
+    assert not result.accepted
+    assert told in result.message
+    (said,) = kernel.evidence(claim, folder)
+    assert said.outcome == "fail"
+
+
+def test_a_changed_statement_is_not_the_accepted_one(tmp_path, monkeypatch):
+    """The digest is of the statement too: a claim that says something else is no longer proved."""
+    path = tmp_path / "proof.v"
+    path.write_text("Theorem proved : True. Proof. exact I. Qed.")
+    claim = Claim(id="mine.claim", source="here", title="", instances=bandit_instances(correct=False),
+                  statement=Statement(latex="", margin=lambda i: ar.entropy(i.logits)),
+                  proof_file=str(path))
+    record = tmp_path / "accepted.json"
+    monkeypatch.setattr(kernel, "accepted_path", lambda: record)
+    (said,) = kernel.evidence(claim, tmp_path / "nowhere")
+    assert said.outcome == "skipped"
+    proof = kernel.proof_of(claim)
+    kernel.write_json(record, {"proofs": {claim.id: {
+        "accepted": True, "digest": proof.digest, "axioms": [], "message": "", "rocq": "8.16.1"}}})
+    (said,) = kernel.evidence(claim, tmp_path / "nowhere")
+    assert said.outcome == "pass"
+    assert "not re-checked here" in said.detail
+    assert kernel.INSTALL in said.detail
+    for other in (
+        dataclasses.replace(claim.statement, margin=lambda i: ar.entropy(i.logits) + 1),
+        dataclasses.replace(claim.statement, relation=">"),
+    ):
+        (said,) = kernel.evidence(dataclasses.replace(claim, statement=other), tmp_path / "nowhere")
+        assert said.outcome == "skipped"
+    path.write_text("Theorem proved : True. Proof. trivial. Qed.")
+    (said,) = kernel.evidence(claim, tmp_path / "nowhere")
+    assert said.outcome == "skipped"
+
+
+def test_every_proof_belongs_to_a_claim():
+    names = {kernel.module_name(claim_id) for claim_id in all_claims()}
+    found = {f"{path.parent.name}.{path.stem}"
+             for path in (kernel.formal_folder() / "claims").rglob("*.v")}
+    assert found <= names, found - names
+
+
+def test_every_proof_is_the_accepted_one():
+    """What is committed was accepted as it stands: statement, proof and library."""
+    accepted = kernel.read_accepted()
+    for claim in all_claims().values():
+        proof = kernel.proof_of(claim)
+        if proof is not None:
+            assert accepted[claim.id]["accepted"]
+            assert accepted[claim.id]["digest"] == proof.digest, claim.id
+            assert set(accepted[claim.id]["axioms"]) <= set(kernel.AXIOMS)
+
+
+def test_no_proof_admits_anything():
+    for path in kernel.formal_folder().rglob("*.v"):
+        text = re.sub(r"\(\*.*?\*\)", "", path.read_text(), flags=re.DOTALL)
+        assert not re.search(r"\b(Admitted|admit|Axiom|Parameter|Conjecture)\b", text), path
