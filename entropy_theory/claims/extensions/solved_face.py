@@ -18,14 +18,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.claims.aepo.reward_improvement import conditional
-from entropy_theory.claims.aepo.tempered_reinforce import (
-    MEAN_VALUE,
-    SUM_OF_SIGNS,
-    monotone_form,
-    rate,
-    threshold_lemmas,
-)
-from entropy_theory.verification import Step, smt, symbolic
+from entropy_theory.claims.aepo.tempered_reinforce import rate
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Real, Reals
 from entropy_theory.verification.formula.terms import Operation, definition, is_term, make
@@ -112,51 +105,3 @@ def two_answer_entropy(gap: Reals | Real) -> Reals:
     """H of two answers whose logits differ by D."""
     weight = np.exp(-gap)
     return np.log1p(weight) + gap * weight / (1 + weight)
-
-
-def sign_of_rate() -> tuple[*tuple[Step, ...], smt.Lemma]:
-    """F(T) has the sign of T - 1 on the face; the last step is called "sign of the rate"."""
-
-    def neutral() -> symbolic.Expression:
-        m = symbolic.Moments("c")
-        return m.expect(m["c"] - m.expect(m["c"]))
-
-    before: tuple[Step, ...] = (
-        *threshold_lemmas(strict=False),
-        *monotone_form(),
-        symbolic.identity(
-            "neutral at T = 1",
-            "-F(1) = sum_a q_a (c_a - C) = 0 when A* = all, as C = Cov_q(z, q) = sum_a q_a c_a", neutral),
-        smt.lemma(
-            "bottom term",
-            "the least likely action of a nonuniform q has (z_a - z+)(c_a - C) > 0",
-            "z p m zp C",
-            lambda v: [v.C >= 0, v.p > 0, v.z < v.m, v.zp >= v.m],
-            lambda v: (v.z - v.zp) * (v.p * (v.z - v.m) - v.C) > 0,
-            uses=("C is nonnegative",),
-            axioms=("the smallest of numbers that are not all equal lies below their mean",),
-        ),
-        smt.lemma(
-            "g increases strictly", "g'(b) > 0: the bottom term is one of its terms, the rest is >= 0",
-            "slope rest d w e",
-            lambda v: [v.slope == v.rest + v.d * v.w * v.e, v.rest >= 0, v.d * v.w > 0, v.e > 0],
-            lambda v: v.slope > 0,
-            uses=("g does not decrease", "bottom term"), axioms=("exp is positive", SUM_OF_SIGNS),
-        ),
-    )
-    return (
-        *before,
-        smt.lemma(
-            "sign of the rate", "F(T) > 0 for T > 1, F(T) < 0 for T < 1, F(1) = 0",
-            "T F1 FT k1 kT g1 gT",
-            lambda v: [
-                v.T > 0, v.k1 > 0, v.kT > 0, -v.k1 * v.g1 == v.F1, -v.kT * v.gT == v.FT, v.F1 == 0,
-                smt.implies(v.T > 1, v.gT < v.g1), smt.implies(v.T < 1, v.gT > v.g1),
-                smt.implies(v.T == 1, v.FT == v.F1),
-            ],
-            lambda v: smt.all_of(smt.implies(v.T > 1, v.FT > 0), smt.implies(v.T < 1, v.FT < 0),
-                                 smt.implies(v.T == 1, v.FT == 0)),
-            uses=("rate as a weighted sum", "neutral at T = 1", "g increases strictly"),
-            axioms=(MEAN_VALUE + " (strictly positive: it increases)",),
-        ),
-    )
