@@ -198,8 +198,7 @@ class TokenTree:
         return self.visitation(probabilities)[..., None] * probabilities * action_values
 
     def sum_through(self, of_response: Array) -> Array:
-        """[..., states, tokens]: the sum of ``of_response`` [..., responses] over those through each
-        edge."""
+        """[..., states, tokens]: the sum over the responses through each edge of ``of_response``."""
         edge = self.edge_reward(of_response)
         return self.values(0 * edge + 1, edge)[1]
 

@@ -128,3 +128,14 @@ def test_balls_give_the_same_numbers():
     p = softmax(np.log(np.array(weights, float)))
     floats = tree.expectation_gradient(p, tree.edge_reward(np.array([1.0, 0, 0, 1])))
     np.testing.assert_allclose(exact[0].astype(float), floats, rtol=1e-14, atol=1e-16)
+
+
+@pytest.mark.parametrize("end_token", [False, True])
+def test_sum_through_adds_the_responses_that_take_an_edge(end_token):
+    tree = TokenTree(3, 3, end_token=end_token)
+    of_response = np.arange(1.0, tree.n_responses + 1)[None] ** 2
+    expected = np.zeros((tree.n_states, 3))
+    for response in range(tree.n_responses):
+        for state, token in tree.path(response):
+            expected[state, token] += of_response[0, response]
+    np.testing.assert_allclose(tree.sum_through(of_response)[0], expected)
