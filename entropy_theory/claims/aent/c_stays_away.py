@@ -20,6 +20,7 @@ bound is uniform over starts, as C grows at most by the factor e^eta a step.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -127,7 +128,7 @@ def _parts(i: Cases) -> Reals:
     return np.stack([growth(i, step), mass_rise(i.logits, i.reward, step), _above_mean(i)], axis=-1)
 
 
-def _whole_runs(i: Cases) -> tuple[Term, ...]:
+def _whole_runs(i: Any) -> tuple[Term, ...]:
     """C_k >= C_0 and m C_k >= p_0 after every number k of steps."""
     def after(k: Term) -> Term:
         return run(lambda _, z: z + gradient_step(z, i.reward, i.learning_rate), i.logits, k)
