@@ -5,8 +5,9 @@ For one prompt, and in terms of the norm eps of the respective gradient,
     B1(eps) = sqrt(h) eps / C                               (Proposition 1 (II)),
     B2(eps) = eps^2 / (2 lambda C_lambda) + lambda L,  L = h log|A| - log|A*|   (Proposition 2).
 
-The text says that the dependence on eps improves, and that the bias is the price. The question is what
-is left once it is paid. Read as B2(eps) <= B1(eps), that the bound improves: false. As eps -> 0, B1 -> 0
+The text says that the dependence on eps improves, which is so, and that the bias is the price: it does
+not claim what is judged here, that something is left once the price is paid. Read as B2(eps) <= B1(eps),
+that the whole bound improves: false. As eps -> 0, B1 -> 0
 and B2 -> lambda L > 0. With c = sqrt(h)/C, k = 1/(2 lambda C_lambda) the exact crossover is
 
     B2 <= B1   iff   (2 k eps - c)^2 <= c^2 - 4 k lambda L,
@@ -15,7 +16,7 @@ an interval of eps that is empty unless h C_lambda >= 2 L C^2 (lambda enters thr
 
   * one token, at most half of the answers right: B2 > B1 for every policy, every eps and every lambda;
   * one right response of any length: wherever B2 says anything (B2 < 1, the largest gap), B1 says
-    more. Repaired statement: B2 >= min(1, B1).
+    more. What holds instead: B2 >= min(1, B1).
 
 An improvement is possible where right answers are dense: two of three, pi uniform, lambda = 1/2 and
 eps = 1/6 give B2 = 0.453 < B1 = 0.5. (Without the bias, B2 is the smaller one for eps up to c/k =
@@ -47,6 +48,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import implies
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.instances import Batch, Instance, Instances
 
@@ -104,7 +106,7 @@ def _bounds(i: Cases) -> tuple[Term, ...]:
 # ---------------------------------------------------------------- instances
 
 EPSILON = Scalar(name="epsilon", low=1e-3, high=4.0,
-                 grid=(Fraction(1, 2), Fraction(1, 10), Fraction(1, 6)))
+                 grid=(Fraction(1, 2), Fraction(1, 10), Fraction(1, 6)), range=POSITIVE)
 
 
 def _instances() -> Instances:
@@ -156,7 +158,7 @@ LARGE = {"weights": [[1, 1, 1]] * 4, "correct": [True] + [False] * 8, "coefficie
 
 epsilon_squared = Claim(
     id="aent.epsilon-squared",
-    source="AEnt, Section 3, after Proposition 2",
+    source="AEnt, Section 3, after Proposition 2, with the bias that it names as the price",
     title="With its bias counted, the bound in epsilon squared is below the bound in epsilon",
     scope="tabular token tree, one prompt; comparison of two upper bounds",
     source_text="reconstructed",

@@ -26,7 +26,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Step
-from entropy_theory.verification.formula.statement import ANY, Range
+from entropy_theory.verification.formula.statement import ANY, POSITIVE, Range
 from entropy_theory.verification.formula.terms import definition, is_term, operation
 from entropy_theory.verification.instances import (
     GRADED_REWARD,
@@ -38,7 +38,7 @@ from entropy_theory.verification.instances import (
 )
 
 COEFFICIENT = Scalar(
-    name="coefficient", low=0.02, high=10.0, grid=(1, Fraction(1, 4))
+    name="coefficient", low=0.02, high=10.0, grid=(1, Fraction(1, 4)), range=POSITIVE
 )
 ANY_COEFFICIENT = dataclasses.replace(COEFFICIENT, range=ANY)
 """What is proved of it does not need lambda > 0."""

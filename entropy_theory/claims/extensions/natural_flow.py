@@ -41,9 +41,10 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, constant, definition
 
-ELAPSED = Scalar(name="elapsed", low=2.0**-6, high=8.0, grid=(1, Fraction(1, 4)))
+ELAPSED = Scalar(name="elapsed", low=2.0**-6, high=8.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
 
 
 @definition

@@ -119,3 +119,8 @@ def has_gradient(function: Traced, at: Any, gradient: Any) -> Term:
 def after(step: Term) -> Term:
     """The next step."""
     return make(Operation("after"), (step,), ())
+
+
+def number_of(step: Term) -> Term:
+    """The number of a step, as a real number."""
+    return make(Operation("number_of"), (step,), ())
