@@ -17,7 +17,8 @@ damped oscillator: with E = u^2/2 + beta int f(H(x)) x/g dx,
 
     dE/dt = -lambda g u^2 <= 0   if  h(lambda_min) <= high  and  low <= h(lambda_max),
 
-also while the box holds lambda; so (LaSalle) H ends in the band, whatever beta. Box and band must fit:
+also while the box holds lambda, which is what the formula says (the proof's `energy_falls` is the
+derivative); by LaSalle's principle, which is not part of it, H then ends in the band, whatever beta. Box and band must fit:
 with the paper's box up to 0.009 and unit rewards no solved state of one right token holds entropy 0.15.
 """
 
@@ -127,8 +128,8 @@ _printed = Statement(
 _repaired = Statement(
     latex=r"If $low \le h(\lambda_{max})$ and $h(\lambda_{min}) \le high$, $h(\lambda)$ the entropy of "
           r"softmax$(r/\lambda)$, then in continuous time from $z = xr$ the energy $\frac12(1 - \lambda "
-          r"x)^2 + \beta\int f(H)\,x/g\,dx$ never rises; so (LaSalle) the entropy ends in "
-          r"$[low, high]$.",
+          r"x)^2 + \beta\int f(H)\,x/g\,dx$ never rises, also while an end of the box "
+          r"holds $\lambda$: there $\lambda g u^2 \ge \beta f x u$, $u = 1 - \lambda x$.",
     margin=_dissipation,
     conditions=(*_ORDERED, _UPPER, _LOWER),
 )

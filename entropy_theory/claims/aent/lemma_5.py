@@ -20,7 +20,6 @@ import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import (
     COEFFICIENT,
-    nonnegative_divergence,
     optimal_value,
     regularized_value,
     regularized_values,
@@ -30,11 +29,11 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
     value,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.certify import precision
-from entropy_theory.verification.claim import Step, variant
+from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import for_every
 from entropy_theory.verification.formula.terms import (
@@ -96,28 +95,6 @@ def _largest_value(i: Cases) -> tuple[Term, ...]:
     best = soft_policy(i.logits, reward, i.coefficient)
     return (for_every("policy", (STATES, ACTIONS), lambda z: regularized_value(
         z, reward, i.coefficient) <= regularized_value(best, reward, i.coefficient)),)
-
-
-def soft_optimum() -> tuple[Step, ...]:
-    """lambda log sum e^{Q/lambda} is the largest E[Q - lambda log pi], attained at the softmax."""
-    return (
-        nonnegative_divergence(),
-        symbolic.identity(
-            "soft optimum of a state",
-            "E_pi[Q - lambda log pi] = lambda log Z - lambda KL(pi || softmax(Q/lambda)), "
-            "Z = sum_a e^{Q_a/lambda}",
-            _gibbs, axioms=("log softmax(Q/lambda) = Q/lambda - log Z",),
-        ),
-    )
-
-
-def _gibbs() -> symbolic.Expression:
-    import sympy
-
-    m = symbolic.Moments("L Q")
-    lam, log_z = sympy.symbols("lambda logZ", positive=True)
-    divergence = m.expect(m["L"] - (m["Q"] / lam - log_z))
-    return m.expect(m["Q"] - lam * m["L"]) - (lam * log_z - lam * divergence)
 
 
 _statement = Statement(

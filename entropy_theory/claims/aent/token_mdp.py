@@ -23,9 +23,7 @@ import numpy as np
 
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification import smt
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import Step
 from entropy_theory.verification.formula.statement import ANY, POSITIVE, Range
 from entropy_theory.verification.formula.terms import definition, is_term, operation
 from entropy_theory.verification.instances import (
@@ -201,13 +199,3 @@ def norm_squared(values: Reals, axes: int = 2) -> Reals:
 # ---------------------------------------------------------------- shared proof steps
 
 
-def nonnegative_divergence() -> Step:
-    """sum_a p_a log(p_a/q_a) >= 0, term by term from e^y >= 1 + y at y = log(q_a/p_a)."""
-    return smt.lemma(
-        "divergence", "p log(p/q) >= p - q for each token; summed over tokens, KL(p || q) >= 0",
-        "p q log_ratio",
-        # log_ratio = log(q/p), and q/p = e^{log_ratio}.
-        lambda v: [v.p > 0, v.q > 0, v.q >= v.p * (1 + v.log_ratio)],
-        lambda v: -v.p * v.log_ratio >= v.p - v.q,
-        axioms=("e^y >= 1 + y", "probabilities sum to 1"),
-    )
