@@ -18,8 +18,9 @@ damped oscillator: with E = u^2/2 + beta int f(H(x)) x/g dx,
     dE/dt = -lambda g u^2 <= 0   if  h(lambda_min) <= high  and  low <= h(lambda_max),
 
 also while the box holds lambda, which is what the formula says (the proof's `energy_falls` is the
-derivative); by LaSalle's principle, which is not part of it, H then ends in the band, whatever beta. Box and band must fit:
-with the paper's box up to 0.009 and unit rewards no solved state of one right token holds entropy 0.15.
+derivative); by LaSalle's principle, which is not part of it, H then ends in the band, whatever beta.
+Box and band must fit: with the paper's box up to 0.009 and unit rewards no solved state of one right
+token holds entropy 0.15.
 """
 
 from __future__ import annotations
