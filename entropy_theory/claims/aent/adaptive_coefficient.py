@@ -17,8 +17,10 @@ damped oscillator: with E = u^2/2 + beta int f(H(x)) x/g dx,
 
     dE/dt = -lambda g u^2 <= 0   if  h(lambda_min) <= high  and  low <= h(lambda_max),
 
-also while the box holds lambda; so (LaSalle) H ends in the band, whatever beta. Box and band must fit:
-with the paper's box up to 0.009 and unit rewards no solved state of one right token holds entropy 0.15.
+also while the box holds lambda, which is what the formula says (the proof's `energy_falls` is the
+derivative); by LaSalle's principle, which is not part of it, H then ends in the band, whatever beta.
+Box and band must fit: with the paper's box up to 0.009 and unit rewards no solved state of one right
+token holds entropy 0.15.
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ from fractions import Fraction
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import returns
-from entropy_theory.claims.aepo.tempered_reinforce import MEAN_VALUE
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.verification import (
     Cases,
@@ -39,11 +40,10 @@ from entropy_theory.verification import (
     Statement,
     bandit_instances,
     smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import Step, variant
+from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import definition
@@ -110,97 +110,6 @@ def _dissipation(i: Cases) -> Reals:
     return np.stack(found, axis=-1)
 
 
-def _vanilla_speed() -> list[symbolic.Expression]:
-    """x' = pi_r A_r - pi_w A_w with p A_r + (1 - p) A_w = 0 and A_r - A_w = u = 1 - lambda x."""
-    import sympy
-
-    p, n, m, u = sympy.symbols("p n m u", positive=True)
-    right, wrong = (1 - p) * u, -p * u
-    speed = p / m * right - (1 - p) / (n - m) * wrong
-    g = n * p * (1 - p) / (m * (n - m))
-    return [p * right + (1 - p) * wrong, right - wrong - u, sympy.together(speed - g * u)]
-
-
-def _natural_speed() -> symbolic.Expression:
-    """z' = r - lambda z, with z = x r: x' = 1 - lambda x."""
-    import sympy
-
-    x, lam, r = sympy.symbols("x lambda r")
-    return (r - lam * x * r) - r * (1 - lam * x)
-
-
-def _entropy_slope() -> list[symbolic.Expression]:
-    """z = x r along dz/dx = r: dH/dx = -Cov(z, r) = -x Var(r)."""
-    import sympy
-
-    m, x = symbolic.Moments("L r"), sympy.Symbol("x")
-    slope = m.derivative(-m.expect(m["L"]), m["r"], {m["L"]: m["r"] - m.expect(m["r"])})
-    at_line = -m.covariance(x * m["r"], m["r"]) + x * m.covariance(m["r"], m["r"])
-    return [slope + m.covariance(m["L"], m["r"]), at_line]
-
-
-def _energy() -> list[symbolic.Expression]:
-    """E = u^2/2 + beta Phi(x), Phi' = f x/g, u = 1 - lambda x, x' = g u, lambda' = s."""
-    import sympy
-
-    x, lam, g, f, beta, s = sympy.symbols("x lambda g f beta s")
-    u = 1 - lam * x
-    rate_of_x = g * u
-    rate = u * (-s * x - lam * rate_of_x) + beta * (f * x / g) * rate_of_x
-    free = rate.subs(s, beta * f) + lam * g * u**2
-    held = rate.subs(s, 0) + lam * g * u**2 - beta * f * x * u
-    return [free, held]
-
-
-_MONOTONE = "H falls with x: H(x) < H(y) only for x > y"
-
-
-def proof() -> tuple[Step, ...]:
-    """The energy of the oscillator never rises, whether lambda is free or held by its box."""
-    return (
-        symbolic.softmax_rule(),
-        symbolic.identity("speed, natural", "x' = u = 1 - lambda x: g = 1", _natural_speed),
-        symbolic.identity("speed, vanilla", "A_right = (1 - p) u, A_wrong = -p u, so x' = g u with "
-                          "g = n p (1 - p)/(m (n - m))", _vanilla_speed,
-                          axioms=("A_right - A_wrong = 1 - lambda x, E_pi[A_lambda] = 0",)),
-        symbolic.identity("entropy along x", "dH/dx = -x Var(r) <= 0", _entropy_slope,
-                          uses=("softmax rule",)),
-        symbolic.identity(
-            "energy", "dE/dt = -lambda g u^2 while lambda' = beta f, and -lambda g u^2 + beta f x u "
-            "while the box holds lambda", _energy, uses=("speed, natural", "speed, vanilla"),
-        ),
-        smt.lemma(
-            "held above", "lambda = lambda_max and f > 0: H(x) < low <= h(lambda_max) = "
-            "H(1/lambda_max), so x > 1/lambda_max and u < 0",
-            "x end u H low at_end f beta",
-            lambda v: [v.end > 0, v.x > 0, v.u == 1 - v.end * v.x, v.f > 0, v.beta > 0, v.low > v.H,
-                       v.at_end >= v.low, smt.implies(v.at_end > v.H, v.end * v.x > 1)],
-            lambda v: v.beta * v.f * v.x * v.u < 0,
-            uses=("entropy along x",), axioms=(_MONOTONE, MEAN_VALUE),
-        ),
-        smt.lemma(
-            "held below", "lambda = lambda_min and f < 0: H(x) > high >= h(lambda_min), so u > 0",
-            "x end u H high at_end f beta",
-            lambda v: [v.end > 0, v.x > 0, v.u == 1 - v.end * v.x, v.f < 0, v.beta > 0, v.high < v.H,
-                       v.at_end <= v.high, smt.implies(v.at_end < v.H, v.end * v.x < 1)],
-            lambda v: v.beta * v.f * v.x * v.u < 0,
-            uses=("entropy along x",), axioms=(_MONOTONE, MEAN_VALUE),
-        ),
-        smt.lemma(
-            "assembly",
-            "dE/dt <= -lambda g u^2; it vanishes for good only where u = 0 and f = 0 (where the box "
-            "holds lambda with f != 0, u != 0): H ends in the band",
-            "rate lam g u extra f",
-            lambda v: [v.lam > 0, v.g > 0, v.rate == -v.lam * v.g * v.u**2 + v.extra, v.extra <= 0,
-                       smt.implies(v.u == 0, v.extra == 0)],
-            lambda v: smt.all_of(v.rate <= -v.lam * v.g * v.u**2, smt.implies(v.u != 0, v.rate < 0)),
-            uses=("energy", "held above", "held below"),
-            axioms=("LaSalle's invariance principle (projected system); x, lambda stay in a compact set",
-                    "u = 0 for good keeps x and lambda = 1/x constant, so lambda' = beta f = 0"),
-        ),
-    )
-
-
 _ORDERED = (
     Condition(latex="low < high", value=lambda i: i.high - i.low),
     Condition(latex="the box is not empty", value=lambda i: i.most - i.least),
@@ -220,11 +129,10 @@ _printed = Statement(
 _repaired = Statement(
     latex=r"If $low \le h(\lambda_{max})$ and $h(\lambda_{min}) \le high$, $h(\lambda)$ the entropy of "
           r"softmax$(r/\lambda)$, then in continuous time from $z = xr$ the energy $\frac12(1 - \lambda "
-          r"x)^2 + \beta\int f(H)\,x/g\,dx$ never rises; so (LaSalle) the entropy ends in "
-          r"$[low, high]$.",
+          r"x)^2 + \beta\int f(H)\,x/g\,dx$ never rises, also while an end of the box "
+          r"holds $\lambda$: there $\lambda g u^2 \ge \beta f x u$, $u = 1 - \lambda x$.",
     margin=_dissipation,
     conditions=(*_ORDERED, _UPPER, _LOWER),
-    proof=proof(),
 )
 
 

@@ -31,7 +31,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.aent.crossover import negation_steps, one_right_steps
+from entropy_theory.claims.aent.crossover import negation_steps
 from entropy_theory.claims.aent.lemma_6 import soft_constant
 from entropy_theory.claims.aent.stationarity import entropy_bias, largest_right_probability
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, returns, trees
@@ -147,7 +147,6 @@ _repaired = Statement(
     margin=_void_or_worse,
     beyond=_bounds,
     conditions=(ONE_RIGHT,),
-    proof=one_right_steps(),
 )
 
 # Two of three answers right: B2 = 0.453, B1 = 0.5.

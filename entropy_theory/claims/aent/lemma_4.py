@@ -11,19 +11,12 @@ and V_lambda are those of pi, the logarithm is that of pi': with log pi instead 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import numpy as np
-
 from entropy_theory.claims.aent.token_mdp import (
     ANY_COEFFICIENT,
-    INDUCTION,
-    ExplicitTree,
     regularized_value,
     regularized_values,
     spread,
     trees,
-    written_out,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
@@ -63,50 +56,12 @@ def _one_level() -> symbolic.Expression:
     return difference - (here + m.expect(m["U"] - m["W"]))
 
 
-def _all_levels() -> symbolic.Expression:
-    """The hypothesis for the children: a later state u adds d'_a(u) g to U_a - W_a."""
-    import sympy
-
-    m = symbolic.Moments("L e W d")
-    lam, v, g = sympy.symbols("lambda V g")
-    after = m.expect(m["e"] - lam * m["L"] + m["W"] + m["d"] * g)
-    here = m.expect(m["e"] + m["W"] - lam * m["L"]) - v
-    return (after - v) - (here + m.expect(m["d"]) * g)
-
-
-def _whole_tree(t: ExplicitTree) -> Iterable[symbolic.Rational]:
-    # pi' is the tree's policy with log pi' = L; pi has the same symbols in other places: x as its
-    # log-policy and the policy read from the last state to the first.
-    tree = t.tree
-    edge = tree.edge_reward(t.reward)
-    other = t.policy[::-1]
-    values, with_bonus = tree.values(other, edge - t.direction * t.coefficient)
-    action_values = with_bonus + t.direction * t.coefficient
-    after = tree.values(t.policy, edge - t.log_policy * t.coefficient)[0][0]
-    gain = np.sum(t.policy * (action_values - t.log_policy * t.coefficient), axis=-1) - values
-    yield after - values[0] - np.sum(tree.visitation(t.policy) * gain)
-
-
 _statement = Statement(
     latex=r"$V_\lambda^{\pi'}(s) - V_\lambda^{\pi}(s) = \sum_t\mathbb E_{s_t\sim\pi'}\big[\sum_a"
           r"\pi'(a|s_t)\{Q_\lambda^{\pi}(s_t,a) - \lambda\log\pi'(a|s_t)\} - V_\lambda^{\pi}(s_t)"
           r"\big]$.",
     margin=lambda i: _difference(i) - _right_side(i),
     relation="==",
-    proof=(
-        symbolic.identity(
-            "one level",
-            "V' - V = E'[e + W - lambda log pi' - V] + E'[U - W], with U, W the children's values "
-            "under pi' and pi, and Q_lambda = e + W",
-            _one_level,
-        ),
-        symbolic.identity(
-            "all levels", "if a later state u adds d'_a(u) g to U_a - W_a, it adds d'(u) g to V' - V, "
-            "d'(u) = E'[d'_a(u)]: each later state counts once, weighted with d'",
-            _all_levels, uses=("one level",), axioms=(INDUCTION,),
-        ),
-        written_out("difference, written out", "the same on whole trees", _whole_tree),
-    ),
 )
 
 lemma_4 = Claim(

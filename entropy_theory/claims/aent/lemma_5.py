@@ -20,8 +20,6 @@ import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import (
     COEFFICIENT,
-    INDUCTION,
-    nonnegative_divergence,
     optimal_value,
     regularized_value,
     regularized_values,
@@ -31,11 +29,11 @@ from entropy_theory.claims.aent.token_mdp import (
     trees,
     value,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.certify import precision
-from entropy_theory.verification.claim import Step, variant
+from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import for_every
 from entropy_theory.verification.formula.terms import (
@@ -99,95 +97,13 @@ def _largest_value(i: Cases) -> tuple[Term, ...]:
         z, reward, i.coefficient) <= regularized_value(best, reward, i.coefficient)),)
 
 
-def soft_optimum() -> tuple[Step, ...]:
-    """lambda log sum e^{Q/lambda} is the largest E[Q - lambda log pi], attained at the softmax."""
-    return (
-        nonnegative_divergence(),
-        symbolic.identity(
-            "soft optimum of a state",
-            "E_pi[Q - lambda log pi] = lambda log Z - lambda KL(pi || softmax(Q/lambda)), "
-            "Z = sum_a e^{Q_a/lambda}",
-            _gibbs, axioms=("log softmax(Q/lambda) = Q/lambda - log Z",),
-        ),
-    )
-
-
-def _gibbs() -> symbolic.Expression:
-    import sympy
-
-    m = symbolic.Moments("L Q")
-    lam, log_z = sympy.symbols("lambda logZ", positive=True)
-    divergence = m.expect(m["L"] - (m["Q"] / lam - log_z))
-    return m.expect(m["Q"] - lam * m["L"]) - (lam * log_z - lam * divergence)
-
-
-def _entropy_above_uniform() -> symbolic.Expression:
-    """log A - H = KL(pi || uniform), with log of the uniform probability = -log A."""
-    import sympy
-
-    m, log_a = symbolic.Moments("L"), sympy.Symbol("logA")
-    return (log_a - m.expect(-m["L"])) - m.expect(m["L"] - (-log_a))
-
-
-_states = soft_optimum()
-_chain = smt.lemma(
-    "bias", "V* - V <= V*_lambda - V_lambda + lambda (h log|A| - log m)",
-    "lam V best soft own H log_all log_m",
-    lambda v: [v.lam > 0, v.own == v.V + v.lam * v.H, v.log_all >= v.H,
-               v.soft >= v.best + v.lam * v.log_m],
-    lambda v: v.best - v.V <= v.soft - v.own + v.lam * (v.log_all - v.log_m),
-    uses=("optimal responses", "entropy of a response"), axioms=("V_lambda = V + lambda H",),
-)
-
 _statement = Statement(
     latex=r"$V^{\pi^*}(q) - V^{\pi}(q) \le V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi}(q) + "
           r"\lambda H\log\frac{|\mathcal A|}{|\mathcal A^*_H(q)|^{1/H}}$; for $\pi = \pi^*_\lambda$ "
           r"the first difference on the right is zero.",
     margin=_room,
     beyond=_largest_value,
-    proof=(
-        *_states,
-        symbolic.identity(
-            "sum over responses",
-            "if V*_lambda(sa) = lambda log Z_a, Z_a the sum of e^{R(y)/lambda} below token a, then "
-            "V*_lambda(s) = lambda log sum_a e^{V*_lambda(sa)/lambda} = lambda log sum_a Z_a",
-            lambda: _one_level_of_sums(), uses=("soft optimum of a state", "divergence"),
-            axioms=(INDUCTION, "V*_lambda is the largest V_lambda: level by level, "
-                    "E_pi[Q - lambda log pi] increases with Q"),
-        ),
-        smt.lemma(
-            "optimal responses", "sum_y e^{R/lambda} >= m e^{V*/lambda}, so "
-            "V*_lambda >= V* + lambda log m",
-            "Z top m rest lam logZ logTop logM soft best",
-            lambda v: [v.top > 0, v.m >= 1, v.rest >= 0, v.m * v.top + v.rest == v.Z, v.lam > 0,
-                       smt.implies(v.m * v.top <= v.Z, v.logZ >= v.logM + v.logTop),
-                       v.soft == v.lam * v.logZ, v.best == v.lam * v.logTop],
-            lambda v: v.soft >= v.best + v.lam * v.logM,
-            uses=("sum over responses",), axioms=("log is increasing, log(ab) = log a + log b",),
-        ),
-        symbolic.identity("entropy of a token", "log|A| - H(pi(.|s)) = KL(pi || uniform)",
-                          _entropy_above_uniform, uses=("divergence",)),
-        smt.lemma(
-            "entropy of a response",
-            "H_to(s) = H(pi(.|s)) + E[H_to(s.)] <= log|A| + (levels below) log|A|",
-            "token later to_go log_a below kl",
-            lambda v: [v.log_a > 0, v.kl >= 0, v.log_a - v.token == v.kl, v.below >= 0,
-                       v.later <= v.below * v.log_a, v.to_go == v.token + v.later],
-            lambda v: v.to_go <= (v.below + 1) * v.log_a,
-            uses=("entropy of a token",), axioms=(INDUCTION, "a mean is at most the largest value"),
-        ),
-        _chain,
-    ),
 )
-
-
-def _one_level_of_sums() -> symbolic.Expression:
-    """A state's value from its children's, one token after another: Z_a is added to the sum so far."""
-    import sympy
-
-    lam, before, token = sympy.symbols("lambda Z_before Z_a", positive=True)
-    child = lam * sympy.log(token)
-    return lam * sympy.log(before + sympy.exp(child / lam)) - lam * sympy.log(before + token)
 
 
 def _tight() -> tuple[bool, str]:

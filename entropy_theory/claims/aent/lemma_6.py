@@ -22,8 +22,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from entropy_theory.claims.aent.lemma_4 import lemma_4
-from entropy_theory.claims.aent.lemma_5 import soft_gap, soft_optimum
+from entropy_theory.claims.aent.lemma_5 import soft_gap
 from entropy_theory.claims.aent.stationarity import square_of_soft_gradient
 from entropy_theory.claims.aent.token_mdp import (
     COEFFICIENT,
@@ -33,14 +32,12 @@ from entropy_theory.claims.aent.token_mdp import (
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import Step, variant
+from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import definition
 
 Constant = Callable[[Cases], Reals]
 """An instance to C_lambda(q), one number per prompt [..., prompts]."""
-
-SUM_OF_TERMS = "a finite sum of nonnegative terms is nonnegative, and at least each of them"
 
 
 @definition
@@ -96,135 +93,6 @@ def room(i: Cases, *constants: Constant, factor: int = 2) -> Reals:
     return np.concatenate([size - constant(i) * scaled_gap for constant in constants], axis=-1)
 
 
-def _log_moment_slopes() -> symbolic.Expression:
-    """d/dt of E_t[u] along dz/dt = u is Var_t(u): the second derivative of log E[e^{t u}]."""
-    m = symbolic.Moments("u")
-    return m.derivative(m.expect(m["u"]), m["u"], {}) - m.covariance(m["u"], m["u"])
-
-
-def _variance_and_range() -> symbolic.Expression:
-    """Var = (hi - E u)(E u - lo) - E[(hi - u)(u - lo)]."""
-    import sympy
-
-    m = symbolic.Moments("u")
-    low, high = sympy.symbols("lo hi")
-    mean = m.expect(m["u"])
-    outside = m.expect((high - m["u"]) * (m["u"] - low))
-    return m.covariance(m["u"], m["u"]) - ((high - mean) * (mean - low) - outside)
-
-
-def _log_moment() -> symbolic.Expression:
-    """lambda log Z - V = lambda log E_pi e^{zeta/lambda} - E zeta, zeta = Q - lambda log pi."""
-    import sympy
-
-    q, lam, log_p = sympy.symbols("Q lambda L", real=True)
-    zeta = q - lam * log_p
-    # One term of Z against one of E_pi[e^{zeta/lambda}].
-    return sympy.exp(q / lam) - sympy.exp(log_p) * sympy.exp(sympy.expand(zeta / lam))
-
-
-def _block(v: smt.Values) -> smt.Values:
-    """The variables of "gradient block", its width being the range of zeta."""
-    return smt.Values(a=v.a, b=v.b, pa=v.pa, pb=v.pb, least=v.least, d=v.d, g2=v.g2,
-                           rest=v.rest, width=v.zwidth)
-
-
-def soft_gap_steps() -> tuple[Step, ...]:
-    """4 lambda C (soft gap) <= ||grad V_lambda||^2 with the constant by state, on any tree."""
-    spread_step = smt.lemma(
-        "range", "Var <= (hi - lo)^2/4", "mean lo hi var outside",
-        lambda v: [v.lo <= v.mean, v.mean <= v.hi, v.outside >= 0,
-                   v.var == (v.hi - v.mean) * (v.mean - v.lo) - v.outside],
-        lambda v: 4 * v.var <= (v.hi - v.lo) ** 2,
-        uses=("variance and range",), axioms=(SUM_OF_TERMS,),
-    )
-    divergence_step = smt.lemma(
-        "divergence and range",
-        "lambda KL(pi || softmax(Q/lambda)) <= range(zeta)^2/(8 lambda), zeta = Q - lambda log pi",
-        # psi(1) = log E e^u, u = zeta/lambda: psi(0) = 0, psi'(0) = E u, psi'' = Var_t(u).
-        "lam kl psi mean curve width zwidth",
-        lambda v: [v.lam > 0, v.kl == v.psi - v.mean, 2 * (v.psi - v.mean) <= v.curve,
-                   4 * v.curve <= v.width * v.width, v.zwidth == v.lam * v.width],
-        lambda v: 8 * v.lam * (v.lam * v.kl) <= v.zwidth * v.zwidth,
-        uses=("as a moment", "second derivative", "range"),
-        axioms=("psi(1) <= psi(0) + psi'(0) + (1/2) max psi'' (Taylor)",),
-    )
-    block_step = smt.lemma(
-        "gradient block",
-        "the largest and smallest values of A = zeta - E zeta are a >= 0 and -b <= 0: "
-        "range^2 = (a + b)^2 <= 2 (a^2 + b^2), and the block g_a = d pi_a A_a has "
-        "||g||^2 >= (d min pi)^2 (a^2 + b^2)",
-        "a b pa pb least d g2 rest width",
-        lambda v: [v.a >= 0, v.b >= 0, v.least > 0, v.pa >= v.least, v.pb >= v.least, v.d > 0,
-                   v.rest >= 0, v.width == v.a + v.b,
-                   v.g2 == (v.d * v.pa * v.a) ** 2 + (v.d * v.pb * v.b) ** 2 + v.rest],
-        lambda v: 2 * v.g2 >= (v.d * v.least) ** 2 * v.width**2,
-        axioms=(SUM_OF_TERMS, "two tokens or more", "g_a = d pi_a A_a: Lemma 3 (aent.lemma-3)"),
-    )
-    return (
-        *lemma_4.statement.proof[:2],
-        *soft_optimum(),
-        smt.lemma(
-            "gap of a state",
-            "E*[Q - lambda log pi*] - V <= lambda log Z - V = lambda KL(pi || softmax(Q/lambda))",
-            "lam logZ kl kl_star V at_star",
-            lambda v: [v.lam > 0, v.kl_star >= 0, v.at_star == v.lam * v.logZ - v.lam * v.kl_star,
-                       v.lam * v.logZ - v.lam * v.kl == v.V],
-            lambda v: v.at_star - v.V <= v.lam * v.kl,
-            uses=("soft optimum of a state", "divergence", "all levels"),
-        ),
-        symbolic.softmax_rule(),
-        symbolic.identity("as a moment", "Z = sum_a e^{Q_a/lambda} = E_pi[e^{zeta/lambda}], so "
-                          "KL = log E_pi[e^u] - E_pi[u], u = zeta/lambda", _log_moment),
-        symbolic.identity("second derivative", "(log E_pi e^{t u})'' = Var_t(u), under pi e^{t u}",
-                          _log_moment_slopes, uses=("softmax rule",)),
-        symbolic.identity("variance and range",
-                          "Var u = (hi - E u)(E u - lo) - E[(hi - u)(u - lo)]", _variance_and_range),
-        spread_step,
-        divergence_step,
-        block_step,
-        smt.lemma(
-            "state by state",
-            "P* lambda KL <= ||g_s||^2/(4 lambda C) for every C <= (d min pi)^2/P*",
-            "lam kl psi mean curve width zwidth a b pa pb least d g2 rest best C",
-            lambda v: [
-                v.kl >= 0, v.best > 0, v.C > 0, v.C * v.best <= (v.d * v.least) ** 2,
-                *divergence_step.premises(v), *block_step.premises(_block(v)),
-                divergence_step.instance(**{x: getattr(v, x) for x in divergence_step.variables}),
-                block_step.instance(**vars(_block(v))),
-            ],
-            lambda v: 4 * v.lam * v.C * (v.best * v.lam * v.kl) <= v.g2,
-            uses=("divergence and range", "gradient block"),
-        ),
-        smt.lemma(
-            "sum over states",
-            "soft gap = sum_s P*(s) (E*[Q - lambda log pi*] - V) <= sum_s P*(s) lambda KL_s: "
-            "4 lambda C (soft gap) <= sum_s ||g_s||^2 <= ||grad V_lambda||^2",
-            "lam C gap before term block blocks here star",
-            # One more state is added to a sum for which the inequality holds already.
-            lambda v: [v.lam > 0, v.C > 0, 4 * v.lam * v.C * v.before <= v.blocks, v.star > 0,
-                       v.here <= v.term, 4 * v.lam * v.C * (v.star * v.term) <= v.block,
-                       v.gap == v.before + v.star * v.here],
-            lambda v: 4 * v.lam * v.C * v.gap <= v.blocks + v.block,
-            uses=("gap of a state", "state by state"),
-            axioms=("induction over the states", "the blocks of other prompts add to the norm"),
-        ),
-        smt.lemma(
-            "the other constants",
-            "min P min pi^2 min(P/P*)/|S| <= P^2 min_a pi^2/P* and (min_y pi)^2 <= P^2 min_a pi^2/P*",
-            "P star least minP minpi ratio S resp",
-            lambda v: [v.P > 0, v.star > 0, v.star <= 1, v.least > 0, v.minP > 0, v.minP <= v.P,
-                       v.minpi > 0, v.minpi <= v.least, v.ratio > 0, v.ratio * v.star <= v.P,
-                       v.S >= 1, v.resp > 0, v.resp <= v.P * v.least],
-            lambda v: smt.all_of(
-                v.minP * v.minpi**2 * v.ratio * v.star <= v.S * (v.P * v.least) ** 2,
-                v.resp**2 * v.star <= (v.P * v.least) ** 2),
-            axioms=("a response through s and its least likely token has probability at most "
-                    "P(s) min_a pi(a|s)",),
-        ),
-    )
-
-
 def _bound_of_mei() -> symbolic.Expression:
     """Printed: KL(pi || pi') <= (1/2) max_a (u_a - c)^2 for any c, from Var_t(u) <= E_t (u - c)^2."""
     import sympy
@@ -234,25 +102,11 @@ def _bound_of_mei() -> symbolic.Expression:
     return mean_square - m.covariance(m["u"], m["u"]) - (m.expect(m["u"]) - c) ** 2
 
 
-_steps = soft_gap_steps()
 _statement = Statement(
     latex=r"$V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^{\pi_\theta}(q) \le \lVert\nabla V_\lambda"
           r"(\mathcal D)\rVert_2^2/(2\lambda C_\lambda(q))$ for each of three constants $C_\lambda$: "
           "by state, by ratio, by response.",
     margin=lambda i: room(i, by_state, by_ratio, by_response),
-    proof=(
-        *_steps,
-        smt.lemma(
-            "assembly", "4 lambda C gap <= ||grad||^2 with the largest C gives 2 lambda C' gap <= "
-            "||grad||^2 for every C' <= C",
-            "lam C smaller gap G",
-            lambda v: [v.lam > 0, v.C > 0, v.smaller > 0, v.smaller <= v.C, v.gap >= 0,
-                       4 * v.lam * v.C * v.gap <= v.G],
-            lambda v: 2 * v.lam * v.smaller * v.gap <= v.G,
-            uses=("sum over states", "the other constants"),
-            axioms=("V*_lambda is the largest V_lambda",),
-        ),
-    ),
 )
 # The local ascents are left to `extension.soft-gap`, which is stronger.
 INSTANCES = trees(COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=ANY)

@@ -25,9 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import gradient_steps, trees
-from entropy_theory.claims.aepo.expansion import LOG_BOUND
-from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
+from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.extensions.gradient_entropy_bounds import (
     is_gradient_over_prompts,
     l1_norm,
@@ -47,8 +45,6 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
-
-BOUNDED = "the return of a response lies in [0, 1], so every Q does (up to the reward so far)"
 
 
 def _norm(i: Cases) -> Reals:
@@ -84,48 +80,12 @@ def _column_sum() -> symbolic.Expression:
     return (p - p**2) + p * m.expect(1 - a) - 2 * p * (1 - p)
 
 
-_entry = smt.lemma(
-    "entry", "|pi_a (Q_a - V)| <= pi_a (1 - pi_a), as V = pi_a Q_a + (1 - pi_a) B, B the mean of the "
-    "other Q", "p Q B V",
-    lambda v: [v.p >= 0, v.p <= 1, v.Q >= 0, v.Q <= 1, v.B >= 0, v.B <= 1,
-               v.p * v.Q + (1 - v.p) * v.B == v.V],
-    lambda v: smt.all_of(v.p * (v.Q - v.V) <= v.p * (1 - v.p), v.p * (v.V - v.Q) <= v.p * (1 - v.p)),
-    uses=("all levels",), axioms=(BOUNDED,),
-)
-_token = smt.lemma(
-    "token entropy", "-pi_a log pi_a >= pi_a (1 - pi_a)", "p log_p",
-    lambda v: [v.p >= 0, v.log_p <= v.p - 1],
-    lambda v: -v.p * v.log_p >= v.p * (1 - v.p),
-    axioms=(LOG_BOUND,),
-)
-_state = smt.lemma(
-    "one token", "d(s)|pi_a (Q_a - V)| <= -d(s) pi_a log pi_a", "d p Q B V log_p size",
-    lambda v: [
-        v.d >= 0, v.p >= 0, v.p <= 1, v.Q >= 0, v.Q <= 1, v.B >= 0, v.B <= 1,
-        v.p * v.Q + (1 - v.p) * v.B == v.V, v.log_p <= v.p - 1,
-        smt.any_of(v.size == v.p * (v.Q - v.V), v.size == v.p * (v.V - v.Q)),
-        _entry.instance(p=v.p, Q=v.Q, B=v.B, V=v.V), _token.instance(p=v.p, log_p=v.log_p),
-    ],
-    lambda v: v.d * v.size <= -v.d * v.p * v.log_p,
-    uses=("entry", "token entropy"),
-)
-
 _statement = Statement(
     latex=r"For returns in $[0, 1]$ and a softmax policy on logits: "
           r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_1 \le 2\,\mathcal H(\pi)$, hence in every "
           r"$\ell_p$ norm.",
     margin=_room,
     beyond=is_gradient_over_prompts,
-    proof=(
-        *gradient_steps(),
-        _entry, _token, _state,
-        smt.lemma(
-            "assembly", "summed over tokens, states (weight d(s)) and prompts (weight 1/|D|): "
-            "||grad V||_1 <= H <= 2 H", "N H",
-            lambda v: [v.N <= v.H, v.N >= 0], lambda v: v.N <= 2 * v.H,
-            uses=("one token",), axioms=(SUM_OF_SIGNS, "every l_p norm is at most the l1 norm"),
-        ),
-    ),
 )
 
 _printed = (

@@ -18,17 +18,14 @@ h = 2 it is true without, by ``extension.sharpened-stationarity``, which has sqr
 from __future__ import annotations
 
 from entropy_theory.claims.aent.stationarity import (
-    CAUCHY_SCHWARZ,
     STEP,
     Constant,
     gap,
     is_right,
     largest_right_probability,
-    path_steps,
     square_of_gradient,
 )
 from entropy_theory.claims.aent.token_mdp import trees
-from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
 from entropy_theory.verification import (
     Cases,
@@ -74,16 +71,6 @@ NO_ROOT_THREE_TOKENS = {
 }
 _THREE_OF_FIVE = {"weights": [[[1, 1, 1, 1, 1]]], "reward": [[1, 1, 1, 0, 0]]}
 
-_last = smt.lemma(
-    "assembly", "C gap = sum_t C A_t <= |D| sum_t |g_t| =: |D| S, S^2 <= h sum_t g_t^2 <= h eps^2",
-    "C gap D S N h W eps",
-    lambda v: [v.C >= 0, v.gap >= 0, v.D >= 1, v.S >= 0, v.h >= 1, v.W >= 0, v.eps >= 0,
-               v.C * v.gap <= v.D * v.S, v.eps * v.eps >= v.N,
-               2 * (v.N * v.h - v.S * v.S) == v.W * v.h * v.h,
-               CAUCHY_SCHWARZ.instance(k=v.h, S=v.S, N=v.N, W=v.W)],
-    lambda v: (v.C * v.gap) * (v.C * v.gap) <= v.D * v.D * v.h * v.eps * v.eps,
-    uses=("telescope", "one token", "Cauchy-Schwarz"), axioms=(SUM_OF_SIGNS,),
-)
 
 _statement = Statement(
     latex=r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q \in "
@@ -91,7 +78,6 @@ _statement = Statement(
           r"$C(q) = \max_{y \in \mathcal A^*(q)} \pi(y|q)$.",
     margin=room,
     beyond=is_gradient_over_prompts,
-    proof=(*path_steps(), _last),
 )
 
 _printed = (

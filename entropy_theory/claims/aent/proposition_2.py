@@ -19,7 +19,6 @@ their mean, so its 0.002 is 2e-6 here.)
 
 from __future__ import annotations
 
-import dataclasses
 from fractions import Fraction
 
 import numpy as np
@@ -29,14 +28,13 @@ from entropy_theory.claims.aent.lemma_6 import (
     INSTANCES,
     Constant,
     by_state,
-    soft_gap_steps,
 )
 from entropy_theory.claims.aent.stationarity import (
     entropy_bias,
     gap,
     square_of_soft_gradient,
 )
-from entropy_theory.claims.aent.token_mdp import gradient_steps, spread
+from entropy_theory.claims.aent.token_mdp import spread
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import (
     Cases,
@@ -44,7 +42,6 @@ from entropy_theory.verification import (
     Mutant,
     PrintedStep,
     Statement,
-    Step,
     listed_instances,
     smt,
     symbolic,
@@ -85,44 +82,12 @@ def random_policies(many: int, n_tokens: int, horizon: int, scale: float, seed: 
 # ---------------------------------------------------------------- proof
 
 
-def _gradient_steps() -> tuple[Step, ...]:
-    """Lemma 3, its steps renamed: "one level" is a step of Lemma 6 too."""
-    return tuple(
-        dataclasses.replace(step, name=f"gradient: {step.name}",
-                            uses=tuple(f"gradient: {name}" for name in step.uses))
-        for step in gradient_steps()
-    )
-
-
-def soft_stationarity_steps() -> tuple[Step, ...]:
-    """Lemma 3, Lemma 6 (with 4 lambda) and Lemma 5, each step once."""
-    steps = {
-        step.name: step
-        for step in (*_gradient_steps(), *soft_gap_steps(), *lemma_5.statement.proof)
-        if step.name != "the other constants"
-    }
-    return tuple(steps.values())
-
-
-_last = smt.lemma(
-    "assembly",
-    "gap <= soft gap + bias and 4 lambda C (soft gap) <= ||grad V_lambda||^2 <= eps^2, hence "
-    "2 lambda C (gap - bias) <= eps^2",
-    "gap soft_gap bias lam C N eps",
-    lambda v: [v.lam > 0, v.C > 0, v.gap <= v.soft_gap + v.bias,
-               4 * v.lam * v.C * v.soft_gap <= v.N, v.eps >= 0, v.N >= 0, v.eps * v.eps >= v.N],
-    lambda v: 2 * v.lam * v.C * (v.gap - v.bias) <= v.eps * v.eps,
-    uses=("gradient: all levels", "sum over states", "bias"),
-    axioms=("V_lambda(D) is the mean over prompts, so a block of its gradient is |D|^{-1} g_s",),
-)
-
 _statement = Statement(
     latex=r"$\lVert\nabla V_\lambda^{\pi}(\mathcal D)\rVert_2 \le \epsilon$ implies, for every $q$, "
           r"$V^{*}(q) - V^{\pi}(q) \le \epsilon^2/(2\lambda C_\lambda(q)) + "
           r"\lambda h\log\frac{|\mathcal A|}{|\mathcal A^*(q)|^{1/h}}$, $C_\lambda(q) = "
           r"|\mathcal D|^{-2}\min_s P^\pi(s|q)^2\min_a\pi(a|s)^2/P^{\pi^*_\lambda}(s|q)$.",
     margin=room,
-    proof=(*soft_stationarity_steps(), _last),
 )
 
 # ---------------------------------------------------------------- the printed proof

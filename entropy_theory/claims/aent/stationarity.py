@@ -14,12 +14,10 @@ from collections.abc import Callable
 import numpy as np
 
 from entropy_theory.claims.aent import token_mdp as mdp
-from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.extensions.gradient_entropy_bounds import value_gradient
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification import smt, symbolic
+from entropy_theory.verification import smt
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import Step
 from entropy_theory.verification.formula.terms import definition, is_term
 
 Constant = Callable[[Reals, Reals], Reals]
@@ -89,29 +87,6 @@ def entropy_bias(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
 # ---------------------------------------------------------------- shared proof steps
 
 
-def _telescope() -> symbolic.Expression:
-    import sympy
-
-    # After k tokens the advantages add up to E + V - V0 (E: reward so far); the next is e + W - V.
-    so_far, value, start, e, after = sympy.symbols("E V V_0 e W")
-    return (so_far + value - start) + (e + after - value) - ((so_far + e) + after - start)
-
-
-def _pairs() -> symbolic.Expression:
-    import sympy
-
-    m = symbolic.Moments("x")
-    one, two = sympy.symbols("x1 x2")
-    return m.covariance(m["x"], m["x"]) - m.expect_pairs((one - two) ** 2, {"x": one}, {"x": two}) / 2
-
-
-CAUCHY_SCHWARZ = smt.lemma(
-    "Cauchy-Schwarz", "(x_1 + ... + x_k)^2 <= k (x_1^2 + ... + x_k^2)", "k S N W",
-    # Under the uniform distribution: E x = S/k, E x^2 = N/k, W = E (x_i - x_j)^2 >= 0.
-    lambda v: [v.k >= 1, v.W >= 0, 2 * (v.N * v.k - v.S * v.S) == v.W * v.k * v.k],
-    lambda v: v.k * v.N >= v.S * v.S,
-    uses=("variance as pairs",), axioms=(SUM_OF_SIGNS,),
-)
 PREFIX = smt.lemma(
     "prefixes are likelier", "P_t = d(s_t) pi(a_t|s_t) >= C, as C = P_t times later probabilities",
     "P C later", lambda v: [v.P >= 0, v.later >= 0, v.later <= 1, v.P * v.later == v.C],
@@ -129,16 +104,3 @@ STEP = smt.lemma(
 )
 
 
-def path_steps() -> tuple[Step, ...]:
-    """C gap <= |D| sum of the |g_t| along a right response, and Cauchy-Schwarz."""
-    return (
-        *mdp.gradient_steps(),
-        symbolic.identity(
-            "telescope", "along a response sum_t A(s_t, a_t) = R(y) - V(q); for a right one it is "
-            "the gap", _telescope, axioms=("induction over the tokens of the response",),
-        ),
-        PREFIX, STEP,
-        symbolic.identity("variance as pairs",
-                          "E x^2 - (E x)^2 = (1/2) E (x_i - x_j)^2, i and j independent", _pairs),
-        CAUCHY_SCHWARZ,
-    )

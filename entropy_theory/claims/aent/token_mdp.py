@@ -16,7 +16,6 @@ state itself is machine-checked, with the children's quantities as functions W, 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -24,9 +23,7 @@ import numpy as np
 
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
-from entropy_theory.verification.claim import Outcome, Step
 from entropy_theory.verification.formula.statement import ANY, POSITIVE, Range
 from entropy_theory.verification.formula.terms import definition, is_term, operation
 from entropy_theory.verification.instances import (
@@ -43,8 +40,6 @@ COEFFICIENT = Scalar(
 )
 ANY_COEFFICIENT = dataclasses.replace(COEFFICIENT, range=ANY)
 """What is proved of it does not need lambda > 0."""
-INDUCTION = "induction over the levels of the tree, from the last token to the root"
-
 
 
 def trees(
@@ -141,13 +136,6 @@ def gradient(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
 
 
 @definition
-def policy_gradient(logits: Reals, reward: Reals) -> Reals:
-    """dV/dlogits: `gradient` at lambda = 0."""
-    tree = ar.token_tree(logits)
-    return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
-
-
-@definition
 def response_gradient(logits: Reals, weight: Reals) -> Reals:
     """sum_y pi(y) weight(y) d log pi(y)/dlogits: REINFORCE, written out over the responses.
 
@@ -208,127 +196,6 @@ def norm_squared(values: Reals, axes: int = 2) -> Reals:
 # ---------------------------------------------------------------- symbols
 
 
-class ExplicitTree:
-    """A token tree in polynomial symbols: a second, written-out check of identities by depth.
-
-    The last token's probability is one minus the others, log pi is a free symbol L, and along
-    dtheta/dt = x: dpi = pi (x - E x), dL = x - E x. `TokenTree` itself runs on these symbols.
-
-    Attributes:
-        tree; policy, log_policy, direction [states, tokens]; reward [responses]; coefficient.
-    """
-
-    def __init__(self, n_tokens: int, horizon: int) -> None:
-        from sympy import QQ
-        from sympy.polys.rings import ring
-
-        self.tree = TokenTree(n_tokens, horizon)
-        states, edges = self.tree.n_states, self.tree.n_states * n_tokens
-        free = states * (n_tokens - 1)
-        names = [f"{letter}{k}" for letter, many in
-                 (("p", free), ("L", edges), ("x", edges), ("r", self.tree.n_responses))
-                 for k in range(many)]
-        symbols = iter(ring([*names, "lam"], QQ)[1:])
-
-        def take(*shape: int) -> np.ndarray:
-            found = np.empty(shape, dtype=object)
-            for index in np.ndindex(*shape):
-                found[index] = next(symbols)
-            return found
-
-        self._free = take(states, n_tokens - 1)
-        rest = 1 - np.sum(self._free, axis=-1, keepdims=True)
-        self.policy = np.concatenate([self._free, rest], axis=-1)
-        self.log_policy, self.direction = take(states, n_tokens), take(states, n_tokens)
-        self.reward = take(self.tree.n_responses)
-        self.coefficient = next(symbols)
-
-    def along(self, f: symbolic.Rational) -> symbolic.Rational:
-        """df/dt when dtheta/dt = x."""
-        drift = self.direction - np.sum(self.policy * self.direction, axis=-1)[:, None]
-        moving = [*zip(self._free.flat, (self.policy * drift)[:, :-1].flat, strict=True),
-                  *zip(self.log_policy.flat, drift.flat, strict=True)]
-        return sum((f.diff(symbol) * rate for symbol, rate in moving), 0 * self.coefficient)
-
-
-def written_out(
-    name: str,
-    statement: str,
-    residuals: Callable[[ExplicitTree], Iterable[symbolic.Rational]],
-    shapes: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 2), (2, 3)),
-) -> Step:
-    """A cross-check: the identity on whole trees (tokens, horizon) in symbols."""
-
-    def check(seconds: float) -> tuple[Outcome, str]:
-        for n_tokens, horizon in shapes:
-            found = list(residuals(ExplicitTree(n_tokens, horizon)))
-            if not found or any(r != 0 for r in found):
-                return "fail", f"{n_tokens} tokens, horizon {horizon}: left minus right is not zero"
-        return "pass", f"zero on whole trees of (tokens, horizon) {', '.join(map(str, shapes))}"
-
-    return Step(name=name, statement=statement, method="symbolic", check=check, cross_check=True)
-
-
 # ---------------------------------------------------------------- shared proof steps
 
 
-def gradient_steps() -> tuple[Step, ...]:
-    """dV_lambda/dtheta(s, a) = d(s) pi(a|s) A_lambda(s, a) on trees of any depth and width."""
-
-    def one_step() -> symbolic.Expression:
-        import sympy
-
-        # At a state: log pi = L, reward e of the token, value W of the child, which moves at rate Y.
-        m, lam = symbolic.Moments("L x W Y e"), sympy.Symbol("lambda")
-        log_p, x, child, rate, e = (m[name] for name in "LxWYe")
-        here = m.expect(e - lam * log_p + child)
-        moved = m.derivative(here, x, {log_p: x - m.expect(x), child: rate})
-        return moved - (m.expect(x * (e - lam * log_p + child)) - m.expect(x) * here
-                        + m.expect(rate))
-
-    def unrolled() -> symbolic.Expression:
-        import sympy
-
-        # The hypothesis for the children: a later state s adds d_a(s) G to the rate of child a.
-        m, lam, part = symbolic.Moments("L x W d e"), sympy.Symbol("lambda"), sympy.Symbol("G")
-        log_p, x, child, visits, e = (m[name] for name in "LxWde")
-        edge = e - lam * log_p + child
-        moved = m.derivative(
-            m.expect(edge), x, {log_p: x - m.expect(x), child: visits * part})
-        own = m.expect(x * (edge - m.expect(edge)))
-        return moved - (own + m.expect(visits) * part)
-
-    def whole(t: ExplicitTree) -> Iterable[symbolic.Rational]:
-        edge = t.tree.edge_reward(t.reward) - t.log_policy * t.coefficient
-        root = t.tree.values(t.policy, edge)[0][0]
-        slope = np.sum(t.direction * t.tree.expectation_gradient(t.policy, edge))
-        yield t.along(root) - slope
-
-    return (
-        symbolic.softmax_rule(),
-        symbolic.identity(
-            "one level",
-            "when dtheta(s, .)/dt = x and the children's values W move at rate Y: "
-            "dV_lambda(s)/dt = E[x A_lambda(s, .)] + E[Y], A_lambda = e - lambda log pi + W - V_lambda",
-            one_step, uses=("softmax rule",),
-        ),
-        symbolic.identity(
-            "all levels",
-            "if a later state s adds d_a(s) G to the rate of child a, it adds d(s) G to that of the "
-            "state, d(s) = E[d_a(s)]: dV_lambda/dt = sum_s d(s) E_s[x_s A_lambda(s, .)]",
-            unrolled, uses=("one level",), axioms=(INDUCTION,),
-        ),
-        written_out("gradient, written out", "the same on whole trees, all logits moving", whole),
-    )
-
-
-def nonnegative_divergence() -> Step:
-    """sum_a p_a log(p_a/q_a) >= 0, term by term from e^y >= 1 + y at y = log(q_a/p_a)."""
-    return smt.lemma(
-        "divergence", "p log(p/q) >= p - q for each token; summed over tokens, KL(p || q) >= 0",
-        "p q log_ratio",
-        # log_ratio = log(q/p), and q/p = e^{log_ratio}.
-        lambda v: [v.p > 0, v.q > 0, v.q >= v.p * (1 + v.log_ratio)],
-        lambda v: -v.p * v.log_ratio >= v.p - v.q,
-        axioms=("e^y >= 1 + y", "probabilities sum to 1"),
-    )

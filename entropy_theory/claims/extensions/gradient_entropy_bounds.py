@@ -24,7 +24,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import gradient_steps, trees, value
+from entropy_theory.claims.aent.token_mdp import trees, value
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.verification import (
     Cases,
@@ -121,137 +121,6 @@ def room_linf(i: Cases, share: float = 1) -> Reals:
 # ---------------------------------------------------------------- proof
 
 
-def _balance() -> symbolic.Expression:
-    # B = 1{Q > V}: the entries of v on B and off B add up to zero.
-    m = symbolic.Moments("Q", indicators="B")
-    q, b = m["Q"], m["B"]
-    return m.expect(b * (q - m.expect(q))) + m.expect((1 - b) * (q - m.expect(q)))
-
-
-def _mass() -> symbolic.Expression:
-    m = symbolic.Moments("Q", indicators="B")
-    q, b = m["Q"], m["B"]
-    return m.expect(b * (q - m.expect(q))) - (m.expect(b * q) - m.expect(b) * m.expect(q))
-
-
-def _grouping() -> symbolic.Expression:
-    import sympy
-
-    # log pi = log P + r on the event and log(1 - P) + s off it.
-    m = symbolic.Moments("r s")
-    p, log_p, log_q = sympy.symbols("P log_P log_(1-P)")
-    whole = -p * m.expect(log_p + m["r"]) - (1 - p) * m.expect(log_q + m["s"])
-    parts = -p * log_p - (1 - p) * log_q + p * -m.expect(m["r"]) + (1 - p) * -m.expect(m["s"])
-    return whole - parts
-
-
-def _difference() -> tuple[symbolic.Expression, symbolic.Expression, symbolic.Expression]:
-    """f(p) = h(p) - 4 log 2 p (1 - p): its second derivative, and the data at 1/2."""
-    import sympy
-
-    p = sympy.symbols("p", positive=True)
-    f = (-p * sympy.log(p) - (1 - p) * sympy.log(1 - p) - 4 * sympy.log(2) * p * (1 - p))
-    half = sympy.Rational(1, 2)
-    return (
-        sympy.simplify(sympy.diff(f, p, 2) * p * (1 - p) - (8 * sympy.log(2) * p * (1 - p) - 1)),
-        sympy.simplify(f.subs(p, half)),
-        sympy.simplify(sympy.diff(f, p).subs(p, half)),
-    )
-
-
-_mass_bound = smt.lemma(
-    "mass bound", "m = E[B Q] - P V <= P (1 - P), as 0 <= Q <= 1 gives E[B Q] <= P and V >= E[B Q]",
-    "m S P V",
-    lambda v: [v.m == v.S - v.P * v.V, v.P >= 0, v.P <= 1, v.S <= v.P, v.V >= v.S, v.S >= 0],
-    lambda v: v.m <= v.P * (1 - v.P),
-    uses=("balance", "mass"), axioms=(SUM_OF_SIGNS,),
-)
-_one_sign = smt.lemma(
-    "curvature changes sign once",
-    "with k = 8 log 2, k p (1 - p) - 1 is negative below a point of [0, 1/2] and positive above it",
-    "p q k",
-    lambda v: [v.k > 0, v.p > 0, v.p <= v.q, 2 * v.q <= 1, v.k * v.q * (1 - v.q) <= 1],
-    lambda v: v.k * v.p * (1 - v.p) <= 1,
-    uses=("difference",),
-)
-_tangent = smt.lemma(
-    "right of the inflection", "f is convex: f(p) >= f(1/2) + f'(1/2)(p - 1/2) = 0", "f f_half slope p",
-    lambda v: [v.f_half == 0, v.slope == 0, v.f >= v.f_half + v.slope * (2 * v.p - 1) / 2],
-    lambda v: v.f >= 0,
-    uses=("difference", "curvature changes sign once"),
-    axioms=("a convex function lies above its tangents",),
-)
-_chord = smt.lemma(
-    "left of the inflection",
-    "f is concave, f(0) = 0 and f(p1) >= 0 at the point p1: f(p) >= (p/p1) f(p1) >= 0",
-    "f p p1 f0 f1",
-    lambda v: [v.p >= 0, v.p <= v.p1, v.p1 > 0, v.f0 == 0, v.f1 >= 0,
-               v.f * v.p1 >= v.p * v.f1 + (v.p1 - v.p) * v.f0],
-    lambda v: v.f >= 0,
-    uses=("curvature changes sign once", "right of the inflection"),
-    axioms=("a concave function lies above its chords", "p log p tends to 0 as p does"),
-)
-_binary = smt.lemma(
-    "binary entropy", "h(P) >= 4 log 2 P (1 - P) on [0, 1], both sides being even about 1/2",
-    "h P f L",
-    lambda v: [v.f == v.h - 4 * v.L * v.P * (1 - v.P), v.f >= 0],
-    lambda v: v.h >= 4 * v.L * v.P * (1 - v.P),
-    uses=("right of the inflection", "left of the inflection"),
-)
-_grouped = smt.lemma(
-    "entropy of an event", "H(s) >= h(P): what is left in the groups is not negative",
-    "H h P H1 H2",
-    lambda v: [v.P >= 0, v.P <= 1, v.H1 >= 0, v.H2 >= 0,
-               v.h + v.P * v.H1 + (1 - v.P) * v.H2 == v.H],
-    lambda v: v.h <= v.H,
-    uses=("grouping",),
-)
-_state = smt.lemma(
-    "one state", "4 log 2 d(s) m <= d(s) H(s)", "m S P V h f L H H1 H2 d",
-    lambda v: [
-        v.L > 0, v.d >= 0, v.P >= 0, v.P <= 1, v.S >= 0, v.S <= v.P, v.V >= v.S, v.f >= 0,
-        v.m == v.S - v.P * v.V, v.H1 >= 0, v.H2 >= 0, v.f == v.h - 4 * v.L * v.P * (1 - v.P),
-        v.h + v.P * v.H1 + (1 - v.P) * v.H2 == v.H,
-        _mass_bound.instance(m=v.m, S=v.S, P=v.P, V=v.V),
-        _binary.instance(h=v.h, P=v.P, f=v.f, L=v.L),
-        _grouped.instance(H=v.H, h=v.h, P=v.P, H1=v.H1, H2=v.H2),
-    ],
-    lambda v: 4 * v.L * v.d * v.m <= v.d * v.H,
-    uses=("mass bound", "binary entropy", "entropy of an event"),
-)
-_entry = smt.lemma(
-    "one entry", "an entry x of nonnegative numbers with sum m: x <= m and x^2 <= m x, so that the "
-    "largest is at most m and the sum of squares at most m^2",
-    "x others m",
-    lambda v: [v.x >= 0, v.others >= 0, v.m == v.x + v.others],
-    lambda v: smt.all_of(v.x <= v.m, v.x * v.x <= v.m * v.x),
-    axioms=(SUM_OF_SIGNS,),
-)
-
-
-def bound_steps() -> tuple[Step, ...]:
-    """Steps to 4 log 2 sum_s d(s) m_s <= H, with m_s the positive mass of the block at s."""
-    return (
-        *gradient_steps(),
-        symbolic.identity(
-            "balance", "with B = {Q > V}: sum_B v + sum_{not B} v = 0, v = pi (Q - V) the block of "
-            "the gradient at a state over d(s)", _balance, uses=("all levels",),
-        ),
-        symbolic.identity("mass", "m = sum_B v = E[B Q] - P V, with P = pi(B)", _mass),
-        _mass_bound,
-        symbolic.identity(
-            "grouping", "H(s) = h(P) + P H(. | B) + (1 - P) H(. | not B)", _grouping,
-            axioms=("log of a product is the sum of the logs",),
-        ),
-        _grouped,
-        symbolic.identity(
-            "difference", "f = h(p) - 4 log 2 p (1 - p) has f'' p (1 - p) = 8 log 2 p (1 - p) - 1, "
-            "f(1/2) = 0 and f'(1/2) = 0", _difference,
-        ),
-        _one_sign, _tangent, _chord, _binary, _state,
-    )
-
-
 def _equality(norm: Norm) -> Callable[[], symbolic.Expression]:
     """The residual constant * H - norm of the gradient at pi = (1/2, 1/2), R = (1, 0)."""
 
@@ -285,7 +154,6 @@ def _statement(norm: str, constant: str, room: Margin, last: Step, best: Step) -
               r"\mathcal H(\pi)$.",
         margin=room,
         beyond=is_gradient,
-        proof=(*bound_steps(), *((_entry,) if norm != "1" else ()), last, best),
     )
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from entropy_theory.claims.aent import c_stays_away as c_claim
 from entropy_theory.claims.aent import (
-    crossover,
     epsilon_squared,
     proposition_1i,
     proposition_1ii,
@@ -18,11 +17,12 @@ from entropy_theory.claims.aent import (
     stationarity,
 )
 from entropy_theory.claims.aent import token_mdp as mdp
+from entropy_theory.claims.aent.lemma_5 import soft_gap
 from entropy_theory.claims.aent.lemma_6 import by_ratio, by_response, by_state
 from entropy_theory.claims.extensions import gradient_entropy_bounds as bounds
 from entropy_theory.claims.extensions import sharpened_stationarity as sharpened
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification import Statement, smt
+from entropy_theory.verification import Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.certify import check_instance, precision
 from entropy_theory.verification.instances import as_balls, as_batch, as_floats
@@ -229,24 +229,13 @@ def test_crossover_is_where_the_bounds_agree():
         assert c * epsilon == pytest.approx(k * epsilon**2 + bias)
 
 
-def test_the_two_token_lemma_is_not_vacuous():
-    """Without the box the last case of the proof fails."""
-    lemma = crossover.NEAR
-
-    def unboxed(v):
-        return list(lemma.premises(v))[:-1]
-
-    assert smt.prove(lemma.variables, lemma.premises, lemma.conclusion, 10)[0] == "pass"
-    assert smt.prove(lemma.variables, unboxed, lemma.conclusion, 10)[0] in ("fail", "undecided")
-
-
 # ---------------------------------------------------------------- C(q)
 
 
 def _direct_growth(i):
     """C' - C from the two policies themselves."""
     right = stationarity.is_right(i.reward)
-    after = ar.softmax(i.logits + c_claim.gradient_step(i))
+    after = ar.softmax(i.logits + c_claim.gradient_step(i.logits, i.reward, i.learning_rate))
     return ar.largest(after, right) - ar.largest(ar.softmax(i.logits), right)
 
 
@@ -302,3 +291,29 @@ def test_commitment_probability_by_simulation():
     limit = np.exp(-1 / (1 - np.exp(-0.5)))
     assert limit == pytest.approx(0.0787, abs=1e-4)
     assert committed.mean() > limit
+
+
+# ---------------------------------------------------------------- careful numbers
+
+
+def _formula(function):
+    """What formulas say, computed as written."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function
+
+
+def test_careful_numbers_are_those_of_the_formula():
+    generator = np.random.default_rng(1)
+    logits, step = generator.standard_normal((2, 50, 4))
+    reward = generator.integers(0, 2, (50, 4)).astype(float)
+    for rise in (c_claim.rise, c_claim.mass_rise):
+        np.testing.assert_allclose(
+            rise(logits, reward, step), _formula(rise)(logits, reward, step), atol=1e-14)
+    deep, returned = generator.standard_normal((20, 4, 3)), generator.random((20, 9))
+    gradient, gap = bounds.value_gradient, soft_gap
+    np.testing.assert_allclose(
+        gradient(deep, returned), _formula(gradient)(deep, returned), atol=1e-14)
+    coefficient = np.full(20, 0.3)
+    np.testing.assert_allclose(
+        gap(deep, returned, coefficient), _formula(gap)(deep, returned, coefficient), atol=1e-13)
