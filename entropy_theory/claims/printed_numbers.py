@@ -133,3 +133,29 @@ def every_row(
         return ("pass" if held else "fail"), f"holds at {held} rows{excluded}"
 
     return Step(name=name, statement=text, method="certify", check=check)
+
+
+def compared(ours: str, theirs: str) -> Instance:
+    """Two rows of scores on the same benchmarks, and what rounding can hide of each difference."""
+    pairs = list(zip(ours.split(), theirs.split(), strict=True))
+    return {
+        "ours": [Fraction(a) for a, _ in pairs],
+        "theirs": [Fraction(b) for _, b in pairs],
+        "rounding": [half_unit(a) + half_unit(b) for a, b in pairs],
+    }
+
+
+def not_behind(i: Cases) -> Reals:
+    """Score by score, below zero where ours is behind by more than rounding can hide."""
+    return i.ours - i.theirs + i.rounding
+
+
+def ahead_on(i: Cases, least: int) -> Reals:
+    """Above zero where ours is printed ahead on at least this many benchmarks."""
+    one = 0 * i.ours + ar.constant(1, like=i.ours)
+    return ar.total(one, ar.less(i.theirs, i.ours)) - least + ar.constant(1, like=i.ours) / 2
+
+
+def mean_lead(i: Cases) -> Reals:
+    """Mean difference, minus the most that rounding can add to it."""
+    return ar.total(i.ours - i.theirs - i.rounding) / i.ours.shape[-1]

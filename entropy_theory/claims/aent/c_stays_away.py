@@ -1,15 +1,17 @@
 r"""AEnt, after Proposition 1: "C(q) can be controlled (bounded away from 0)".
 
 C(q), the probability of the likeliest right response, divides the bound of Proposition 1 (II). The text
-says that a strong initial model or enough exploration can keep it away from zero, and gives no bound. The
-simplest that a start alone could give, for one-token responses and exact policy gradient dz_a = eta pi_a
-(R_a - V): C never falls below its value at the start, for any policy, returns in [0, 1] and eta > 0.
-(That C > 0 is kept in some weaker sense is not refuted.)
+says that a strong initial model or enough exploration can keep it away from zero, and gives no bound.
+Judged is the simplest bound that a start alone could give, for one-token responses and exact policy
+gradient dz_a = eta pi_a (R_a - V): neither C nor p = pi(A*) falls in a step, so C_k >= max(C_0, p_0/m).
+The paper does not claim that each step is monotone; with the returns 0 and 1 of its experiments each
+one is, which is a sense in which C "can be controlled". (That C > 0 is kept in some weaker sense for
+other returns is not refuted.)
 
-False: a nearly right answer can push the right one down, as at pi = (1, 1, 3)/5, R = (0, 1, 9/10),
-eta = 4, or pi = (1, 1, 4)/6, eta = 1. With R = (1, 1 - delta, 0) the fall is the deeper, the smaller
-delta (experiment), although C recovers in the end (Mei et al. 2020, Lemma 5, for small eta; not proved
-here).
+For returns in [0, 1] it is false: a nearly right answer can push the right one down, as at pi = (1, 1,
+3)/5, R = (0, 1, 9/10), eta = 4, or pi = (1, 1, 4)/6, eta = 1. With R = (1, 1 - delta, 0) the fall is
+the deeper, the smaller delta (experiment), although C recovers in the end (Mei et al. 2020, Lemma 5,
+for small eta; not proved here).
 
 True for returns 0 and 1, one token, every eta: C and p = pi(A*) never fall, so C_k >= max(C_0, p_0/m).
 Needed: one token (with two, C falls at a binary tree), exact gradients (sampled natural gradient with
@@ -44,6 +46,7 @@ from entropy_theory.verification.certify import precision
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import at_every_step, run
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import Term, computed_by, definition
 
 # ---------------------------------------------------------------- numbers
@@ -135,7 +138,8 @@ def _whole_runs(i: Cases) -> tuple[Term, ...]:
 
     count = ar.total(0 * i.reward + 1, is_right(i.reward))
     return (
-        at_every_step(lambda k: likeliest_right(i.logits, i.reward) <= likeliest_right(after(k), i.reward)),
+        at_every_step(lambda k: likeliest_right(i.logits, i.reward)
+                      <= likeliest_right(after(k), i.reward)),
         at_every_step(lambda k: right_mass(i.logits, i.reward)
                       <= count * likeliest_right(after(k), i.reward)),
     )
@@ -331,14 +335,15 @@ def _commitment() -> tuple[bool, str]:
 
 # ---------------------------------------------------------------- claim
 
-_NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)))
+_NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)), range=ANY)
 BINARY = Condition(latex="returns are 0 or 1",
                    value=lambda i: np.all(np.equal(i.reward, 0) | np.equal(i.reward, 1), axis=-1))
 
 _statement = Statement(
-    latex=r"$C(q)$ is bounded away from 0 by the initial model, read as: an exact policy gradient step "
-          r"never lowers $C(q) = \max_{y \in \mathcal A^*} \pi(y)$, so $C_k \ge C_0$.",
-    margin=growth,
+    latex=r"$C(q) = \max_{y\in\mathcal A^*}\pi(y)$ is bounded away from 0 by the start, read as: for "
+          r"returns in $[0, 1]$ an exact policy gradient step lowers neither $C$ nor $p = \pi(\mathcal "
+          r"A^*)$, so $C_k \ge \max(C_0, p_0/m)$.",
+    margin=_parts,
 )
 _repaired = Statement(
     latex=r"For one-token responses with returns 0 and 1, exact policy gradient lowers neither $C$ nor "
@@ -356,15 +361,15 @@ c_stays_away = Claim(
     id="aent.c-stays-away-from-zero",
     source="AEnt, Section 3, after Proposition 1",
     title="The likeliest right response does not become unlikely",
-    scope="one tabular state (responses of one token), exact policy gradient, one step and so every "
-          "step",
+    scope="one tabular state (responses of one token), exact policy gradient, one step; the "
+          "repair for every step of a run",
     source_text="reconstructed",
     statement=_statement,
     instances=bandit_instances(LEARNING_RATE, correct=False, vectors=(_NEARLY_RIGHT,), actions=(2, 4)),
     witnesses=(AT_UNIT_RATE,),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="one-token responses, returns 0 and 1, exact gradients; from a given start",
+    repair_note="returns 0 and 1, as in the paper's experiments; then for every learning rate and step",
     negation=(*not_uniform_steps(), *commitment_steps()),
     experiments=(
         experiment("deep falls", "R = (1, 1 - delta, 0) from (1, 2, 5)/8 at eta = 4: C falls "

@@ -6,8 +6,8 @@ loss of Eq. (1), at theta = theta_old, has the gradient E_{pi^T} (R/|o|) sum_t g
 has GRPO in Section 3.1.
 
 Read: up to a positive factor they are the same. False for responses of different lengths: 1/|o|
-favors short right responses and spares long wrong ones. True, with the factor h, where every
-response with a nonzero score has the same length h. For AEPO's term that concerns the right
+favors short right responses and spares long wrong ones. True where every response with a nonzero score
+has the same length h, which is then the factor. For AEPO's term that concerns the right
 responses only; for the GRPO part, whose wrong responses have scores too, one length of the right
 ones is not enough (a mutant here).
 """
@@ -80,9 +80,9 @@ _statement = Statement(
 )
 
 _repaired = Statement(
-    latex=r"If all right responses have the same length $h$, the gradient of Section 4.2 is $h$ "
-          r"times that of Eq. (1).",
-    margin=_times_length,
+    latex=r"If all right responses have the same length, the gradients of Section 4.2 and of Eq. (1) are "
+          r"parallel.",
+    margin=_cross,
     relation="==",
     conditions=(ONE_LENGTH,),
     proof=(symbolic.identity(
@@ -103,7 +103,7 @@ length_factors = Claim(
     repair_note="hypothesis: all right responses have one length",
     mutants=(
         Mutant(name="equal directions for any lengths, by the factor of the longest right response",
-               statement=variant(_repaired, conditions=())),
+               statement=variant(_repaired, margin=_times_length, conditions=())),
         Mutant(name="one length of the right responses is enough for the GRPO part",
                statement=variant(_statement, margin=lambda i: _cross(i, centered=True),
                                  conditions=(ONE_LENGTH,))),

@@ -35,6 +35,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE
 
 
 def _log_odds(logits: Reals, correct: Mask) -> Reals:
@@ -84,7 +85,7 @@ algorithm_irrelevance = Claim(
     repair_is="instead",
     repair_note="the start is symmetric among right answers and among wrong ones",
     instances=bandit_instances(
-        Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2))), actions=(2, 6)),
+        Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)), range=POSITIVE), actions=(2, 6)),
     mutants=(
         Mutant(name="symmetric among the wrong answers only",
                statement=variant(_repair, margin=lambda i: _entropy_gap(

@@ -48,8 +48,9 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.statement import POSITIVE
 
-LEARNING_RATE = Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, 4))
+LEARNING_RATE = Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, 4), range=POSITIVE)
 LATER_STEPS = 2
 LATER_SPEED = 8
 """Learning rate of the later steps in units of the first one's."""

@@ -38,6 +38,7 @@ from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.instances import GRADED_REWARD, Instance
 
@@ -48,8 +49,8 @@ def _settling(case: Instance) -> Instance:
 
 
 _any_reward = bandit_instances(
-    Scalar(name="time", low=1.0, high=40.0, grid=(12,)),
-    Scalar(name="extra", low=1.0, high=80.0, grid=(28,)),
+    Scalar(name="time", low=1.0, high=40.0, grid=(12,), range=POSITIVE),
+    Scalar(name="extra", low=1.0, high=80.0, grid=(28,), range=POSITIVE),
     actions=(2, 5), correct=False, vectors=(GRADED_REWARD,),
 )
 INSTANCES = dataclasses.replace(

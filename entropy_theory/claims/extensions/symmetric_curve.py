@@ -37,6 +37,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import equal, for_every, implies
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import ACTIONS, Term, definition
 
 
@@ -116,9 +117,9 @@ symmetric_curve = Claim(
     scope="one tabular state, exact expectation, along 2 steps of any size",
     statement=_statement,
     instances=bandit_instances(
-        Scalar(name="learning_rate", low=0.05, high=4.0, grid=(1,)),
+        Scalar(name="learning_rate", low=0.05, high=4.0, grid=(1,), range=POSITIVE),
         TEMPERATURE,
-        Scalar(name="bonus", low=0.01, high=4.0, grid=(1,)),
+        Scalar(name="bonus", low=0.01, high=4.0, grid=(1,), range=POSITIVE),
         actions=(2, 6),
     ),
     mutants=(

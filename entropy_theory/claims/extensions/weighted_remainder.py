@@ -146,6 +146,7 @@ weighted_remainder = Claim(
     id="extension.weighted-remainder",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
     title="The first order for any displacement of the logits, with a remainder weighted by the policy",
+    scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_statement,
     instances=bandit_instances(correct=False, step=True),
     mutants=(
@@ -177,6 +178,7 @@ variance_remainder = Claim(
     id="extension.variance-remainder",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
     title="The first order for any displacement of the logits, with a remainder in its variance",
+    scope="one softmax policy, one logit step of any size, with its remainder",
     statement=_variance_statement,
     instances=bandit_instances(correct=False, step=True),
     mutants=(

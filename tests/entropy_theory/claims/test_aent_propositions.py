@@ -29,11 +29,11 @@ from entropy_theory.verification.instances import as_balls, as_batch, as_floats
 from tests.entropy_theory.claims.verdicts import check_verdict
 
 EXPECTED = [
-    ("aent.proposition-1i", "proved", "ok"),
-    ("aent.proposition-1ii", "proved", "ok"),
-    ("aent.proposition-2", "proved", "ok"),
-    ("aent.epsilon-squared", "repaired", "none"),
-    ("aent.c-stays-away-from-zero", "repaired", "none"),
+    ("aent.proposition-1i", "proved", "reconstructed"),
+    ("aent.proposition-1ii", "proved", "reconstructed"),
+    ("aent.proposition-2", "proved", "reconstructed"),
+    ("aent.epsilon-squared", "refuted", "none"),
+    ("aent.c-stays-away-from-zero", "true with a hypothesis", "none"),
     ("extension.gradient-entropy-l1", "proved", "none"),
     ("extension.gradient-entropy-l2", "proved", "none"),
     ("extension.gradient-entropy-linf", "proved", "none"),

@@ -34,13 +34,13 @@ EXPECTED = (
     ("extension.face-controllability", "proved", "none"),
     ("extension.transient-collapse", "proved", "none"),
     ("aepo.revival-time", "proved", "none"),
-    ("aepo.ablation-2", "repaired", "none"),
+    ("aepo.ablation-2", "refuted", "none"),
     ("aepo.ablation-3", "proved", "none"),
-    ("aepo.negatives-cancel", "repaired", "none"),
-    ("aepo.untempered-variance", "repaired", "none"),
-    ("aepo.objective-gradient", "repaired", "none"),
-    ("aepo.length-factors", "repaired", "none"),
-    ("aepo.tracking", "repaired", "none"),
+    ("aepo.negatives-cancel", "refuted", "none"),
+    ("aepo.untempered-variance", "refuted", "none"),
+    ("aepo.objective-gradient", "corrected", "none"),
+    ("aepo.length-factors", "refuted", "none"),
+    ("aepo.tracking", "refuted", "none"),
 )
 
 

@@ -30,13 +30,13 @@ from entropy_theory.verification.certify import check_instance
 from tests.entropy_theory.claims.verdicts import check_verdict
 
 EXPECTED = [
-    ("aepo.asymmetry", "repaired", "none"),
-    ("aepo.combined-update", "repaired", "none"),
-    ("aepo.finite-step", "repaired", "none"),
+    ("aepo.asymmetry", "true with a hypothesis", "none"),
+    ("aepo.combined-update", "refuted", "none"),
+    ("aepo.finite-step", "true with a hypothesis", "none"),
     ("aepo.fixed-positives", "proved", "none"),
-    ("aepo.high-temperature-raises", "repaired", "none"),
-    ("aepo.low-temperature-lowers", "repaired", "none"),
-    ("aepo.reward-improvement", "repaired", "none"),
+    ("aepo.high-temperature-raises", "true with a hypothesis", "none"),
+    ("aepo.low-temperature-lowers", "true with a hypothesis", "none"),
+    ("aepo.reward-improvement", "true with a hypothesis", "none"),
     ("extension.combined-update", "proved", "none"),
     ("extension.global-slope", "proved", "none"),
     ("extension.group-normalization-bounds", "proved", "none"),
@@ -77,7 +77,7 @@ def floats(weights, correct, **scalars):
         (low_temperature_lowers.low_temperature_lowers.statement,
          bandit((2, 3), {1}, temperature=Fraction(7, 10))),
         *((reward_improvement.reward_improvement.statement,
-           bandit(weights, correct, temperature=temperature))
+           bandit(weights, correct, temperature=temperature, learning_rate=Fraction(1, 100)))
           for weights, correct, temperature in (
               ((1, 1, 6), {1, 3}, 10), ((1, 1, 8), {1, 3}, 4), ((1, 1, 13), {1, 3}, 2),
               ((1, 5, 43), {2, 3}, Fraction(5, 4)), ((1, 6, 53), {2, 3}, Fraction(6, 5)))),

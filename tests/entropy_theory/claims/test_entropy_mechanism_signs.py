@@ -24,16 +24,16 @@ from entropy_theory.verification.instances import as_batch, as_floats
 from tests.entropy_theory.claims.verdicts import check_verdict
 
 EXPECTED = [
-    ("entropy-mechanism.covariance-positive", "repaired", "none"),
-    ("entropy-mechanism.covariance-positive-npg", "repaired", "none"),
-    ("entropy-mechanism.covariance-agreement", "repaired", "none"),
-    ("entropy-mechanism.difficulty", "repaired", "none"),
-    ("entropy-mechanism.clip-cov", "repaired", "none"),
+    ("entropy-mechanism.covariance-positive", "true with a hypothesis", "none"),
+    ("entropy-mechanism.covariance-positive-npg", "true with a hypothesis", "none"),
+    ("entropy-mechanism.covariance-agreement", "true with a hypothesis", "none"),
+    ("entropy-mechanism.difficulty", "refuted", "none"),
+    ("entropy-mechanism.clip-cov", "true with a hypothesis", "none"),
     ("entropy-mechanism.clip-cov-npg", "proved", "none"),
-    ("entropy-mechanism.kl-cov", "repaired", "none"),
+    ("entropy-mechanism.kl-cov", "true with a hypothesis", "none"),
     ("entropy-mechanism.kl-cov-on-policy", "proved", "none"),
-    ("entropy-mechanism.selected-tokens", "repaired", "none"),
-    ("later-work.clip-low-high", "repaired", "none"),
+    ("entropy-mechanism.selected-tokens", "refuted", "none"),
+    ("later-work.clip-low-high", "true with a hypothesis", "none"),
 ]
 
 

@@ -38,11 +38,11 @@ EXPECTED = [
     ("extension.natural-entropy-bonus", "proved", "none"),
     ("extension.clamped-bonus", "proved", "none"),
     ("extension.score-forecast", "first-order", "none"),
-    ("later-work.sampled-action", "proved", "none"),
-    ("later-work.sampled-action-sign", "proved", "none"),
+    ("later-work.sampled-action", "proved", "not in sources"),
+    ("later-work.sampled-action-sign", "proved", "not in sources"),
     ("later-work.opefo", "proved", "none"),
-    ("later-work.opefo-reward", "repaired", "none"),
-    ("later-work.entrocraft", "repaired", "none"),
+    ("later-work.opefo-reward", "refuted", "none"),
+    ("later-work.entrocraft", "refuted", "none"),
     ("later-work.annealed-covariance", "proved", "none"),
 ]
 

@@ -117,7 +117,7 @@ Qed.
 
 Theorem proved : Statements.aepo.asymmetry.repair.
 Proof.
-  intros n logits high low many hot positive cold narrow flat.
+  intros n logits high low many hot positive cold _ narrow flat.
   change (largest n logits - smallest n logits <= 1) in narrow.
   change (exp (2 * (largest n logits - smallest n logits) * (1 - 1 / high))
           + exp (- (2 * (largest n logits - smallest n logits)) * (1 / low - 1)) <= 2) in flat.

@@ -1,0 +1,70 @@
+r"""AEnt, Section 3: policy optimization without regularization is "generally guaranteed to converge to an
+epsilon-stationary point".
+
+Made exact for responses of one token, returns in [0, 1] and the exact policy gradient g of V = E_pi R:
+every step of size eta <= 2/5 gains
+
+    V(z + eta g) - V(z) >= (eta/2) |g|^2.
+
+As V is at most 1, the gains add up to at most 1: among any K steps one has |g|^2 <= 2/(eta K), which is
+an epsilon-stationary point after K = 2/(eta epsilon^2) of them. The step size does not depend on the
+number of tokens. It is the descent lemma with the bound 5/2 on the second derivative of V along a unit
+direction (Mei et al. 2020, Lemma 2). With sampled gradients "generally" needs more; that is not judged.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from entropy_theory.claims.aent.c_stays_away import gradient_step
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.instances import GRADED_REWARD
+
+CALM_RATE = Scalar(
+    name="learning_rate", low=0.01, high=0.4, grid=(Fraction(2, 5), Fraction(1, 10)),
+    range=Range(low=0, open_low=True, high=Fraction(2, 5)),
+)
+
+
+def _gain(i: Cases) -> Reals:
+    """V(z + eta g) - V(z), with the reward's mean taken out first."""
+    step = gradient_step(i.logits, i.reward, i.learning_rate)
+    return ar.mean(ar.softmax(i.logits + step), ar.centered(ar.softmax(i.logits), i.reward))
+
+
+def _room(i: Cases, factor: int = 1) -> Reals:
+    """2 eta (gain) minus factor times |eta g|^2."""
+    step = gradient_step(i.logits, i.reward, i.learning_rate)
+    return 2 * i.learning_rate * _gain(i) - factor * ar.total(step * step)
+
+
+_statement = Statement(
+    latex=r"For $\eta \le \frac25$: $V(z + \eta g) - V(z) \ge \frac\eta2\lVert g\rVert_2^2$, $g = \nabla "
+          r"V$; so one of $K$ steps has $\lVert g\rVert_2^2 \le 2/(\eta K)$.",
+    margin=_room,
+)
+
+eps_stationarity = Claim(
+    id="aent.eps-stationarity",
+    source="AEnt, Section 3 ('guaranteed to converge to an epsilon-stationary point')",
+    title="Exact policy gradient reaches an epsilon-stationary point (one tabular state)",
+    scope="one tabular state, returns in [0, 1], exact policy gradient, one step, and so a run",
+    statement=_statement,
+    instances=bandit_instances(CALM_RATE, correct=False, vectors=(GRADED_REWARD,), actions=(2, 6)),
+    mutants=(
+        Mutant(name="it gains three times as much", statement=variant(
+            _statement, margin=lambda i: _room(i, factor=3))),
+        Mutant(name="the value falls", statement=variant(_statement, margin=lambda i: -_gain(i))),
+    ),
+)

@@ -1,0 +1,99 @@
+r"""AEPO, Assumption B.4: the gradients of the logits are orthonormal, <grad z_a, grad z_b> = 1[a = b].
+
+It is what makes Eq. 5 the step of the logits, and so F(T) the rate of entropy. A table satisfies it,
+and so do, at one state and up to a factor, the parameters of a linear output layer (z = W x has <grad
+z_a, grad z_b> = |x|^2 1[a = b]). Parameters that logits share do not. The simplest case: one shared
+direction v, so that the logits move by (I + v v^T) g where a table moves by the step g of Eqs. 4 and 5.
+Read as harmless, so that the sign of F(T) is that of the rate at which entropy moves:
+
+    F = -<S, g>,      F_shared = -<S, (I + v v^T) g> = F - <S, v><v, g>,      S = pi (log pi + H).
+
+False: a shared direction can turn a fall of entropy into a rise. True with a hypothesis, of which
+`extension.kernel-sign` is the general form: if |v|^2 |S| |g| < |F|.
+"""
+
+from __future__ import annotations
+
+from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    Vector,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY
+from entropy_theory.verification.formula.terms import definition
+
+SHARED = Vector(name="shared", low=-1.5, high=1.5, grid=(0, 1, -1), range=ANY)
+
+
+@definition
+def rate_in_a_table(i: Cases) -> Reals:
+    """<grad H, g> = F(T)."""
+    step = unit_step(i.logits, i.correct, i.temperature)
+    return ar.total(ar.entropy_gradient(i.logits) * step)
+
+
+@definition
+def shared_part(i: Cases) -> Reals:
+    """<grad H, v><v, g>: what the shared direction adds to the rate."""
+    step = unit_step(i.logits, i.correct, i.temperature)
+    along = ar.total(ar.entropy_gradient(i.logits) * i.shared)
+    return along * ar.total(i.shared * step)
+
+
+def _one_sign(i: Cases, share: int = 1) -> Reals:
+    """F (F + share of the shared part): below zero where the signs differ."""
+    rate = rate_in_a_table(i)
+    return rate * (rate + share * shared_part(i))
+
+
+def _little_is_shared(i: Cases, factor: int = 1) -> Reals:
+    """F^2 minus factor times (|v|^2 |S| |g|)^2."""
+    step = unit_step(i.logits, i.correct, i.temperature)
+    slope = ar.entropy_gradient(i.logits)
+    length = ar.total(i.shared * i.shared)
+    largest = length * length * ar.total(slope * slope) * ar.total(step * step)
+    return factor * rate_in_a_table(i) * rate_in_a_table(i) - largest
+
+
+LITTLE_SHARED = Condition(latex=r"$|v|^2\,|S|\,|g| < |F(T)|$", value=_little_is_shared)
+
+_statement = Statement(
+    latex=r"With logits that share a direction $v$ of the parameters entropy still moves in the "
+          r"direction that $F(T)$ says: "
+          r"$F(T)\,\big(F(T) - \langle S, v\rangle\langle v, g\rangle\big) \ge 0$.",
+    margin=_one_sign,
+)
+
+_small = Statement(
+    latex=r"It does if $|v|^2\,|S|\,|g| < |F(T)|$.",
+    margin=_one_sign,
+    relation=">",
+    conditions=(LITTLE_SHARED,),
+)
+
+assumption_b4 = Claim(
+    id="aepo.assumption-b4",
+    source="AEPO, Appendix B, Assumption B.4",
+    title="Without orthonormal logit gradients entropy still moves in the direction of F(T)",
+    scope="one state whose logits share a direction of the parameters, exact expectation, first order",
+    statement=_statement,
+    instances=bandit_instances(TEMPERATURE, vectors=(SHARED,), actions=(2, 5)),
+    repair=_small,
+    repair_is="hypothesis",
+    repair_note="hypothesis |v|^2 |S| |g| < |F(T)|: little is shared, for how far F(T) is from zero",
+    mutants=(
+        Mutant(name="no hypothesis, strictly", statement=variant(_small, conditions=())),
+        Mutant(name="ten times as much may be shared", statement=variant(_small, conditions=(
+            Condition(latex="|v|^2 |S| |g| < 10 |F|", value=lambda i: _little_is_shared(i, 100)),))),
+        Mutant(name="opposite signs", statement=variant(
+            _small, relation=">", margin=lambda i: -_one_sign(i))),
+    ),
+)

@@ -1,0 +1,106 @@
+r"""AEPO, Section 4.2 and Figure 3: entropy regularization "tends to drive the optimization toward two
+extremes", collapse or explosion.
+
+"Tends to" is about training runs of language models, which nothing here can decide. Read for the exact
+objective at one state, J + lambda H with 0/1 rewards: at its stationary policy the entropy is within a
+tenth of log n of log m (collapsed onto the m right answers) or of log n (uniform). False: the
+stationary policy is softmax(R/lambda), and its entropy passes through every value between log m and log
+n as lambda grows.
+
+What holds instead (exact): softmax(R/lambda) is stationary for J + lambda H, and its entropy is
+strictly between log m and log n. A constant coefficient does hold a moderate entropy; which one,
+depends on lambda, m and n, and so changes from prompt to prompt.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE
+from entropy_theory.verification.formula.terms import definition
+
+COEFFICIENT = Scalar(name="coefficient", low=0.05, high=5.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
+SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+
+
+def _one(i: Cases) -> Reals:
+    return 0 * i.logits + ar.constant(1, like=i.logits)
+
+
+@definition
+def reward(i: Cases) -> Reals:
+    """1 on A*, 0 elsewhere."""
+    return np.where(i.correct, _one(i), 0 * i.logits)
+
+
+@definition
+def stationary(i: Cases) -> Reals:
+    """The logits R/lambda."""
+    return reward(i) / ar.per_action(i.coefficient)
+
+
+def _range(i: Cases) -> tuple[Reals, Reals]:
+    """(log m, log n)."""
+    return np.log(ar.total(_one(i), i.correct)), np.log(ar.total(_one(i)))
+
+
+def _extreme(i: Cases) -> Reals:
+    """A tenth of log n minus the distance from the nearer end."""
+    collapsed, exploded = _range(i)
+    entropy = ar.entropy(stationary(i))
+    return exploded / 10 - ar.minimum(entropy - collapsed, exploded - entropy)
+
+
+def _between(i: Cases) -> Reals:
+    collapsed, exploded = _range(i)
+    entropy = ar.entropy(stationary(i))
+    return np.stack([entropy - collapsed, exploded - entropy], axis=-1)
+
+
+_statement = Statement(
+    latex=r"At the stationary policy of $J + \lambda\mathcal H$ the entropy is within "
+          r"$\frac{1}{10}\log n$ of $\log m$ or of $\log n$.",
+    margin=_extreme,
+    conditions=(SOME_WRONG,),
+)
+
+_in_between = Statement(
+    latex=r"It is strictly between $\log m$ and $\log n$.",
+    margin=_between,
+    relation=">",
+    conditions=(SOME_WRONG,),
+)
+
+collapse_or_explosion = Claim(
+    id="aepo.collapse-or-explosion",
+    source="AEPO, Section 4.2 (Figure 3: 'either entropy collapse or entropy explosion')",
+    title="An entropy bonus leads to collapse or to explosion (one tabular state, stationary policy)",
+    scope="one tabular state, rewards 0 and 1, stationary policy of the regularized objective",
+    statement=_statement,
+    instances=bandit_instances(COEFFICIENT, actions=(2, 8)),
+    repair=_in_between,
+    repair_is="instead",
+    repair_note="the stationary policy softmax(R/lambda) has an entropy strictly between log m and log n",
+    mutants=(
+        Mutant(name="at least a tenth of log n away from both ends", statement=variant(
+            _in_between, margin=lambda i: -_extreme(i))),
+        Mutant(name="closer to log m", statement=variant(
+            _in_between, margin=lambda i: _between(i)[..., 1] - _between(i)[..., 0])),
+        Mutant(name="closer to log n", statement=variant(
+            _in_between, margin=lambda i: _between(i)[..., 0] - _between(i)[..., 1])),
+    ),
+)

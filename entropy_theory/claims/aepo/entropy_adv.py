@@ -1,0 +1,97 @@
+r"""AEPO, Section 3.2: Entropy-Adv adds psi = min(beta H_t, |A|/kappa) to the advantage, "a fixed offset".
+
+H_t, the entropy of the state, does not depend on the token that was drawn. As long as the cap is not
+reached psi = beta H_t is the same for every token, a baseline, and a baseline changes no expected
+gradient: E[grad log pi(a) beta H_t] = 0. Read: Entropy-Adv changes nothing in the exact expected policy
+gradient. False only because of the cap, which is reached by tokens with a small advantage.
+
+True with a hypothesis (exact): if no token reaches the cap, beta H <= |A_a|/kappa for all a. So what
+Entropy-Adv does at one state, in expectation and on-policy, it does through |A|/kappa; the entropy
+enters by deciding which tokens are capped. (With sampled group baselines or several states in one
+normalization it can do more.)
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    Vector,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY, POSITIVE
+from entropy_theory.verification.formula.terms import definition
+
+ADVANTAGE = Vector(name="advantage", low=-2.0, high=2.0, grid=(1, -1, 2), range=ANY)
+BETA = Scalar(name="beta", low=0.01, high=1.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
+KAPPA = Scalar(name="kappa", low=1.1, high=8.0, grid=(2,), range=POSITIVE)
+
+
+@definition
+def bonus(i: Cases) -> Reals:
+    """psi = min(beta H, |A|/kappa)."""
+    entropy = ar.per_action(i.beta * ar.entropy(i.logits))
+    size = ar.maximum(i.advantage, -i.advantage)
+    return ar.minimum(entropy + 0 * size, size / ar.per_action(i.kappa))
+
+
+def _change(i: Cases) -> Reals:
+    """E_pi[psi (e_a - pi)]: what psi adds to the expected policy gradient."""
+    policy = ar.softmax(i.logits)
+    return policy * ar.centered(policy, bonus(i))
+
+
+def _room(i: Cases) -> Reals:
+    """Least |A|/kappa minus beta H."""
+    size = ar.maximum(i.advantage, -i.advantage)
+    return ar.smallest(size) / i.kappa - i.beta * ar.entropy(i.logits)
+
+
+NO_CAP = Condition(
+    latex=r"$\beta\mathcal H \le |A_a|/\kappa$ for every token", value=_room, relation=">=",
+)
+
+_statement = Statement(
+    latex=r"Entropy-Adv's $\psi = \min(\beta\mathcal H, |A|/\kappa)$ is a fixed offset: it leaves the "
+          r"expected policy gradient as it is.",
+    margin=_change,
+    relation="==",
+)
+
+_uncapped = Statement(
+    latex=r"It does where no token reaches the cap $|A|/\kappa$.",
+    margin=_change,
+    relation="==",
+    conditions=(NO_CAP,),
+)
+
+entropy_adv = Claim(
+    id="aepo.entropy-adv",
+    source="AEPO, Section 3.2 (Entropy-Adv: 'acting as a fixed offset to the original advantage')",
+    title="Entropy-Adv's offset leaves the expected policy gradient as it is",
+    scope="one tabular state, exact expectation, on-policy",
+    statement=_statement,
+    instances=bandit_instances(BETA, KAPPA, vectors=(ADVANTAGE,), correct=False, actions=(2, 5)),
+    repair=_uncapped,
+    repair_is="hypothesis",
+    repair_note="hypothesis: beta H <= |A_a|/kappa for every token, so that the offset is a baseline",
+    mutants=(
+        Mutant(name="it is enough that one token does not reach the cap", statement=variant(
+            _uncapped, conditions=(Condition(
+                latex="some token does not reach the cap",
+                value=lambda i: ar.largest(ar.maximum(i.advantage, -i.advantage)) / i.kappa
+                - i.beta * ar.entropy(i.logits)),))),
+        Mutant(name="the probability of a token in place of the entropy", statement=variant(
+            _uncapped, margin=lambda i: ar.softmax(i.logits) * ar.centered(
+                ar.softmax(i.logits), ar.softmax(i.logits)))),
+    ),
+)

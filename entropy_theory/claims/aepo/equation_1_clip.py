@@ -1,0 +1,66 @@
+r"""AEPO, Eq. (1): the clip in the REINFORCE term, min[r R, clip(r, 1 - eps, 1 + eps) R], off-policy.
+
+With R in {0, 1} the term is R min(r, 1 + eps), for every ratio r = pi/pi_old > 0: the lower edge of the
+clip never acts, and a positive sample whose probability has fallen is not held back from being raised
+again. Exact. It is PPO's clip for an advantage of one sign.
+
+Two things about the printed equation besides: its second term has no 1/G sum_i over the G responses
+that it draws (the first term has), and r is taken with respect to pi_old while the responses are drawn
+from pi_old^T, so that r is no importance weight of them: on-policy (r = 1) the gradient is that of
+Section 4.2, which is what `aepo.equation-5` and the claims on tempered REINFORCE are about.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE
+
+RATIO = Scalar(name="ratio", low=0.01, high=10.0, grid=(1, Fraction(1, 2), 2), range=POSITIVE)
+EPSILON = Scalar(name="epsilon", low=0.01, high=0.99, grid=(Fraction(1, 5),), range=POSITIVE)
+
+
+def _clipped(i: Cases, reward: int = 1) -> Reals:
+    """min(r R, clip(r, 1 - eps, 1 + eps) R)."""
+    inside = ar.maximum(1 - i.epsilon, ar.minimum(i.ratio, 1 + i.epsilon))
+    return ar.minimum(reward * i.ratio, reward * inside)
+
+
+def _residual(i: Cases) -> Reals:
+    """The clipped term for R = 1 minus min(r, 1 + eps); for R = 0 both are zero."""
+    return _clipped(i) - ar.minimum(i.ratio, 1 + i.epsilon)
+
+
+_statement = Statement(
+    latex=r"For $R \in \{0, 1\}$: $\min[rR, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon)R] = R\min(r, "
+          r"1+\epsilon)$.",
+    margin=_residual,
+    relation="==",
+)
+
+equation_1_clip = Claim(
+    id="aepo.equation-1-clip",
+    source="AEPO, Eq. (1), second term",
+    title="With rewards 0 and 1 the clip of the REINFORCE term has an upper edge only",
+    scope="one sampled token, off-policy",
+    statement=_statement,
+    instances=bandit_instances(RATIO, EPSILON, correct=False, actions=(2, 2)),
+    mutants=(
+        Mutant(name="for R = -1 too", statement=variant(
+            _statement, margin=lambda i: _clipped(i, reward=-1) + ar.minimum(i.ratio, 1 + i.epsilon))),
+        Mutant(name="it is the clipped ratio", statement=variant(
+            _statement, margin=lambda i: _clipped(i) - ar.maximum(
+                1 - i.epsilon, ar.minimum(i.ratio, 1 + i.epsilon)))),
+    ),
+)

@@ -1,0 +1,78 @@
+r"""AEPO, Section 3.2: J + lambda H = E_o sum_t [R - lambda log pi(o_t|o_{<t})], the entropy-regularized
+objective.
+
+The two lines above define H as a mean over the tokens of a response, E_o (1/|o|) sum_t H_t, and
+Appendix B again (Definition B.1). The right side has their sum: E_o sum_t -log pi(o_t) = E_o sum_t H_t,
+as -log pi(o_t) has the mean H_t given the tokens before it. So the equation is false by the factor
+1/|o|, already for responses of one length h > 1, where it is 1/h. Correction: H without 1/|o|. (J
+stands on both sides.)
+
+Which one is meant matters for lambda: with 1/|o| the same number is |o| times weaker.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from entropy_theory.claims.aepo.response_length import lengths, responses
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.instances import tree_instances
+
+
+def _expected_sum(i: Cases, of_states: Reals, per_token: bool) -> Reals:
+    """E_o of the sum over the tokens of o of a number of each state, or of its mean over them."""
+    table = responses(ar.token_tree(i.logits))
+    sampled = table.tree.response_probabilities(ar.softmax(i.logits))
+    share = sampled / lengths(i.logits, table) if per_token else sampled
+    dtype = object if ar.is_exact(sampled) else float
+    return ar.total((share @ table.states_seen.astype(dtype)) * of_states)
+
+
+def _surprise(i: Cases) -> Reals:
+    """E_o sum_t -log pi(o_t|o_{<t}), from the responses."""
+    table = responses(ar.token_tree(i.logits))
+    sampled = table.tree.response_probabilities(ar.softmax(i.logits))
+    logs = ar.log_softmax(i.logits).reshape(*i.logits.shape[:-2], -1)
+    dtype = object if ar.is_exact(sampled) else float
+    along = logs @ table.tokens_taken.astype(dtype).T
+    return -ar.total(sampled * along)
+
+
+def _residual(i: Cases, per_token: bool = True) -> Reals:
+    """H minus E sum_t -log pi(o_t)."""
+    return _expected_sum(i, ar.entropy(i.logits), per_token) - _surprise(i)
+
+
+_statement = Statement(
+    latex=r"$J + \lambda\,\mathcal H = E_o\sum_{t=1}^{|o|}[R - \lambda\log\pi(o_t|o_{<t})]$ with "
+          r"$\mathcal H = E_o\frac{1}{|o|}\sum_t\mathcal H_t$.",
+    margin=_residual,
+    relation="==",
+)
+
+_corrected = Statement(
+    latex=r"The same with $\mathcal H = E_o\sum_t\mathcal H_t$.",
+    margin=lambda i: _residual(i, per_token=False),
+    relation="==",
+)
+
+maxent_objective = Claim(
+    id="aepo.maxent-objective",
+    source="AEPO, Section 3.2 (Entropy-Reg) with Definition B.1",
+    title="The entropy-regularized objective adds up -log pi over the tokens of a response",
+    scope="tabular token tree with responses of several lengths, exact expectation",
+    statement=_statement,
+    instances=tree_instances(tokens=(2, 2), horizon=(1, 3)),
+    repair=_corrected,
+    repair_is="correction",
+    repair_note="without the factor 1/|o| in H",
+    mutants=(
+        Mutant(name="the entropy of the first token alone", statement=variant(
+            _corrected, margin=lambda i: ar.entropy(i.logits)[..., 0] - _surprise(i))),
+        Mutant(name="token entropies not weighted by how often a state is reached", statement=variant(
+            _corrected, margin=lambda i: np.sum(ar.entropy(i.logits), axis=-1) - _surprise(i))),
+    ),
+)

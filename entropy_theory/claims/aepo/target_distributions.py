@@ -1,0 +1,86 @@
+r"""AEPO, Section 7: by samples of a target distribution the policy is "gradually guided toward acquiring
+the desired properties" of it.
+
+One state; q is the target, restricted to right answers where rewards filter it. The expected step on
+its samples is dz = q - pi. Read for a property f of actions (length, say), to first order: E_pi f moves
+towards E_q f,
+
+    (E_q f - E_pi f) Cov_pi(f, q - pi) >= 0.
+
+False: the step raises log pi_a by q_a - pi_a up to a constant, and so the probability of a by pi_a
+times that; an action that is rare under pi hardly moves however much q wants it.
+
+What holds instead (exact): the step is the gradient of E_q log pi, and so the divergence KL(q || pi)
+falls, at the rate ||q - pi||^2. Guidance is towards the distribution, not towards each of its
+properties.
+"""
+
+from __future__ import annotations
+
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Mutant,
+    Statement,
+    Vector,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY
+
+TARGET = Vector(name="target_logits", low=-3.0, high=3.0, grid=(0, 1, 3), range=ANY)
+PROPERTY = Vector(name="property", low=-1.0, high=1.0, grid=(0, 1), range=ANY)
+
+
+def _step(i: Cases) -> Reals:
+    """q - pi."""
+    return ar.softmax(i.target_logits) - ar.softmax(i.logits)
+
+
+def _towards(i: Cases) -> Reals:
+    """Distance of the property's means times the rate of the policy's."""
+    policy = ar.softmax(i.logits)
+    distance = ar.mean(ar.softmax(i.target_logits), i.property) - ar.mean(policy, i.property)
+    return distance * ar.covariance(policy, i.property, _step(i))
+
+
+def _fall_of_divergence(i: Cases) -> Reals:
+    """-dKL(q || pi)/deta - ||q - pi||^2, with d log pi_a = step_a - E_pi step."""
+    growth = ar.centered(ar.softmax(i.logits), _step(i))
+    return ar.mean(ar.softmax(i.target_logits), growth) - ar.total(_step(i) * _step(i))
+
+
+_statement = Statement(
+    latex=r"A step $\Delta z = \eta(q - \pi)$ on samples of $q$ moves $\mathbb E_\pi f$ towards "
+          r"$\mathbb E_q f$, for every $f$.",
+    margin=_towards,
+)
+
+_divergence = Statement(
+    latex=r"It lowers $\mathrm{KL}(q\,\|\,\pi)$ at the rate $\lVert q - \pi\rVert^2$.",
+    margin=_fall_of_divergence,
+    relation="==",
+)
+
+target_distributions = Claim(
+    id="aepo.target-distributions",
+    source="AEPO, Section 7 (learning under target distributions)",
+    title="Samples of a target distribution pull every property of the policy towards the target's",
+    scope="one tabular state, exact expectation, first order in the learning rate",
+    statement=_statement,
+    instances=bandit_instances(vectors=(TARGET, PROPERTY), correct=False, actions=(2, 4)),
+    repair=_divergence,
+    repair_is="instead",
+    repair_note="the divergence from the target falls, at the rate ||q - pi||^2; a property may move "
+                "away",
+    mutants=(
+        Mutant(name="the other divergence falls at that rate", statement=variant(
+            _divergence, margin=lambda i: -ar.covariance(
+                ar.softmax(i.logits), ar.log_softmax(i.logits) - ar.log_softmax(i.target_logits),
+                _step(i)) - ar.total(_step(i) * _step(i)))),
+        Mutant(name="twice as fast", statement=variant(
+            _divergence, margin=lambda i: _fall_of_divergence(i) - ar.total(_step(i) * _step(i)))),
+    ),
+)

@@ -1,0 +1,76 @@
+r"""AEPO, Section 4.2: with binary rewards REINFORCE filters out negative samples "in an unbiased manner".
+
+At T = 1 this is so: a sample with R = 0 contributes nothing to E[R grad log pi], which is the gradient
+of the reward. AEPO filters samples of pi^T. Read for them: the expected step 1_{A*} pi^T - P_T pi is
+still a positive multiple of the gradient of the reward, grad p = pi (1_{A*} - p), that is, only its
+length is changed. False: with two right answers the samples weigh them by pi^T and the gradient by pi.
+
+True with a hypothesis (exact): with one right answer a* the step is P_T (e_{a*} - pi), and the gradient
+p (e_{a*} - pi). (At T = 1 it is true by definition; on a solved state the gradient vanishes and the
+step does not.)
+"""
+
+from __future__ import annotations
+
+from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+
+
+def _tilt(i: Cases, power: int = 1) -> Reals:
+    """p times the tempered step minus P_T times the one at T = 1."""
+    right = ar.total(ar.softmax(i.logits), i.correct)
+    tempered = ar.total(ar.softmax(i.logits, i.temperature), i.correct)
+    step = unit_step(i.logits, i.correct, i.temperature)
+    return right[..., None] * step - tempered[..., None]**power * unit_step(i.logits, i.correct)
+
+
+def _number_right(i: Cases) -> Reals:
+    return ar.total(0 * i.logits + ar.constant(1, like=i.logits), i.correct)
+
+
+ONE_RIGHT = Condition(
+    latex="one answer is right", value=lambda i: 1 - _number_right(i), relation=">=",
+)
+
+_statement = Statement(
+    latex=r"The expected step on positive samples of $\pi^T$ is the gradient of the reward times "
+          r"$\pi^T(\mathcal A^*)/\pi(\mathcal A^*)$.",
+    margin=_tilt,
+    relation="==",
+)
+
+_one_right = Statement(
+    latex=r"It is if one answer is right.",
+    margin=_tilt,
+    relation="==",
+    conditions=(ONE_RIGHT,),
+)
+
+unbiased_filtering = Claim(
+    id="aepo.unbiased-filtering",
+    source="AEPO, Sections 1 and 4.2 ('filter out negative samples in an unbiased manner')",
+    title="The expected step on positive tempered samples is a multiple of the policy gradient",
+    scope="one tabular state, exact expectation",
+    statement=_statement,
+    instances=bandit_instances(TEMPERATURE),
+    repair=_one_right,
+    repair_is="hypothesis",
+    repair_note="hypothesis: one answer is right (AEPO's R = 1[o = o*] for responses of one token)",
+    mutants=(
+        Mutant(name="two right answers are allowed", statement=variant(_one_right, conditions=(
+            Condition(latex="at most two are right", value=lambda i: 2 - _number_right(i),
+                      relation=">="),))),
+        Mutant(name="with the square of P_T", statement=variant(
+            _one_right, margin=lambda i: _tilt(i, power=2))),
+    ),
+)

@@ -1,0 +1,76 @@
+r"""Entropy Mechanism, abstract: "the covariance between action probability and the change in logits".
+
+Lemma 1 has the covariance with the log-probability, Cov_pi(log pi, dz), and that is what entropy
+follows to first order. The abstract's words are shorter by a "log". Read: they have the same sign under
+the natural policy gradient, dz = eta A (where the change in logits is the advantage, as the abstract
+goes on). They need not. With one right answer a*
+
+    Cov_pi(log pi, A) > 0  iff  pi* > e^{-H},        Cov_pi(pi, A) > 0  iff  pi* > sum_a pi_a^2,
+
+and e^{-H} <= sum pi^2 (the entropy of order 2 is at most H): between the two, entropy falls while the
+covariance with the probability is negative.
+
+True with a hypothesis (exact, any number of actions): if the reward is ordered like the policy, or in
+the opposite order, both have one sign, by Chebyshev's sum inequality.
+"""
+
+from __future__ import annotations
+
+from entropy_theory.claims.entropy_mechanism.covariance_agreement import ORDERED_EITHER_WAY
+from entropy_theory.claims.entropy_mechanism.sign_rules import BANDITS, natural_covariance
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+
+
+def _with_probability(i: Cases) -> Reals:
+    """Cov_pi(pi, A)."""
+    policy = ar.softmax(i.logits)
+    return ar.covariance(policy, policy, i.reward)
+
+
+def _with_log_probability(i: Cases) -> Reals:
+    return natural_covariance(i.logits, i.reward)
+
+
+def _one_sign(i: Cases) -> Reals:
+    """At least zero where neither of the two is above and the other below zero."""
+    a, b = _with_probability(i), _with_log_probability(i)
+    return ar.maximum(ar.minimum(a, b), ar.minimum(-a, -b))
+
+
+_statement = Statement(
+    latex=r"$\mathrm{Cov}_\pi(\pi, A)$ and $\mathrm{Cov}_\pi(\log\pi, A)$ never have opposite signs.",
+    margin=_one_sign,
+)
+
+_ordered = Statement(
+    latex=r"They do not if the reward is ordered like the policy or in the opposite order.",
+    margin=_one_sign,
+    conditions=(ORDERED_EITHER_WAY,),
+)
+
+covariance_with_probability = Claim(
+    id="entropy-mechanism.covariance-with-probability",
+    source="Entropy Mechanism, abstract ('covariance between action probability and the change in "
+           "logits')",
+    title="The covariance with the probability has the sign of the one with the log-probability",
+    scope="one tabular state, exact expectation",
+    source_text="abstract",
+    statement=_statement,
+    instances=BANDITS,
+    # e^{-H} = 0.389 < pi* = 0.4 < sum pi^2 = 0.42.
+    witnesses=({"weights": [1, 4, 5], "reward": [0, 1, 0]},),
+    repair=_ordered,
+    repair_is="hypothesis",
+    repair_note="hypothesis: the reward is ordered like the policy or in the opposite order",
+    mutants=(
+        Mutant(name="the order of the rewards is dropped, two actions excepted", statement=variant(
+            _ordered, conditions=(Condition(
+                latex="three actions or more",
+                value=lambda i: i.logits.shape[-1] - 2 + 0 * i.logits[..., 0]),))),
+        Mutant(name="opposite signs", statement=variant(
+            _ordered, margin=lambda i: -_with_probability(i) * _with_log_probability(i))),
+    ),
+)

@@ -1,0 +1,92 @@
+r"""Entropy Mechanism, Figure 10: a KL penalty towards a reference policy controls entropy "at the cost of
+performance drop".
+
+The figure is a measurement on language models. What the objective itself says is exact: at one state
+with 0/1 rewards the maximizer of E R - beta KL(pi || pi_ref) is pi_ref e^{R/beta}, renormalized, so
+with p the reference's probability of a right answer its performance is
+
+    p e^{1/beta}/(p e^{1/beta} + 1 - p),      1 - performance = (1 - p)/(p e^{1/beta} + 1 - p) > 0:
+
+strictly above the reference's and strictly below 1, for every beta > 0. Without the penalty 1 is
+approached. So the cost is built in, and it is large where the reference is weak: p = 1/100 and beta =
+1/4 give 0.36.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    Vector,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY, POSITIVE
+from entropy_theory.verification.formula.terms import definition
+
+OTHER = Vector(name="other", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
+BETA = Scalar(name="beta", low=0.05, high=5.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
+SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+
+
+@definition
+def penalized_optimum(i: Cases) -> Reals:
+    """Logits of the reference plus R/beta."""
+    one = 0 * i.logits + ar.constant(1, like=i.logits)
+    return i.logits + np.where(i.correct, one, 0 * one) / ar.per_action(i.beta)
+
+
+@definition
+def penalized(i: Cases, logits: Reals) -> Reals:
+    """E R - beta KL(pi || pi_ref) of the policy with these logits."""
+    policy = ar.softmax(logits)
+    divergence = ar.mean(policy, ar.log_softmax(logits) - ar.log_softmax(i.logits))
+    return ar.total(policy, i.correct) - i.beta * divergence
+
+
+def _conclusions(i: Cases) -> Reals:
+    """What another policy falls short by, the optimum's failures, what it gains on the reference."""
+    optimum = penalized_optimum(i)
+    failures = ar.total(ar.softmax(optimum), ~i.correct)
+    return np.stack([
+        penalized(i, optimum) - penalized(i, i.other),
+        failures,
+        ar.total(ar.softmax(i.logits), ~i.correct) - failures,
+    ], axis=-1)
+
+
+_statement = Statement(
+    latex=r"For every $\beta > 0$ no policy has a larger $E R - \beta\,\mathrm{KL}(\pi\|\pi_{ref})$ than "
+          r"softmax$(\log\pi_{ref} + R/\beta)$, and its performance is at least the reference's and at "
+          r"most 1.",
+    margin=_conclusions,
+    conditions=(SOME_WRONG,),
+)
+
+reference_kl = Claim(
+    id="entropy-mechanism.reference-kl",
+    source="Entropy Mechanism, Figure 10 ('control entropy at the cost of performance drop')",
+    title="A KL penalty towards a reference costs performance (one tabular state, exact optimum)",
+    scope="one tabular state, rewards 0 and 1, optimum of the penalized objective",
+    statement=_statement,
+    instances=bandit_instances(BETA, vectors=(OTHER,)),
+    mutants=(
+        Mutant(name="the reference itself is optimal", statement=variant(
+            _statement, margin=lambda i: penalized(i, i.logits) - penalized(i, i.other))),
+        Mutant(name="it costs one percent at least", statement=variant(
+            _statement, margin=lambda i: 100 * _conclusions(i)[..., 1] - 1)),
+        Mutant(name="it halves the reference's failures", statement=variant(
+            _statement, margin=lambda i: ar.total(ar.softmax(i.logits), ~i.correct)
+            - 2 * ar.total(ar.softmax(penalized_optimum(i)), ~i.correct))),
+    ),
+)

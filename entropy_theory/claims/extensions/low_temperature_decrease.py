@@ -1,0 +1,76 @@
+r"""Extension of AEPO, Corollary 4.4: when a low temperature lowers entropy more than T = 1, at every T.
+
+For every z in R^n, correct set A* and 0 < T < 1: if F(1) < 0 and pi^T(A*) >= pi(A*), then
+
+    F(T) <= F(1).
+
+The corollary's second half has only the first hypothesis, and fails where a low temperature makes right
+answers rare (`aepo.corollary-4.4-low`). Exact and global: F(T) = P_T G(T) with P_T = pi^T(A*), the rate
+G for a fixed number of positives has G(T) <= G(1) < 0 (`aepo.fixed-positives`), and so
+
+    F(T) = P_T G(T) <= P_T G(1) <= P_1 G(1) = F(1).
+
+The second hypothesis holds at every T < 1 if each right answer is at least as likely as each wrong one.
+"""
+
+from __future__ import annotations
+
+from entropy_theory.claims.aepo.tempered_reinforce import (
+    ENTROPY_FALLS,
+    LOW_TEMPERATURE,
+    rate,
+)
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant, without
+
+
+def _falls_more(i: Cases) -> Reals:
+    """F(1) - F(T)."""
+    return rate(i.logits, i.correct) - rate(i.logits, i.correct, i.temperature)
+
+
+def _right_more_often(i: Cases) -> Reals:
+    """pi^T(A*) - pi(A*)."""
+    tempered = ar.softmax(i.logits, i.temperature)
+    return ar.total(tempered - ar.softmax(i.logits), i.correct)
+
+
+RIGHT_MORE_OFTEN = Condition(
+    latex=r"$\pi^T(\mathcal A^*) \ge \pi(\mathcal A^*)$", value=_right_more_often, relation=">=",
+)
+
+_statement = Statement(
+    latex=r"If $F(1) < 0$ and $\pi^T(\mathcal A^*) \ge \pi(\mathcal A^*)$, then $F(T) \le F(1)$, for "
+          r"every $T < 1$.",
+    margin=_falls_more,
+    conditions=(ENTROPY_FALLS, RIGHT_MORE_OFTEN),
+)
+
+low_temperature_decrease = Claim(
+    id="extension.low-temperature-decrease",
+    source="Extension of AEPO, Corollary 4.4, second half",
+    title="A low temperature that makes right answers no rarer lowers entropy more than T = 1",
+    scope="one tabular state, exact expectation, first order in the learning rate",
+    statement=_statement,
+    instances=bandit_instances(LOW_TEMPERATURE),
+    mutants=(
+        Mutant(name="F(1) < 0 dropped", statement=without(_statement, ENTROPY_FALLS.latex)),
+        Mutant(name="F(1) > 0 instead", statement=variant(_statement, conditions=(
+            RIGHT_MORE_OFTEN,
+            Condition(latex="F(1) > 0", value=lambda i: rate(i.logits, i.correct))))),
+        Mutant(name="right answers may become rarer",
+               statement=without(_statement, RIGHT_MORE_OFTEN.latex)),
+        Mutant(name="twice the fall", statement=variant(
+            _statement, margin=lambda i: (2 * rate(i.logits, i.correct)
+                                          - rate(i.logits, i.correct, i.temperature)))),
+    ),
+)
