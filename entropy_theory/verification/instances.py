@@ -438,7 +438,7 @@ def _listed_parameters(rows: Sequence[Instance]) -> Parameters | None:
             if name in ("weights", "logits") or not all(
                     isinstance(v, (int, Fraction)) and not isinstance(v, bool) for v in entries):
                 return None
-            exact = tuple(Fraction(v) for v in entries)
+            exact = tuple(Fraction(v) for v in entries if isinstance(v, (int, Fraction)))
             fields.append((name, exact if isinstance(value, list) else exact[0]))
             lengths |= {len(exact)} if isinstance(value, list) else set()
         found.append(tuple(fields))

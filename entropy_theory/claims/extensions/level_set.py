@@ -113,7 +113,7 @@ def _first_order(i: Any) -> tuple[Term, ...]:
     def stationary(direction: Term) -> Term:
         return implies(equal(ar.total(h * direction), 0), equal(ar.total(g * direction), 0))
 
-    still = np.all(equal(step, 0), axis=-1)
+    still = equal(step, 0).all()
     everywhere = for_every("direction", (ACTIONS,), stationary)
     return (
         has_derivative(lambda t: ar.entropy(z + ar.per_action(t) * step), 0, 0),

@@ -1,9 +1,9 @@
-(** Functions of many parameters: the chain rule along a curve, the Cauchy-Schwarz inequality, and the
-    part of a gradient that another gradient leaves. *)
+(** Functions of many parameters: the Cauchy-Schwarz inequality, the chain rule along a curve, and the
+    gradients of log-probabilities and of entropy for any differentiable parametrization. *)
 
 From Coq Require Import Reals Lra Lia FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics.
+From PolicyEntropy.library Require Import Definitions Basics Curvature.
 Open Scope R_scope.
 
 (** * Differentiable functions of d coordinates *)
@@ -13,10 +13,6 @@ Definition has_gradient (d : nat) (f : vector -> R) (x g : vector) : Prop :=
   forall e, 0 < e -> exists r, 0 < r /\
   forall y, (forall i, (i < d)%nat -> Rabs (y i - x i) < r) ->
   Rabs (f y - f x - sum d (fun i => g i * (y i - x i))) <= e * sum d (fun i => Rabs (y i - x i)).
-(** What is left of the gradient g when its component along the gradient h is taken away. *)
-Definition projected (d : nat) (g h : vector) : vector :=
-  fun i => g i - sum d (fun j => g j * h j) / sum d (fun j => h j * h j) * h i.
-
 (** * Finite sums of products *)
 
 Lemma sum_squares_nonneg n x : 0 <= sum n (fun a => x a * x a).
@@ -449,75 +445,7 @@ Proof.
     [apply is_derive_Reals, is_derive_exp|apply differentiable, b_inside].
 Qed.
 
-(** * What a gradient g leaves of another, h *)
-
-Section Projection.
-
-Variables (d : nat) (g h : vector).
-
-Lemma projected_orthogonal : sum d (fun i => h i * projected d g h i) = 0.
-Proof.
-  unfold projected; set (c := _ / _) in *.
-  rewrite (sum_ext d _ (fun i => g i * h i - c * (h i * h i))), sum_minus, sum_scal
-    by (intros; ring).
-  destruct (Req_dec (sum d (fun i => h i * h i)) 0) as [zero|other].
-  - rewrite zero, (sum_ext d _ (fun _ => 0)), sum_zero; [ring|].
-    intros i inside; rewrite (sum_squares_zero d h zero i inside); ring.
-  - unfold c; field; exact other.
-Qed.
-
-Lemma along_projected :
-  sum d (fun i => g i * projected d g h i)
-  = sum d (fun i => projected d g h i * projected d g h i).
-Proof.
-  pose proof projected_orthogonal as orthogonal; unfold projected at 2; set (c := _ / _) in *.
-  rewrite (sum_ext d (fun i => (g i - c * h i) * projected d g h i)
-             (fun i => g i * projected d g h i - c * (h i * projected d g h i))) by (intros; ring).
-  rewrite sum_minus, sum_scal, orthogonal; ring.
-Qed.
-
-(** Nothing is left exactly where g vanishes along everything that h does not see. *)
-Lemma projected_vanishes :
-  (forall i, (i < d)%nat -> projected d g h i = 0) <->
-  (forall u, sum d (fun i => h i * u i) = 0 -> sum d (fun i => g i * u i) = 0).
-Proof.
-  split.
-  - intros nothing u level; unfold projected in nothing; set (c := _ / _) in *.
-    rewrite (sum_ext d _ (fun i => c * (h i * u i))), sum_scal, level; [ring|].
-    intros i inside; specialize (nothing i inside).
-    replace (g i) with (c * h i) by lra; ring.
-  - intros stationary; apply sum_squares_zero; rewrite <- along_projected.
-    apply stationary, projected_orthogonal.
-Qed.
-
-Lemma projected_parallel :
-  sum d (fun i => h i * h i) <> 0 ->
-  ((forall i, (i < d)%nat -> projected d g h i = 0) <->
-   exists c, forall i, (i < d)%nat -> g i = c * h i).
-Proof.
-  intros some; split.
-  - intros nothing; eexists; intros i inside; specialize (nothing i inside).
-    unfold projected in nothing; apply Rminus_diag_uniq, nothing.
-  - intros (c & parallel) i inside; unfold projected.
-    rewrite (sum_ext d _ (fun j => c * (h j * h j))), sum_scal
-      by (intros; rewrite parallel by assumption; ring).
-    rewrite parallel by assumption; field; exact some.
-Qed.
-
-End Projection.
-
 (** * Covariance is linear *)
-
-Lemma covariance_plus_r n p f g g' :
-  covariance n p f (fun a => g a + g' a) = covariance n p f g + covariance n p f g'.
-Proof.
-  unfold covariance; rewrite <- mean_plus; apply mean_ext; intros a _.
-  unfold centered; rewrite mean_plus; ring.
-Qed.
-
-Lemma covariance_scal_r n p c f g :
-  covariance n p f (fun a => c * g a) = c * covariance n p f g.
-Proof. rewrite covariance_sym, covariance_scal_l, covariance_sym; reflexivity. Qed.
 
 Lemma covariance_sum_r n p f d (g : nat -> vector) (u : vector) :
   covariance n p f (fun a => sum d (fun i => g a i * u i))

@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Gradients TabularGradients.
+From PolicyEntropy.library Require Import Definitions Basics Gradients Projection TabularGradients.
 From Statements.extension Require level_set_flow.
 Open Scope R_scope.
 

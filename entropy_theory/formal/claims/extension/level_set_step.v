@@ -6,7 +6,7 @@
     vanish, is where g is a multiple of h. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics Gradients TabularGradients.
+From PolicyEntropy.library Require Import Definitions Basics Gradients Projection TabularGradients.
 From Statements.extension Require level_set_step.
 Open Scope R_scope.
 
