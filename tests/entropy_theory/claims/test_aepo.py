@@ -49,7 +49,8 @@ ABSOLUTE = statement(lambda i: rate(i.logits, i.correct, i.temperature))
 AT_ONE = statement(lambda i: rate(i.logits, i.correct))
 FALLS = theorem.theorem_4_3b.statement.conditions
 SIGN_WITHOUT_HYPOTHESIS = without(theorem.theorem_4_3b.statement, FALLS[0].latex)
-LOW_EVERYWHERE = corollary.corollary_4_4_low.mutants[0].statement
+LOW_EVERYWHERE = corollary.corollary_4_4_low.statement
+LOW_WITHOUT_HYPOTHESIS = corollary.corollary_4_4_low.mutants[0].statement
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ LOW_EVERYWHERE = corollary.corollary_4_4_low.mutants[0].statement
         (corollary.corollary_4_4_high.statement, (1, 3, 4), (2,), 2),
         (SIGN_WITHOUT_HYPOTHESIS, (1, 4, 5), (2,), 1),
         # A low temperature raises entropy more than T = 1.
-        (corollary.corollary_4_4_low.statement, (1, 4, 5), (2,), Fraction(4, 5)),
+        (LOW_WITHOUT_HYPOTHESIS, (1, 4, 5), (2,), Fraction(4, 5)),
     ],
 )
 def test_known_counterexamples_are_certified(refuted, weights, correct, temperature):
