@@ -22,6 +22,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.certify import check_instance
 from entropy_theory.verification.claim import Outcome, Relation
+from entropy_theory.verification.formula.statement import Parameter, Parameters, Range
 from entropy_theory.verification.instances import Batch, Instance, Margin
 
 
@@ -43,15 +44,24 @@ def averaged_row(number: int, entries: str, average: str) -> Instance:
 
 
 def rounding_room(
-    i: Cases, weights: Sequence[Fraction] | None = None, shift: Fraction | int = 0
+    i: Cases, weights: Sequence[Fraction] | Reals | None = None, shift: Fraction | int = 0
 ) -> Reals:
-    """What rounding allows minus |average + shift - weighted mean|; weights are equal by default."""
-    n = i.entries.shape[-1]
-    shares = weights if weights is not None else [Fraction(1, n)] * n
-    w = np.array([ar.constant(s.numerator, like=i.entries) / s.denominator for s in shares])
-    moved = i.average + ar.constant(shift.numerator, like=i.entries) / shift.denominator
-    allowed = i.average_rounding + ar.total(w * i.entry_rounding)
-    return allowed - np.abs(moved - ar.total(w * i.entries))
+    """What rounding allows minus |average + shift - weighted mean|; weights are equal by default.
+
+    They may be a field of the instances.
+    """
+
+    def mean(values: Reals) -> Reals:
+        if weights is None:
+            return ar.total(values) / values.shape[-1]
+        if isinstance(weights, (list, tuple)):
+            numbers = [ar.constant(s.numerator, like=values) / s.denominator for s in weights]
+            return ar.total(np.array(numbers) * values)
+        return ar.total(weights * values)
+
+    moved = i.average + ar.constant(shift.numerator, like=i.average) / shift.denominator
+    allowed = i.average_rounding + mean(i.entry_rounding)
+    return allowed - np.abs(moved - mean(i.entries))
 
 
 def corrected_room(
@@ -92,6 +102,9 @@ def unrounded_instances(**printed: str) -> Instances:
         strategy=strategy, sample=sample, enumerate=enumerate_corners, movable=tuple(ranges),
         ranges={name: (float(low), float(high)) for name, (low, high) in ranges.items()},
         families="values that round to the printed ones",
+        parameters=Parameters(fields=tuple(
+            Parameter(name=name, range=Range(low=low, high=high))
+            for name, (low, high) in ranges.items())),
     )
 
 

@@ -200,7 +200,7 @@ class Statement:
             UntraceableError: it has no formula.
         """
         formula, fields = self.formula, vars(cases)
-        sizes = {axis: length for p in formula.parameters.fields
+        sizes = {axis: length for p in formula.parameters.fields if p.name in fields
                  for axis, length in zip(p.axes, np.shape(fields[p.name])[1:], strict=True)
                  if axis is not None}
         if STATES in sizes:

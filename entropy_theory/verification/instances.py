@@ -22,7 +22,11 @@ from hypothesis import strategies as st
 from entropy_theory import strategies
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
-from entropy_theory.verification.formula.statement import ANY, POSITIVE, Parameter, Parameters, Range
+from entropy_theory.verification.formula.statement import (
+    Parameter,
+    Parameters,
+    Range,
+)
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
     PROMPTS,
@@ -99,6 +103,16 @@ class Instances:
     finite: bool = False
 
 
+UNSET = Range()
+"""Stands for the range of what is drawn."""
+
+
+def _set_range(drawn: Scalar | Vector) -> None:
+    if drawn.range is UNSET:
+        values = [Fraction(v) for v in (drawn.low, drawn.high, *drawn.grid)]
+        object.__setattr__(drawn, "range", Range(low=min(values), high=max(values)))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scalar:
     """A positive number of each instance, such as a temperature.
@@ -108,7 +122,7 @@ class Scalar:
         low: smallest value drawn.
         high: largest value drawn (log-uniform in between).
         grid: exact values for exhaustive search, simplest first.
-        range: the values that the statement is about.
+        range: the values that the statement is about; by default those that are drawn, from low to high.
 
     Raises:
         ValueError: a value that may be drawn lies outside the range.
@@ -118,9 +132,10 @@ class Scalar:
     low: float
     high: float
     grid: tuple[Fraction | int, ...]
-    range: Range = POSITIVE
+    range: Range = UNSET
 
     def __post_init__(self) -> None:
+        _set_range(self)
         if not self.range.contains([self.low, self.high, *self.grid]):
             raise ValueError(f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}, "
                              f"which is not within {self.range}")
@@ -135,7 +150,7 @@ class Vector:
         low: smallest value drawn.
         high: largest value drawn (uniform in between, the grid's values mixed in).
         grid: exact values for exhaustive search, simplest first.
-        range: the values that the statement is about.
+        range: the values that the statement is about; by default those that are drawn, from low to high.
 
     Raises:
         ValueError: a value that may be drawn lies outside the range.
@@ -145,9 +160,10 @@ class Vector:
     low: float
     high: float
     grid: tuple[Fraction | int, ...]
-    range: Range = ANY
+    range: Range = UNSET
 
     def __post_init__(self) -> None:
+        _set_range(self)
         if not self.range.contains([self.low, self.high, *self.grid]):
             raise ValueError(f"'{self.name}' is drawn from {self.low} to {self.high} and {self.grid}, "
                              f"which is not within {self.range}")
@@ -369,7 +385,7 @@ def tree_instances(
 
 
 def with_rewards_in(parameters: Parameters, range: Range) -> Parameters:
-    """The parameters with graded rewards in another range, where a statement holds for more than [0, 1]."""
+    """The parameters with graded rewards in another range, for what holds of more than [0, 1]."""
     return dataclasses.replace(parameters, fields=tuple(
         dataclasses.replace(p, range=range) if p.name == "reward" else p for p in parameters.fields))
 
@@ -408,7 +424,30 @@ def listed_instances(rows: Sequence[Instance], families: str) -> Instances:
         return (as_batch(row) for row in rows)
 
     return Instances(strategy=st.sampled_from(rows), sample=sample, enumerate=enumerate_all,
-                     families=families, finite=True)
+                     families=families, finite=True, parameters=_listed_parameters(rows))
+
+
+def _listed_parameters(rows: Sequence[Instance]) -> Parameters | None:
+    """Rows of numbers, alone or in one list for each field; None for rows of anything else."""
+    found: list[tuple[tuple[str, Fraction | tuple[Fraction, ...]], ...]] = []
+    lengths: set[int] = set()
+    for row in rows:
+        fields: list[tuple[str, Fraction | tuple[Fraction, ...]]] = []
+        for name, value in row.items():
+            entries = value if isinstance(value, list) else [value]
+            if name in ("weights", "logits") or not all(
+                    isinstance(v, (int, Fraction)) and not isinstance(v, bool) for v in entries):
+                return None
+            exact = tuple(Fraction(v) for v in entries)
+            fields.append((name, exact if isinstance(value, list) else exact[0]))
+            lengths |= {len(exact)} if isinstance(value, list) else set()
+        found.append(tuple(fields))
+    if len(lengths) > 1:
+        return None
+    axes = {name: (ACTIONS,) if isinstance(value, tuple) else () for name, value in found[0]}
+    length = lengths.pop() if lengths else 1
+    return Parameters(fields=tuple(Parameter(name=name, axes=a) for name, a in axes.items()),
+                      fewest=length, most=length, rows=tuple(found))
 
 
 def sample_logits(generator: np.random.Generator, size: int, n: int) -> np.ndarray:

@@ -53,9 +53,9 @@ class Verdict:
 
     statement: str
     printed_proof: str
-    instead: Standing
     counterexample: dict[str, Any] | None
     problems: tuple[str, ...]
+    instead: Standing = ""
 
 
 def derive(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:

@@ -27,7 +27,12 @@ CLAIM: dict[str, Any] = {
     "id": "aepo.test-1", "source": "AEPO, Test 1", "title": "Entropy & <temperature>",
     "statement": r"For $T' > T$: $H(\pi^{T'}) > H(\pi^{T})$, and $\begin{cases}0\end{cases}$.",
     "hypotheses": [r"\sum_{a \in A^*} \pi_a \le \frac12", "n is at least 2"],
-    "verdict": "repaired", "printed_proof": "gap",
+    "formula": "0 < T\n\\Rightarrow\\quad H(\\pi^{T}) \\ge 0", "repaired_formula": None,
+    "scope": "one tabular state", "text": "printed", "repair_note": "hypothesis T > 1",
+    "verdict": "true with a hypothesis", "instead": "proved", "printed_proof": "gap",
+    "proof": {"kernel": "Rocq", "file": "formal/claims/aepo/test_1.v", "of": "repair",
+              "digest": "0123456789abcdef"},
+    "axioms": ["Classical_Prop.classic"],
     "evidence": [
         {"method": "smt", "outcome": "pass", "detail": "proved", "cases": 0,
          "seconds": 0.1, "target": "statement", "name": "Chebyshev"},
@@ -78,7 +83,9 @@ def test_a_claim_shows_verdict_proof_steps_evidence_and_counterexample(tmp_path:
     """Something the ledger holds and the reader does not see."""
     write_ledger(tmp_path)
     theory = section(render(tmp_path), "theory")
-    for text in ("repaired", "printed proof: gap", "Proof, for any number of actions", "Chebyshev",
+    for text in ("true with a hypothesis", "printed proof: gap", "Steps towards the statement",
+                 "Chebyshev", 'aria-label="\\Rightarrow\\quad H(\\pi^{T}) \\ge 0"', "one tabular state",
+                 "formal/claims/aepo/test_1.v", "0123456789ab", "Classical_Prop.classic",
                  "Wrong variants", "12,345", 'aria-label="H(\\pi^{T&#39;}) &gt; H(\\pi^{T})"',
                  "[-0.5 +/- 1e-9]", "n is at least 2", "search"):
         assert text in theory

@@ -100,9 +100,10 @@ def test_filters_and_search_show_what_fits_and_say_how_many(opened: Callable[...
     """A filter that hides the wrong ones, or whose effect a screen reader never hears of."""
     page, accepted = opened(), ledger.read_accepted()
     assert shown(page) == set(accepted)
-    page.get_by_label("Verdict", exact=True).select_option("repaired")
+    page.get_by_label("Verdict", exact=True).select_option("true with a hypothesis")
     page.get_by_label("Source", exact=True).select_option("aepo")
-    wanted = {i for i, c in accepted.items() if c["verdict"] == "repaired" and i.startswith("aepo.")}
+    wanted = {i for i, c in accepted.items()
+              if c["verdict"] == "true with a hypothesis" and i.startswith("aepo.")}
     assert shown(page) == wanted
     count = page.get_by_role("status").filter(has_text="statements")
     assert count.inner_text() == f"{len(wanted)} of {len(accepted)} statements"

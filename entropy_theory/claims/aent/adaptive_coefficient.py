@@ -45,18 +45,19 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Step, variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import definition
 
 STEPS = 16
 STEP_SIZE = 0.5
 
 SCALARS = (
-    Scalar(name="low", low=0.02, high=1.0, grid=(Fraction(1, 4),)),
-    Scalar(name="high", low=0.1, high=2.0, grid=(Fraction(1, 2),)),
-    Scalar(name="least", low=0.02, high=1.0, grid=(Fraction(1, 16),)),
-    Scalar(name="most", low=0.05, high=3.0, grid=(Fraction(1, 8), 2)),
-    Scalar(name="gain", low=0.01, high=10.0, grid=(Fraction(1, 8), 8)),
-    Scalar(name="sharpness", low=0.01, high=50.0, grid=(2,)),
+    Scalar(name="low", low=0.02, high=1.0, grid=(Fraction(1, 4),), range=POSITIVE),
+    Scalar(name="high", low=0.1, high=2.0, grid=(Fraction(1, 2),), range=POSITIVE),
+    Scalar(name="least", low=0.02, high=1.0, grid=(Fraction(1, 16),), range=POSITIVE),
+    Scalar(name="most", low=0.05, high=3.0, grid=(Fraction(1, 8), 2), range=POSITIVE),
+    Scalar(name="gain", low=0.01, high=10.0, grid=(Fraction(1, 8), 8), range=POSITIVE),
+    Scalar(name="sharpness", low=0.01, high=50.0, grid=(2,), range=POSITIVE),
 )
 
 

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import likeliest, nonnegative_divergence
 from entropy_theory.claims.aepo.tempered_reinforce import (
-    SUM_OF_SIGNS,
     covariance_is_nonnegative,
     excess,
     own_covariance,
@@ -37,21 +35,25 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.terms import definition
 
 
+@definition
 def gains(logits: Reals) -> Reals:
     """d log pi_a under the flow: Sb - S_a, since S_a = Cov_pi(z, delta_a)."""
     return -excess(logits)
 
 
-def _above_uniform(logits: Reals) -> Reals:
+@definition
+def above_uniform(logits: Reals) -> Reals:
     """pi_a - 1/n, summed over pairs."""
-    probabilities = ar.softmax(logits)
-    return ar.centered(0 * logits + ar.constant(1, like=logits), probabilities) / logits.shape[-1]
+    n = logits.shape[-1]
+    return ar.centered(0 * logits + ar.constant(1, like=logits) / n, ar.softmax(logits))
 
 
 def _towards_uniform(i: Cases) -> Reals:
-    return -_above_uniform(i.logits) * gains(i.logits)
+    return -above_uniform(i.logits) * gains(i.logits)
 
 
 def _above_typical(logits: Reals) -> Reals:
@@ -64,8 +66,8 @@ def _rule(i: Cases) -> Reals:
     gain = gains(i.logits)
     return np.concatenate([
         ar.maximum(_above_typical(i.logits), gain),
-        ar.maximum(_above_uniform(i.logits), gain),
-        np.take_along_axis(-gain, likeliest(i.logits), axis=-1),
+        ar.maximum(above_uniform(i.logits), gain),
+        np.where(ar.is_likeliest(i.logits), -gain, 0 * gain),
     ], axis=-1)
 
 
@@ -116,43 +118,13 @@ _repaired = Statement(
           r"every token with $\pi_a \le e^{-\mathcal H}$, and so every one below $1/n$, gains, and the "
           "likeliest loses.",
     margin=_rule,
-    proof=(
-        *_FLOW,
-        *covariance_is_nonnegative(),
-        smt.lemma(
-            "rare tokens gain", "log pi_a + H <= 0 gives S_a <= 0 <= Cov(z, pi) = E S",
-            "p level S mean",
-            lambda v: [v.p > 0, v.p * v.level == v.S, v.level <= 0, v.mean >= 0],
-            lambda v: v.mean - v.S >= 0,
-            uses=("flow", "C is nonnegative"), axioms=("z = log pi + a constant",),
-        ),
-        nonnegative_divergence(),
-        smt.lemma(
-            "below uniform", "H <= log n, so pi_a <= 1/n gives log pi_a + H <= 0",
-            "log_p log_n H kl",
-            lambda v: [v.kl >= 0, v.log_n - v.H == v.kl, v.log_p <= -v.log_n],
-            lambda v: v.log_p + v.H <= 0,
-            uses=("divergence",), axioms=("log n - H = KL(pi || uniform)", "log is increasing"),
-        ),
-        smt.lemma(
-            "the likeliest loses",
-            "log pi_max >= E log pi = -H: S_max >= S_a for every token, hence S_max >= E S",
-            "p q level_p level_q S_p S_q",
-            lambda v: [v.q > 0, v.p >= v.q, v.level_p >= v.level_q, v.level_p >= 0,
-                       v.S_p == v.p * v.level_p, v.S_q == v.q * v.level_q],
-            lambda v: v.S_p >= v.S_q,
-            uses=("flow",), axioms=("the largest value is at least the mean", "log is increasing"),
-        ),
-        smt.lemma(
-            "assembly", "a token at most e^{-H} or at most 1/n gains, the likeliest loses",
-            "level above gain S_max mean",
-            lambda v: [smt.implies(v.above <= 0, v.level <= 0), smt.implies(v.level <= 0, v.gain >= 0),
-                       v.S_max >= v.mean],
-            lambda v: smt.all_of(smt.any_of(v.level > 0, v.gain >= 0),
-                                 smt.any_of(v.above > 0, v.gain >= 0), v.mean - v.S_max <= 0),
-            uses=("rare tokens gain", "below uniform", "the likeliest loses"),
-            axioms=(SUM_OF_SIGNS,),
-        ),
+    beyond=lambda i: (
+        has_derivative(
+            lambda t: ar.log_softmax(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
+            gains(i.logits)),
+        has_derivative(
+            lambda t: ar.entropy(i.logits - ar.per_action(t) * own_covariance(i.logits)), 0,
+            ar.total(own_covariance(i.logits) * own_covariance(i.logits))),
     ),
 )
 

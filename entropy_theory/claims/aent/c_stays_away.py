@@ -46,6 +46,7 @@ from entropy_theory.verification.certify import precision
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import at_every_step, run
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import Term, computed_by, definition
 
 # ---------------------------------------------------------------- numbers
@@ -137,7 +138,8 @@ def _whole_runs(i: Cases) -> tuple[Term, ...]:
 
     count = ar.total(0 * i.reward + 1, is_right(i.reward))
     return (
-        at_every_step(lambda k: likeliest_right(i.logits, i.reward) <= likeliest_right(after(k), i.reward)),
+        at_every_step(lambda k: likeliest_right(i.logits, i.reward)
+                      <= likeliest_right(after(k), i.reward)),
         at_every_step(lambda k: right_mass(i.logits, i.reward)
                       <= count * likeliest_right(after(k), i.reward)),
     )
@@ -333,7 +335,7 @@ def _commitment() -> tuple[bool, str]:
 
 # ---------------------------------------------------------------- claim
 
-_NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)))
+_NEARLY_RIGHT = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(9, 10)), range=ANY)
 BINARY = Condition(latex="returns are 0 or 1",
                    value=lambda i: np.all(np.equal(i.reward, 0) | np.equal(i.reward, 1), axis=-1))
 

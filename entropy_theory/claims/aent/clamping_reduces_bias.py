@@ -25,7 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import COEFFICIENT, likeliest, midpoints
+from entropy_theory.claims.aent.token_mdp import COEFFICIENT, likeliest
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -34,28 +34,28 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import implies
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import definition, elementwise
 
 REMOVED = Scalar(
-    name="removed_fraction", low=0.05, high=0.95, grid=(Fraction(1, 2), Fraction(1, 3))
+    name="removed_fraction", low=0.05, high=0.95, grid=(Fraction(1, 2), Fraction(1, 3)),
+    range=Range(low=0, open_low=True, high=1, open_high=True),
 )
 
 
-def kept_tokens(logits: Reals, removed_fraction: Reals) -> np.ndarray:
+def kept_tokens(logits: Reals, removed_fraction: Reals) -> Mask:
     """The likeliest tokens: floor(p n) are removed; among ties the higher index goes first."""
-    n = logits.shape[-1]
-    kept = n - np.floor(midpoints(removed_fraction) * n + 1e-9)
-    order = np.argsort(-midpoints(logits), axis=-1, kind="stable")
-    return np.argsort(order, axis=-1) < kept[..., None]
+    return ar.kept_tokens(logits, removed_fraction)
 
 
+@definition
 def bias(n_tokens: Reals, n_right: Reals, coefficient: Reals) -> Reals:
-    """B: value that softmax(r/lambda) on these tokens gives away; one right answer or more exists."""
+    """B, the value that softmax(r/lambda) on these tokens gives away; one right answer or more exists."""
     wrong = n_tokens - n_right
     return wrong / (n_right * np.exp(1 / coefficient) + wrong)
 
@@ -64,7 +64,7 @@ def _counts(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
     """(n, m, k, m') as numbers of the instance's arithmetic."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
     kept = kept_tokens(i.logits, i.removed_fraction)
-    return (ar.total(one), ar.total(one, i.correct), ar.total(one, kept),
+    return (ar.constant(i.logits.shape[-1], like=i.logits), ar.total(one, i.correct), ar.total(one, kept),
             ar.total(one, kept & i.correct))
 
 
@@ -80,39 +80,12 @@ def _denser(i: Cases) -> Reals:
     return kept_right * n - m * k
 
 
-def _no_tie_at_the_cut(i: Cases) -> Mask:
+def _no_tie_at_the_cut(i: Cases) -> Reals:
+    """How far the least likely kept token is ahead of the removed ones; 1 if none is removed."""
     kept = kept_tokens(i.logits, i.removed_fraction)
-    z = midpoints(i.logits)
-    least = np.min(np.where(kept, z, np.inf), axis=-1)
-    return least > np.max(np.where(kept, -np.inf, z), axis=-1)
+    ahead = ar.smallest(i.logits, kept) - ar.largest(i.logits, ~kept)
+    return np.where(np.all(kept, axis=-1), 1 + 0 * ahead, ahead)
 
-
-def _optimum() -> symbolic.Expression:
-    """softmax(r/lambda) on k tokens: the wrong ones' share, with E = e^{1/lambda}, e^0 = 1."""
-    import sympy
-
-    k, m, e = sympy.symbols("k m E", positive=True)
-    value = m * e / (m * e + (k - m))
-    return sympy.together((1 - value) - (k - m) / (m * e + k - m))
-
-
-OPTIMUM = symbolic.identity(
-    "regularized optimum",
-    "1 - E[r] under softmax(r/lambda) is (k - m)/(m e^{1/lambda} + k - m)",
-    _optimum,
-)
-MONOTONE = smt.lemma(
-    "bias falls with density",
-    "B = (1 - rho)/(rho E + 1 - rho), rho = m/k, E = e^{1/lambda}: B1 <= B2 exactly when "
-    "rho1 >= rho2",
-    "rho1 rho2 E B1 B2",
-    lambda v: [v.rho1 >= 0, v.rho1 <= 1, v.rho2 >= 0, v.rho2 <= 1, v.E > 1,
-               v.B1 * (v.rho1 * v.E + 1 - v.rho1) == 1 - v.rho1,
-               v.B2 * (v.rho2 * v.E + 1 - v.rho2) == 1 - v.rho2],
-    lambda v: smt.all_of(smt.implies(v.rho1 >= v.rho2, v.B1 <= v.B2),
-                         smt.implies(v.B1 <= v.B2, v.rho1 >= v.rho2)),
-    uses=("regularized optimum",), axioms=("e^{1/lambda} > 1",),
-)
 
 _no_tie = Condition(latex="no tie at the cut", value=_no_tie_at_the_cut)
 _printed = Statement(
@@ -125,27 +98,11 @@ _repaired = Statement(
     latex=r"$B(k, m') \le B(n, m)$ if and only if $m'/k \ge m/n$: $(B(n,m) - B(k,m'))(m'n - mk) \ge 0$, "
           r"$= 0$ only where both factors are; in particular whenever every right token is kept.",
     margin=lambda i: _less_biased(i) * _denser(i),
-    conditions=(_no_tie,),
-    proof=(
-        OPTIMUM,
-        MONOTONE,
-        smt.lemma(
-            "assembly",
-            "with rho = m'/k, rho' = m/n: B(k, m') <= B(n, m) exactly when m' n >= m k; and m' = m, "
-            "k <= n gives B(k, m') <= B(n, m)",
-            "m n m1 k E kept full rho1 rho2",
-            lambda v: [v.E > 1, v.n >= v.k, v.k >= 1, v.m >= 1, v.m <= v.n, v.m1 >= 0, v.m1 <= v.k,
-                       v.m1 <= v.m, v.rho1 * v.k == v.m1, v.rho2 * v.n == v.m,
-                       v.rho1 >= 0, v.rho1 <= 1, v.rho2 >= 0, v.rho2 <= 1,
-                       v.kept * (v.rho1 * v.E + 1 - v.rho1) == 1 - v.rho1,
-                       v.full * (v.rho2 * v.E + 1 - v.rho2) == 1 - v.rho2,
-                       MONOTONE.instance(rho1=v.rho1, rho2=v.rho2, E=v.E, B1=v.kept, B2=v.full)],
-            lambda v: smt.all_of((v.full - v.kept) * (v.m1 * v.n - v.m * v.k) >= 0,
-                                 smt.implies(v.m1 * v.n >= v.m * v.k, v.kept <= v.full),
-                                 smt.implies(v.kept <= v.full, v.m1 * v.n >= v.m * v.k),
-                                 smt.implies(v.m1 == v.m, v.kept <= v.full)),
-            uses=("bias falls with density",),
-        ),
+    beyond=lambda i: (
+        implies(elementwise("equal", _less_biased(i), 0), elementwise("equal", _denser(i), 0)),
+        implies(elementwise("equal", _denser(i), 0), elementwise("equal", _less_biased(i), 0)),
+        implies((~i.correct | kept_tokens(i.logits, i.removed_fraction)).all(),
+                elementwise("less_equal", 0, _less_biased(i))),
     ),
 )
 

@@ -32,7 +32,7 @@ from fractions import Fraction
 import numpy as np
 
 from entropy_theory.claims.aent.crossover import negation_steps, one_right_steps
-from entropy_theory.claims.aent.lemma_6 import by_state
+from entropy_theory.claims.aent.lemma_6 import soft_constant
 from entropy_theory.claims.aent.stationarity import entropy_bias, largest_right_probability
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT, returns, trees
 from entropy_theory.verification import (
@@ -47,6 +47,9 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Real, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import implies
+from entropy_theory.verification.formula.statement import POSITIVE
+from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.instances import Batch, Instance, Instances
 
 # ---------------------------------------------------------------- numbers
@@ -54,13 +57,12 @@ from entropy_theory.verification.instances import Batch, Instance, Instances
 
 def _parts(i: Cases) -> tuple[Reals, Reals, Reals, Real]:
     """(C, 2 lambda C_lambda, lambda L, sqrt(h)), one number per instance."""
-    logits, reward = i.logits[:, None], returns(i.correct, i.logits)[:, None]
-    lifted = Cases(logits=logits, reward=reward, coefficient=i.coefficient)
-    horizon = ar.constant(ar.token_tree(i.logits).horizon, like=i.logits)
+    reward = returns(i.correct, i.logits)
+    horizon = ar.constant(1, like=i.logits) * ar.token_tree(i.logits).horizon
     return (
-        largest_right_probability(logits, reward)[:, 0],
-        2 * i.coefficient * by_state(lifted)[:, 0],
-        entropy_bias(logits, reward, i.coefficient)[:, 0],
+        largest_right_probability(i.logits, reward),
+        2 * i.coefficient * soft_constant(i.logits, reward, i.coefficient),
+        entropy_bias(i.logits, reward, i.coefficient),
         np.sqrt(horizon),
     )
 
@@ -77,10 +79,34 @@ def _void_or_worse(i: Cases) -> Reals:
     return ar.maximum(i.epsilon**2 + scale * (bias - 1), -improvement(i))
 
 
+@definition
+def linear_coefficient(logits: Reals, reward: Reals) -> Reals:
+    """c = sqrt(h)/C: the bound of Proposition 1 (II) is B1 = c eps."""
+    return np.sqrt(ar.token_tree(logits).horizon) / largest_right_probability(logits, reward)
+
+
+@definition
+def square_coefficient(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """k = 1/(2 lambda C_lambda): the bound of Proposition 2 is B2 = k eps^2 + lambda L."""
+    return 1 / (2 * coefficient * soft_constant(logits, reward, coefficient))
+
+
+def _bounds(i: Cases) -> tuple[Term, ...]:
+    """B2 >= min(1, B1), and B2 <= B1 exactly where (2 k eps - c)^2 <= c^2 - 4 k lambda L."""
+    reward = returns(i.correct, i.logits)
+    bias = entropy_bias(i.logits, reward, i.coefficient)
+    c = linear_coefficient(i.logits, reward)
+    k = square_coefficient(i.logits, reward, i.coefficient)
+    first, second = c * i.epsilon, k * i.epsilon**2 + bias
+    inside = (2 * k * i.epsilon - c) ** 2 <= c**2 - 4 * k * bias
+    return (ar.minimum(1, first) <= second, implies(second <= first, inside),
+            implies(inside, second <= first))
+
+
 # ---------------------------------------------------------------- instances
 
 EPSILON = Scalar(name="epsilon", low=1e-3, high=4.0,
-                 grid=(Fraction(1, 2), Fraction(1, 10), Fraction(1, 6)))
+                 grid=(Fraction(1, 2), Fraction(1, 10), Fraction(1, 6)), range=POSITIVE)
 
 
 def _instances() -> Instances:
@@ -104,7 +130,7 @@ def _instances() -> Instances:
 
 
 ONE_RIGHT = Condition(latex="a single right response",
-                      value=lambda i: np.sum(i.correct, axis=-1) == 1)
+                      value=lambda i: np.equal(ar.total(returns(i.correct, i.logits)), 1))
 
 # ---------------------------------------------------------------- claim
 
@@ -119,6 +145,7 @@ _repaired = Statement(
           r"with a single right response (returns 0 and 1) it is never smaller than "
           r"$\min(1, \sqrt h\,\epsilon/C)$, whatever $\epsilon$ and $\lambda$.",
     margin=_void_or_worse,
+    beyond=_bounds,
     conditions=(ONE_RIGHT,),
     proof=one_right_steps(),
 )

@@ -13,16 +13,11 @@ H = -sum_y pi(y) log pi(y) is the *sum* of the token entropies on the way, not t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from entropy_theory.claims.aent.token_mdp import (
-    ExplicitTree,
-    gradient_steps,
     response_gradient,
     trees,
-    written_out,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, symbolic
 from entropy_theory.verification import arithmetic as ar
@@ -63,21 +58,6 @@ def _residuals(i: Cases) -> Reals:
                     axis=-1)
 
 
-def _entropy_to_go(t: ExplicitTree) -> Iterable[symbolic.Rational]:
-    # H of responses, as sum_y pi(y) sum_t (-log pi), against the entropy-to-go at the root.
-    by_response = np.sum(t.tree.response_probabilities(t.policy) * t.tree.sum_along(-t.log_policy))
-    yield by_response - t.tree.values(t.policy, -t.log_policy)[0][0]
-
-
-def _entropy_of_edge() -> symbolic.Expression:
-    """Lemma 3's level step at e = 0, lambda = 1: the edge is -log pi, its own change adds nothing."""
-    m = symbolic.Moments("L x W Y")
-    log_p, x, to_go, rate = (m[name] for name in "LxWY")
-    here = m.expect(-log_p + to_go)
-    moved = m.derivative(here, x, {log_p: x - m.expect(x), to_go: rate})
-    return moved - m.expect((x - m.expect(x)) * (-log_p + to_go)) - m.expect(rate)
-
-
 def _score_times_past() -> symbolic.Expression:
     """Earlier tokens have a fixed log-probability: their part is a baseline and drops out."""
     m = symbolic.Moments("L x W")
@@ -100,22 +80,6 @@ _statement = Statement(
     margin=_residuals,
     beyond=lambda i: (has_gradient(ar.response_entropy, i.logits, gradient_by_state(i.logits)),),
     relation="==",
-    proof=(
-        *gradient_steps(),
-        symbolic.identity(
-            "entropy, one level",
-            "dH_to(s)/dt = E[(x - E x)(-log pi + H_to(s.))] + E[Y], Y the rates of H_to(s.)",
-            _entropy_of_edge, uses=("softmax rule", "all levels"),
-        ),
-        symbolic.identity(
-            "from here on",
-            "what was generated before s is a constant there: with score x - E x, "
-            "E[score (past + log pi + later)] = E[score (log pi + later)]",
-            _score_times_past, uses=("entropy, one level",), axioms=("tower property",),
-        ),
-        written_out("entropy-to-go", "H = -sum_y pi(y) log pi(y) is the root's entropy-to-go",
-                    _entropy_to_go),
-    ),
 )
 
 lemma_1 = Claim(

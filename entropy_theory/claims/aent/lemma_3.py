@@ -17,7 +17,6 @@ import numpy as np
 from entropy_theory.claims.aent.token_mdp import (
     ANY_COEFFICIENT,
     gradient,
-    gradient_steps,
     regularized_value,
     regularized_values,
     response_gradient,
@@ -62,15 +61,6 @@ def _unregularized_advantage(i: Cases) -> Reals:
     return tree.visitation(policy)[..., None] * policy * advantage / i.logits.shape[1]
 
 
-def _prompt_mean() -> symbolic.Expression:
-    """A state belongs to one prompt q: only V_lambda(q) depends on its logits."""
-    import sympy
-
-    others, rate, many, t = sympy.symbols("V_rest dV_q D t", positive=True)
-    own = sympy.Function("V_q")(t)
-    return sympy.diff((own + others) / many, t).subs(sympy.diff(own, t), rate) - rate / many
-
-
 def _score_form() -> symbolic.Expression:
     """(A.12) to (A.14): E[score (Q - lambda log pi)] = E[score A_lambda], score = x - E x."""
     m = symbolic.Moments("L x Q")
@@ -101,14 +91,6 @@ _statement = Statement(
         lambda z: np.sum(regularized_value(z, i.reward, i.coefficient), axis=-1) / i.logits.shape[1],
         i.logits, by_advantage(i)),),
     relation="==",
-    proof=(
-        *gradient_steps(),
-        symbolic.identity(
-            "prompts", "d/dt of the mean over D prompts = (1/D) dV_lambda(q)/dt: P_t(s) = d_q(s)/D",
-            _prompt_mean, uses=("all levels",),
-            axioms=("a state contains its prompt: it lies below one prompt only",),
-        ),
-    ),
 )
 
 lemma_3 = Claim(

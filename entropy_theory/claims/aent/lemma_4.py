@@ -32,7 +32,7 @@ from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.instances import Vector
 
-STEP = Vector(name="step", low=-4.0, high=4.0, grid=(0, 1, -1))
+STEP = Vector(name="step", low=-4.0, high=4.0, grid=(0, 1, -1), range=ANY)
 
 
 def _difference(i: Cases) -> Reals:

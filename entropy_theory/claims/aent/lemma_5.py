@@ -23,10 +23,11 @@ from entropy_theory.claims.aent.token_mdp import (
     INDUCTION,
     nonnegative_divergence,
     optimal_value,
+    regularized_value,
     regularized_values,
     returns,
-    soft_values,
-    spread,
+    soft_policy,
+    soft_value_at,
     trees,
     value,
 )
@@ -36,42 +37,66 @@ from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.certify import precision
 from entropy_theory.verification.claim import Step, variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import for_every
+from entropy_theory.verification.formula.terms import (
+    ACTIONS,
+    STATES,
+    Term,
+    computed_by,
+    definition,
+)
 from entropy_theory.verification.instances import Margin
 
 
 def log_sizes(i: Cases) -> tuple[Real, Reals]:
     """(h log|A|, log m)."""
     tree = ar.token_tree(i.logits)
-    one = returns(i.correct, i.logits) * 0 + ar.constant(1, like=i.logits)
-    return tree.horizon * ar.log_of(tree.n_tokens, like=i.logits), np.log(ar.total(one, i.correct))
+    return (tree.horizon * ar.log_of(tree.n_tokens, like=i.logits),
+            np.log(ar.total(returns(i.correct, i.logits))))
 
 
-def soft_gap(i: Cases) -> Reals:
-    """V_lambda^{pi*_lambda} - V_lambda^pi at the root."""
-    reward = returns(i.correct, i.logits)
-    best, _ = soft_values(ar.token_tree(i.logits), reward, i.coefficient)
-    own, _ = regularized_values(i.logits, reward, i.coefficient)
-    return best[..., 0] - own[..., 0]
+def _careful_gap(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    own, _ = regularized_values(logits, reward, coefficient)
+    return soft_value_at(logits, reward, coefficient)[..., 0] - own[..., 0]
 
 
-def true_gap(i: Cases) -> Reals:
+@definition
+@computed_by(_careful_gap)
+def soft_gap(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """V_lambda^{pi*_lambda} - V_lambda^pi."""
+    best = regularized_value(soft_policy(logits, reward, coefficient), reward, coefficient)
+    return best - regularized_value(logits, reward, coefficient)
+
+
+@definition
+def true_gap(logits: Reals, reward: Reals) -> Reals:
     """V* - V^pi."""
-    reward = returns(i.correct, i.logits)
-    return optimal_value(reward) - value(i.logits, reward)
+    return optimal_value(reward) - value(logits, reward)
 
 
 def plain_bias(i: Cases) -> Reals:
     """V* - V^{pi*_lambda}: the value that the regularized optimum gives away."""
-    tree, reward = ar.token_tree(i.logits), returns(i.correct, i.logits)
-    _, best = soft_values(tree, reward, i.coefficient)
-    return optimal_value(reward) - value(best / spread(i.coefficient, best), reward)
+    reward = returns(i.correct, i.logits)
+    return true_gap(soft_policy(i.logits, reward, i.coefficient), reward)
 
 
 def _room(i: Cases, bias: Margin | None = None) -> Reals:
     """Right minus left side: the form with two policies, and the plain one."""
     log_all, log_optimal = log_sizes(i)
+    reward = returns(i.correct, i.logits)
     found = i.coefficient * (log_all - log_optimal) if bias is None else bias(i)
-    return np.stack([soft_gap(i) + found - true_gap(i), found - plain_bias(i)], axis=-1)
+    return np.stack([
+        soft_gap(i.logits, reward, i.coefficient) + found - true_gap(i.logits, reward),
+        found - plain_bias(i),
+    ], axis=-1)
+
+
+def _largest_value(i: Cases) -> tuple[Term, ...]:
+    """pi*_lambda is the maximizer of V_lambda."""
+    reward = returns(i.correct, i.logits)
+    best = soft_policy(i.logits, reward, i.coefficient)
+    return (for_every("policy", (STATES, ACTIONS), lambda z: regularized_value(
+        z, reward, i.coefficient) <= regularized_value(best, reward, i.coefficient)),)
 
 
 def soft_optimum() -> tuple[Step, ...]:
@@ -119,6 +144,7 @@ _statement = Statement(
           r"\lambda H\log\frac{|\mathcal A|}{|\mathcal A^*_H(q)|^{1/H}}$; for $\pi = \pi^*_\lambda$ "
           r"the first difference on the right is zero.",
     margin=_room,
+    beyond=_largest_value,
     proof=(
         *_states,
         symbolic.identity(

@@ -23,20 +23,19 @@ from collections.abc import Callable
 import numpy as np
 
 from entropy_theory.claims.aent.lemma_4 import lemma_4
-from entropy_theory.claims.aent.lemma_5 import soft_optimum
+from entropy_theory.claims.aent.lemma_5 import soft_gap, soft_optimum
+from entropy_theory.claims.aent.stationarity import square_of_soft_gradient
 from entropy_theory.claims.aent.token_mdp import (
     COEFFICIENT,
-    gradient,
-    norm_squared,
-    regularized_values,
-    soft_values,
-    spread,
+    soft_policy,
     trees,
 )
 from entropy_theory.verification import Cases, Claim, Mutant, PrintedStep, Statement, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import Step, variant
+from entropy_theory.verification.formula.statement import ANY
+from entropy_theory.verification.formula.terms import definition
 
 Constant = Callable[[Cases], Reals]
 """An instance to C_lambda(q), one number per prompt [..., prompts]."""
@@ -44,25 +43,42 @@ Constant = Callable[[Cases], Reals]
 SUM_OF_TERMS = "a finite sum of nonnegative terms is nonnegative, and at least each of them"
 
 
-def _visits(i: Cases) -> tuple[Reals, Reals, Reals]:
+@definition
+def visits(logits: Reals) -> Reals:
+    """P(s)."""
+    return ar.token_tree(logits).visitation(ar.softmax(logits))
+
+
+@definition
+def soft_visits(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """P*(s): the visits of the soft policy."""
+    best = soft_policy(logits, reward, coefficient)
+    return ar.token_tree(best).visitation(ar.softmax(best))
+
+
+def _on_states(i: Cases) -> tuple[Reals, Reals, Reals]:
     """(P(s), P*(s), min_a pi(a|s)), each [..., prompts, states]."""
-    tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
-    _, best = soft_values(tree, i.reward, i.coefficient)
-    soft_policy = ar.softmax(best / spread(i.coefficient, best))
-    return tree.visitation(policy), tree.visitation(soft_policy), ar.smallest(policy)
+    return (visits(i.logits), soft_visits(i.logits, i.reward, i.coefficient),
+            ar.smallest(ar.softmax(i.logits)))
+
+
+@definition
+def soft_constant(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
+    """min_s P(s)^2 min_a pi(a|s)^2 / P*(s)."""
+    least = ar.smallest(ar.softmax(logits))
+    return ar.smallest((visits(logits) * least) ** 2 / soft_visits(logits, reward, coefficient))
 
 
 def by_state(i: Cases) -> Reals:
     """min_s P^2 min_a pi^2 / P*, over |D|^2."""
-    visits, best, least = _visits(i)
-    return ar.smallest((visits * least) ** 2 / best) / i.logits.shape[1] ** 2
+    return soft_constant(i.logits, i.reward, i.coefficient) / i.logits.shape[1] ** 2
 
 
 def by_ratio(i: Cases) -> Reals:
     """min_s P min pi^2 min_s (P/P*) / |S_q|, over |D|^2."""
-    visits, best, least = _visits(i)
-    factors = ar.smallest(visits) * ar.smallest(least) ** 2 * ar.smallest(visits / best)
-    return factors / visits.shape[-1] / i.logits.shape[1] ** 2
+    own, best, least = _on_states(i)
+    factors = ar.smallest(own) * ar.smallest(least) ** 2 * ar.smallest(own / best)
+    return factors / ar.total(0 * own + 1) / i.logits.shape[1] ** 2
 
 
 def by_response(i: Cases) -> Reals:
@@ -74,12 +90,9 @@ def by_response(i: Cases) -> Reals:
 
 def room(i: Cases, *constants: Constant, factor: int = 2) -> Reals:
     """||grad V_lambda(D)||^2 - factor lambda C (soft gap), for each constant and prompt."""
-    best, _ = soft_values(ar.token_tree(i.logits), i.reward, i.coefficient)
-    own, _ = regularized_values(i.logits, i.reward, i.coefficient)
-    gap = best[..., 0] - own[..., 0]
-    slope = gradient(i.logits, i.reward, i.coefficient) / i.logits.shape[1]
+    gap = soft_gap(i.logits, i.reward, i.coefficient)
     scaled_gap = factor * i.coefficient[..., None] * gap
-    size = norm_squared(slope, axes=3)[..., None]
+    size = square_of_soft_gradient(i.logits, i.reward, i.coefficient)[..., None]
     return np.concatenate([size - constant(i) * scaled_gap for constant in constants], axis=-1)
 
 
@@ -242,7 +255,7 @@ _statement = Statement(
     ),
 )
 # The local ascents are left to `extension.soft-gap`, which is stronger.
-INSTANCES = trees(COEFFICIENT, reward="graded", prompts=2, ascend=False)
+INSTANCES = trees(COEFFICIENT, reward="graded", prompts=2, ascend=False, rewards=ANY)
 
 lemma_6 = Claim(
     id="aent.lemma-6",
@@ -305,6 +318,6 @@ lemma_6 = Claim(
 
 
 def _with_likeliest(i: Cases) -> Reals:
-    visits, best, _ = _visits(i)
+    own, best, _ = _on_states(i)
     top = ar.largest(ar.softmax(i.logits))
-    return ar.smallest((visits * top) ** 2 / best) / i.logits.shape[1] ** 2
+    return ar.smallest((own * top) ** 2 / best) / i.logits.shape[1] ** 2

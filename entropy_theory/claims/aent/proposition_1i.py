@@ -25,10 +25,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import entropy, gradient_steps, trees
+from entropy_theory.claims.aent.token_mdp import gradient_steps, trees
 from entropy_theory.claims.aepo.expansion import LOG_BOUND
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
-from entropy_theory.claims.extensions.gradient_entropy_bounds import value_gradient
+from entropy_theory.claims.extensions.gradient_entropy_bounds import (
+    is_gradient_over_prompts,
+    l1_norm,
+    value_gradient,
+)
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -49,12 +53,11 @@ BOUNDED = "the return of a response lies in [0, 1], so every Q does (up to the r
 
 def _norm(i: Cases) -> Reals:
     """||grad V(D)||_1."""
-    gradient = np.abs(value_gradient(i.logits, i.reward))
-    return np.sum(gradient, axis=(-3, -2, -1)) / i.logits.shape[-3]
+    return np.sum(l1_norm(value_gradient(i.logits, i.reward)), axis=-1) / i.logits.shape[-3]
 
 
 def _entropy(i: Cases) -> Reals:
-    return np.sum(entropy(i.logits), axis=-1) / i.logits.shape[-3]
+    return np.sum(ar.response_entropy(i.logits), axis=-1) / i.logits.shape[-3]
 
 
 def _room(i: Cases, gradient: int = 1, entropy_share: int = 1) -> Reals:
@@ -112,6 +115,7 @@ _statement = Statement(
           r"$\lVert\nabla V^{\pi}(\mathcal D)\rVert_1 \le 2\,\mathcal H(\pi)$, hence in every "
           r"$\ell_p$ norm.",
     margin=_room,
+    beyond=is_gradient_over_prompts,
     proof=(
         *gradient_steps(),
         _entry, _token, _state,

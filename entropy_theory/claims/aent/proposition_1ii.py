@@ -29,6 +29,7 @@ from entropy_theory.claims.aent.stationarity import (
 )
 from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
+from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -41,6 +42,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY
 
 
 def room(
@@ -61,6 +63,7 @@ def _mass_of_right_responses(logits: Reals, reward: Reals) -> Reals:
     return ar.total(responses, is_right(reward))
 
 
+INSTANCES = trees(reward="graded", prompts=2, rewards=ANY)
 # The one right response is the first; weights (4, 1), (4, 1), (5, 1) at its three states.
 NO_ROOT = {
     "weights": [[[4, 1], [4, 1], [1, 1], [5, 1], [1, 1], [1, 1], [1, 1]]],
@@ -87,6 +90,7 @@ _statement = Statement(
           r"\mathcal D$, $V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt h\,\epsilon / C(q)$ with "
           r"$C(q) = \max_{y \in \mathcal A^*(q)} \pi(y|q)$.",
     margin=room,
+    beyond=is_gradient_over_prompts,
     proof=(*path_steps(), _last),
 )
 
@@ -121,7 +125,7 @@ proposition_1ii = Claim(
     scope="tabular token trees, one a prompt, exact gradient",
     source_text="reconstructed",
     statement=_statement,
-    instances=trees(reward="graded", prompts=2),
+    instances=INSTANCES,
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS),
     printed_proof=_printed,
     mutants=(

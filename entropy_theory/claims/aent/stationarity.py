@@ -31,7 +31,10 @@ Constant = Callable[[Reals, Reals], Reals]
 
 @definition
 def is_right(reward: Reals) -> Mask:
-    """A mask of the responses with the largest return; exact data that agree as doubles are equal."""
+    """The right responses: those of the largest return.
+
+    Exact data that agree as doubles are equal.
+    """
     if is_term(reward):
         return np.equal(reward, ar.largest(reward)[..., None])
     doubles = np.asarray(
@@ -41,39 +44,45 @@ def is_right(reward: Reals) -> Mask:
     return doubles == np.max(doubles, axis=-1, keepdims=True)
 
 
+@definition
 def number_right(reward: Reals) -> Reals:
-    """|A*|, in the arithmetic of ``reward``."""
-    return ar.total(0 * reward + ar.constant(1, like=reward), is_right(reward))
+    """|A*|: the number of right responses."""
+    return ar.total(mdp.returns(is_right(reward), reward))
 
 
+@definition
 def gap(logits: Reals, reward: Reals) -> Reals:
-    """V* - V = sum_y pi(y) (R* - R(y)), without cancellation."""
+    """V* - V = sum_y pi(y) (R* - R(y))."""
     responses = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
-    return ar.total(responses * (ar.largest(reward)[..., None] - reward))
+    return ar.mean(responses, ar.largest(reward)[..., None] - reward)
 
 
+@definition
 def largest_right_probability(logits: Reals, reward: Reals) -> Reals:
     """C(q): the probability of the likeliest right response."""
     responses = ar.token_tree(logits).response_probabilities(ar.softmax(logits))
-    return ar.largest(responses, is_right(reward))
+    return ar.largest(np.where(is_right(reward), responses, 0 * responses))
 
 
+@definition
 def square_of_gradient(logits: Reals, reward: Reals) -> Reals:
-    """||grad V(D)||_2^2 [batch], V(D) the mean over prompts."""
+    """||grad V(D)||_2^2, V(D) the mean over prompts."""
     gradient = value_gradient(logits, reward) / logits.shape[-3]
     return mdp.norm_squared(gradient, axes=3)
 
 
+@definition
 def square_of_soft_gradient(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
-    """||grad V_lambda(D)||_2^2 [batch]."""
+    """||grad V_lambda(D)||_2^2."""
     gradient = mdp.gradient(logits, reward, coefficient) / logits.shape[-3]
     return mdp.norm_squared(gradient, axes=3)
 
 
+@definition
 def entropy_bias(logits: Reals, reward: Reals, coefficient: Reals) -> Reals:
     """lambda (h log|A| - log|A*|) = lambda h log(|A|/|A*|^{1/h})."""
     tree = ar.token_tree(logits)
-    sparsity = ar.log_of(tree.n_responses, like=logits) - np.log(number_right(reward))
+    sparsity = tree.horizon * ar.log_of(tree.n_tokens, like=logits) - np.log(number_right(reward))
     return mdp.spread(coefficient, sparsity) * sparsity
 
 

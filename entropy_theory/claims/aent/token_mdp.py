@@ -27,7 +27,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Outcome, Step
-from entropy_theory.verification.formula.statement import ANY, Range
+from entropy_theory.verification.formula.statement import ANY, POSITIVE, Range
 from entropy_theory.verification.formula.terms import definition, is_term, operation
 from entropy_theory.verification.instances import (
     GRADED_REWARD,
@@ -39,7 +39,7 @@ from entropy_theory.verification.instances import (
 )
 
 COEFFICIENT = Scalar(
-    name="coefficient", low=0.02, high=10.0, grid=(1, Fraction(1, 4))
+    name="coefficient", low=0.02, high=10.0, grid=(1, Fraction(1, 4)), range=POSITIVE
 )
 ANY_COEFFICIENT = dataclasses.replace(COEFFICIENT, range=ANY)
 """What is proved of it does not need lambda > 0."""
@@ -59,7 +59,7 @@ def trees(
 
     Hypothesis draws up to 3 tokens, 3 long; the random search up to 3 tokens, 2 long; all small integer
     weights are tried on one prompt's binary trees, 2 long. Without ``ascend`` (identities) no local
-    ascent is made. Graded rewards lie in ``rewards``, as far as the statement goes; those drawn are in [0, 1].
+    ascent is made. The statement is about graded rewards in ``rewards``; those drawn are in [0, 1].
     """
 
     def up_to(tokens: int, horizon: int, most_prompts: int | None) -> Instances:

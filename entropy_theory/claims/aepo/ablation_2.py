@@ -20,76 +20,72 @@ import numpy as np
 
 from entropy_theory.claims.aepo.ablations import (
     conditional_entropy_fall,
-    draws_apart,
+    draw_apart,
+    log_of_likeliest,
     plain_step,
     rewards_only,
-    right_pairs,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE, LEARNING_RATE
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, gap
+from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.claims.extensions.long_runs import constant, entropies, switch
+from entropy_theory.claims.extensions.solved_face import conditional_entropy
 from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
     Scalar,
     Statement,
-    Step,
     bandit_instances,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula import limits
+from entropy_theory.verification.formula.statement import POSITIVE
+from entropy_theory.verification.formula.terms import Term, definition
 
-STEPS = 4
-GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,))
+GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE)
 
 
-def _step(logits: Reals, i: Cases) -> Reals:
-    """eta (kappa + 1) grad p."""
-    return ar.per_action(i.learning_rate * (i.grpo_weight + 1)) * plain_step(logits, i.correct)
+@definition
+def after_plain_step(
+    logits: Reals, correct: Mask, grpo_weight: Reals, learning_rate: Reals
+) -> Reals:
+    """Logits after a step eta (kappa + 1) grad p."""
+    return logits + ar.per_action(learning_rate * (grpo_weight + 1)) * plain_step(logits, correct)
+
+
+def _after(logits: Any, i: Any) -> Any:
+    return after_plain_step(logits, i.correct, i.grpo_weight, i.learning_rate)
 
 
 def _entropy_falls(i: Cases) -> Reals:
-    return -ar.entropy_change(i.logits, _step(i.logits, i))
+    return -ar.entropy_change(i.logits, _after(i.logits, i) - i.logits)
 
 
 def _right_answers_draw_apart(i: Cases) -> Reals:
-    """Falls of H(q), pairs of right answers, and growth of Phi, along a short run."""
-    logits, found = i.logits, []
-    for _ in range(STEPS):
-        step = _step(logits, i)
-        found += [conditional_entropy_fall(logits, i.correct, step),
-                  right_pairs(logits, i.correct, step)]
-        logits = logits + step
-    found.append(gap(logits, i.correct) - gap(i.logits, i.correct))
-    return np.stack(found, axis=-1)
+    return draw_apart(i.logits, _after(i.logits, i), i.correct)
+
+
+def _in_the_long_run(i: Any) -> tuple[Term, ...]:
+    """The entropy on the right answers never rises, and all of it tends to log k."""
+
+    def path(k: Term) -> Term:
+        return limits.run(lambda j, z: _after(z, i), i.logits, k)
+
+    return (
+        limits.at_every_step(lambda k: conditional_entropy(_after(path(k), i), i.correct)
+                             <= conditional_entropy(path(k), i.correct)),
+        limits.tends_to(lambda k: ar.entropy(path(k)), log_of_likeliest(i.logits, i.correct)),
+    )
 
 
 def _with_temperature(i: Cases) -> Reals:
     """The conditional entropy's fall, with AEPO's term at another temperature."""
     step = (ar.per_action(i.grpo_weight) * plain_step(i.logits, i.correct)
             + rewards_only(i.logits, i.correct, i.temperature))
-    return conditional_entropy_fall(i.logits, i.correct, ar.per_action(i.learning_rate) * step)
-
-
-def moves() -> Step:
-    """On A*: dz_a = eta (kappa + alpha)(1 - p) pi_a."""
-
-    def residual() -> list[symbolic.Expression]:
-        import sympy
-
-        kappa, alpha, p, pi = sympy.symbols("kappa alpha p pi_a")
-        reinforce = pi - p * pi
-        return [alpha * reinforce + kappa * pi * (1 - p) - (kappa + alpha) * (1 - p) * pi,
-                (0 - p * pi) - pi * (0 - p)]
-
-    return symbolic.identity(
-        "REINFORCE at T = 1 is GRPO's direction",
-        "1_{A*} pi - p pi = pi (1_{A*} - p) = grad p on right and wrong answers; so dz_a = (x + y) "
-        "pi_a on A*, x = eta kappa (1 - p), y = eta alpha (1 - p), and wrong logits fall", residual)
+    return conditional_entropy_fall(i.logits, i.logits + ar.per_action(i.learning_rate) * step, i.correct)
 
 
 def _collapses() -> tuple[bool, str]:
@@ -120,7 +116,7 @@ _repaired = Statement(
           r"answers at the start.",
     margin=_right_answers_draw_apart,
     conditions=(SOME_WRONG,),
-    proof=draws_apart(moves()),
+    beyond=_in_the_long_run,
 )
 
 ablation_2 = Claim(
@@ -145,9 +141,9 @@ ablation_2 = Claim(
                instances=bandit_instances(LEARNING_RATE, GRPO_WEIGHT, HIGH_TEMPERATURE, actions=(2, 6))),
         Mutant(name="entropy on the wrong answers never rises",
                statement=variant(_repaired, margin=lambda i: conditional_entropy_fall(
-                   i.logits, ~i.correct, _step(i.logits, i)))),
+                   i.logits, _after(i.logits, i), ~i.correct))),
         Mutant(name="entropy on the right answers never falls",
                statement=variant(_repaired, margin=lambda i: -conditional_entropy_fall(
-                   i.logits, i.correct, _step(i.logits, i)))),
+                   i.logits, _after(i.logits, i), i.correct))),
     ),
 )

@@ -24,73 +24,89 @@ import numpy as np
 from entropy_theory.claims.aepo.ablation_2 import GRPO_WEIGHT
 from entropy_theory.claims.aepo.ablations import (
     advantage_step,
+    centered_reward_step,
     conditional_entropy_fall,
-    draws_apart,
+    draw_apart,
+    log_of_likeliest,
     plain_step,
     rewards_only,
-    right_pairs,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, gap
+from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.claims.extensions.long_runs import entropies, switch
+from entropy_theory.claims.extensions.solved_face import conditional_entropy
 from entropy_theory.verification import (
     Cases,
     Claim,
     Mutant,
     Scalar,
     Statement,
-    Step,
     bandit_instances,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula import limits
+from entropy_theory.verification.formula.statement import POSITIVE
+from entropy_theory.verification.formula.terms import Term, definition
 
-STEPS = 4
 
-
-def _step(
-    logits: Reals, i: Cases, temperature: Reals,
-    term: Callable[[Reals, Mask, Reals], Reals] = advantage_step,
+@definition
+def after_advantage_step(
+    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, advantage_weight: Reals,
+    learning_rate: Reals,
 ) -> Reals:
-    extra = ar.per_action(i.advantage_weight) * term(logits, i.correct, temperature)
-    return ar.per_action(i.learning_rate) * (
-        ar.per_action(i.grpo_weight) * plain_step(logits, i.correct) + extra)
+    """Logits after a step of GRPO and of advantages on samples of pi^T."""
+    step = (ar.per_action(grpo_weight) * plain_step(logits, correct)
+            + ar.per_action(advantage_weight) * centered_reward_step(logits, correct, temperature))
+    return logits + ar.per_action(learning_rate) * step
+
+
+def _after(logits: Reals, i: Any, temperature: Reals) -> Reals:
+    return after_advantage_step(logits, i.correct, temperature, i.grpo_weight, i.advantage_weight,
+                                i.learning_rate)
 
 
 def _right_answers_draw_apart(i: Cases) -> Reals:
-    """Falls of H(q), pairs of right answers, growth of Phi, as T and 1/T alternate."""
-    logits, found = i.logits, []
-    for k in range(STEPS):
-        step = _step(logits, i, 1 / i.temperature if k % 2 else i.temperature)
-        found += [conditional_entropy_fall(logits, i.correct, step),
-                  right_pairs(logits, i.correct, step)]
-        logits = logits + step
-    found.append(gap(logits, i.correct) - gap(i.logits, i.correct))
-    return np.stack(found, axis=-1)
+    return draw_apart(i.logits, _after(i.logits, i, i.temperature), i.correct)
 
 
-def _moves() -> Step:
-    def residual() -> list[symbolic.Expression]:
-        import sympy
+def _in_the_long_run(i: Any) -> tuple[Term, ...]:
+    """For temperatures in a bounded range, GRPO weights >= 0 and others bounded away from 0."""
 
-        # Under pi^T: A indicates A*, a one action; the score of action b is e_b - pi.
-        m = symbolic.Moments("", indicators="A a")
-        right, hot = m.expect(m["A"]), m.expect(m["a"])
-        pi, t = sympy.symbols("pi_a T")
-        step = m.expect((m["A"] - right) * (m["a"] - pi))
-        gradient = m.derivative(right, m["a"] / t, {})  # d P_T / d z_a: z/T moves along e_a/T
-        return [step - (m.expect(m["A"] * m["a"]) - right * hot), step - t * gradient]
+    def holds(temperatures: Term, grpo_weights: Term, weights: Term) -> Term:
+        def step(k: Term, z: Term) -> Term:
+            return after_advantage_step(z, i.correct, limits.entry(temperatures, k),
+                                        limits.entry(grpo_weights, k), limits.entry(weights, k),
+                                        i.learning_rate)
 
-    return symbolic.identity(
-        "advantages leave pi out",
-        "sum_b pi^T_b (1_{A*}(b) - P_T)(e_b - pi) = pi^T (1_{A*} - P_T) = T grad P_T: dz_a = x "
-        "pi_a + y pi^T_a on A*, x = eta kappa (1 - p), y = eta kappa_T (1 - P_T), and wrong logits "
-        "fall", residual, uses=("softmax rule",),
-        axioms=("E over groups of normalized advantages = kappa_T sum_a pi^T_a (R_a - P_T)(e_a - "
-                "pi), kappa_T > 0 bounded away from 0 (2 (G - 1)/G at least) and infinity",))
+        def path(k: Term) -> Term:
+            return limits.run(step, i.logits, k)
+
+        return (limits.at_every_step(lambda k: conditional_entropy(step(k, path(k)), i.correct)
+                                     <= conditional_entropy(path(k), i.correct))
+                & limits.tends_to(lambda k: ar.entropy(path(k)), log_of_likeliest(i.logits, i.correct)))
+
+    def schedule(name: str, of: Callable[[Term], Term], given: Callable[[Term], Term]) -> Term:
+        return limits.for_every(name, (limits.STEPS,), of, given=lambda entries: limits.at_every_step(
+            lambda k: given(limits.entry(entries, k))))
+
+    return (limits.for_every("lowest", (), lambda lowest: limits.for_every(
+        "highest", (), lambda highest: schedule("temperatures", lambda temperatures: schedule(
+            "grpo_weights", lambda grpo_weights: schedule(
+                "weights", lambda weights: holds(temperatures, grpo_weights, weights),
+                lambda weight: weight >= lowest), lambda weight: weight >= 0),
+            lambda temperature: (temperature >= lowest) & (temperature <= highest))),
+        given=lambda lowest: lowest > 0),)
+
+
+def _other_term(i: Cases, sign: int, term: Callable[[Reals, Mask, Reals], Reals]) -> Reals:
+    """H(q) - H(q') for a step with another term, or the advantage's with the sign."""
+    step = (ar.per_action(i.grpo_weight) * plain_step(i.logits, i.correct)
+            + ar.per_action(i.advantage_weight) * term(i.logits, i.correct, i.temperature))
+    after = i.logits + ar.per_action(i.learning_rate) * step
+    return sign * conditional_entropy_fall(i.logits, after, i.correct)
 
 
 def _collapses() -> tuple[bool, str]:
@@ -113,7 +129,7 @@ _statement = Statement(
           r"right answers: collapse, up to ties.",
     margin=_right_answers_draw_apart,
     conditions=(SOME_WRONG,),
-    proof=draws_apart(_moves()),
+    beyond=_in_the_long_run,
 )
 
 ablation_3 = Claim(
@@ -125,20 +141,18 @@ ablation_3 = Claim(
     statement=_statement,
     instances=bandit_instances(
         TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT,
-        Scalar(name="advantage_weight", low=0.1, high=10.0, grid=(1,)), actions=(2, 6),
+        Scalar(name="advantage_weight", low=0.1, high=10.0, grid=(1,), range=POSITIVE), actions=(2, 6),
     ),
     experiments=(experiment(
         "advantages lose the target",
         "400 exact steps: rewards hold the target, advantages fall through it", _collapses),),
     mutants=(
         Mutant(name="rewards instead of advantages",
-               statement=variant(_statement, margin=lambda i: conditional_entropy_fall(
-                   i.logits, i.correct, _step(i.logits, i, i.temperature, rewards_only)))),
+               statement=variant(_statement, margin=lambda i: _other_term(i, 1, rewards_only))),
         Mutant(name="the whole entropy never rises",
                statement=variant(_statement, margin=lambda i: -ar.entropy_change(
-                   i.logits, _step(i.logits, i, i.temperature)))),
+                   i.logits, _after(i.logits, i, i.temperature) - i.logits))),
         Mutant(name="entropy on the right answers never falls",
-               statement=variant(_statement, margin=lambda i: -conditional_entropy_fall(
-                   i.logits, i.correct, _step(i.logits, i, i.temperature)))),
+               statement=variant(_statement, margin=lambda i: _other_term(i, -1, advantage_step))),
     ),
 )

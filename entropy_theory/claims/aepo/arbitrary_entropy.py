@@ -33,6 +33,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE
 
 STEPS = 16
 
@@ -81,8 +82,8 @@ arbitrary_entropy = Claim(
     scope="one tabular state, entropy of one token, exact expectation, the long run after 16 steps",
     statement=_statement,
     instances=bandit_instances(
-        Scalar(name="target", low=0.05, high=2.0, grid=(Fraction(1, 2), 1)),
-        Scalar(name="learning_rate", low=1.0, high=8.0, grid=(1, 4)),
+        Scalar(name="target", low=0.05, high=2.0, grid=(Fraction(1, 2), 1), range=POSITIVE),
+        Scalar(name="learning_rate", low=1.0, high=8.0, grid=(1, 4), range=POSITIVE),
         actions=(2, 5),
     ),
     negation=proof(),

@@ -21,7 +21,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     remainder_bound,
     unit_step,
 )
-from entropy_theory.claims.aepo.theorem_4_3 import error_of_first_order, expansion_proof
+from entropy_theory.claims.aepo.theorem_4_3 import error_of_first_order
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -46,7 +46,6 @@ _statement = Statement(
     latex=r"Theorem 4.3 does not need $T > 1$: for $0 < T \le 1$ too, "
           r"$|H(\theta_{k+1}) - H(\theta_k) - \eta F(T)| \le \frac14(1+\log n)\lVert\Delta z\rVert^2$.",
     margin=error_of_first_order,
-    proof=expansion_proof(),
 )
 
 assumption_4_2 = Claim(

@@ -27,9 +27,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import definition
 
-SHARED = Vector(name="shared", low=-1.5, high=1.5, grid=(0, 1, -1))
+SHARED = Vector(name="shared", low=-1.5, high=1.5, grid=(0, 1, -1), range=ANY)
 
 
 @definition

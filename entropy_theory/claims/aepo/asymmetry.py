@@ -25,11 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.aepo.sign_change import face_identity
 from entropy_theory.claims.aepo.tempered_reinforce import (
-    MEAN_VALUE,
-    SUM_OF_SIGNS,
-    covariance_as_pairs,
     excess,
     unit_step,
 )
@@ -108,40 +104,6 @@ NARROW = Condition(latex="R <= 1", value=lambda i: 1 - _range(i), relation=">=")
 FLAT = Condition(latex="e^{2 R alpha} + e^{-2 R beta} <= 2", value=_flat_enough, relation=">=")
 
 
-def _mean_slope() -> symbolic.Expression:
-    m = symbolic.Moments("z c")
-    return m.derivative(m.expect(m["c"]), m["z"], {}) - m.covariance(m["z"], m["c"])
-
-
-def _own_slope() -> symbolic.Expression:
-    import sympy
-
-    z, mean, normalizer = sympy.symbols("z zb Z")
-    own = sympy.exp(z) / normalizer * (z - mean)
-    return sympy.diff(own, z) - sympy.exp(z) / normalizer * (1 + z - mean)
-
-
-def _pair_slope() -> symbolic.Expression:
-    import sympy
-
-    # d/db of p_i p_j, each p = e^{bz}/Z(b) with Z' = Z E z.
-    b, zi, zj, mean = sympy.symbols("b z_i z_j E_z")
-    normalizer = sympy.Function("Z")(b)
-    pair = sympy.exp(b * zi) * sympy.exp(b * zj) / normalizer**2
-    slope = sympy.diff(pair, b).subs(sympy.diff(normalizer, b), normalizer * mean)
-    return sympy.simplify(slope - pair * (zi + zj - 2 * mean))
-
-
-def _integrals() -> list[symbolic.Expression]:
-    import sympy
-
-    s, spread, a = sympy.symbols("s R a", positive=True)
-    shrinking = sympy.integrate(sympy.exp(-2 * spread * s), (s, 0, a))
-    growing = sympy.integrate(sympy.exp(2 * spread * s), (s, 0, a))
-    return [2 * spread * shrinking - (1 - sympy.exp(-2 * spread * a)),
-            2 * spread * growing - (sympy.exp(2 * spread * a) - 1)]
-
-
 def _two_actions() -> symbolic.Expression:
     import sympy
 
@@ -202,48 +164,6 @@ _repaired = Statement(
     # The first one follows from the others, unless the policy is uniform.
     conditions=(FURTHER, NARROW, FLAT),
     beyond=_in_full,
-    proof=(
-        face_identity(),
-        symbolic.softmax_rule(),
-        symbolic.identity("slope of h", "F(T) = C - h(b), h(1) = C, h'(b) = Cov_b(z, c)", _mean_slope,
-                          uses=("softmax rule", "all correct")),
-        covariance_as_pairs(),
-        symbolic.identity("slope of c", "c as a function of z has the slope pi (1 + z - zb)", _own_slope),
-        smt.lemma(
-            "c increases with z", "R <= 1 gives z >= zb - 1 on the range, so the slope of c is >= 0",
-            "p z low mean R",
-            lambda v: [v.p > 0, v.R <= 1, v.z >= v.low, v.mean <= v.low + v.R],
-            lambda v: v.p * (1 + v.z - v.mean) >= 0,
-            uses=("slope of c",), axioms=("a mean lies within the range",),
-        ),
-        symbolic.identity("slope of a pair", "d/db (p_i p_j) = p_i p_j (z_i + z_j - 2 E_b z)",
-                          _pair_slope),
-        smt.lemma(
-            "pairs change slowly",
-            "|z_i + z_j - 2 E z| <= 2 R: for b >= 1 each pair is at least e^{-2R(b-1)} times, for b <= 1 "
-            "at most e^{2R(1-b)} times what it is at b = 1",
-            "zi zj mean low R",
-            lambda v: [v.zi >= v.low, v.zi <= v.low + v.R, v.zj >= v.low, v.zj <= v.low + v.R,
-                       v.mean >= v.low, v.mean <= v.low + v.R],
-            lambda v: smt.all_of(v.zi + v.zj - 2 * v.mean <= 2 * v.R,
-                                 v.zi + v.zj - 2 * v.mean >= -2 * v.R),
-            uses=("slope of a pair",), axioms=("y' <= k y gives y(b) <= y(1) e^{k(b - 1)} (Gronwall)",),
-        ),
-        symbolic.identity("integrals", "2R int_0^beta e^{-2Rs} ds = 1 - e^{-2R beta}; "
-                          "2R int_0^alpha e^{2Rs} ds = e^{2R alpha} - 1", _integrals),
-        smt.lemma(
-            "assembly", "|F(T_low)| >= h'(1)(1 - e^{-2R beta})/2R >= h'(1)(e^{2R alpha} - 1)/2R "
-            ">= F(T_high) (both are 0 where R = 0)",
-            "slope R low high grown shrunk",
-            lambda v: [v.slope >= 0, v.R > 0, v.grown + v.shrunk <= 2,
-                       2 * v.R * v.low >= v.slope * (1 - v.shrunk),
-                       2 * v.R * v.high <= v.slope * (v.grown - 1)],
-            lambda v: v.low >= v.high,
-            uses=("slope of h", "covariance as pairs", "c increases with z", "pairs change slowly",
-                  "integrals"),
-            axioms=(SUM_OF_SIGNS, MEAN_VALUE),
-        ),
-    ),
 )
 
 asymmetry = Claim(

@@ -19,15 +19,14 @@ alpha > sqrt(G - 1) |F(1)|/F(T) is enough whatever the difficulty of the prompt.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from entropy_theory.claims.aepo.corollary_4_4 import fall_with_one_answer
-from entropy_theory.claims.aepo.expansion import remainder_steps
 from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
     rate,
-    rate_of_step,
     remainder_bound,
     unit_step,
 )
@@ -40,83 +39,96 @@ from entropy_theory.verification import (
     bandit_instances,
     certify,
     smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative, implies
+from entropy_theory.verification.formula.statement import POSITIVE, Range
+from entropy_theory.verification.formula.terms import Term, definition
 
-GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1, 3))
-ALPHA = Scalar(name="alpha", low=0.01, high=50.0, grid=(1, 40))
-LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-10, high=4.0, grid=(1, Fraction(1, 64)))
+GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1, 3), range=POSITIVE)
+ALPHA = Scalar(name="alpha", low=0.01, high=50.0, grid=(1, 40), range=POSITIVE)
+LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-10, high=4.0, grid=(1, Fraction(1, 64)), range=POSITIVE)
 
 
-def combined_step(i: Cases) -> Reals:
+@definition
+def combined_step(
+    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, alpha: Reals
+) -> Reals:
     """kappa grad p + alpha (1_{A*} pi^T - P_T pi), per unit learning rate."""
-    grpo = unit_step(i.logits, i.correct)
-    tempered = unit_step(i.logits, i.correct, i.temperature)
-    return ar.per_action(i.grpo_weight) * grpo + ar.per_action(i.alpha) * tempered
+    return (ar.per_action(grpo_weight) * unit_step(logits, correct)
+            + ar.per_action(alpha) * unit_step(logits, correct, temperature))
+
+
+@definition
+def first_order(
+    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, alpha: Reals
+) -> Reals:
+    """-Cov(z, step), the change of entropy to first order, per unit learning rate."""
+    step = combined_step(logits, correct, temperature, grpo_weight, alpha)
+    return -ar.covariance(ar.softmax(logits), logits, step)
+
+
+@definition
+def balance(
+    logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, alpha: Reals
+) -> Reals:
+    """alpha F(T) - kappa |F(1)|."""
+    return alpha * rate(logits, correct, temperature) + grpo_weight * rate(logits, correct)
+
+
+def _of(i: Cases) -> tuple[Reals, Reals, Reals, Reals, Reals]:
+    return i.logits, i.correct, i.temperature, i.grpo_weight, i.alpha
 
 
 def _parts(i: Cases) -> tuple[Reals, Reals, Reals]:
     """-Cov(z, step), F(T), and alpha F(T) - kappa |F(1)|."""
-    first_order = -ar.covariance(ar.softmax(i.logits), i.logits, combined_step(i))
-    tempered = rate(i.logits, i.correct, i.temperature)
-    balance = i.alpha * tempered + i.grpo_weight * rate(i.logits, i.correct)
-    return first_order, tempered, balance
+    return first_order(*_of(i)), rate(i.logits, i.correct, i.temperature), balance(*_of(i))
 
 
 def _exactly_when(i: Cases) -> Reals:
     """Both directions of "rate > 0 iff F(T) > 0 and alpha > kappa |F(1)|/F(T)"."""
-    first_order, tempered, balance = _parts(i)
-    enough = ar.minimum(tempered, balance)
-    return np.stack([ar.maximum(-first_order, enough), ar.maximum(-enough, first_order)], axis=-1)
+    whole, tempered, excess = _parts(i)
+    enough = ar.minimum(tempered, excess)
+    return np.stack([ar.maximum(-whole, enough), ar.maximum(-enough, whole)], axis=-1)
 
 
 def _small_steps(i: Cases) -> Reals:
     """What `_exactly_when` says, and that entropy rises where eta rate > (1/4)(1 + log n)||eta s||^2."""
-    step = ar.per_action(i.learning_rate) * combined_step(i)
-    small = i.learning_rate * _parts(i)[2] - remainder_bound(step)
+    step = ar.per_action(i.learning_rate) * combined_step(*_of(i))
+    small = i.learning_rate * balance(*_of(i)) - remainder_bound(step)
     rises = ar.maximum(-small, ar.entropy_change(i.logits, step))
-    return np.concatenate([_exactly_when(i), rises[..., None]], axis=-1)
+    whole, tempered, excess = _parts(i)
+    enough = ar.minimum(tempered, excess)
+    return np.stack([ar.maximum(-whole, enough), ar.maximum(-enough, whole), rises], axis=-1)
 
 
-def _rates_add() -> symbolic.Expression:
-    import sympy
-
-    # Under pi, with values z, P = pi_a, Q = pi^T_a, A = 1_{A*}; grad p = A P - p P.
-    m = symbolic.Moments("z P Q", indicators="A")
-    z, P, Q, A = m["z"], m["P"], m["Q"], m["A"]
-    p, mass, kappa, alpha = sympy.symbols("p P_T kappa alpha")
-    plain, tempered = A * P - p * P, A * Q - mass * P
-    whole = -m.covariance(z, kappa * plain + alpha * tempered)
-    return whole - kappa * -m.covariance(z, plain) - alpha * -m.covariance(z, tempered)
+def _strictly(i: Any) -> tuple[Term, ...]:
+    """With strict signs: F(T) > 0 and alpha > kappa |F(1)|/F(T) are necessary and sufficient."""
+    whole, tempered, _ = _parts(i)
+    least = i.grpo_weight * np.abs(rate(i.logits, i.correct)) / tempered
+    return (implies(whole > 0, (tempered > 0) & (i.alpha > least)),
+            implies((tempered > 0) & (i.alpha > least), whole > 0))
 
 
-_balance = smt.lemma(
-    "balance", "for F(1) < 0 <= alpha: kappa F(1) + alpha F(T) > 0 iff F(T) > 0 and "
-    "alpha > kappa |F(1)|/F(T)", "F1 FT kappa alpha least total",
-    lambda v: [v.F1 < 0, v.kappa > 0, v.alpha >= 0, v.total == v.kappa * v.F1 + v.alpha * v.FT,
-               smt.implies(v.FT > 0, v.least * v.FT == -v.kappa * v.F1)],
-    lambda v: smt.all_of(
-        smt.implies(v.total > 0, smt.all_of(v.FT > 0, v.alpha > v.least)),
-        smt.implies(smt.all_of(v.FT > 0, v.alpha > v.least), v.total > 0)),
-    uses=("rates add", "rate of a step"),
-)
+def _entropy_rises(i: Any) -> tuple[Term, ...]:
+    """The first order is a derivative; below the threshold of the learning rate entropy rises."""
+    whole = first_order(*_of(i))
+    step = combined_step(*_of(i))
+    threshold = (1 + ar.log_of(step.shape[-1], like=step)) * ar.total(step * step)
+    return (*_strictly(i),
+            has_derivative(lambda t: ar.entropy(i.logits + ar.per_action(t) * step), 0, whole),
+            implies(i.learning_rate * threshold < 4 * whole,
+                    ar.entropy_change(i.logits, ar.per_action(i.learning_rate) * step) > 0))
 
-_rates = (
-    symbolic.identity("rates add", "-Cov(z, kappa grad p + alpha d) is the sum of the two rates",
-                      _rates_add, axioms=("(grad p)_a = pi_a (1_{A*} - p)",)),
-    rate_of_step(),
-    _balance,
-)
 
 _exact = Statement(
     latex=r"Where $F(1) < 0$: $\kappa F(1) + \alpha F(T) > 0$ iff $F(T) > 0$ and "
           r"$\alpha > \kappa|F(1)|/F(T)$.",
     margin=_exactly_when,
     conditions=(ENTROPY_FALLS,),
-    proof=_rates,
+    beyond=_strictly,
 )
 
 _combined = Statement(
@@ -124,25 +136,7 @@ _combined = Statement(
           r"$\eta < 4(\kappa F(1) + \alpha F(T))/((1 + \log n)\lVert s\rVert^2)$.",
     margin=_small_steps,
     conditions=(ENTROPY_FALLS,),
-    proof=(
-        *(step for step in remainder_steps() if not step.cross_check),
-        *_rates,
-        smt.lemma(
-            "assembly",
-            "|dH - eta total| <= (1/4)(1 + log n) eta^2 N, N = ||s||^2: dH > 0 below the threshold",
-            "F1 FT kappa alpha least total dH eta N log_n",
-            lambda v: [
-                v.F1 < 0, v.kappa > 0, v.alpha > v.least, v.alpha >= 0, v.FT > 0,
-                v.total == v.kappa * v.F1 + v.alpha * v.FT, v.least * v.FT == -v.kappa * v.F1,
-                _balance.instance(F1=v.F1, FT=v.FT, kappa=v.kappa, alpha=v.alpha, least=v.least,
-                                  total=v.total),
-                v.eta > 0, v.N > 0, v.log_n >= 0, v.eta * (1 + v.log_n) * v.N < 4 * v.total,
-                4 * (v.eta * v.total - v.dH) <= (1 + v.log_n) * v.eta * v.eta * v.N,
-            ],
-            lambda v: smt.all_of(v.total > 0, v.dH > 0),
-            uses=("balance", "remainder"),
-        ),
-    ),
+    beyond=_entropy_rises,
 )
 
 _printed = Statement(
@@ -155,7 +149,8 @@ _printed = Statement(
 )
 
 _INSTANCES = bandit_instances(
-    Scalar(name="temperature", low=1.01, high=20.0, grid=(3,)), GRPO_WEIGHT, ALPHA, LEARNING_RATE,
+    Scalar(name="temperature", low=1.01, high=20.0, grid=(3,), range=Range(low=1, open_low=True)),
+    GRPO_WEIGHT, ALPHA, LEARNING_RATE,
     actions=(2, 6),
 )
 
@@ -172,7 +167,7 @@ _MUTANTS = (
     Mutant(name="every learning rate",
            statement=variant(_combined, margin=lambda i: ar.maximum(
                -_parts(i)[2], ar.entropy_change(
-                   i.logits, ar.per_action(i.learning_rate) * combined_step(i))))),
+                   i.logits, ar.per_action(i.learning_rate) * combined_step(*_of(i)))))),
 )
 
 combined_update = Claim(

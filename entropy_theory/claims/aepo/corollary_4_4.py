@@ -29,15 +29,9 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
     HIGH_TEMPERATURE,
     LOW_TEMPERATURE,
-    MEAN_VALUE,
-    SUM_OF_SIGNS,
-    mean_falls,
-    monotone_form,
     rate,
     scaled_slope,
     slope_at_one,
-    slope_formula,
-    threshold_lemmas,
 )
 from entropy_theory.verification import (
     Cases,
@@ -47,7 +41,6 @@ from entropy_theory.verification import (
     Statement,
     bandit_instances,
     certify,
-    smt,
 )
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant, without
@@ -81,35 +74,6 @@ _high_repaired = Statement(
     margin=_rate_above_one,
     relation=">",
     conditions=(ENTROPY_FALLS,),
-    proof=(
-        *threshold_lemmas(),
-        *slope_formula(),
-        *mean_falls(),
-        smt.lemma(
-            "slope is positive where F < 0",
-            "for T >= 1 and F(T) < 0: T^2 F'(T) = S + (z+ - E_T z)|F(T)|, and it is positive",
-            "slope S G zp zb zT T2",
-            lambda v: [
-                v.slope * v.T2 == v.S + (v.zp - v.zT) * v.G, v.T2 > 0, v.S >= 0, v.G > 0,
-                v.zb <= v.zp, v.zT <= v.zb,
-                # An A* term is positive where z+ is the mean at T = 1.
-                smt.implies(v.zp == v.zb, v.S > 0),
-            ],
-            lambda v: smt.all_of(v.slope > 0, v.slope * v.T2 >= (v.zp - v.zT) * v.G),
-            uses=("threshold", "strict term", "split at z+", "E_T z <= zb <= z+"),
-            axioms=(SUM_OF_SIGNS,),
-        ),
-        smt.lemma(
-            "no return",
-            "at the first T' > 1 with F(T') <= F(1) < 0, F would arrive from above: F'(T') <= 0",
-            "F1 FT slope",
-            lambda v: [v.F1 < 0, v.FT == v.F1, smt.implies(v.FT < 0, v.slope > 0)],
-            lambda v: smt.negation(v.slope <= 0),
-            uses=("slope is positive where F < 0",),
-            axioms=("a continuous function that comes down to a level for the first time has "
-                    "derivative <= 0 there; F is differentiable in T", MEAN_VALUE),
-        ),
-    ),
 )
 
 corollary_4_4_high = Claim(
@@ -172,29 +136,6 @@ _low_repaired = Statement(
     relation=">",
     conditions=_low.conditions,
     beyond=lambda i: (slope_at_one(i),),
-    proof=(
-        *threshold_lemmas(),
-        *slope_formula(),
-        smt.lemma(
-            "slope at 1", "F'(1) = S + (z+ - zb)|F(1)| > 0",
-            "slope S G zp m",
-            lambda v: [v.slope == v.S + (v.zp - v.m) * v.G, v.S >= 0, v.G > 0, v.zp >= v.m,
-                       smt.implies(v.zp == v.m, v.S > 0)],
-            lambda v: v.slope > 0,
-            uses=("threshold", "strict term", "split at z+"), axioms=(SUM_OF_SIGNS,),
-        ),
-        *monotone_form(),
-        smt.lemma(
-            "assembly",
-            "F(1) < 0 gives g(1) > 0, hence g(b) > 0 for b >= 1 and F(T) < 0 for T <= 1",
-            "F1 FT k1 kT g1 gT slope",
-            lambda v: [v.k1 > 0, v.kT > 0, -v.k1 * v.g1 == v.F1, -v.kT * v.gT == v.FT,
-                       v.gT >= v.g1, v.F1 < 0, v.slope > 0],
-            lambda v: smt.all_of(v.FT < 0, v.slope > 0),
-            uses=("rate as a weighted sum", "g does not decrease", "slope at 1"),
-            axioms=(MEAN_VALUE, "F'(1) > 0 puts F(T) below F(1) for T < 1 close to 1"),
-        ),
-    ),
 )
 
 corollary_4_4_low = Claim(

@@ -28,11 +28,12 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY, POSITIVE
 from entropy_theory.verification.formula.terms import definition
 
-ADVANTAGE = Vector(name="advantage", low=-2.0, high=2.0, grid=(1, -1, 2))
-BETA = Scalar(name="beta", low=0.01, high=1.0, grid=(1, Fraction(1, 4)))
-KAPPA = Scalar(name="kappa", low=1.1, high=8.0, grid=(2,))
+ADVANTAGE = Vector(name="advantage", low=-2.0, high=2.0, grid=(1, -1, 2), range=ANY)
+BETA = Scalar(name="beta", low=0.01, high=1.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
+KAPPA = Scalar(name="kappa", low=1.1, high=8.0, grid=(2,), range=POSITIVE)
 
 
 @definition

@@ -25,9 +25,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE
 
-RATIO = Scalar(name="ratio", low=0.01, high=10.0, grid=(1, Fraction(1, 2), 2))
-EPSILON = Scalar(name="epsilon", low=0.01, high=0.99, grid=(Fraction(1, 5),))
+RATIO = Scalar(name="ratio", low=0.01, high=10.0, grid=(1, Fraction(1, 2), 2), range=POSITIVE)
+EPSILON = Scalar(name="epsilon", low=0.01, high=0.99, grid=(Fraction(1, 5),), range=POSITIVE)
 
 
 def _clipped(i: Cases, reward: int = 1) -> Reals:

@@ -11,7 +11,6 @@ after a finite step is from this is Theorem 4.3a.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -62,32 +61,12 @@ def _by_action() -> symbolic.Expression:
     return m.expect(x * (log_p - m.expect(log_p))) - m.covariance(x, log_p)
 
 
-def _written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
-    # H = log(sum e) - E z with e = exp(z): d log(sum e) = E x, and E z is differentiated in full.
-    yield s.mean(s.x) - s.along_direction(s.mean(s.z)) + s.covariance(s.z, s.x)
-
-
-_by_action_step = symbolic.identity(
-    "sum by action", "sum_a x_a pi_a (log pi_a - E log pi) = Cov(x, log pi)", _by_action
-)
-_logits_step = symbolic.identity(
-    "logits for log-probabilities", "Cov(log pi, x) = Cov(z, x)", _log_probability_or_logit,
-    uses=("entropy slope", "sum by action"),
-)
-
 _statement = Statement(
     latex=r"$\langle\nabla_z H, \Delta z\rangle = -\mathrm{Cov}_\pi(\Delta z, \log\pi) "
           r"= -\mathrm{Cov}_\pi(\Delta z, z)$, exactly.",
     margin=_residuals,
     relation="==",
     beyond=_gradient,
-    proof=(
-        symbolic.softmax_rule(),
-        symbolic.entropy_slope(),
-        _by_action_step,
-        _logits_step,
-        symbolic.explicit("entropy slope, written out", "the same for each n", _written_out),
-    ),
 )
 
 

@@ -21,16 +21,14 @@ import numpy as np
 from entropy_theory.claims.aepo.ablations import advantage_step
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess, rate
 from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
-from entropy_theory.claims.extensions.solved_face import face_rate, sign_of_rate
+from entropy_theory.claims.extensions.solved_face import face_rate
 from entropy_theory.verification import (
     Cases,
     Claim,
     Condition,
     Mutant,
     Statement,
-    Step,
     bandit_instances,
-    smt,
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
@@ -57,14 +55,6 @@ def _against_the_temperature(i: Cases) -> Reals:
     return (i.temperature - 1) * ar.total(tempered, i.correct) * face
 
 
-def _centering() -> symbolic.Expression:
-    m = symbolic.Moments("w", indicators="A")  # under pi^T
-    right = m.expect(m["A"])
-    centered = -m.expect((m["A"] - right) * m["w"])
-    rewards, everything = -m.expect(m["A"] * m["w"]), -m.expect(m["w"])
-    return centered - (rewards - right * everything)
-
-
 def _at_one() -> list[symbolic.Expression]:
     # Under pi itself, where sum_a pi_a w_a = 0: w = c - E c.
     m = symbolic.Moments("c", indicators="A")
@@ -73,26 +63,6 @@ def _at_one() -> list[symbolic.Expression]:
     positive = -m.expect(m["A"] * (1 - p) * w)
     negative = m.expect((1 - m["A"]) * p * w)
     return [positive - (1 - p) * whole, negative - p * whole]
-
-
-def _proof() -> tuple[Step, ...]:
-    sign = sign_of_rate()
-    last = sign[-1]
-    assert isinstance(last, smt.Lemma)
-    return (
-        symbolic.identity("centering", "E+ + E- = F(T) - P_T F_all(T)", _centering),
-        *sign,
-        smt.lemma(
-            "against the temperature", "the change -P_T F_all has the sign of 1 - T",
-            "T F1 FT k1 kT g1 gT P change",
-            lambda v: [*last.premises(v), last.instance(**{n: getattr(v, n) for n in last.variables}),
-                       v.P > 0, v.change == -v.P * v.FT],
-            lambda v: smt.all_of(smt.implies(v.T > 1, v.change < 0), smt.implies(v.T < 1, v.change > 0),
-                                 smt.implies(v.T == 1, v.change == 0)),
-            uses=("centering", "sign of the rate"),
-            axioms=("a uniform pi has F_all = 0 and no effects at all",),
-        ),
-    )
 
 
 _statement = Statement(
@@ -106,7 +76,6 @@ _repaired = Statement(
           r"$T > 1$, positive for $T < 1$ (unless $\pi$ is uniform); on a solved state nothing is "
           r"left.",
     margin=_against_the_temperature,
-    proof=_proof(),
 )
 
 negatives_cancel = Claim(

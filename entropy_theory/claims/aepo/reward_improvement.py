@@ -26,10 +26,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
-    EXP_INCREASES,
     LEARNING_RATE,
-    SUM_OF_SIGNS,
-    covariance_as_pairs,
     unit_step,
 )
 from entropy_theory.verification import (
@@ -47,10 +44,11 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 
 TEMPERATURES = Scalar(
-    name="temperature", low=0.05, high=20.0, grid=(10, 4, 2, Fraction(1, 2), Fraction(6, 5))
+    name="temperature", low=0.05, high=20.0, grid=(10, 4, 2, Fraction(1, 2), Fraction(6, 5)), range=POSITIVE
 )
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
@@ -115,21 +113,6 @@ KEEPS_ANSWERS = Condition(
 )
 
 
-def similar_order() -> tuple[Step, ...]:
-    """Chebyshev's sum inequality for two functions of z, both nondecreasing, under any weights."""
-    return (
-        covariance_as_pairs(),
-        smt.lemma(
-            "pair sign", "both nondecreasing in z: (f_i - f_j)(g_i - g_j) >= 0, so Cov(f, g) >= 0",
-            "zi zj fi fj gi gj",
-            lambda v: [smt.implies(v.zi <= v.zj, smt.all_of(v.fi <= v.fj, v.gi <= v.gj)),
-                       smt.implies(v.zj <= v.zi, smt.all_of(v.fj <= v.fi, v.gj <= v.gi))],
-            lambda v: (v.fi - v.fj) * (v.gi - v.gj) >= 0,
-            uses=("covariance as pairs",), axioms=(SUM_OF_SIGNS,),
-        ),
-    )
-
-
 def reward_formula() -> Step:
     """<grad p, d> in terms of q, q^T and the wrong probabilities."""
 
@@ -153,43 +136,6 @@ def reward_formula() -> Step:
         axioms=("(grad p)_a = pi_a (1_{A*} - p)", "pi = p q and pi^T = P_T q^T on A*"),
     )
 
-
-def _mean_on_correct() -> symbolic.Expression:
-    import sympy
-
-    # Under q, with values Q = q_a and R = q^T_a: d_a = P_T R - P_T p Q.
-    m = symbolic.Moments("Q R")
-    p, mass = sympy.symbols("p P_T")
-    return m.expect(mass * m["R"] - mass * p * m["Q"]) - mass * (m.expect(m["R"]) - p * m.expect(m["Q"]))
-
-
-def ratio_covariance() -> symbolic.Expression:
-    """<q, q^T> - <q, q> - Cov_q(r, q), r = q^T/q with E_q r = 1; of two temperatures likewise."""
-    m = symbolic.Moments("r Q")
-    difference = m.expect(m["r"] * m["Q"]) - m.expect(m["Q"])
-    return (difference - m.covariance(m["r"], m["Q"])).subs(m.expect(m["r"]), 1)
-
-
-def _uniform_covariance() -> symbolic.Expression:
-    import sympy
-
-    # Under the uniform distribution on A*, E Q = E R = 1/m: <q, q^T> = m E[Q R].
-    u, size = symbolic.Moments("Q R"), sympy.Symbol("m")
-    covariance = u.covariance(u["Q"], u["R"]).subs(
-        {u.expect(u["Q"]): 1 / size, u.expect(u["R"]): 1 / size})
-    return sympy.simplify(size * u.expect(u["Q"] * u["R"]) - 1 / size - size * covariance)
-
-
-_mean_rises = smt.lemma(
-    "right answers gain on average", "E_q d = P_T (G - p N) >= 0, G = <q, q^T>, N = <q, q>",
-    "drift P G N p m cold hot T",
-    lambda v: [v.P > 0, v.N > 0, v.p > 0, v.p < 1, v.m >= 1, v.drift == v.P * (v.G - v.p * v.N),
-               smt.implies(v.T <= 1, v.cold >= 0), v.cold == v.G - v.N,
-               v.hot >= 0, v.m * v.G - 1 == v.m * v.m * v.hot,
-               smt.any_of(v.T <= 1, v.p * v.m * v.N <= 1)],
-    lambda v: v.drift >= 0,
-    uses=("mean over A*", "cold side", "hot side", "pair sign"), axioms=(EXP_INCREASES,),
-)
 
 _statement = Statement(
     latex=r"A step on tempered samples does not lower the reward: $p' \ge p$, for every $T$ and every "

@@ -28,9 +28,10 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import ANY
 
-TARGET = Vector(name="target_logits", low=-3.0, high=3.0, grid=(0, 1, 3))
-PROPERTY = Vector(name="property", low=-1.0, high=1.0, grid=(0, 1))
+TARGET = Vector(name="target_logits", low=-3.0, high=3.0, grid=(0, 1, 3), range=ANY)
+PROPERTY = Vector(name="property", low=-1.0, high=1.0, grid=(0, 1), range=ANY)
 
 
 def _step(i: Cases) -> Reals:

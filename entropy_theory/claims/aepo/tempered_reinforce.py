@@ -8,7 +8,6 @@ c_a = Cov_pi(z, delta_a) = pi_a (z_a - zb), C = Cov_pi(z, pi), and per unit lear
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -19,14 +18,13 @@ from entropy_theory.verification import smt, symbolic
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition, Step
 from entropy_theory.verification.formula.limits import has_derivative
-from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.statement import POSITIVE, Range
 from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.instances import Scalar
-from entropy_theory.verification.smt import Lemma
 
 TEMPERATURE = Scalar(
     name="temperature", low=0.05, high=20.0,
-    grid=(2, Fraction(1, 2), Fraction(5, 4), Fraction(4, 5), 4, Fraction(1, 4)),
+    grid=(2, Fraction(1, 2), Fraction(5, 4), Fraction(4, 5), 4, Fraction(1, 4)), range=POSITIVE
 )
 HIGH_TEMPERATURE = Scalar(
     name="temperature", low=1.01, high=20.0, grid=(2, 3, Fraction(3, 2), Fraction(6, 5)),
@@ -37,7 +35,7 @@ LOW_TEMPERATURE = Scalar(
     range=Range(low=0, open_low=True, high=1, open_high=True),
 )
 LEARNING_RATE = Scalar(
-    name="learning_rate", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 2), 4)
+    name="learning_rate", low=2.0**-6, high=32.0, grid=(1, Fraction(1, 2), 4), range=POSITIVE
 )
 
 PER_LOG, UNIT = 1, 4
@@ -120,34 +118,6 @@ def covariance_as_pairs(statement: str = PAIRS) -> Step:
         return m.covariance(m["x"], m["y"]) - double / 2
 
     return symbolic.identity("covariance as pairs", statement, residual)
-
-
-def mean_falls() -> tuple[Step, Step, Lemma]:
-    """E_T z <= zb <= z+ for T >= 1, from dE_b z/db = Var_b(z); rests on the step "softmax rule"."""
-
-    def slope() -> symbolic.Expression:
-        m = symbolic.Moments("z")
-        return m.derivative(m.expect(m["z"]), m["z"], {}) - m.covariance(m["z"], m["z"])
-
-    def pairs() -> symbolic.Expression:
-        import sympy
-
-        m = symbolic.Moments("z")
-        one, two = sympy.symbols("z1 z2")
-        double = m.expect_pairs((one - two) ** 2, {"z": one}, {"z": two})
-        return m.covariance(m["z"], m["z"]) - double / 2
-
-    return (
-        symbolic.identity("mean falls with T", "dE_b z/db = Var_b(z), b = 1/T", slope,
-                          uses=("softmax rule",)),
-        symbolic.identity("variance as pairs", "Var(z) = (1/2) sum_ij p_i p_j (z_i - z_j)^2", pairs),
-        smt.lemma(
-            "E_T z <= zb <= z+", "for T >= 1, as 2 Var is a sum of nonnegative pairs", "zT zb zp drop",
-            lambda v: [v.drop >= 0, v.zT == v.zb - v.drop, v.zb <= v.zp],
-            lambda v: v.zT <= v.zp,
-            uses=("mean falls with T", "variance as pairs"), axioms=(SUM_OF_SIGNS, MEAN_VALUE),
-        ),
-    )
 
 
 def rate_of_step() -> Step:
@@ -233,47 +203,6 @@ def threshold_lemmas(strict: bool = True) -> tuple[Step, ...]:
         ),
     )
     return lemmas if strict else lemmas[:-1]
-
-
-def slope_formula() -> tuple[Step, ...]:
-    """T^2 F'(T) = sum_{A*} pi^T_a (z_a - E_T z) w_a with w = c - C, split at z+."""
-
-    def slope() -> symbolic.Expression:
-        m = symbolic.Moments("z w", indicators="A")
-        z, w, a = m["z"], m["w"], m["A"]
-        # F as a function of b = 1/T; dF/dT = -b^2 dF/db.
-        slope_in_b = m.derivative(-m.expect(a * w), z, {})
-        return -slope_in_b - m.expect(a * w * (z - m.expect(z)))
-
-    def split() -> symbolic.Expression:
-        import sympy
-
-        m = symbolic.Moments("z w", indicators="A")
-        z, w, a, top = m["z"], m["w"], m["A"], sympy.Symbol("z_plus")
-        whole = m.expect(a * w * (z - m.expect(z)))
-        parts = m.expect(a * w * (z - top)) + (top - m.expect(z)) * m.expect(a * w)
-        return whole - parts
-
-    def written_out(s: symbolic.ExplicitSoftmax) -> Iterable[symbolic.Rational]:
-        # The symbols x are the numbers 1_{A*} (c - C): free, so every A* is covered at once.
-        centered = [z - s.mean(s.z) for z in s.z]
-        expected = s.mean([u * w for u, w in zip(centered, s.x, strict=True)])
-        yield s.along_inverse_temperature(s.mean(s.x)) - expected
-
-    return (
-        symbolic.softmax_rule(),
-        symbolic.identity(
-            "slope", "T^2 F'(T) = sum_{A*} pi^T_a (z_a - E_T z)(c_a - C)", slope,
-            uses=("softmax rule",), axioms=("d(1/T)/dT = -1/T^2",),
-        ),
-        symbolic.explicit("slope, written out", "the same identity for each n and every A*",
-                          written_out),
-        symbolic.identity(
-            "split at z+",
-            "T^2 F'(T) = sum_{A*} pi^T_a (z_a - z+)(c_a - C) + (z+ - E_T z) (-F(T))",
-            split, uses=("slope",),
-        ),
-    )
 
 
 def monotone_form() -> tuple[Step, ...]:

@@ -27,14 +27,11 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     ENTROPY_FALLS,
     EXP_INCREASES,
     LEARNING_RATE,
-    SUM_OF_SIGNS,
     TEMPERATURE,
     rate,
     remainder_bound,
     scaled_slope,
     slope_at_one,
-    slope_formula,
-    threshold_lemmas,
     unit_step,
 )
 from entropy_theory.verification import (
@@ -162,62 +159,12 @@ theorem_4_3a = Claim(
 # ---------------------------------------------------------------- 4.3b: the sign
 
 
-def similarly_ordered(n: int, mask: tuple[bool, ...]) -> tuple[list[str], smt.Premises, smt.Conclusion]:
-    """4.3b for n actions as a polynomial lemma: pi any distribution ordered like z."""
-    names = [f"z{k}" for k in range(n)] + [f"p{k}" for k in range(n)]
-
-    def parts(v: smt.Values) -> tuple[list[smt.Number], list[smt.Number], smt.Number, smt.Number]:
-        z = [getattr(v, f"z{k}") for k in range(n)]
-        p = [getattr(v, f"p{k}") for k in range(n)]
-        mean = sum(a * b for a, b in zip(p, z, strict=True))
-        own = [a * (b - mean) for a, b in zip(p, z, strict=True)]
-        average = sum(a * c for a, c in zip(p, own, strict=True))
-        fall = sum(a * (c - average) for a, c, m in zip(p, own, mask, strict=True) if m)
-        slope = sum(c * (c - average) for c, m in zip(own, mask, strict=True) if m)
-        return z, p, fall, slope
-
-    def premises(v: smt.Values) -> list[smt.Formula]:
-        z, p, fall, _ = parts(v)
-        order = [smt.implies(z[i] <= z[j], p[i] <= p[j])
-                 for i in range(n) for j in range(n) if i != j]
-        return [*(a > 0 for a in p), sum(p) == 1, *order, fall > 0]
-
-    return names, premises, lambda v: parts(v)[3] > 0
-
-
-def _direct(n: int) -> Step:
-    """Every A* of n actions; 4.3b has no instance with F(1) < 0 for A* = all, so it is left out."""
-    masks = [m for m in np.ndindex(*(2,) * n) if 0 < sum(m) < n]
-    return smt.lemmas(
-        f"n = {n}, direct",
-        f"z3 on the whole statement for n = {n} and every proper A*, pi any distribution "
-        "ordered like z",
-        [similarly_ordered(n, tuple(bool(b) for b in mask)) for mask in masks],
-    )
-
-
 _sign = Statement(
     latex=r"$\Delta H_k'(T)|_{T=1} > 0$ if $\Delta H_k(T)|_{T=1} < 0$.",
     margin=lambda i: scaled_slope(i.logits, i.correct),
     relation=">",
     beyond=lambda i: (slope_at_one(i),),
     conditions=(ENTROPY_FALLS,),
-    proof=(
-        *threshold_lemmas(),
-        *slope_formula(),
-        smt.lemma(
-            "assembly",
-            "F'(1) = S + (z+ - zb) G > 0, with S = sum_{A*} pi_a (z_a - z+)(c_a - C), G = -F(1)",
-            "slope S G zp m",
-            lambda v: [v.slope == v.S + (v.zp - v.m) * v.G, v.S >= 0, v.G > 0, v.zp >= v.m,
-                       smt.implies(v.zp == v.m, v.S > 0)],
-            lambda v: v.slope > 0,
-            uses=("threshold", "strict term", "split at z+"),
-            axioms=(SUM_OF_SIGNS,),
-        ),
-        _direct(2),
-        _direct(3),
-    ),
 )
 
 

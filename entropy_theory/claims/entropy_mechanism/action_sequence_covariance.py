@@ -17,18 +17,7 @@ with x = d(s) pi(a|s) A(s, a) for the policy gradient. Both sides are minus the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import numpy as np
-
 from entropy_theory.claims.entropy_mechanism.lemma_1 import FIRST_TOKEN_REWARDED
-from entropy_theory.claims.entropy_mechanism.tree_induction import (
-    INDUCTION,
-    WrittenOutTree,
-    conditional,
-    response_level_steps,
-    written_out,
-)
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     action_covariance,
     entropy_to_go,
@@ -40,7 +29,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     weighted_advantage,
     weighted_response_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, certify, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, certify
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
@@ -86,25 +75,6 @@ def _every_action_covariance_is_zero() -> Ball:
     return found[0].min(found[1])
 
 
-def _actions_as_responses() -> list[symbolic.Expression]:
-    import sympy
-
-    # K(a) = sum_{t below} d(t|sa) Cov_t(log pi - H, x) = Cov_{y|sa}: the hypothesis of the induction.
-    # After the last token W = l = X = 0.
-    m = symbolic.Moments("L W x K")
-    sums = sympy.symbols("l X")
-    u = m["x"] - m.expect(m["x"])
-    along = conditional(m, (m["L"] + sums[0]) * (u + sums[1]), m["K"], sums)
-    of_states = m.covariance(m["L"] - m["W"], m["x"]) + m.expect(m["K"])
-    return [along - of_states, m.expect(m["L"] * u) - m.covariance(m["L"], m["x"])]
-
-
-def _residuals(w: WrittenOutTree) -> Iterable[symbolic.Rational]:
-    _, action_values = w.tree.values(w.p, -w.log_p)
-    of_states = w.covariances(-action_values, w.x)
-    yield np.sum(w.tree.visitation(w.p) * of_states) - w.response_covariance(w.x)
-
-
 _printed = Statement(
     latex=r"$\mathbb E_{s\sim d_\pi}\mathrm{Cov}_{a\sim\pi}(\log\pi(a|s), \pi(a|s) A(s,a)) = "
           r"\mathrm{Cov}_{y\sim\pi}(\log\pi(y), \pi(y) A(y))$ for responses of any length.",
@@ -118,16 +88,6 @@ _repaired = Statement(
           r"$x = d\,\pi A$; for one token it is the printed equality.",
     margin=lambda i: _with_entropy_ahead(i, _direction(i)) - _along_responses(i, _direction(i)),
     relation="==",
-    proof=(
-        *response_level_steps(),
-        symbolic.identity(
-            "actions as responses",
-            "with C_s = Cov_s(log pi - H(sa), x): Cov_{y|child} = sum_{t below} d(t|child) C_t for each "
-            "child gives Cov_{y|s} = C_s + sum_{t below} d(t|s) C_t",
-            _actions_as_responses, uses=("responses, one level",), axioms=(INDUCTION,),
-        ),
-        written_out("actions as responses, written out", "the same on small trees, x free", _residuals),
-    ),
 )
 
 action_sequence_covariance = Claim(

@@ -23,7 +23,7 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     performance,
 )
 from entropy_theory.claims.extensions.entropy_range_at_reward import SOME_WRONG
-from entropy_theory.claims.extensions.symmetric_curve import same_curve, symmetric_start
+from entropy_theory.claims.extensions.symmetric_curve import symmetric_start
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -31,12 +31,11 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE
 
 
 def _log_odds(logits: Reals, correct: Mask) -> Reals:
@@ -60,16 +59,6 @@ def _entropy_gap(i: Cases, start: Reals) -> Reals:
     return ar.entropy(natural_at_same_performance(i, start, target)) - ar.entropy(target)
 
 
-def _odds() -> symbolic.Expression:
-    """Adding t to the right logits multiplies W/S (right over wrong mass) by e^t."""
-    import sympy
-
-    right, wrong, t = sympy.symbols("W S t", positive=True)
-    moved = right * sympy.exp(t)
-    share = moved / (moved + wrong)
-    return sympy.simplify(share / (1 - share)) - sympy.exp(t) * right / wrong
-
-
 _statement = Statement(
     latex=r"From the same start, policy gradient and natural policy gradient have the same entropy when "
           r"they have the same performance.",
@@ -84,19 +73,6 @@ _repair = Statement(
     margin=lambda i: _entropy_gap(i, symmetric_start(i)),
     relation="==",
     conditions=(SOME_WRONG,),
-    proof=(
-        *same_curve(),
-        symbolic.identity("meeting", "adding t to the right logits multiplies the odds R/(1 - R) by e^t: "
-                          "one t meets a given performance", _odds),
-        smt.lemma(
-            "assembly", "both entropies are C(R) on the one curve, at the same R",
-            "H1 H2 R1 R2 C1 C2",
-            lambda v: [v.C1 == v.H1, v.C2 == v.H2, v.R1 == v.R2,
-                       smt.implies(v.R1 == v.R2, v.C1 == v.C2)],
-            lambda v: v.H1 == v.H2,
-            uses=("on the curve", "meeting"),
-        ),
-    ),
 )
 
 algorithm_irrelevance = Claim(
@@ -109,7 +85,7 @@ algorithm_irrelevance = Claim(
     repair_is="instead",
     repair_note="the start is symmetric among right answers and among wrong ones",
     instances=bandit_instances(
-        Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2))), actions=(2, 6)),
+        Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)), range=POSITIVE), actions=(2, 6)),
     mutants=(
         Mutant(name="symmetric among the wrong answers only",
                statement=variant(_repair, margin=lambda i: _entropy_gap(

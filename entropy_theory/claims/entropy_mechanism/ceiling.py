@@ -25,7 +25,6 @@ import numpy as np
 
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     ENTROPY_AXIOM,
-    chain_rule,
     curve_slope,
     failure,
     gradient_step,
@@ -49,8 +48,9 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.statement import POSITIVE
 
-LEARNING_RATE = Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, 4))
+LEARNING_RATE = Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, 4), range=POSITIVE)
 LATER_STEPS = 2
 LATER_SPEED = 8
 """Learning rate of the later steps in units of the first one's."""
@@ -95,7 +95,7 @@ def _room(i: Cases, factor: int = 2) -> Reals:
     return ar.entropy(i.logits) - factor * ar.log_of(2, like=i.logits) * _smaller_share(i)
 
 
-# ------------------------------------------------------------------ proof of the repair
+# ------------------------------------------------------------------ negation
 
 
 def _binary_entropy() -> tuple[symbolic.Expression, symbolic.Expression]:
@@ -103,32 +103,6 @@ def _binary_entropy() -> tuple[symbolic.Expression, symbolic.Expression]:
 
     p = sympy.Symbol("p", positive=True)
     return p, -p * sympy.log(p) - (1 - p) * sympy.log(1 - p)
-
-
-def _curvature() -> list[symbolic.Expression]:
-    import sympy
-
-    p, h = _binary_entropy()
-    return [sympy.diff(h, p, 2) + 1 / (p * (1 - p)), h.subs(p, sympy.Rational(1, 2)) - sympy.log(2),
-            h.subs(p, 1 - p) - h]
-
-
-_proof = (
-    chain_rule(),
-    symbolic.identity("binary entropy", "h'' = -1/(p (1 - p)), h(1/2) = log 2, h(1 - p) = h(p)",
-                      _curvature),
-    smt.lemma(
-        "assembly", "H >= h(R) = h(q) >= (1 - 2 q) h(0) + 2 q h(1/2) = 2 q log 2 for "
-        "q = min(R, 1 - R), by the chord of h from 0 to 1/2", "H R H1 H2 h h_zero h_half q log2",
-        lambda v: [v.R >= 0, v.R <= 1, v.H1 >= 0, v.H2 >= 0, v.h_zero == 0, v.h_half == v.log2,
-                   v.h + v.R * v.H1 + (1 - v.R) * v.H2 == v.H,
-                   smt.any_of(v.q == v.R, v.q == 1 - v.R), v.q >= 0, 2 * v.q <= 1,
-                   v.h >= (1 - 2 * v.q) * v.h_zero + 2 * v.q * v.h_half],
-        lambda v: 2 * v.log2 * v.q <= v.H,
-        uses=("chain rule", "binary entropy"),
-        axioms=(ENTROPY_AXIOM, "a function with h'' < 0 lies above its chords"),
-    ),
-)
 
 
 def _certain() -> symbolic.Expression:
@@ -197,7 +171,6 @@ _repair = Statement(
     latex=r"At entropy $\mathcal H$ a prompt is nearly all right or all wrong: "
           r"$\min(R, 1 - R) \le \mathcal H/(2\log 2)$.",
     margin=_room,
-    proof=_proof,
 )
 
 ceiling = Claim(

@@ -26,7 +26,7 @@ import numpy as np
 
 from entropy_theory import update_rules
 from entropy_theory.claims.aepo.tempered_reinforce import excess
-from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
+from entropy_theory.claims.entropy_mechanism.sign_rules import REWARD, illustration
 from entropy_theory.claims.entropy_mechanism.token_contributions import (
     SOME_IN_BAND,
     THRESHOLD,
@@ -36,13 +36,10 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
     first_order,
     in_band,
     only,
-    positive_sum,
-    rare_tokens,
     relative_log_prob,
     score_step,
 )
 from entropy_theory.verification import (
-    GRADED_REWARD,
     Cases,
     Claim,
     Condition,
@@ -51,7 +48,6 @@ from entropy_theory.verification import (
     bandit_instances,
     certify,
     smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
@@ -61,7 +57,7 @@ from entropy_theory.verification.formula.terms import definition
 from entropy_theory.verification.instances import as_floats
 from entropy_theory.verification.shipped import agreement, shipped_step
 
-INSTANCES = bandit_instances(THRESHOLD, actions=(2, 5), correct=False, vectors=(GRADED_REWARD,))
+INSTANCES = bandit_instances(THRESHOLD, actions=(2, 5), correct=False, vectors=(REWARD,))
 
 
 def _gain(i: Cases) -> Reals:
@@ -131,27 +127,12 @@ _statement = Statement(
     conditions=(SOME_IN_BAND,),
 )
 
-_rare = rare_tokens()
 _repaired = Statement(
     latex=r"It raises it if every selected action with a positive advantage has "
           r"$c_a > C$, $c_a = \pi_a(\log\pi_a + H)$.",
     margin=_gain,
     relation=">",
     conditions=(SOME_IN_BAND, NO_WEAK_RIGHT_ANSWER),
-    proof=(
-        *contribution_steps(),
-        _rare,
-        smt.lemma(
-            "each selected action", "pi_a A_a (c_a - C) > 0", "p d C A",
-            lambda v: [v.p > 0, v.d * v.A > 0, v.C >= 0, _rare.instance(p=v.p, d=v.d, C=v.C),
-                       smt.implies(v.A > 0, v.p * v.d > v.C)],
-            lambda v: v.p * v.A * (v.p * v.d - v.C) > 0,
-            uses=("below e^{-H}",),
-            axioms=("K_a = (log pi_a + H) A_a >= omega_low > 0",),
-        ),
-        positive_sum("assembly", "the gain is a sum of positive terms, and not empty",
-                     ("share of a set of tokens", "each selected action")),
-    ),
 )
 
 clip_cov = Claim(
@@ -200,14 +181,6 @@ clip_cov = Claim(
 # ---------------------------------------------------------------- natural gradient
 
 
-def _natural_share() -> symbolic.Expression:
-    m = symbolic.Moments("z A", indicators="B")
-    z, a, b = m["z"], m["A"], m["B"]
-    # Logit steps A and A (1 - B) of the base rule and of Clip-Cov.
-    gain = -m.covariance(z, a * (1 - b)) + m.covariance(z, a)
-    return gain - m.expect(b * (z - m.expect(z)) * a)
-
-
 _natural_statement = Statement(
     latex=r"Leaving the logits of the actions with $K_a \in [\omega_{low}, 5\omega_{low}]$ where they "
           r"are raises the first-order entropy change of natural policy gradient, by "
@@ -215,14 +188,6 @@ _natural_statement = Statement(
     margin=_natural_gain,
     relation=">",
     conditions=(SOME_IN_BAND,),
-    proof=(
-        symbolic.identity("gain", "the gain is E[1_I (log pi + H) A] = sum_I pi_a K_a",
-                          _natural_share, axioms=("log pi_a + H = z_a - zb",)),
-        smt.lemma("each selected action", "pi_a K_a > 0", "p K lower",
-                  lambda v: [v.p > 0, v.lower > 0, v.lower <= v.K], lambda v: v.p * v.K > 0),
-        positive_sum("assembly", "the gain is a sum of positive terms, and not empty",
-                     ("gain", "each selected action")),
-    ),
 )
 
 clip_cov_npg = Claim(

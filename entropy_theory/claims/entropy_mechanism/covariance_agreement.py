@@ -24,10 +24,9 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     expected_reward,
     illustration,
     natural_covariance,
-    natural_proof,
+    ordered,
     pair_products,
     plain_covariance,
-    plain_proof,
 )
 from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
@@ -40,19 +39,6 @@ def _agreement(i: Cases) -> Reals:
     plain = plain_covariance(i.logits, i.reward)
     natural = natural_covariance(i.logits, i.reward)
     return ar.maximum(ar.minimum(plain, natural), ar.minimum(-plain, -natural))
-
-
-def _linear_in_reward() -> list[symbolic.Expression]:
-    m = symbolic.Moments("z P r")
-    z, prob, r = m["z"], m["P"], m["r"]
-
-    def plain(reward: symbolic.Expression) -> symbolic.Expression:
-        return m.covariance(z, prob * (reward - m.expect(reward)))
-
-    def natural(reward: symbolic.Expression) -> symbolic.Expression:
-        return m.covariance(z, reward - m.expect(reward))
-
-    return [plain(-r) + plain(r), natural(-r) + natural(r)]
 
 
 def _average_of_products() -> symbolic.Expression:
@@ -76,7 +62,7 @@ def _one_answer() -> list[symbolic.Expression]:
 
 ORDERED_EITHER_WAY = Condition(
     latex="the reward is ordered like the policy, or in the opposite order",
-    value=lambda i: ar.maximum(ar.smallest(pair_products(i)), ar.smallest(-pair_products(i))),
+    value=lambda i: ar.maximum(ordered(pair_products(i)), ordered(-pair_products(i))),
     relation=">=",
 )
 
@@ -92,21 +78,6 @@ _repaired = Statement(
     margin=_agreement,
     relation=">",
     conditions=(ORDERED_EITHER_WAY, NOT_UNIFORM, NOT_CONSTANT),
-    proof=(
-        *plain_proof(),
-        *(step for step in natural_proof() if step.name != "extremes"),
-        symbolic.identity("linear in the reward", "both covariances of -r are minus those of r",
-                          _linear_in_reward),
-        smt.lemma(
-            "both orders",
-            "s r is ordered like the policy for s = 1 or s = -1: s Cov_1 > 0 and s Cov_2 > 0",
-            "s plain natural plain_s natural_s",
-            lambda v: [smt.any_of(v.s == 1, v.s == -1), v.plain_s == v.s * v.plain,
-                       v.natural_s == v.s * v.natural, v.plain_s > 0, v.natural_s > 0],
-            lambda v: v.plain * v.natural > 0,
-            uses=("assembly", "natural assembly", "linear in the reward"),
-        ),
-    ),
 )
 
 covariance_agreement = Claim(

@@ -23,13 +23,13 @@ from entropy_theory.claims.entropy_mechanism.sign_rules import (
     NOT_UNIFORM,
     ORDERED,
     ORDERED_LIKE_POLICY,
+    as_printed,
     covariance_at,
     expected_reward,
     illustration,
+    is_the_fall,
     natural_covariance,
-    natural_proof,
     plain_covariance,
-    plain_proof,
     rare_answers,
 )
 from entropy_theory.verification import Cases, Claim, Condition, Mutant, Statement, certify
@@ -47,10 +47,10 @@ LIKELIEST_IS_BEST = Condition(
 
 
 def _likeliest_is_best(i: Cases) -> Mask:
-    top = ar.less(ar.largest(i.logits)[..., None] - 1e-3, i.logits)
-    one = np.sum(top, axis=-1) == 1
+    top = ar.is_likeliest(i.logits)
+    ahead = ar.largest(i.logits) - ar.largest(i.logits, ~top) - ar.constant(1, i.logits) / 1000
     best = ar.total(i.reward, top) - ar.largest(i.reward)
-    return one & ~ar.less(best, 0 * best)
+    return ar.less(0 * ahead, ahead) & ~ar.less(best, 0 * best)
 
 
 def _plain(i: Cases) -> Reals:
@@ -91,7 +91,8 @@ _statement = Statement(
 )
 _repaired = Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, \pi A) > 0$ for a reward that is ordered like the policy.",
-    margin=_plain, relation=">", conditions=ORDERED, proof=plain_proof(),
+    margin=_plain, relation=">", conditions=ORDERED,
+    beyond=lambda i: (as_printed(i.logits, i.reward, "plain"), is_the_fall(i.logits, i.reward, "plain")),
 )
 
 covariance_positive = Claim(
@@ -126,7 +127,9 @@ _natural_statement = Statement(
 )
 _natural_repaired = Statement(
     latex=r"$\mathrm{Cov}_\pi(\log\pi, A) > 0$ for a reward that is ordered like the policy.",
-    margin=_natural, relation=">", conditions=ORDERED, proof=natural_proof(),
+    margin=_natural, relation=">", conditions=ORDERED,
+    beyond=lambda i: (as_printed(i.logits, i.reward, "natural"),
+                      is_the_fall(i.logits, i.reward, "natural")),
 )
 
 covariance_positive_npg = Claim(

@@ -29,7 +29,6 @@ from entropy_theory.verification import (
     Instances,
     Mutant,
     Statement,
-    Step,
     certify,
     smt,
     symbolic,
@@ -37,10 +36,11 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters
+from entropy_theory.verification.formula.terms import ACTIONS, definition
 from entropy_theory.verification.instances import Batch
 
 MOST_WRONG = 7
-MEAN_VALUE_THEOREM = "mean value theorem: f(p') - f(p) = f'(x)(p' - p) for an x between p and p'"
 
 # ---------------------------------------------------------------- two prompts of one family
 
@@ -78,21 +78,35 @@ PROMPTS = Instances(
     enumerate=_enumerate,
     families=f"one right answer with a Gaussian logit, 1-{MOST_WRONG} equally likely wrong ones; the "
              "easier prompt has a larger right logit",
+    parameters=Parameters(fields=(
+        Parameter(name="logits", axes=(ACTIONS,)), Parameter(name="shift", range=POSITIVE))),
 )
 
 
 def _reward(logits: Reals) -> Mask:
-    return np.arange(logits.shape[-1]) == 0
+    """The right answer is the first."""
+    return ar.same_action(logits)[..., :, 0]
+
+
+@definition
+def prompt_covariance(logits: Reals) -> Reals:
+    """Cov_pi(log pi, pi A), the first answer being the right one."""
+    one = 0 * logits + ar.constant(1, logits)
+    return plain_covariance(logits, np.where(_reward(logits), one, 0 * one))
 
 
 def _covariance(logits: Reals) -> Reals:
-    first = _reward(logits)
-    return plain_covariance(logits, np.where(first, ar.constant(1, logits), 0 * logits))
+    return prompt_covariance(logits)
+
+
+@definition
+def easier(logits: Reals, shift: Reals) -> Reals:
+    """The prompt with its right logit raised."""
+    return logits + np.where(_reward(logits), ar.per_action(shift), 0 * logits)
 
 
 def _easier(i: Cases) -> Reals:
-    """The prompt with its right logit raised by ``shift``."""
-    return i.logits + np.where(_reward(i.logits), ar.per_action(i.shift), 0 * i.logits)
+    return easier(i.logits, i.shift)
 
 
 def _rise(i: Cases) -> Reals:
@@ -105,10 +119,24 @@ def _log_odds_against_one(logits: Reals) -> Reals:
     return logits[..., 0] - logits[..., 1]
 
 
-def _past_peak(logits: Reals) -> Reals:
+@definition
+def past_peak(logits: Reals) -> Reals:
     """(2p - 1) l - 1/2, above zero where the covariance falls with p."""
     p = ar.softmax(logits)[..., 0]
     return (2 * p - 1) * _log_odds_against_one(logits) - ar.constant(1, logits) / 2
+
+
+def _past_peak(logits: Reals) -> Reals:
+    return past_peak(logits)
+
+
+def _others_alike(i: Cases) -> Reals:
+    """Smallest minus largest logit of the wrong answers: zero in the family."""
+    wrong = ~_reward(i.logits)
+    return ar.smallest(i.logits, wrong) - ar.largest(i.logits, wrong)
+
+
+ONE_FAMILY = Condition(latex="the wrong answers are equally likely", value=_others_alike, relation=">=")
 
 
 def _on_rising_interval(i: Cases) -> Mask:
@@ -168,32 +196,6 @@ def _closed_form() -> list[symbolic.Expression]:
     ]
 
 
-def _slope() -> symbolic.Expression:
-    import sympy
-
-    p, k = sympy.symbols("p k", positive=True)
-    gap = sympy.log(p) + sympy.log(k) - sympy.log(1 - p)
-    value = p**2 * (1 - p) ** 2 * gap
-    return sympy.diff(value, p) - p * (1 - p) * (1 - 2 * (2 * p - 1) * gap)
-
-
-def _slope_of_peak_function() -> list[symbolic.Expression]:
-    import sympy
-
-    p, k = sympy.symbols("p k", positive=True)
-    gap = sympy.log(p) + sympy.log(k) - sympy.log(1 - p)
-    return [
-        sympy.diff((2 * p - 1) * gap, p) - (2 * gap + (2 * p - 1) / (p * (1 - p))),
-        sympy.diff(gap, p) - 1 / (p * (1 - p)),
-    ]
-
-
-def _peak_is_below_three_quarters() -> Ball:
-    from flint import arb
-
-    return arb(3).log() / 2 - arb(1) / 2
-
-
 def _half_against_seven_eighths() -> Ball:
     """(Cov(1/2) - Cov(7/8)) (n-1)/n at n = 3, where l = log 2 and log 14."""
     from flint import arb
@@ -209,72 +211,6 @@ def _limits() -> list[symbolic.Expression]:
     return [sympy.limit(value, p, 1, "-"), sympy.limit(value, p, 0, "+")]
 
 
-def _proof() -> tuple[Step, ...]:
-    return (
-        symbolic.identity(
-            "closed form", "Cov(log pi, pi A) = n/(n-1) p^2 (1-p)^2 l, and Cov(log pi, A) = p(1-p) l",
-            _closed_form, axioms=("l = log pi(right) - log pi(wrong) = log(p(n-1)/(1-p))",),
-        ),
-        symbolic.identity("slope", "d/dp [p^2 (1-p)^2 l] = p(1-p)(1 - 2(2p-1) l)", _slope,
-                          uses=("closed form",)),
-        symbolic.identity(
-            "slope of (2p-1) l", "d/dp [(2p-1) l] = 2 l + (2p-1)/(p(1-p)), and dl/dp = 1/(p(1-p))",
-            _slope_of_peak_function),
-        smt.lemma(
-            "(2p-1) l turns once", "(2p-1) l falls where l < 0 and p < 1/2, rises where l > 0 and "
-            "p > 1/2", "p l slope_times",
-            lambda v: [v.p > 0, v.p < 1,
-                       v.slope_times == 2 * v.l * v.p * (1 - v.p) + (2 * v.p - 1)],
-            lambda v: smt.all_of(
-                smt.implies(smt.all_of(v.l < 0, 2 * v.p < 1), v.slope_times < 0),
-                smt.implies(smt.all_of(v.l > 0, 2 * v.p > 1), v.slope_times > 0)),
-            uses=("slope of (2p-1) l",),
-        ),
-        smt.lemma(
-            "between two points",
-            "(2p-1) l <= 1/2 at p and p' gives (2x-1) l(x) < 1/2 at every x between: outside "
-            "[1/n, 1/2] it is strictly monotone on the way to p or p', inside it is <= 0",
-            "x l g left right",
-            lambda v: [
-                v.x > 0, v.x < 1, v.g == (2 * v.x - 1) * v.l,
-                smt.implies(2 * v.x > 1, v.l > 0), smt.implies(v.l < 0, 2 * v.x < 1),
-                # Falling below chance, rising above one half; left and right: the values at p, p'.
-                smt.implies(smt.all_of(v.l < 0, 2 * v.x < 1), v.g < v.left),
-                smt.implies(smt.all_of(v.l > 0, 2 * v.x > 1), v.g < v.right),
-            ],
-            lambda v: smt.implies(smt.all_of(2 * v.left <= 1, 2 * v.right <= 1), 2 * v.g < 1),
-            uses=("(2p-1) l turns once",),
-            axioms=("l < 0 exactly for p < 1/n, where l increases to 0; n >= 2",
-                    "a function with negative (positive) derivative on an interval falls (rises)"),
-        ),
-        smt.lemma(
-            "on one side", "(2p-1) l > 1/2 at p and p', both below 1/n or both above 1/2, gives "
-            "(2x-1) l(x) > 1/2 between",
-            "below g left right",
-            lambda v: [
-                2 * v.left > 1, 2 * v.right > 1, smt.any_of(v.below == 0, v.below == 1),
-                smt.implies(v.below == 1, v.g > v.right), smt.implies(v.below == 0, v.g > v.left),
-            ],
-            lambda v: 2 * v.g > 1,
-            uses=("(2p-1) l turns once",),
-            axioms=("(2p-1) l > 1/2 > 0 has p < 1/n or p > 1/2",),
-        ),
-        certify.positive(
-            "ends of the interval", "(2p-1) l - 1/2 at p = 3/4 for n = 2, and l increases with n; at "
-            "p = 1/n and at p = 1/2 the function is 0 < 1/2", _peak_is_below_three_quarters),
-        smt.lemma(
-            "assembly", "Cov(p') - Cov(p) = slope(x)(p' - p), > 0 on the interval, < 0 beside it",
-            "x g rise width factor",
-            lambda v: [v.x > 0, v.x < 1, v.width > 0, v.factor > 1,
-                       v.rise == v.factor * (v.x * (1 - v.x) * (1 - 2 * v.g)) * v.width],
-            lambda v: smt.all_of(smt.implies(2 * v.g < 1, v.rise > 0),
-                                 smt.implies(2 * v.g > 1, v.rise < 0)),
-            uses=("slope", "between two points", "on one side", "ends of the interval"),
-            axioms=(MEAN_VALUE_THEOREM,),
-        ),
-    )
-
-
 _statement = Statement(
     latex=r"One right answer of probability $p$, the others equally likely: "
           r"$\mathrm{Cov}_\pi(\log\pi, \pi A)$ does not fall as $p$ rises.",
@@ -287,8 +223,7 @@ _repaired = Statement(
           r"either side.",
     margin=_rise_or_fall,
     relation=">",
-    conditions=(SAME_BRANCH,),
-    proof=_proof(),
+    conditions=(ONE_FAMILY, SAME_BRANCH),
 )
 
 

@@ -32,8 +32,6 @@ from entropy_theory.claims.entropy_mechanism.token_contributions import (
     contribution_steps,
     first_order,
     only,
-    positive_sum,
-    rare_tokens,
     relative_log_prob,
     score_step,
     some,
@@ -50,20 +48,20 @@ from entropy_theory.verification import (
     bandit_instances,
     certify,
     smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import for_every, has_derivative
+from entropy_theory.verification.formula.statement import ANY, POSITIVE
 from entropy_theory.verification.formula.terms import ACTIONS, definition
 from entropy_theory.verification.instances import Instance, as_floats
 from entropy_theory.verification.shipped import agreement, shipped_step
 
-THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)))
-DRIFT = Vector(name="drift", low=-2.0, high=2.0, grid=(0, 1))
-REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1))
+THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)), range=POSITIVE)
+DRIFT = Vector(name="drift", low=-2.0, high=2.0, grid=(0, 1), range=ANY)
+REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1), range=ANY)
 
 
 def _sharpened(case: Instance) -> Instance:
@@ -172,31 +170,12 @@ _statement = Statement(
     conditions=(SOME_SELECTED,),
 )
 
-_rare = rare_tokens()
 _repaired = Statement(
     latex=r"It raises it if each selected action has become likelier and has $c_a > C$, or has become "
           r"rarer and has $\pi_a < e^{-H}$.",
     margin=_gain,
     relation=">",
     conditions=(SOME_SELECTED, UNDOING_RAISES),
-    proof=(
-        *contribution_steps(),
-        _rare,
-        smt.lemma(
-            "each selected action", "its score -sign(log r_a) adds w_a sign(log r_a) (c_a - C) > 0",
-            "w p d C s",
-            lambda v: [
-                v.w > 0, v.p > 0, v.C >= 0, _rare.instance(p=v.p, d=v.d, C=v.C),
-                smt.any_of(smt.all_of(v.s == 1, v.p * v.d > v.C), smt.all_of(v.s == -1, v.d < 0)),
-            ],
-            lambda v: -(v.w * -v.s * (v.p * v.d - v.C)) > 0,
-            uses=("below e^{-H}", "share of a set of tokens"),
-            axioms=("the derivative of |log r| in log pi_a is sign(log r)",
-                    "the share holds with w_a s_a / pi_a for s_a: tokens are sampled with w = pi_old"),
-        ),
-        positive_sum("assembly", "the gain is a sum of positive terms, and not empty",
-                     ("each selected action",)),
-    ),
 )
 
 
@@ -293,20 +272,6 @@ def _half_drift(i: Cases) -> Reals:
     return ar.softmax(i.logits) - ar.softmax(moved)
 
 
-def _slope_of_divergence() -> list[symbolic.Expression]:
-    """d/dt KL(q || pi) along dz/dt = x, with Q = q / pi and KL = E_pi[Q log Q]."""
-    m = symbolic.Moments("x Q l")
-    x, q, log_q = m["x"], m["Q"], m["l"]
-    drift = x - m.expect(x)
-    slope = m.derivative(m.expect(q * log_q), x, {q: -q * drift, log_q: -drift})
-    return [slope + m.expect(q * drift)]
-
-
-def _at_the_minimum() -> symbolic.Expression:
-    m = symbolic.Moments("x")
-    return m.expect(m["x"] - m.expect(m["x"]))
-
-
 _inert = Statement(
     latex=r"Strictly on-policy ($\pi = \pi_{old}$) the penalty $\beta\,\mathrm{KL}(\pi_{old}\|\pi)$ of "
           r"KL-Cov adds nothing to the logit step.",
@@ -314,21 +279,6 @@ _inert = Statement(
     relation="==",
     beyond=lambda i: (for_every("direction", (ACTIONS,), lambda v: has_derivative(
         lambda t: divergence(i.logits, i.logits + ar.per_action(t) * v), 0, 0)),),
-    proof=(
-        symbolic.softmax_rule(),
-        symbolic.identity("slope of the divergence",
-                          "d/dt KL(q || pi) = -E_pi[Q (x - E x)] along dz/dt = x, Q = q/pi",
-                          _slope_of_divergence, uses=("softmax rule",)),
-        illustration(smt.lemma(
-            "absolute value", "|h| = |-h|: the symmetric derivative of |log r| at r = 1 is 0",
-            "h plus minus",
-            lambda v: [smt.any_of(smt.all_of(v.h >= 0, v.plus == v.h, v.minus == v.h),
-                                  smt.all_of(v.h < 0, v.plus == -v.h, v.minus == -v.h))],
-            lambda v: v.plus - v.minus == 0,
-            axioms=("automatic differentiation takes sign(0) = 0",))),
-        symbolic.identity("at the minimum", "for Q = 1 the slope is -E[x - E x] = 0 in every direction",
-                          _at_the_minimum, uses=("slope of the divergence",)),
-    ),
 )
 
 kl_cov_on_policy = Claim(
@@ -338,7 +288,7 @@ kl_cov_on_policy = Claim(
     scope="one tabular state, one update per rollout",
     statement=_inert,
     instances=bandit_instances(
-        THRESHOLD, Scalar(name="shift", low=0.01, high=4.0, grid=(1,)),
+        THRESHOLD, Scalar(name="shift", low=0.01, high=4.0, grid=(1,), range=POSITIVE),
         actions=(2, 5), correct=False, vectors=(REWARD,)),
     mutants=(
         Mutant(name="penalty log(pi_old / pi) without the absolute value",

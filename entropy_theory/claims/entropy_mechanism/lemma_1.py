@@ -24,7 +24,6 @@ import numpy as np
 from entropy_theory.claims.aepo.expansion import remainder_steps
 from entropy_theory.claims.aepo.tempered_reinforce import remainder_bound
 from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
-from entropy_theory.claims.entropy_mechanism.tree_induction import entropy_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     STEP,
     action_covariance,
@@ -183,7 +182,6 @@ _with_visits = Statement(
     beyond=lambda i: (has_derivative(lambda t: ar.response_entropy(along(i.logits, t, i.step)), 0,
                                      _printed_rate(i) + _visits_term(i)),),
     relation="==",
-    proof=entropy_steps(),
 )
 
 lemma_1_visitation = Claim(

@@ -9,7 +9,7 @@ probabilities as weights: the mutants drop one or the other.
 from __future__ import annotations
 
 from entropy_theory.claims.entropy_mechanism.tree_rates import reward_through, trees
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -34,35 +34,11 @@ def _uniform(i: Cases) -> Reals:
     return 0 * i.logits + ar.constant(1, like=i.logits) / i.logits.shape[-1]
 
 
-def _total_expectation() -> symbolic.Expression:
-    import sympy
-
-    # V sums pi(y|s) R(y) with pi(y|s) = pi(a|s) pi(y|s, a): for one response y after each token,
-    # m is pi(y|s, a) R(y), and Q(s, a) is the sum of m over these responses.
-    m = symbolic.Moments("m1 m2")
-    value = m.expect(m["m1"]) + m.expect(m["m2"])
-    action_value = m["m1"] + m["m2"]
-    v = sympy.Symbol("V")
-    return m.expect(action_value - v).subs(v, value)
-
-
-def _centered() -> symbolic.Expression:
-    m = symbolic.Moments("Q")
-    return m.expect(m["Q"] - m.expect(m["Q"]))
-
-
 _statement = Statement(
     latex=r"$\mathbb E_{a\sim\pi(\cdot|s)}[A(s,a)] = 0$ at every state, with $A = Q - V$, "
           r"$V(s) = \mathbb E[R|s]$, $Q(s,a) = \mathbb E[R|s,a]$.",
     margin=_mean_advantage,
     relation="==",
-    proof=(
-        symbolic.identity(
-            "total expectation", "V = E_a[Q], as pi(y|s) = pi(a|s) pi(y|s, a)", _total_expectation,
-            axioms=("the sum over responses is the sum over a first token of sums over the rest",),
-        ),
-        symbolic.identity("mean zero", "E[Q - E Q] = 0", _centered, uses=("total expectation",)),
-    ),
 )
 
 lemma_3 = Claim(

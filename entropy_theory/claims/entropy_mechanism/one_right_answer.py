@@ -16,16 +16,18 @@ import numpy as np
 from entropy_theory.verification import Step, smt, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
+from entropy_theory.verification.formula.terms import definition
 
-CHAIN_AXIOM = "log of a product is the sum of the logs"
 ENTROPY_AXIOM = "the entropy of k actions lies between 0 and log k"
 
 
+@definition
 def performance(logits: Reals, correct: Mask) -> Reals:
     """Probability of a right answer."""
     return ar.total(ar.softmax(logits), correct)
 
 
+@definition
 def failure(logits: Reals, correct: Mask) -> Reals:
     """Probability of a wrong answer, summed and not taken from 1."""
     return ar.total(ar.softmax(logits), ~correct)
@@ -36,6 +38,7 @@ def perplexity(logits: Reals) -> Reals:
     return np.exp(ar.entropy(logits))
 
 
+@definition
 def gradient_step(logits: Reals, correct: Mask) -> Reals:
     """One exact expected policy-gradient step per unit learning rate: pi (1_{A*} - R)."""
     probabilities = ar.softmax(logits)
@@ -45,25 +48,6 @@ def gradient_step(logits: Reals, correct: Mask) -> Reals:
 
 
 # ------------------------------------------------------------------ proof steps
-
-
-def chain_rule() -> Step:
-    """H = h(R) + R H(. | right) + (1 - R) H(. | wrong), any n."""
-
-    def residual() -> symbolic.Expression:
-        import sympy
-
-        # Among the right answers log pi = log R + r, with r their conditional log-probability.
-        m = symbolic.Moments("r s")
-        right, log_right, log_wrong = sympy.symbols("R log_R log_Q")
-        whole = (-right * m.expect(log_right + m["r"])
-                 - (1 - right) * m.expect(log_wrong + m["s"]))
-        parts = (-right * log_right - (1 - right) * log_wrong
-                 - right * m.expect(m["r"]) - (1 - right) * m.expect(m["s"]))
-        return whole - parts
-
-    return symbolic.identity("chain rule", "H = h(R) + R H(. | right) + (1 - R) H(. | wrong)",
-                             residual, axioms=(CHAIN_AXIOM,))
 
 
 def _curve() -> tuple[symbolic.Expression, symbolic.Expression, symbolic.Expression]:

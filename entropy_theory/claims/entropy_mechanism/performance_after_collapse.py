@@ -17,12 +17,13 @@ policy gradient dR/dt = Var_pi(r), under the policy gradient dR/dt = E[pi (r - R
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from entropy_theory import policy
-from entropy_theory.claims.entropy_mechanism.one_right_answer import ENTROPY_AXIOM, chain_rule
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -30,15 +31,15 @@ from entropy_theory.verification import (
     Mutant,
     Scalar,
     Statement,
-    Step,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import POSITIVE
+from entropy_theory.verification.formula.terms import Term, definition
 from entropy_theory.verification.instances import GRADED_REWARD, Instance
 
 
@@ -48,8 +49,8 @@ def _settling(case: Instance) -> Instance:
 
 
 _any_reward = bandit_instances(
-    Scalar(name="time", low=1.0, high=40.0, grid=(12,)),
-    Scalar(name="extra", low=1.0, high=80.0, grid=(28,)),
+    Scalar(name="time", low=1.0, high=40.0, grid=(12,), range=POSITIVE),
+    Scalar(name="extra", low=1.0, high=80.0, grid=(28,), range=POSITIVE),
     actions=(2, 5), correct=False, vectors=(GRADED_REWARD,),
 )
 INSTANCES = dataclasses.replace(
@@ -71,94 +72,42 @@ def _later_gain(i: Cases) -> Reals:
     return ar.constant(1, like=i.logits) / 10 - (later - _mean_reward(i, _after(i, i.time)))
 
 
+@definition
+def natural_rate(logits: Reals, reward: Reals) -> Reals:
+    """dR/dt under the natural policy gradient: Var(r)."""
+    return ar.covariance(ar.softmax(logits), reward, reward)
+
+
+@definition
+def plain_rate(logits: Reals, reward: Reals) -> Reals:
+    """dR/dt under the policy gradient: E[pi (r - R)^2]."""
+    p = ar.softmax(logits)
+    return ar.mean(p, p * ar.centered(p, reward) * ar.centered(p, reward))
+
+
 def _variance(i: Cases) -> Reals:
-    return ar.covariance(ar.softmax(i.logits), i.reward, i.reward)
+    return natural_rate(i.logits, i.reward)
+
+
+def _speeds(i: Any) -> tuple[Term, ...]:
+    """What the rates are derivatives of, and that the policy gradient is no faster."""
+    p = ar.softmax(i.logits)
+    natural = ar.centered(p, i.reward)
+
+    def performance(direction: Term) -> Callable[[Term], Term]:
+        return lambda t: ar.mean(
+            ar.softmax(i.logits + ar.per_action(t) * direction), i.reward)
+
+    return (
+        has_derivative(performance(natural), 0, natural_rate(i.logits, i.reward)),
+        has_derivative(performance(p * natural), 0, plain_rate(i.logits, i.reward)),
+        plain_rate(i.logits, i.reward) <= natural_rate(i.logits, i.reward),
+    )
 
 
 def _speed_room(i: Cases, factor: int = 4) -> Reals:
     """H - 4 log 2 Var(r)."""
     return ar.entropy(i.logits) - factor * ar.log_of(2, like=i.logits) * _variance(i)
-
-
-# ------------------------------------------------------------------ proof of the repair
-
-
-def _rates() -> list[symbolic.Expression]:
-    """dE[r]/dt along dz/dt = r - R and along dz/dt = pi (r - R); P is pi as a function of the action."""
-    m = symbolic.Moments("r P")
-    r, mean = m["r"], m.expect(m["r"])
-    natural = m.derivative(mean, r - mean, {}) - m.covariance(r, r)
-    plain = m.derivative(mean, m["P"] * (r - mean), {}) - m.expect(m["P"] * (r - mean) ** 2)
-    return [natural, plain]
-
-
-def _convexity() -> symbolic.Expression:
-    """d^2/ds^2 Var(r + s d) = 2 Var(d)."""
-    import sympy
-
-    m, s = symbolic.Moments("r d"), sympy.Symbol("s")
-    moved = m["r"] + s * m["d"]
-    return sympy.diff(m.covariance(moved, moved), s, 2) - 2 * m.covariance(m["d"], m["d"])
-
-
-def _binary_variance() -> symbolic.Expression:
-    """Var of a reward with values 0 and 1 is p (1 - p)."""
-    m = symbolic.Moments("", indicators="A")
-    return m.covariance(m["A"], m["A"]) - m.expect(m["A"]) * (1 - m.expect(m["A"]))
-
-
-def _gap_function() -> list[symbolic.Expression]:
-    """f = h(p) - 4 log 2 p (1 - p): f(1/2) = f'(1/2) = 0, f'' = 8 log 2 - 1/(p (1 - p))."""
-    import sympy
-
-    p = sympy.Symbol("p", positive=True)
-    f = -p * sympy.log(p) - (1 - p) * sympy.log(1 - p) - 4 * sympy.log(2) * p * (1 - p)
-    half = sympy.Rational(1, 2)
-    return [f.subs(p, half), sympy.diff(f, p).subs(p, half), sympy.limit(f, p, 0, "+"),
-            sympy.diff(f, p, 2) - (8 * sympy.log(2) - 1 / (p * (1 - p))), f.subs(p, 1 - p) - f]
-
-
-def speed_limit() -> tuple[Step, ...]:
-    """Var_pi(r) <= H / (4 log 2) for r in [0, 1], and both gradients' dR/dt at most Var_pi(r)."""
-    return (
-        symbolic.softmax_rule(),
-        symbolic.identity("rates", "dR/dt = Var(r) for dz/dt = r - R, E[pi (r - R)^2] for "
-                          "dz/dt = pi (r - R)", _rates, uses=("softmax rule",)),
-        smt.lemma("the policy gradient is no faster", "pi (r - R)^2 <= (r - R)^2", "P u",
-                  lambda v: [v.P > 0, v.P <= 1], lambda v: v.P * v.u * v.u <= v.u * v.u,
-                  uses=("rates",), axioms=("inequalities of terms add up",)),
-        symbolic.identity("convexity", "d^2/ds^2 Var(r + s d) = 2 Var(d) >= 0", _convexity),
-        symbolic.identity("0/1 rewards", "Var = p (1 - p)", _binary_variance),
-        symbolic.identity(
-            "f = h - 4 log 2 p (1 - p)", "f(0) = f(1/2) = f'(1/2) = 0, f(1 - p) = f(p), "
-            "f'' = 8 log 2 - 1/(p (1 - p))", _gap_function),
-        smt.lemma(
-            "f changes curvature once", "on (0, 1/2], f'' <= 0 at q gives f'' <= 0 at every p < q: f is "
-            "concave up to a point c and convex from c to 1/2", "p q fp fq L",
-            lambda v: [v.p > 0, v.q > v.p, 2 * v.q <= 1, v.L > 0,
-                       v.fp * v.p * (1 - v.p) == 8 * v.L * v.p * (1 - v.p) - 1,
-                       v.fq * v.q * (1 - v.q) == 8 * v.L * v.q * (1 - v.q) - 1, v.fq <= 0],
-            lambda v: v.fp <= 0, uses=("f = h - 4 log 2 p (1 - p)",)),
-        smt.lemma(
-            "f >= 0", "convex with f(1/2) = f'(1/2) = 0: f >= 0 from c on; concave with f(0) = 0 and "
-            "f(c) >= 0: f >= 0 up to c, at p = s c", "f f_c s tangent slope half c p",
-            lambda v: [v.half == 0, v.slope == 0, v.tangent == v.half + v.slope * (v.c - v.p),
-                       v.f_c >= v.tangent, v.s >= 0, v.s <= 1,
-                       smt.any_of(v.f >= v.tangent, v.f >= (1 - v.s) * 0 + v.s * v.f_c)],
-            lambda v: v.f >= 0, uses=("f changes curvature once",),
-            axioms=("a convex function lies above its tangents, a concave one above its chords",)),
-        chain_rule(),
-        smt.lemma(
-            "assembly", "Var(r) <= p (1 - p) for some 0/1 reward, f(p) = h(p) - 4 log 2 p (1 - p) >= 0 "
-            "and h(p) <= H: 4 log 2 dR/dt <= H", "rate var p h f H H1 H2 L",
-            lambda v: [v.L > 0, v.rate <= v.var, v.var <= v.p * (1 - v.p), v.p >= 0, v.p <= 1,
-                       v.f >= 0, v.h - 4 * v.L * v.p * (1 - v.p) == v.f, v.H1 >= 0, v.H2 >= 0,
-                       v.h + v.p * v.H1 + (1 - v.p) * v.H2 == v.H],
-            lambda v: smt.all_of(4 * v.L * v.var <= v.H, 4 * v.L * v.rate <= v.H),
-            uses=("the policy gradient is no faster", "convexity", "0/1 rewards", "f >= 0",
-                  "chain rule"),
-            axioms=("a convex function on the cube [0, 1]^n is largest at a corner", ENTROPY_AXIOM)),
-    )
 
 
 # ------------------------------------------------------------------ experiments
@@ -225,7 +174,7 @@ _repair = Statement(
     latex=r"For rewards in $[0,1]$, performance rises at most at the rate $\mathcal H/(4\log 2)$, under "
           r"the natural policy gradient ($dR/dt = \mathrm{Var}_\pi(r)$) and under the policy gradient.",
     margin=_speed_room,
-    proof=speed_limit(),
+    beyond=_speeds,
 )
 
 performance_after_collapse = Claim(

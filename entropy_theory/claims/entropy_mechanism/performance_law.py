@@ -39,8 +39,9 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.statement import POSITIVE
 
-LEARNING_RATE = Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)))
+LEARNING_RATE = Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)), range=POSITIVE)
 RUN_LENGTH = 400
 LEARNING_RATES: dict[Rule, float] = {"policy gradient": 2.0, "natural gradient": 0.05}
 

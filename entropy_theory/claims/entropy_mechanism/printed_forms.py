@@ -26,8 +26,7 @@ from entropy_theory.verification import (
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
-
-EXPONENTIAL = "e^x > 0, and e^x >= 1 + x"
+from entropy_theory.verification.formula.statement import POSITIVE
 
 
 def as_boxed(i: Cases) -> Reals:
@@ -38,14 +37,6 @@ def as_boxed(i: Cases) -> Reals:
 def as_in_the_text(i: Cases) -> Reals:
     """-a e^H + b."""
     return i.b - i.a * np.exp(ar.entropy(i.logits))
-
-
-def _slope_and_ceiling() -> list[symbolic.Expression]:
-    import sympy
-
-    a, b, entropy = sympy.symbols("a b H")
-    form = -a * sympy.exp(entropy) + b
-    return [sympy.diff(form, entropy) + a * sympy.exp(entropy), form.subs(entropy, 0) - (b - a)]
 
 
 def _boxed_slope() -> list[symbolic.Expression]:
@@ -65,16 +56,6 @@ _statement = Statement(
 _repair = Statement(
     latex=r"$R = -a\exp(\mathcal H) + b$ with $a > 0$ is at most its value $b - a$ at $\mathcal H = 0$.",
     margin=lambda i: (i.b - i.a) - as_in_the_text(i),
-    proof=(
-        symbolic.identity("slope and value at zero", "d/dH (-a e^H + b) = -a e^H, and the value at "
-                          "H = 0 is b - a", _slope_and_ceiling),
-        smt.lemma(
-            "assembly", "b - a - (b - a e^H) = a (e^H - 1) >= a H >= 0", "a b H exp_H R",
-            lambda v: [v.a > 0, v.H >= 0, v.exp_H >= 1 + v.H, v.b - v.a * v.exp_H == v.R],
-            lambda v: smt.all_of(v.b - v.a >= v.R, smt.implies(v.H > 0, v.b - v.a > v.R)),
-            uses=("slope and value at zero",), axioms=(EXPONENTIAL, "entropy is at least 0"),
-        ),
-    ),
 )
 
 _negation = (
@@ -107,8 +88,8 @@ printed_forms = Claim(
     repair_note="b stands outside the exponential, as everywhere else in the source",
     negation=_negation,
     instances=bandit_instances(
-        Scalar(name="a", low=0.01, high=2.0, grid=(1, Fraction(1, 4))),
-        Scalar(name="b", low=0.01, high=2.0, grid=(1, Fraction(1, 2))),
+        Scalar(name="a", low=0.01, high=2.0, grid=(1, Fraction(1, 4)), range=POSITIVE),
+        Scalar(name="b", low=0.01, high=2.0, grid=(1, Fraction(1, 2)), range=POSITIVE),
         actions=(2, 5), correct=False,
     ),
     mutants=(

@@ -13,7 +13,6 @@ do weigh states by d(s).)
 
 from __future__ import annotations
 
-from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
     expected_reward,
@@ -57,7 +56,6 @@ _repaired = Statement(
     beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
                                    gradient_formula(i.logits, i.reward)),),
     relation="==",
-    proof=value_steps(),
 )
 
 proposition_1 = Claim(

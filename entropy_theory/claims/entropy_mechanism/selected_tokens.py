@@ -25,7 +25,6 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import strategies as st
 
-from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -34,12 +33,12 @@ from entropy_theory.verification import (
     Mutant,
     Statement,
     certify,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.claim import variant, without
+from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters, Range
+from entropy_theory.verification.formula.terms import ACTIONS, definition
 from entropy_theory.verification.instances import Batch
 
 # ---------------------------------------------------------------- batches of tokens
@@ -104,20 +103,34 @@ TOKENS = Instances(
     enumerate=_enumerate,
     movable=("advantage", "lower"),
     ranges={"lower": (0.05, 3.0)},
+    parameters=Parameters(fields=(
+        Parameter(name="surprisal", axes=(ACTIONS,), range=Range(low=0)),
+        Parameter(name="advantage", axes=(ACTIONS,)),
+        Parameter(name="lower", range=POSITIVE),
+    )),
     families=f"2-{MOST_TOKENS} tokens; Gamma(1/2) surprisals -log pi of all scales, Gaussian "
              "advantages; half the thresholds above the bound where some K is",
 )
 
 
 def _deviation(values: Reals) -> Reals:
+    return deviation(values)
+
+
+@definition
+def deviation(values: Reals) -> Reals:
     """Values minus their mean over the batch."""
-    count = ar.constant(values.shape[-1], like=values)
-    return values - ar.per_action(ar.total(values) / count)
+    return values - ar.per_action(ar.total(values) / values.shape[-1])
+
+
+@definition
+def cross_product(surprisal: Reals, advantage: Reals) -> Reals:
+    """K = (log pi - mean)(A - mean), as in the code."""
+    return deviation(-surprisal) * deviation(advantage)
 
 
 def _cross_product(i: Cases) -> Reals:
-    """K = (log pi - mean)(A - mean), as in the code."""
-    return _deviation(-i.surprisal) * _deviation(i.advantage)
+    return cross_product(i.surprisal, i.advantage)
 
 
 def _selected(i: Cases) -> Mask:
@@ -126,24 +139,24 @@ def _selected(i: Cases) -> Mask:
 
 
 def _mean_surprisal(i: Cases) -> Reals:
-    return ar.total(i.surprisal) / ar.constant(i.surprisal.shape[-1], like=i.surprisal)
+    return ar.total(i.surprisal) / i.surprisal.shape[-1]
 
 
-def _smallest_of_selected(i: Cases, values: Reals) -> Reals:
-    """Smallest value among selected tokens; 1 if there is none."""
-    return ar.smallest(np.where(_selected(i), values, ar.constant(1, like=values)))
+def _of_selected(i: Cases, values: Reals) -> Reals:
+    """Values of selected tokens, and 1 for the others."""
+    return np.where(_selected(i), values, 0 * values + ar.constant(1, like=values))
 
 
 def _confident_and_correct(i: Cases) -> Reals:
     """Over selected tokens: the smaller of log pi - mean and A - mean."""
-    return ar.minimum(_smallest_of_selected(i, _deviation(-i.surprisal)),
-                      _smallest_of_selected(i, _deviation(i.advantage)))
+    return np.concatenate([_of_selected(i, _deviation(-i.surprisal)),
+                           _of_selected(i, _deviation(i.advantage))], axis=-1)
 
 
 def _rare_and_punished(i: Cases) -> Reals:
     """Over selected tokens: the smaller of mean - log pi and mean - A."""
-    return ar.minimum(_smallest_of_selected(i, -_deviation(-i.surprisal)),
-                      _smallest_of_selected(i, -_deviation(i.advantage)))
+    return np.concatenate([_of_selected(i, -_deviation(-i.surprisal)),
+                           _of_selected(i, -_deviation(i.advantage))], axis=-1)
 
 
 SOME_SELECTED = Condition(
@@ -157,15 +170,6 @@ CONFIDENT_BATCH = Condition(
 ONE_NAT = Condition(
     latex=r"$\overline{-\log\pi} < \omega_{low}$", value=lambda i: i.lower - _mean_surprisal(i)
 )
-
-
-def _split() -> symbolic.Expression:
-    """K = mean_nll (A - Ab) - nll (A - Ab), nll = -log pi, mean_nll its batch mean."""
-    import sympy
-
-    nll, mean_nll, advantage, mean_advantage = sympy.symbols("nll mean_nll A Ab")
-    product = (-nll - -mean_nll) * (advantage - mean_advantage)
-    return product - (mean_nll - nll) * (advantage - mean_advantage)
 
 
 def _selection_at_step_one() -> Ball:
@@ -182,22 +186,6 @@ _statement = Statement(
     conditions=(SOME_SELECTED,),
 )
 
-_bound = smt.lemma(
-    "confident branch is bounded",
-    "A > mean A and K >= omega_low > 0 give omega_low <= K <= mean NLL (A - mean A)",
-    "nll mean_nll dA K lower",
-    lambda v: [v.nll >= 0, v.lower > 0, v.dA > 0, v.lower <= v.K, (v.mean_nll - v.nll) * v.dA == v.K],
-    lambda v: smt.all_of(v.lower <= v.K, v.mean_nll * v.dA >= v.K),
-    uses=("cross product",), axioms=("log pi <= 0",),
-)
-
-_largest = smt.lemma(
-    "mean surprisal", "mean NLL >= 0, so mean NLL (A_i - mean A) <= mean NLL max(A - mean A)",
-    "mean_nll dA top lower",
-    lambda v: [v.mean_nll >= 0, v.dA <= v.top, v.mean_nll * v.top < v.lower],
-    lambda v: v.mean_nll * v.dA < v.lower,
-    axioms=("log pi <= 0", SUM_OF_SIGNS),
-)
 
 _repaired = Statement(
     latex=r"If $\overline{-\log\pi}\,\max_i(A_i - \bar A) < \omega_{low}$, every token with "
@@ -205,23 +193,6 @@ _repaired = Statement(
     margin=_rare_and_punished,
     relation=">",
     conditions=(SOME_SELECTED, CONFIDENT_BATCH),
-    proof=(
-        symbolic.identity("cross product", "K = (mean NLL - NLL)(A - mean A), NLL = -log pi", _split),
-        _largest,
-        _bound,
-        smt.lemma(
-            "assembly", "a selected token is not on the confident branch, so both factors are < 0",
-            "nll mean_nll dA K lower top",
-            lambda v: [
-                v.nll >= 0, v.lower > 0, v.lower <= v.K, (v.mean_nll - v.nll) * v.dA == v.K,
-                _bound.instance(nll=v.nll, mean_nll=v.mean_nll, dA=v.dA, K=v.K, lower=v.lower),
-                v.mean_nll >= 0, v.dA <= v.top, v.mean_nll * v.top < v.lower,
-                _largest.instance(mean_nll=v.mean_nll, dA=v.dA, top=v.top, lower=v.lower),
-            ],
-            lambda v: smt.all_of(v.dA < 0, v.nll > v.mean_nll),
-            uses=("cross product", "mean surprisal", "confident branch is bounded"),
-        ),
-    ),
 )
 
 selected_tokens = Claim(

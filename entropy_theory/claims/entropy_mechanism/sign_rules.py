@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
@@ -29,16 +30,19 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     own_covariance,
 )
 from entropy_theory.verification import (
-    GRADED_REWARD,
     Cases,
     Condition,
     Step,
+    Vector,
     bandit_instances,
     smt,
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import ANY
+from entropy_theory.verification.formula.terms import Term, definition, elementwise
 from entropy_theory.verification.instances import Instance
 
 
@@ -50,20 +54,44 @@ def _in_order(case: Instance) -> Instance:
     return {**case, "reward": reward.tolist()}
 
 
-_any_order = bandit_instances(correct=False, actions=(2, 6), vectors=(GRADED_REWARD,))
+REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1, Fraction(1, 2)), range=ANY)
+"""Graded rewards; the statements hold for any."""
+_any_order = bandit_instances(correct=False, actions=(2, 6), vectors=(REWARD,))
 BANDITS = dataclasses.replace(
     _any_order, strategy=st.one_of(_any_order.strategy, _any_order.strategy.map(_in_order))
 )
 
 
+@definition
 def plain_covariance(logits: Reals, reward: Reals) -> Reals:
     """Cov_pi(log pi, pi A), as the covariance of the reward and c."""
     return ar.covariance(ar.softmax(logits), reward, own_covariance(logits))
 
 
+@definition
 def natural_covariance(logits: Reals, reward: Reals) -> Reals:
     """Cov_pi(log pi, A) = Cov_pi(z, r)."""
     return ar.covariance(ar.softmax(logits), logits, reward)
+
+
+def as_printed(logits: Reals, reward: Reals, kind: str) -> Term:
+    """Both forms are one: that of Theorem 1 or 2, and what is computed."""
+    policy, log_policy = ar.softmax(logits), ar.log_softmax(logits)
+    advantage = ar.centered(policy, reward)
+    if kind == "plain":
+        return elementwise("equal", ar.covariance(policy, log_policy, policy * advantage),
+                           plain_covariance(logits, reward))
+    return elementwise("equal", ar.covariance(policy, log_policy, advantage),
+                       natural_covariance(logits, reward))
+
+
+def is_the_fall(logits: Reals, reward: Reals, kind: str) -> Term:
+    """The covariance is minus the rate of entropy under the step pi A, or A."""
+    policy = ar.softmax(logits)
+    advantage = ar.centered(policy, reward)
+    step, fall = ((policy * advantage, plain_covariance(logits, reward)) if kind == "plain"
+                  else (advantage, natural_covariance(logits, reward)))
+    return has_derivative(lambda t: ar.entropy(logits + ar.per_action(t) * step), 0, -fall)
 
 
 def expected_reward(i: Cases) -> Reals:
@@ -71,16 +99,14 @@ def expected_reward(i: Cases) -> Reals:
     return ar.mean(ar.softmax(i.logits), i.reward)
 
 
-def order_of_policy(i: Cases) -> Reals:
-    """Numbers ordered like the logits; exact where the policy is given by integer weights."""
-    return i.weights if hasattr(i, "weights") else i.logits
-
-
 def pair_products(i: Cases) -> Reals:
-    """(r_a - r_b)(z_a - z_b) in sign, all pairs on the last axis."""
-    order = order_of_policy(i)
-    products = _differences(i.reward) * _differences(order)
-    return products.reshape(*order.shape[:-1], -1)
+    """(r_a - r_b)(z_a - z_b) for all pairs, [..., n, n]."""
+    return _differences(i.reward) * _differences(i.logits)
+
+
+def ordered(products: Reals) -> Reals:
+    """The smallest of all pairs' products."""
+    return ar.smallest(ar.smallest(products))
 
 
 def spread(values: Reals) -> Reals:
@@ -94,11 +120,11 @@ def _differences(values: Reals) -> Reals:
 
 ORDERED_LIKE_POLICY = Condition(
     latex="the reward is ordered like the policy: no likelier action has a smaller reward",
-    value=lambda i: ar.smallest(pair_products(i)),
+    value=lambda i: ordered(pair_products(i)),
     relation=">=",
 )
 NOT_UNIFORM = Condition(latex="the policy is not uniform",
-                        value=lambda i: spread(order_of_policy(i)))
+                        value=lambda i: spread(i.logits))
 NOT_CONSTANT = Condition(latex="the reward is not constant", value=lambda i: spread(i.reward))
 ORDERED = (ORDERED_LIKE_POLICY, NOT_UNIFORM, NOT_CONSTANT)
 
@@ -284,30 +310,3 @@ def plain_proof() -> tuple[Step, ...]:
     )
 
 
-def _pairs() -> symbolic.Expression:
-    import sympy
-
-    m = symbolic.Moments("z r")
-    z1, z2, r1, r2 = sympy.symbols("z1 z2 r1 r2")
-    double = m.expect_pairs((z1 - z2) * (r1 - r2), {"z": z1, "r": r1}, {"z": z2, "r": r2})
-    return m.covariance(m["z"], m["r"] - m.expect(m["r"])) - double / 2
-
-
-def natural_proof() -> tuple[Step, ...]:
-    """Cov(log pi, A) > 0 for a reward ordered like the policy, any n (Chebyshev, strict)."""
-    return (
-        symbolic.identity(
-            "natural covariance as pairs",
-            "Cov(log pi, A) = (1/2) sum_ij pi_i pi_j (z_i - z_j)(r_i - r_j)", _pairs,
-            axioms=("log pi_a and z_a differ by a constant",),
-        ),
-        extreme_actions(),
-        smt.lemma(
-            "natural assembly", "no pair is negative, and the pair of t and b is positive",
-            "zt zb rt rb w others cov",
-            lambda v: [v.zt > v.zb, v.rt > v.rb, v.w > 0, v.others >= 0,
-                       2 * v.cov == v.w * ((v.zt - v.zb) * (v.rt - v.rb)) + v.others],
-            lambda v: v.cov > 0,
-            uses=("natural covariance as pairs", "extremes"), axioms=(SUM_OF_SIGNS,),
-        ),
-    )

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropy_theory.claims.aepo.expansion import remainder_steps
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, remainder_bound
-from entropy_theory.claims.entropy_mechanism.tree_induction import value_steps
 from entropy_theory.claims.entropy_mechanism.tree_rates import (
     advantage,
     expected_reward,
@@ -29,7 +27,7 @@ from entropy_theory.claims.entropy_mechanism.tree_rates import (
     visits,
     weighted_advantage,
 )
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, Step, smt, symbolic
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, smt
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import variant
@@ -53,28 +51,6 @@ def rate_along(i: Cases, x: Reals) -> Reals:
     return -ar.covariance(ar.softmax(i.logits), ar.log_softmax(i.logits), x)
 
 
-def state_proof(rate_step: Step, *before: Step) -> tuple[Step, ...]:
-    """The remainder bound of one state at a step whose covariance ``rate_step`` gives."""
-    remainder = remainder_steps()[-1]
-    assert isinstance(remainder, smt.Lemma)
-    steps = (*remainder_steps(), *before, rate_step)
-    return (
-        *(s for k, s in enumerate(steps) if s.name not in {t.name for t in steps[:k]}),
-        smt.lemma(
-            "assembly", "|H(z + dz) - H(z) - rate| <= (1/4)(1 + log n) ||dz||^2",
-            "change covariance rate error sup log_n N",
-            lambda v: [
-                v.error >= v.change + v.covariance, v.error >= -(v.change + v.covariance),
-                -v.covariance == v.rate, 2 * v.error <= v.sup, 2 * v.sup <= (1 + v.log_n) * v.N,
-                remainder.instance(error=v.error, sup=v.sup, log_n=v.log_n, N=v.N),
-            ],
-            lambda v: smt.all_of(4 * (v.change - v.rate) <= (1 + v.log_n) * v.N,
-                                 -4 * (v.change - v.rate) <= (1 + v.log_n) * v.N),
-            uses=("remainder", rate_step.name),
-        ),
-    )
-
-
 def _step(i: Cases) -> Reals:
     """The exact gradient from the responses, per unit learning rate."""
     return policy_gradient(i.logits, i.reward)
@@ -86,15 +62,6 @@ def _rate(i: Cases) -> Reals:
 
 def _printed_rate(i: Cases) -> Reals:
     return rate_along(i, weighted_advantage(i.logits, i.reward))
-
-
-def _covariance_of_step() -> symbolic.Expression:
-    import sympy
-
-    m = symbolic.Moments("L P A")
-    eta, visited = sympy.symbols("eta d")
-    step = eta * visited * m["P"] * m["A"]
-    return -m.covariance(m["L"], step) + eta * visited * m.covariance(m["L"], m["P"] * m["A"])
 
 
 _statement = Statement(
@@ -110,13 +77,6 @@ _repaired = Statement(
           r"one token.",
     margin=lambda i: state_error(i, _step(i), _rate(i)),
     beyond=lambda i: (has_gradient(lambda z: expected_reward(z, i.reward), i.logits, _step(i)),),
-    proof=state_proof(
-        symbolic.identity(
-            "rate", "-Cov(log pi, eta d pi A) = -eta d Cov(log pi, pi A)", _covariance_of_step,
-            uses=("policy gradient",),
-        ),
-        *value_steps(),
-    ),
 )
 
 theorem_1 = Claim(

@@ -15,13 +15,13 @@ from fractions import Fraction
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
-    SUM_OF_SIGNS,
     covariance_is_nonnegative,
 )
-from entropy_theory.verification import Cases, Scalar, Step, smt, symbolic
+from entropy_theory.verification import Cases, Scalar, Step, symbolic
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import Condition
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import definition
 
 WIDTH = 5
@@ -74,7 +74,7 @@ def only(selected: Mask, values: Reals) -> Reals:
 
 
 THRESHOLD = Scalar(
-    name="lower", low=0.01, high=2.0, grid=(1, Fraction(1, 8), Fraction(1, 64))
+    name="lower", low=0.01, high=2.0, grid=(1, Fraction(1, 8), Fraction(1, 64)), range=POSITIVE
 )
 
 
@@ -84,7 +84,8 @@ def some(selected: Callable[[Cases], Mask], latex: str) -> Condition:
 
 
 SOME_IN_BAND = some(
-    lambda i: in_band(i.logits, i.reward, i.lower), r"some action has $K \in [\omega_{low}, 5\omega_{low}]$")
+    lambda i: in_band(i.logits, i.reward, i.lower),
+    r"some action has $K \in [\omega_{low}, 5\omega_{low}]$")
 
 
 def contribution_steps() -> tuple[Step, ...]:
@@ -108,17 +109,3 @@ def contribution_steps() -> tuple[Step, ...]:
     )
 
 
-def rare_tokens() -> smt.Lemma:
-    """Below e^{-H}, c_a < 0 <= C."""
-    return smt.lemma(
-        "below e^{-H}", "log pi_a + H < 0 gives c_a < C", "p d C",
-        lambda v: [v.p > 0, v.d < 0, v.C >= 0], lambda v: v.p * v.d < v.C,
-        uses=("C is nonnegative",),
-    )
-
-
-def positive_sum(name: str, statement: str, uses: tuple[str, ...]) -> Step:
-    """A sum with one positive term at least and no negative one."""
-    return smt.lemma(name, statement, "one others whole",
-                     lambda v: [v.one > 0, v.others >= 0, v.whole == v.one + v.others],
-                     lambda v: v.whole > 0, uses=uses, axioms=(SUM_OF_SIGNS,))

@@ -2,7 +2,7 @@
 
 Two computations of everything, so that one can test the other: `entropy_rate` differentiates the
 recursion, `policy_gradient` sums over responses; `gradient_formula`, `action_covariance` and
-`response_covariance` are what the claims are made of. The proofs are in `tree_induction`.
+`response_covariance` are what the claims are made of.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from entropy_theory.verification.formula.terms import (
 )
 from entropy_theory.verification.instances import Batch, with_rewards_in
 
-STEP = Vector(name="step", low=-2.0, high=2.0, grid=(0, 1))
+STEP = Vector(name="step", low=-2.0, high=2.0, grid=(0, 1), range=ANY)
 """A logit step; what is tested with it is linear in it, so that -1 in the grid would add nothing."""
 
 
@@ -74,17 +74,17 @@ def decidable(bound: Reals) -> Reals:
     return bound + ar.constant(10, like=bound) ** -60
 
 
-def response_probabilities(logits: Reals) -> Reals:
+def response_probabilities(logits: Any) -> Any:
     """pi(y) [..., responses]."""
     return ar.token_tree(logits).response_probabilities(ar.softmax(logits))
 
 
-def expected_reward(logits: Reals, reward: Reals) -> Reals:
+def expected_reward(logits: Any, reward: Any) -> Any:
     """J = E_y R(y)."""
     return ar.mean(response_probabilities(logits), reward)
 
 
-def is_natural_gradient(logits: Reals, reward: Reals, step: Reals) -> Term:
+def is_natural_gradient(logits: Any, reward: Any, step: Any) -> Term:
     """(Fisher information of the responses) step = gradient of J, tested with every direction x."""
     return for_every("direction", (STATES, ACTIONS), lambda x: has_derivative(
         lambda t: expected_reward(along(logits, t, x), reward), 0,

@@ -18,8 +18,6 @@ from fractions import Fraction
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
-    SUM_OF_SIGNS,
-    covariance_is_nonnegative,
     own_covariance,
 )
 from entropy_theory.verification import (
@@ -29,8 +27,6 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
@@ -84,42 +80,6 @@ def rate(logits: Reals, inside: Mask) -> Reals:
     return ar.total(own_covariance(logits) * clamped_tilt(logits, inside))
 
 
-def _slope() -> symbolic.Expression:
-    m = symbolic.Moments("L x")
-    log_p, x = m["L"], m["x"]
-    slope = m.derivative(-m.expect(log_p), x, {log_p: x - m.expect(x)})
-    return slope + m.expect((log_p - m.expect(log_p)) * x)
-
-
-def _product() -> symbolic.Expression:
-    """sum_K S S~ with S = P pi~ (u + D), S~ = pi~ u; sums over K are E_pi~[./pi~]."""
-    import sympy
-
-    m = symbolic.Moments("u q")
-    mass, shift, u, q = sympy.Symbol("P"), sympy.Symbol("D"), m["u"], m["q"]
-    whole = m.expect(mass * q * (u + shift) * u)
-    parts = mass * (m.expect(q * u * u) + shift * m.covariance(q, u))
-    return (whole - parts).subs({m.expect(u): 0})
-
-
-def _tilt() -> symbolic.Expression:
-    import sympy
-
-    log_q, log_mass, entropy, kept_entropy = sympy.symbols("log_q log_P H H_kept")
-    shift = entropy + log_mass - kept_entropy
-    return (log_q + log_mass + entropy) - ((log_q + kept_entropy) + shift)
-
-
-def _shift() -> symbolic.Expression:
-    """D, with h_K and h_R the means of -log pi over kept and removed actions."""
-    import sympy
-
-    mass, log_mass, h_kept, h_removed = sympy.symbols("P log_P h_K h_R")
-    entropy = mass * h_kept + (1 - mass) * h_removed
-    kept_entropy = h_kept + log_mass
-    return (entropy + log_mass - kept_entropy) - (1 - mass) * (h_removed - h_kept)
-
-
 _statement = Statement(
     latex=r"For a kept top set $\mathcal K$: $\sum_{a\in\mathcal K}S_a\tilde S_a \ge 0$, so a bonus on "
           r"the clamped entropy never lowers the full entropy to first order.",
@@ -131,32 +91,6 @@ _statement = Statement(
         has_derivative(
             lambda t: ar.entropy(i.logits - ar.per_action(t) * clamped_tilt(i.logits, kept(i))), 0,
             rate(i.logits, kept(i))),
-    ),
-    proof=(
-        symbolic.softmax_rule(),
-        symbolic.identity("entropy slope", "d/dt H~ = -E_pi~[(log pi~ + H~) x] = -sum_K S~_a x_a; "
-                          "likewise d/dt H = -sum_a S_a x_a", _slope, uses=("softmax rule",)),
-        symbolic.identity("tilt", "log pi + H = u + D on K, so S_a = P pi~_a (u_a + D)", _tilt,
-                          axioms=("log pi = log pi~ + log P on K",)),
-        symbolic.identity("product", "sum_K S S~ = P {E_pi~[pi~ u^2] + D Cov_pi~(pi~, u)}, as E u = 0",
-                          _product, uses=("tilt",)),
-        symbolic.identity("shift", "D = (1 - P)(E_removed[-log pi] - E_kept[-log pi])", _shift,
-                          axioms=("H = P h_K + (1 - P) h_R",)),
-        smt.lemma("removed are deeper", "each kept -log pi is at most t, each removed one at least t: "
-                  "one term of E_removed[-log pi] - t and of t - E_kept[-log pi]", "pk pr lk lr t",
-                  lambda v: [v.pk > 0, v.pr > 0, v.lk <= v.t, v.t <= v.lr],
-                  lambda v: smt.all_of(v.pk * (v.t - v.lk) >= 0, v.pr * (v.lr - v.t) >= 0),
-                  axioms=("K is a top set: the least likely kept action gives t",)),
-        *covariance_is_nonnegative(),
-        smt.lemma("assembly", "sum_K S S~ = P (E[pi~ u^2] + D Cov) >= 0",
-                  "rate P squares D cov hK hR t",
-                  lambda v: [v.P > 0, v.P <= 1, v.squares >= 0, v.cov >= 0, v.hK <= v.t, v.t <= v.hR,
-                             (1 - v.P) * (v.hR - v.hK) == v.D,
-                             v.rate == v.P * (v.squares + v.D * v.cov)],
-                  lambda v: v.rate >= 0,
-                  uses=("entropy slope", "product", "shift", "removed are deeper",
-                        "C is nonnegative"),
-                  axioms=(SUM_OF_SIGNS, "Chebyshev's C >= 0 applies to pi~ and log pi~ as to pi and z")),
     ),
 )
 

@@ -18,32 +18,34 @@ from __future__ import annotations
 import numpy as np
 
 from entropy_theory.claims.aent.clamping_reduces_bias import (
-    MONOTONE,
-    OPTIMUM,
     REMOVED,
     bias,
     kept_tokens,
 )
-from entropy_theory.claims.aent.lemma_5 import soft_optimum
 from entropy_theory.claims.aent.token_mdp import COEFFICIENT
-from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances, smt
+from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
-from entropy_theory.verification.claim import Step, variant
+from entropy_theory.verification.arithmetic import Mask, Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.terms import definition
+
+
+@definition
+def kept_entropy(logits: Reals, kept: Mask) -> Reals:
+    """The entropy of the policy renormalized on the kept set."""
+    policy, mass = ar.softmax(logits), ar.total(ar.softmax(logits), kept)
+    return np.log(mass) - ar.total(policy * ar.log_softmax(logits), kept) / mass
 
 
 def objective(i: Cases, kept: np.ndarray) -> Reals:
     """E_pi[r] + lambda times the entropy of the policy renormalized on ``kept``."""
-    policy, log_policy = ar.softmax(i.logits), ar.log_softmax(i.logits)
-    mass = ar.total(policy, kept)
-    clamped = np.log(mass) - ar.total(policy * log_policy, kept) / mass
-    return ar.total(policy, i.correct) + i.coefficient * clamped
+    return ar.total(ar.softmax(i.logits), i.correct) + i.coefficient * kept_entropy(i.logits, kept)
 
 
 def _sizes(i: Cases) -> tuple[Reals, Reals, Reals, Reals]:
     """(n, m, k, m*)."""
     one = 0 * i.logits + ar.constant(1, like=i.logits)
-    n, m = ar.total(one), ar.total(one, i.correct)
+    n, m = ar.constant(i.logits.shape[-1], like=i.logits), ar.total(one, i.correct)
     k = ar.total(one, kept_tokens(i.logits, i.removed_fraction))
     return n, m, k, ar.minimum(m, k)
 
@@ -62,57 +64,10 @@ def _room(i: Cases) -> Reals:
     return np.stack([_best(i) - objective(i, kept), less_biased], axis=-1)
 
 
-def proof() -> tuple[Step, ...]:
-    """Right tokens outside trade places with wrong ones inside; then Gibbs on the kept set."""
-    return (
-        smt.lemma(
-            "trade places",
-            "c = pi(kept), m' right tokens kept, m* - m' of the wrong kept ones relabeled right. A "
-            "right token outside has at most c p_min, a relabeled one at least p_min given the kept "
-            "set: E_pi[r] <= c E[r'] <= E[r'] given the kept set",
-            "c inside outside m1 mstar pmin relabeled reward",
-            lambda v: [v.c > 0, v.c <= 1, v.pmin >= 0, v.inside >= 0, v.m1 >= 0, v.mstar >= v.m1,
-                       v.outside <= (v.mstar - v.m1) * v.c * v.pmin,
-                       v.relabeled >= v.inside + (v.mstar - v.m1) * v.pmin,
-                       v.reward == v.c * v.inside + v.outside],
-            lambda v: v.reward <= v.relabeled,
-            axioms=("no token outside a top set is likelier than one inside",
-                    "for m > k relabel every kept token: E[r'] = 1 >= E_pi[r]"),
-        ),
-        *soft_optimum(),
-        smt.lemma(
-            "optimum", "E_pi[r] + lambda H~ <= E[r'] + lambda H~ = lambda log Z - lambda KL <= "
-            "lambda log Z, Z = m* e^{1/lambda} + k - m*",
-            "lam reward relabeled entropy logZ kl",
-            lambda v: [v.lam > 0, v.kl >= 0, v.reward <= v.relabeled,
-                       v.relabeled + v.lam * v.entropy == v.lam * v.logZ - v.lam * v.kl],
-            lambda v: v.reward + v.lam * v.entropy <= v.lam * v.logZ,
-            uses=("trade places", "soft optimum of a state", "divergence"),
-        ),
-        OPTIMUM,
-        MONOTONE,
-        smt.lemma(
-            "assembly", "min(m, k)/k >= m/n for k <= n, so B(k, m*) <= B(n, m)",
-            "m n k mstar rho1 rho2 E kept full value best",
-            lambda v: [v.m >= 1, v.k >= 1, v.n >= v.k, v.n >= v.m, v.E > 1,
-                       smt.any_of(smt.all_of(v.mstar == v.m, v.m <= v.k),
-                                  smt.all_of(v.mstar == v.k, v.k <= v.m)),
-                       v.rho1 * v.k == v.mstar, v.rho2 * v.n == v.m,
-                       v.kept * (v.rho1 * v.E + 1 - v.rho1) == 1 - v.rho1,
-                       v.full * (v.rho2 * v.E + 1 - v.rho2) == 1 - v.rho2,
-                       MONOTONE.instance(rho1=v.rho1, rho2=v.rho2, E=v.E, B1=v.kept, B2=v.full),
-                       v.value <= v.best],
-            lambda v: smt.all_of(v.kept <= v.full, v.value <= v.best),
-            uses=("optimum", "bias falls with density"),
-        ),
-    )
-
-
 _statement = Statement(
     latex=r"$\mathbb E_\pi[r] + \lambda\tilde{\mathcal H}(\pi) \le \lambda\log(m^*e^{1/\lambda} + k - "
           r"m^*)$, $m^* = \min(m, k)$, and $B(k, m^*) \le B(n, m)$.",
     margin=_room,
-    proof=proof(),
 )
 
 clamped_optimum = Claim(

@@ -45,10 +45,11 @@ from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.limits import STEPS as STEPS_OF_A_RUN
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
-STEPS = 6
+STEPS = 2
 
 
 @definition
@@ -121,7 +122,8 @@ def for_any_run(
         "temperatures", (STEPS_OF_A_RUN,), lambda temperatures: limits.for_every(
             "weights", (STEPS_OF_A_RUN,), lambda weights: of(temperatures, weights),
             given=lambda weights: limits.at_every_step(lambda k: limits.entry(weights, k) >= 0)),
-        given=lambda temperatures: limits.at_every_step(lambda k: limits.entry(temperatures, k) >= lowest)),
+        given=lambda temperatures: limits.at_every_step(
+            lambda k: limits.entry(temperatures, k) >= lowest)),
         given=lambda lowest: lowest > 0)
 
 
@@ -294,8 +296,8 @@ entropy_ceiling = Claim(
     statement=_statement,
     instances=bandit_instances(
         TEMPERATURE, LEARNING_RATE,
-        Scalar(name="second_temperature", low=0.05, high=20.0, grid=(Fraction(1, 2), 3)),
-        Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,)),
+        Scalar(name="second_temperature", low=0.05, high=20.0, grid=(Fraction(1, 2), 3), range=POSITIVE),
+        Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE),
         actions=(2, 6),
     ),
     mutants=(

@@ -14,21 +14,18 @@ below log k: from (2, 2, 1) no sequence of temperatures brings H below log 2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
 from entropy_theory.claims.extensions.long_runs import constant, entropies
 from entropy_theory.claims.extensions.solved_face import (
-    TANH,
-    at_rate,
     face_rate,
     face_step,
-    order_is_kept,
-    range_fall,
-    sign_of_rate,
-    top_gap_law,
+    logit_range,
 )
 from entropy_theory.verification import (
     Cases,
@@ -36,16 +33,18 @@ from entropy_theory.verification import (
     Mutant,
     Scalar,
     Statement,
-    Step,
     bandit_instances,
-    smt,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula import limits
+from entropy_theory.verification.formula.statement import Range
+from entropy_theory.verification.formula.terms import Term
 
-SMALL_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, Fraction(1, 2), 2))
+SMALL_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1, Fraction(1, 2), 2),
+                    range=Range(low=0, open_low=True, high=2))
 
 
 def _step(i: Cases) -> Reals:
@@ -56,87 +55,55 @@ def _pairs(values: Reals) -> Reals:
     return values[..., :, None] - values[..., None, :]
 
 
-def _over_pairs(values: Reals) -> Reals:
-    return ar.smallest(values.reshape(*values.shape[:-2], -1))
-
-
 def _lipschitz(i: Cases, share: int = 1) -> Reals:
-    """(eta/2) max(1, 1/T) |z_i - z_j| - |dz_i - dz_j|, the smallest over pairs."""
+    """(eta/2) max(1, 1/T) |z_i - z_j| - |dz_i - dz_j|, for all pairs."""
     most = i.learning_rate * ar.maximum(0 * i.temperature + 1, 1 / i.temperature) / (2 * share)
-    room = most[..., None, None] * np.abs(_pairs(i.logits)) - np.abs(_pairs(_step(i)))
-    return _over_pairs(room)
+    return most[..., None, None] * np.abs(_pairs(i.logits)) - np.abs(_pairs(_step(i)))
+
+
+def _range_fall(i: Cases) -> Reals:
+    return logit_range(i.logits) - logit_range(i.logits + _step(i))
 
 
 def _both_ways(i: Cases) -> Reals:
     hotter = i.temperature - 1
-    return np.stack([hotter * face_rate(i.logits, i.temperature),
-                     hotter * range_fall(i.logits, _step(i)), _lipschitz(i)], axis=-1)
+    return np.stack([hotter * face_rate(i.logits, i.temperature), hotter * _range_fall(i),
+                     _lipschitz(i)], axis=-1)
 
 
 def _every_pair_draws_together(i: Cases) -> Reals:
-    """The smallest fall of |z_i - z_j| over pairs, for T > 1; the order is kept."""
-    step = _pairs(_step(i))
-    sign = np.sign(_pairs(i.logits)) if not ar.is_exact(i.logits) else _sign(_pairs(i.logits))
-    return (i.temperature - 1) * _over_pairs(-sign * step)
+    """The fall of |z_i - z_j| for all pairs, for T > 1."""
+    fall = np.abs(_pairs(i.logits)) - np.abs(_pairs(i.logits + _step(i)))
+    return (i.temperature - 1)[..., None, None] * fall
 
 
-def _sign(values: Reals) -> Reals:
-    return np.where(ar.less(values, 0 * values), -1, np.where(ar.less(0 * values, values), 1, 0))
+def _strictly_and_to_the_ends(i: Any) -> tuple[Term, ...]:
+    """Strict signs for T != 1 and q not uniform, limits at a constant T, and the floor log k."""
+    hotter, uneven = i.temperature - 1, logit_range(i.logits) > 0
+    ties = ~ar.less(i.logits, ar.per_action(ar.largest(i.logits)))
+    log_ties = np.log(ar.total(0 * i.logits + 1, ties))
 
+    def entropy_along(k: Term, temperature: Callable[[Term], Term]) -> Term:
+        def step(j: Term, z: Term) -> Term:
+            return z + ar.per_action(i.learning_rate) * face_step(z, temperature(j))
 
-def _limits(sign: smt.Lemma, gap: smt.Lemma) -> tuple[smt.Lemma, ...]:
+        return ar.entropy(limits.run(step, i.logits, k))
+
+    def constant_temperature(k: Term) -> Term:
+        return entropy_along(k, lambda j: i.temperature)
+
     return (
-        smt.lemma(
-            "finitely many steps",
-            "while the range is >= L > 0 a constant T > 1 takes off at least d > 0 a step: N d <= R - L; "
-            "so H -> log m. For T < 1 the same with the gap below the top, which exceeds every bound",
-            "N d start last bound",
-            lambda v: [v.N >= 0, v.d > 0, v.last <= v.start - v.N * v.d, v.last >= v.bound],
-            lambda v: v.N * v.d <= v.start - v.bound,
-            uses=("top gap",),
-            axioms=("q, its closure included, runs through a compact set on which the change of a gap "
-                    "is continuous and not zero: it has a smallest value d > 0",),
-        ),
-        smt.lemma(
-            "floor of ties", "k tied likeliest answers have H >= -log q_1 >= log k, for ever",
-            "H top k log_top log_k",
-            lambda v: [v.k >= 1, v.top > 0, v.k * v.top <= 1, -v.log_top <= v.H,
-                       v.log_top <= -v.log_k],
-            lambda v: v.log_k <= v.H,
-            uses=("order is kept",),
-            axioms=("H = E[-log q] >= -log q_1", "log is increasing: k q_1 <= 1 gives log q_1 <= -log k"),
-        ),
-        smt.lemma(
-            "pairs", "|dz_i - dz_j| <= (eta/2) max(1, 1/T) |z_i - z_j|", "T eta D t u s sT move most",
-            lambda v: [
-                v.T > 0, v.eta > 0, v.D >= 0, v.s > 0, v.s <= 1, v.sT > 0, v.sT <= 1,
-                v.t >= 0, v.u >= 0, 2 * v.t <= v.D, 2 * v.u * v.T <= v.D,
-                v.move == v.eta * (v.sT * v.u - v.s * v.t),
-                v.most >= v.eta / 2, v.most * v.T >= v.eta / 2,
-            ],
-            lambda v: smt.all_of(v.move <= v.most * v.D, -v.move <= v.most * v.D),
-            uses=("difference of probabilities",), axioms=(TANH,),
-        ),
-        smt.lemma(
-            "assembly", "(T - 1) F(T) and (T - 1) times the fall of the range are positive",
-            "T F F1 k1 kT g1 gT eta q1 qa r1 ra R hot cold fall",
-            lambda v: [
-                v.T > 0, v.T != 1, *sign.premises(at_rate(v)), sign.instance(**vars(at_rate(v))),
-                *gap.premises(v), gap.instance(**{name: getattr(v, name) for name in gap.variables}),
-                # The range is the gap between the likeliest and the least likely answer.
-                v.fall == -v.eta * (v.q1 * (v.r1 - 1) - v.qa * (v.ra - 1)),
-                smt.implies(v.T > 1, v.hot == 1), smt.implies(v.T < 1, v.cold == 1),
-            ],
-            lambda v: smt.all_of((v.T - 1) * v.F > 0, (v.T - 1) * v.fall > 0),
-            uses=("sign of the rate", "top gap", "order is kept", "pairs", "finitely many steps",
-                  "floor of ties"),
-        ),
+        limits.implies((hotter * hotter > 0) & uneven,
+                       (hotter * face_rate(i.logits, i.temperature) > 0) & (hotter * _range_fall(i) > 0)),
+        limits.implies(hotter > 0, limits.tends_to(constant_temperature,
+                                                   ar.log_of(i.logits.shape[-1], like=i.logits))),
+        limits.implies(hotter < 0, limits.tends_to(constant_temperature, log_ties)),
+        limits.for_every(
+            "temperatures", (limits.STEPS,),
+            lambda schedule: limits.at_every_step(
+                lambda k: entropy_along(k, lambda j: limits.entry(schedule, j)) >= log_ties),
+            given=lambda schedule: limits.at_every_step(lambda k: limits.entry(schedule, k) > 0)),
     )
-
-
-def _proof() -> tuple[Step, ...]:
-    rate, gap = sign_of_rate(), top_gap_law()
-    return (*rate, *gap, *order_is_kept(), *_limits(rate[-1], gap[-1]))
 
 
 def _to_the_ends() -> tuple[bool, str]:
@@ -158,7 +125,7 @@ _statement = Statement(
           r"constant $T < 1$ to $\log k$ with $k$ the number of likeliest answers, below which no "
           r"temperatures lead.",
     margin=_both_ways,
-    proof=_proof(),
+    beyond=_strictly_and_to_the_ends,
 )
 
 face_controllability = Claim(
@@ -179,7 +146,7 @@ face_controllability = Claim(
                                  * face_rate(i.logits, i.temperature))),
         Mutant(name="the range moves the other way",
                statement=variant(_statement, margin=lambda i: -(i.temperature - 1)
-                                 * range_fall(i.logits, _step(i)))),
+                                 * _range_fall(i))),
         Mutant(name="a Lipschitz constant of half the size",
                statement=variant(_statement, margin=lambda i: _lipschitz(i, share=2))),
     ),

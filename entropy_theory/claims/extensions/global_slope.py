@@ -20,14 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.aepo.sign_change import order
 from entropy_theory.claims.aepo.tempered_reinforce import (
-    SUM_OF_SIGNS,
     excess,
-    mean_falls,
     rate,
     scaled_slope,
-    slope_formula,
 )
 from entropy_theory.verification import (
     Cases,
@@ -38,7 +34,6 @@ from entropy_theory.verification import (
     Statement,
     bandit_instances,
     listed_instances,
-    smt,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
@@ -93,27 +88,6 @@ def _room(i: Cases, top: Reals, divisor: Reals | int = 1) -> Reals:
     return _slope(i) / divisor + (top - mean) * rate(i.logits, i.correct, i.temperature)
 
 
-_lemmas, _threshold, _above = order()
-_term = smt.lemma(
-    "term of S", "pi^T_a (z_a - z+)(c_a - C) >= 0, and > 0 if c_a > C; F(T) < 0 gives such an a in A*: "
-    "S > 0", "q z p zw pw m zp C",
-    lambda v: [
-        v.q > 0, v.C >= 0, v.p > 0, v.pw > 0, v.zp >= v.m,
-        smt.implies(smt.all_of(v.z >= v.m, v.p * (v.z - v.m) < v.C), v.z <= v.zp),
-        smt.any_of(v.zp == v.m,
-                   smt.all_of(v.zp == v.zw, v.zw >= v.m, v.pw * (v.zw - v.m) < v.C)),
-        smt.implies(v.z <= v.zw, v.p <= v.pw), smt.implies(v.z < v.zw, v.p <= v.pw),
-        _threshold.instance(z=v.z, p=v.p, zw=v.zw, pw=v.pw, m=v.m, zp=v.zp, C=v.C),
-        _above.instance(z=v.z, p=v.p, zw=v.zw, pw=v.pw, m=v.m, zp=v.zp, C=v.C),
-    ],
-    lambda v: smt.all_of(
-        v.q * (v.z - v.zp) * (v.p * (v.z - v.m) - v.C) >= 0,
-        smt.implies(v.p * (v.z - v.m) > v.C,
-                    v.q * (v.z - v.zp) * (v.p * (v.z - v.m) - v.C) > 0)),
-    uses=("threshold", "above the threshold"), axioms=(SUM_OF_SIGNS, "softmax is positive"),
-)
-_mean_slope, _variance, _means = mean_falls()
-
 _statement = Statement(
     latex=r"For $T \ge 1$: $F(T) < 0$ implies $T^2 F'(T) > (z_+ - \mathbb E_{\pi^T} z)\,|F(T)| \ge 0$.",
     margin=lambda i: np.stack(
@@ -121,24 +95,6 @@ _statement = Statement(
     relation=">",
     conditions=(FALLS_AT_T,),
     beyond=_in_full,
-    proof=(
-        *_lemmas,
-        *(step for step in slope_formula() if not step.cross_check),
-        _mean_slope,
-        _variance,
-        _term,
-        _means,
-        smt.lemma(
-            "assembly", "T^2 F'(T) = S + (z+ - E_T z)|F(T)| with S > 0 and z+ >= E_T z",
-            "slope S G zp zb zT drop",
-            lambda v: [v.slope == v.S + (v.zp - v.zT) * v.G, v.S > 0, v.G > 0,
-                       v.drop >= 0, v.zT == v.zb - v.drop, v.zb <= v.zp,
-                       _means.instance(zT=v.zT, zb=v.zb, zp=v.zp, drop=v.drop)],
-            lambda v: smt.all_of(v.slope > (v.zp - v.zT) * v.G, (v.zp - v.zT) * v.G >= 0,
-                                 v.slope > 0),
-            uses=("term of S", "split at z+", "E_T z <= zb <= z+"),
-        ),
-    ),
 )
 
 global_slope = Claim(

@@ -12,11 +12,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
-    MEAN_VALUE,
     TEMPERATURE,
-    monotone_form,
     rate,
-    threshold_lemmas,
 )
 from entropy_theory.verification import (
     Cases,
@@ -26,7 +23,6 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    smt,
 )
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
@@ -46,19 +42,6 @@ _statement = Statement(
     margin=_rate_when_hotter,
     relation=">",
     conditions=(Condition(latex="F(T) > 0", value=_rate),),
-    proof=(
-        *threshold_lemmas(strict=False),
-        *monotone_form(),
-        smt.lemma(
-            "assembly", "F(T) > 0 gives g(1/T) < 0, hence g(1/T') < 0 and F(T') > 0",
-            "F1 F2 k1 k2 g1 g2",
-            lambda v: [v.k1 > 0, v.k2 > 0, -v.k1 * v.g1 == v.F1, -v.k2 * v.g2 == v.F2,
-                       v.g2 <= v.g1, v.F1 > 0],
-            lambda v: v.F2 > 0,
-            uses=("rate as a weighted sum", "g does not decrease"),
-            axioms=(MEAN_VALUE,),
-        ),
-    ),
 )
 
 global_tempering = Claim(

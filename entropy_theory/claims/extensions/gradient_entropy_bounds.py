@@ -24,9 +24,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from entropy_theory.claims.aent.token_mdp import gradient_steps, trees
+from entropy_theory.claims.aent.token_mdp import gradient_steps, trees, value
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
-from entropy_theory.claims.entropy_mechanism.tree_rates import expected_reward
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -62,15 +61,25 @@ def _careful_gradient(logits: Reals, reward: Reals) -> Reals:
 @definition
 @computed_by(_careful_gradient)
 def value_gradient(logits: Reals, reward: Reals) -> Reals:
-    """grad V [..., states, tokens]: d(s) pi(a|s) (Q(s, a) - V(s))."""
+    """grad V, at each state and token: d(s) pi(a|s) (Q(s, a) - V(s))."""
     tree = ar.token_tree(logits)
     return tree.expectation_gradient(ar.softmax(logits), tree.edge_reward(reward))
 
 
 def is_gradient(i: Cases) -> tuple[Term, ...]:
     """`value_gradient` is the gradient of the expected return."""
-    return (has_gradient(lambda z: expected_reward(z, i.reward), i.logits,
+    return (has_gradient(lambda z: value(z, i.reward), i.logits,
                          value_gradient(i.logits, i.reward)),)
+
+
+def is_gradient_over_prompts(i: Cases) -> tuple[Term, ...]:
+    """The same over prompts: `value_gradient` over |D| is the gradient of the mean return V(D)."""
+    prompts = i.logits.shape[-3]
+
+    def mean_return(logits: Reals) -> Reals:
+        return np.sum(value(logits, i.reward), axis=-1) / prompts
+
+    return (has_gradient(mean_return, i.logits, value_gradient(i.logits, i.reward) / prompts),)
 
 
 @definition

@@ -33,9 +33,10 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import Term
 
-OTHER = Vector(name="other", low=-2.0, high=2.0, grid=(1,))
+OTHER = Vector(name="other", low=-2.0, high=2.0, grid=(1,), range=ANY)
 """A second vector: the matrix is symmetric if x^T Hess y = y^T Hess x."""
 
 

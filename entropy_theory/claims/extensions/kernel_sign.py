@@ -44,7 +44,7 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
-from entropy_theory.verification.formula.statement import Parameter, Parameters
+from entropy_theory.verification.formula.statement import POSITIVE, Parameter, Parameters
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
     PROMPTS,
@@ -54,7 +54,7 @@ from entropy_theory.verification.formula.terms import (
 )
 from entropy_theory.verification.instances import Batch, Instance, sample_logits
 
-SCALE = Scalar(name="scale", low=0.01, high=100.0, grid=(1, Fraction(1, 2)))
+SCALE = Scalar(name="scale", low=0.01, high=100.0, grid=(1, Fraction(1, 2)), range=POSITIVE)
 """c, the kernel of a table: each logit moves by c times its own gradient."""
 
 

@@ -45,9 +45,10 @@ from entropy_theory.verification.formula.limits import (
     limsup_at_most,
     tends_to,
 )
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, definition
 
-LOWEST = Scalar(name="lowest", low=0.05, high=1.0, grid=(Fraction(1, 2),))
+LOWEST = Scalar(name="lowest", low=0.05, high=1.0, grid=(Fraction(1, 2),), range=POSITIVE)
 """The least temperature of a run."""
 
 

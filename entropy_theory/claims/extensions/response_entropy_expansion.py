@@ -34,9 +34,10 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
 from entropy_theory.verification.formula.limits import along, has_derivative
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import definition
 
-SIZE = Scalar(name="size", low=2.0**-8, high=8.0, grid=(1, Fraction(1, 64)))
+SIZE = Scalar(name="size", low=2.0**-8, high=8.0, grid=(1, Fraction(1, 64)), range=POSITIVE)
 
 
 @definition

@@ -76,8 +76,8 @@ def _derivative_and_fall(i: Any) -> tuple[Term, ...]:
 
 _statement = Statement(
     latex=r"$\langle\nabla p, q^T - \pi\rangle$, which times $P_T$ is the derivative of the reward along "
-          r"the step, does not increase with $T$, and is at least $p(1-p)^2\langle q, q\rangle$ for $T \le "
-          r"1$. So reward rises up to one temperature, $1 < T_R \le \infty$.",
+          r"the step, does not increase with $T$, and is at least $p(1-p)^2\langle q, q\rangle$ for "
+          r"$T \le 1$. So reward rises up to one temperature, $1 < T_R \le \infty$.",
     margin=lambda i: np.stack([_loss(i), _least_when_cold(i)], axis=-1),
     conditions=(SOME_WRONG,),
     beyond=_derivative_and_fall,
@@ -90,7 +90,8 @@ reward_improvement_temperature = Claim(
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(
-        TEMPERATURE, Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)), range=Range(low=1))
+        TEMPERATURE,
+        Scalar(name="factor", low=1.05, high=20.0, grid=(2, Fraction(5, 4)), range=Range(low=1)),
     ),
     # Floats see the fall as the part that depends on T; these are put to balls, which see it as stated.
     witnesses=(

@@ -42,11 +42,12 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
+from entropy_theory.verification.formula.statement import ANY, POSITIVE
 from entropy_theory.verification.formula.terms import ACTIONS, Term, constant, definition
 
-FIRST = Vector(name="first_feature", low=-2.0, high=2.0, grid=(0, 1, -1))
-SECOND = Vector(name="second_feature", low=-2.0, high=2.0, grid=(0, 1))
-PACE = Scalar(name="pace", low=0.05, high=20.0, grid=(1, Fraction(1, 2)))
+FIRST = Vector(name="first_feature", low=-2.0, high=2.0, grid=(0, 1, -1), range=ANY)
+SECOND = Vector(name="second_feature", low=-2.0, high=2.0, grid=(0, 1), range=ANY)
+PACE = Scalar(name="pace", low=0.05, high=20.0, grid=(1, Fraction(1, 2)), range=POSITIVE)
 """How fast the second parameter moves, in units of the first."""
 
 

@@ -43,13 +43,14 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Ball, Reals
 from entropy_theory.verification.claim import Convergence, variant
 from entropy_theory.verification.formula.limits import has_gradient
+from entropy_theory.verification.formula.statement import ANY, POSITIVE
 
 COEFFICIENTS = tuple(
-    Scalar(name=name, low=0.01, high=4.0, grid=(1,)) for name in ("entropy", "clamped", "reference_kl")
+    Scalar(name=name, low=0.01, high=4.0, grid=(1,), range=POSITIVE) for name in ("entropy", "clamped", "reference_kl")
 )
-SCORES = Vector(name="score", low=-3.0, high=3.0, grid=(0, 1))
+SCORES = Vector(name="score", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
 """sum of w_i s_i over the tokens of each action."""
-REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0))
+REFERENCE = Vector(name="reference", low=-3.0, high=3.0, grid=(0, 0), range=ANY)
 """Logits of the reference policy."""
 
 

@@ -11,10 +11,15 @@ ones. For h = 2 and two tokens the factor is 1: there the bound holds without an
 
 from __future__ import annotations
 
-from entropy_theory.claims.aent.proposition_1ii import NO_ROOT, NO_ROOT_THREE_TOKENS, room
+from entropy_theory.claims.aent.proposition_1ii import (
+    INSTANCES,
+    NO_ROOT,
+    NO_ROOT_THREE_TOKENS,
+    room,
+)
 from entropy_theory.claims.aent.stationarity import CAUCHY_SCHWARZ, path_steps
-from entropy_theory.claims.aent.token_mdp import trees
 from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
+from entropy_theory.claims.extensions.gradient_entropy_bounds import is_gradient_over_prompts
 from entropy_theory.verification import (
     Cases,
     Claim,
@@ -68,6 +73,7 @@ _statement = Statement(
     latex=r"$V^{*}(q) - V^{\pi}(q) \le |\mathcal D|\sqrt{h(n-1)/n}\,"
           r"\lVert\nabla V^{\pi}(\mathcal D)\rVert_2 / C(q)$, $n = |\mathcal A|$.",
     margin=_room,
+    beyond=is_gradient_over_prompts,
     proof=(
         *path_steps(),
         symbolic.identity("block adds up to zero", "sum_a pi_a (Q_a - V) = 0", _block_sum),
@@ -81,7 +87,7 @@ sharpened_stationarity = Claim(
     title="Suboptimality of an almost stationary policy, with the constant sqrt(h (n - 1)/n)",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,
-    instances=trees(reward="graded", prompts=2),
+    instances=INSTANCES,
     witnesses=(NO_ROOT, NO_ROOT_THREE_TOKENS, {"weights": [[[3, 1, 1]]], "reward": [[1, 0, 0]]}),
     mutants=(
         Mutant(name="one percent smaller still",

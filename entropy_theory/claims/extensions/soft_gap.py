@@ -20,6 +20,7 @@ from entropy_theory.claims.aent.token_mdp import COEFFICIENT, trees
 from entropy_theory.verification import Claim, Mutant, Statement, Step
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.statement import ANY
 
 
 def _without_other_constants() -> tuple[Step, ...]:
@@ -49,7 +50,7 @@ soft_gap = Claim(
     title="The soft gap is at most half of the printed bound",
     scope="tabular token trees, one a prompt, exact gradient",
     statement=_statement,
-    instances=trees(COEFFICIENT, reward="graded", prompts=2),
+    instances=trees(COEFFICIENT, reward="graded", prompts=2, rewards=ANY),
     witnesses=(
         {"weights": [[[1, 1]]], "reward": [[1, 0]], "coefficient": 10},
     ),

@@ -22,19 +22,21 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.extensions import entropy_ceiling
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, aepo_step, ceiling
+from entropy_theory.claims.extensions.entropy_ceiling import (
+    SOME_WRONG,
+    after_step,
+    ceiling,
+    count,
+    for_any_run,
+)
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.claims.extensions.solved_face import (
-    at_rate,
     conditional_entropy,
     conditional_rate,
-    entropy_per_gap,
-    order_is_kept,
-    sign_of_rate,
+    logit_range,
+    range_on,
     speed,
     switch_temperature,
-    towards_target,
     two_answer_entropy,
 )
 from entropy_theory.verification import (
@@ -43,90 +45,89 @@ from entropy_theory.verification import (
     Mutant,
     Scalar,
     Statement,
-    Step,
     bandit_instances,
-    smt,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import at_every_step, implies, limsup_at_most
+from entropy_theory.verification.formula.statement import POSITIVE, Range
+from entropy_theory.verification.formula.terms import Term, definition
 
-STEPS = 4
+STEPS = 2
 
 
-def _room_below_ceiling(i: Cases) -> Reals:
+@definition
+def after_switched_step(
+    logits: Reals, correct: Mask, target: Reals, grpo_weight: Reals, learning_rate: Reals
+) -> Reals:
+    """Logits after an exact expected AEPO step, with the temperature that the switch chooses."""
+    now = ar.entropy(logits)
+    temperature = switch_temperature(ar.less(now, target), now)
+    return after_step(logits, correct, temperature, grpo_weight, learning_rate)
+
+
+def _room_below_ceiling(i: Cases) -> list[Reals]:
     """The start's ceiling minus the entropies of a run under the switch."""
-    logits, rooms, bound = i.logits, [], ceiling(i.logits, i.correct)
-    target = two_answer_entropy(i.target_gap)
+    logits, bound = i.logits, ceiling(i.logits, i.correct)
+    rooms = [bound - ar.entropy(logits)]
     for _ in range(STEPS):
-        now = ar.entropy(logits)
-        rooms.append(bound - now)
-        step = aepo_step(logits, i.correct, switch_temperature(ar.less(now, target), now), i.grpo_weight)
-        logits = logits + ar.per_action(i.learning_rate) * step
-    return np.stack([*rooms, bound - ar.entropy(logits)], axis=-1)
+        logits = after_switched_step(logits, i.correct, two_answer_entropy(i.target_gap), i.grpo_weight,
+                                     i.learning_rate)
+        rooms.append(bound - ar.entropy(logits))
+    return rooms
 
 
-def _pushes_to_target(i: Cases) -> Reals:
-    """(H* - H) F(T) on the face of the right answers."""
-    lack = two_answer_entropy(i.target_gap) - conditional_entropy(i.logits, i.correct)
-    temperature = switch_temperature(ar.less(0 * lack, lack), lack)
-    return lack * conditional_rate(i.logits, i.correct, temperature)
+@definition
+def lack(logits: Reals, correct: Mask, target_gap: Reals) -> Reals:
+    """By how much the entropy on the right answers is below the target."""
+    return two_answer_entropy(target_gap) - conditional_entropy(logits, correct)
 
 
-def _two_answers(i: Cases) -> tuple[Reals, Reals]:
-    """(D, D') of two right answers whose logits differ by the range of the instance's."""
-    gap = ar.largest(i.logits) - ar.smallest(i.logits)
-    is_low = ar.less(two_answer_entropy(gap), two_answer_entropy(i.target_gap))
-    return gap, gap - i.learning_rate * speed(gap, switch_temperature(is_low, gap))
+@definition
+def push(logits: Reals, correct: Mask, target_gap: Reals) -> Reals:
+    """(H* - H) F(T) on the face of the right answers, at the temperature of the switch."""
+    below = lack(logits, correct, target_gap)
+    temperature = switch_temperature(ar.less(0 * below, below), below)
+    return below * conditional_rate(logits, correct, temperature)
 
 
-def _held_in_gap(i: Cases, share: int = 8) -> Reals:
+@definition
+def moved_gap(gap: Reals, target_gap: Reals, learning_rate: Reals) -> Reals:
+    """D' = D - eta f_T(D) at the temperature of the switch."""
+    is_low = ar.less(two_answer_entropy(gap), two_answer_entropy(target_gap))
+    return gap - learning_rate * speed(gap, switch_temperature(is_low, gap))
+
+
+def _held_in_gap(i: Cases, share: int = 8) -> list[Reals]:
     """max(|D - D*|, eta/8) - |D' - D*|, and the same bound on the entropy, four times smaller."""
-    gap, moved = _two_answers(i)
+    # Two right answers whose logits differ by the range of the instance's.
+    gap = logit_range(i.logits)
+    moved = moved_gap(gap, i.target_gap, i.learning_rate)
     most = ar.maximum(np.abs(gap - i.target_gap), i.learning_rate / share)
     miss = np.abs(two_answer_entropy(moved) - two_answer_entropy(i.target_gap))
-    return np.stack([most - np.abs(moved - i.target_gap), most - 4 * miss], axis=-1)
+    return [most - np.abs(moved - i.target_gap), most - 4 * miss]
 
 
 def _sustainable(i: Cases) -> Reals:
-    return np.concatenate([_room_below_ceiling(i), _pushes_to_target(i)[..., None],
-                           _held_in_gap(i)], axis=-1)
+    return np.stack([*_room_below_ceiling(i), push(i.logits, i.correct, i.target_gap),
+                     *_held_in_gap(i)], axis=-1)
+
+
+def _strictly_and_in_the_long_run(i: Any) -> tuple[Term, ...]:
+    below = lack(i.logits, i.correct, i.target_gap)
+    return (
+        implies((below * below > 0) & (range_on(i.logits, i.correct) > 0),
+                push(i.logits, i.correct, i.target_gap) > 0),
+        for_any_run(i, lambda path: at_every_step(
+            lambda k: ar.entropy(path(k)) <= ceiling(i.logits, i.correct)) & limsup_at_most(
+            lambda k: ar.entropy(path(k)), np.log(count(i.logits, i.correct)))),
+    )
 
 
 def _log_m(i: Cases) -> Reals:
-    return np.log(ar.total(0 * i.logits + ar.constant(1, like=i.logits), i.correct))
-
-
-def _proof() -> tuple[Step, ...]:
-    sign = sign_of_rate()
-    rate_sign = sign[-1]
-    assert isinstance(rate_sign, smt.Lemma)
-
-    return (
-        *entropy_ceiling.proof(),
-        *sign,
-        smt.lemma(
-            "from both sides", "(H* - H) F(T) > 0 under the switch, for H != H* and a nonuniform q",
-            "T F F1 k1 kT g1 gT H Hstar",
-            lambda v: [*rate_sign.premises(at_rate(v)), rate_sign.instance(**vars(at_rate(v))),
-                       smt.implies(v.Hstar > v.H, v.T > 1), smt.implies(v.Hstar < v.H, v.T < 1),
-                       v.Hstar != v.H],
-            lambda v: (v.Hstar - v.H) * v.F > 0,
-            uses=("sign of the rate",),
-        ),
-        *order_is_kept(),
-        *towards_target(),
-        *entropy_per_gap(),
-        smt.lemma(
-            "held in entropy", "|H' - H*| <= max(|D - D*|, eta/8)/4", "miss dH slope most",
-            lambda v: [v.miss >= 0, v.miss <= v.most, v.slope >= 0, 4 * v.slope <= 1,
-                       v.dH <= v.slope * v.miss],
-            lambda v: 4 * v.dH <= v.most,
-            uses=("entropy per gap", "towards the target", "from both sides", "assembly"),
-            axioms=("mean value theorem",),
-        ),
-    )
+    return np.log(count(i.logits, i.correct))
 
 
 def _held_or_collapsed() -> tuple[bool, str]:
@@ -165,7 +166,7 @@ _statement = Statement(
           r"\frac14\max(|D_k - D^*|, \frac\eta8)$ (temperatures 1.25 and 0.8).",
     margin=_sustainable,
     conditions=(SOME_WRONG,),
-    proof=_proof(),
+    beyond=_strictly_and_in_the_long_run,
 )
 
 sustainable_entropies = Claim(
@@ -176,9 +177,10 @@ sustainable_entropies = Claim(
     scope="one tabular state, entropy of one token, exact expectation, along 4 steps",
     statement=_statement,
     instances=bandit_instances(
-        Scalar(name="target_gap", low=0.05, high=8.0, grid=(1,)),
-        Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,)),
-        Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,)),
+        Scalar(name="target_gap", low=0.05, high=8.0, grid=(1,), range=POSITIVE),
+        Scalar(name="learning_rate", low=0.01, high=2.0, grid=(1,),
+               range=Range(low=0, open_low=True, high=2)),
+        Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1,), range=POSITIVE),
         actions=(2, 6),
     ),
     experiments=(experiment(
@@ -187,9 +189,10 @@ sustainable_entropies = Claim(
         _held_or_collapsed),),
     mutants=(
         Mutant(name="the switch the wrong way round",
-               statement=variant(_statement, margin=lambda i: -_pushes_to_target(i))),
+               statement=variant(_statement, margin=lambda i: -push(i.logits, i.correct, i.target_gap))),
         Mutant(name="the log-odds stay within eta/16",
-               statement=variant(_statement, margin=lambda i: _held_in_gap(i, share=16))),
+               statement=variant(_statement, margin=lambda i: np.stack(
+                   _held_in_gap(i, share=16), axis=-1))),
         Mutant(name="no entropy above log m at any time",
                statement=variant(_statement, margin=lambda i: _log_m(i) - ar.entropy(i.logits))),
     ),

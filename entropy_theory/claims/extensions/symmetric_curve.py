@@ -14,16 +14,16 @@ law R = -a e^H + b (``entropy-mechanism.performance-law``), and a start that is 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
 from entropy_theory.claims.entropy_mechanism.one_right_answer import (
-    chain_rule,
     failure,
     gradient_step,
     performance,
 )
-from entropy_theory.claims.entropy_mechanism.sign_rules import illustration
 from entropy_theory.claims.extensions.entropy_range_at_reward import SOME_WRONG, binary, widest
 from entropy_theory.verification import (
     Cases,
@@ -31,99 +31,83 @@ from entropy_theory.verification import (
     Mutant,
     Scalar,
     Statement,
-    Step,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import equal, for_every, implies
+from entropy_theory.verification.formula.statement import POSITIVE
+from entropy_theory.verification.formula.terms import ACTIONS, Term, definition
 
 
 def symmetric_start(i: Cases) -> Reals:
     """One logit for the right and one for the wrong actions."""
-    return np.where(i.correct, ar.per_action(i.logits[..., 0]), ar.per_action(i.logits[..., 1]))
+    return two_logits(i.logits, i.correct)
+
+
+@definition
+def two_logits(logits: Reals, correct: Mask) -> Reals:
+    """The first logit for the right actions and the second for the wrong ones."""
+    return np.where(correct, ar.per_action(logits[..., 0]), ar.per_action(logits[..., 1]))
+
+
+@definition
+def mixed_step(logits: Reals, correct: Mask, temperature: Reals, bonus: Reals) -> Reals:
+    """REINFORCE, tempered REINFORCE and an entropy bonus together, per unit learning rate."""
+    return (gradient_step(logits, correct) + unit_step(logits, correct, temperature)
+            + ar.per_action(bonus) * ar.entropy_gradient(logits))
+
+
+@definition
+def natural_step(logits: Reals, correct: Mask) -> Reals:
+    """The natural policy gradient per unit learning rate: 1_{A*} - R."""
+    return np.where(correct, ar.per_action(failure(logits, correct)),
+                    -ar.per_action(performance(logits, correct)))
 
 
 def _trained(i: Cases, logits: Reals, uneven: bool = False) -> Reals:
     """Logits after a mixed step (REINFORCE, tempered REINFORCE, entropy bonus) and a natural one."""
     rate = ar.per_action(i.learning_rate)
-    mixed = (gradient_step(logits, i.correct) + unit_step(logits, i.correct, i.temperature)
-             + ar.per_action(i.bonus) * ar.entropy_gradient(logits))
-    logits = logits + rate * mixed
-    natural = np.where(i.correct, ar.per_action(failure(logits, i.correct)),
-                       -ar.per_action(performance(logits, i.correct)))
+    after = logits + rate * mixed_step(logits, i.correct, i.temperature, i.bonus)
+    natural = natural_step(after, i.correct)
     if uneven:
         natural = natural * np.arange(1, logits.shape[-1] + 1)
-    return logits + rate * natural
+    return after + rate * natural
+
+
+@definition
+def off_the_curve(logits: Reals, correct: Mask) -> Reals:
+    """H minus the largest entropy that the performance allows."""
+    spread = binary(performance(logits, correct), failure(logits, correct)) + widest(logits, correct)
+    return ar.entropy(logits) - spread
 
 
 def _off_the_curve(i: Cases, logits: Reals) -> Reals:
-    right, wrong = performance(logits, i.correct), failure(logits, i.correct)
-    return ar.entropy(logits) - binary(right, wrong) - widest(logits, i.correct)
+    return off_the_curve(logits, i.correct)
 
 
-def _equal_shares() -> symbolic.Expression:
-    """Conditional log-probabilities -log m and -log(n - m), put into the chain rule."""
-    import sympy
+def _every_such_policy(i: Any) -> tuple[Term, ...]:
+    """Any policy with equal logits among the right and among the wrong actions is on the curve."""
+    right = i.correct
+    one, other = right[..., :, None], right[..., None, :]
+    of_a_kind = (one & other) | (~one & ~other)
 
-    right, h, log_m, log_k = sympy.symbols("R h log_m log_k")
-    m = symbolic.Moments("r s")
-    parts = h - right * m.expect(m["r"]) - (1 - right) * m.expect(m["s"])
-    equal = parts.subs({m.expect(m["r"]): -log_m, m.expect(m["s"]): -log_k})
-    return equal - (h + right * log_m + (1 - right) * log_k)
+    def on_the_curve(policy: Term) -> Term:
+        alike = ~of_a_kind | equal(policy[..., :, None], policy[..., None, :])
+        return implies(alike, equal(off_the_curve(policy, right), 0))
 
-
-def _curve_slope() -> symbolic.Expression:
-    import sympy
-
-    right, m, k = sympy.symbols("R m k", positive=True)
-    curve = (-right * sympy.log(right) - (1 - right) * sympy.log(1 - right)
-             + right * sympy.log(m) + (1 - right) * sympy.log(k))
-    slope = sympy.log(m) + sympy.log(1 - right) - sympy.log(k) - sympy.log(right)
-    return sympy.diff(curve, right) - slope
-
-
-def same_curve() -> tuple[Step, ...]:
-    """Symmetric starts stay symmetric, and symmetric policies lie on the curve."""
-    return (
-        smt.lemma(
-            "equal logits stay equal",
-            "u(swapped z)_a = u(z)_b for a swap of two actions a, b of a kind; where z_a = z_b the swap "
-            "leaves z as it is, so u(z)_a = u(z)_b and z_a + u_a = z_b + u_b", "za zb ua ub ua_swapped",
-            lambda v: [v.ua_swapped == v.ub, smt.implies(v.za == v.zb, v.ua_swapped == v.ua)],
-            lambda v: smt.implies(v.za == v.zb, v.za + v.ua == v.zb + v.ub),
-            axioms=("equal arguments give equal updates", "induction over steps"),
-        ),
-        chain_rule(),
-        symbolic.identity(
-            "on the curve", "r_a = 1/m among the right, 1/(n - m) among the wrong: "
-            "H = h(R) + R log m + (1 - R) log(n - m)", _equal_shares,
-            uses=("equal logits stay equal", "chain rule"),
-            axioms=("equal logits have equal probabilities",),
-        ),
-    )
+    return (for_every("policy", (ACTIONS,), on_the_curve),)
 
 
 _statement = Statement(
-    latex=r"From equal logits among the right and among the wrong answers, every permutation-equivariant "
-          r"algorithm (exact expected steps) stays on $H = h(R) + R\log m + (1-R)\log(n-m)$.",
+    latex=r"Policies with equal logits among the right and among the wrong answers are on "
+          r"$H = h(R) + R\log m + (1-R)\log(n-m)$, and an exact step that mixes policy gradient, "
+          r"tempered REINFORCE and entropy bonus and one of the natural gradient stay there.",
     margin=lambda i: _off_the_curve(i, _trained(i, symmetric_start(i))),
     relation="==",
     conditions=(SOME_WRONG,),
-    proof=(
-        *same_curve(),
-        illustration(symbolic.identity(
-            "slope", "dH/dR = log(m (1 - R)) - log((n - m) R)", _curve_slope)),
-        illustration(smt.lemma(
-            "one performance for one entropy",
-            "for R > m/n, m (1 - R) < (n - m) R, so dH/dR < 0 and entropy determines performance",
-            "R m k", lambda v: [v.m >= 1, v.k >= 1, v.R < 1, v.R * (v.m + v.k) > v.m],
-            lambda v: v.m * (1 - v.R) < v.k * v.R,
-            uses=("on the curve", "slope"), axioms=("log is increasing",),
-        )),
-    ),
+    beyond=_every_such_policy,
 )
 
 symmetric_curve = Claim(
@@ -133,9 +117,9 @@ symmetric_curve = Claim(
     scope="one tabular state, exact expectation, along 2 steps of any size",
     statement=_statement,
     instances=bandit_instances(
-        Scalar(name="learning_rate", low=0.05, high=4.0, grid=(1,)),
+        Scalar(name="learning_rate", low=0.05, high=4.0, grid=(1,), range=POSITIVE),
         TEMPERATURE,
-        Scalar(name="bonus", low=0.01, high=4.0, grid=(1,)),
+        Scalar(name="bonus", low=0.01, high=4.0, grid=(1,), range=POSITIVE),
         actions=(2, 6),
     ),
     mutants=(

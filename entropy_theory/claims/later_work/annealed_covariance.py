@@ -27,7 +27,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from entropy_theory.claims.aepo.tempered_reinforce import SUM_OF_SIGNS
 from entropy_theory.claims.later_work.entrocraft import SOME_WRONG, wrong_actions
 from entropy_theory.verification import (
     Cases,
@@ -36,47 +35,82 @@ from entropy_theory.verification import (
     Scalar,
     Statement,
     bandit_instances,
-    smt,
-    symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import has_derivative, implies
+from entropy_theory.verification.formula.statement import POSITIVE, Range
+from entropy_theory.verification.formula.terms import Term, definition
 
-SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)))
+SHARE = Scalar(name="share", low=0.01, high=1.0, grid=(1, Fraction(1, 2)),
+               range=Range(low=0, open_low=True, high=1))
 """beta as a share of the threshold 1/(1 + log(n - 1))."""
-COEFFICIENT = Scalar(name="coefficient", low=0.02, high=20.0, grid=(1, Fraction(1, 4)))
+COEFFICIENT = Scalar(name="coefficient", low=0.02, high=20.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
 """lambda."""
 
 
-def _mean_within(logits: Reals, mask: Mask) -> Reals:
-    """E[z | mask]."""
-    shifted = logits - ar.largest(logits, mask)[..., None]
-    weight = np.where(mask, np.exp(shifted), 0 * logits)
-    inside = np.where(mask, shifted, 0 * logits)
-    return ar.largest(logits, mask) + ar.total(weight * inside) / ar.total(weight)
+@definition
+def mean_within(logits: Reals, inside: Mask) -> Reals:
+    """E[z | A]."""
+    policy = ar.softmax(logits)
+    return ar.total(policy * logits, inside) / ar.total(policy, inside)
 
 
 def _counts(i: Cases) -> tuple[Reals, Reals]:
     one = 0 * i.logits + ar.constant(1, like=i.logits)
-    return ar.total(one), ar.total(one, i.correct)
+    return ar.constant(i.logits.shape[-1], like=i.logits), ar.total(one, i.correct)
+
+
+@definition
+def covariance_weight(logits: Reals, share: Reals) -> Reals:
+    """beta, as a share of the threshold 1/(1 + log(n - 1))."""
+    return share / (1 + np.log(ar.constant(logits.shape[-1], like=logits) - 1))
+
+
+@definition
+def bracket(logits: Reals, correct: Mask, beta: Reals, sign: int = 1) -> Reals:
+    """1 - beta (1 + (1 - 2p) l), the rate of V - beta Cov along 1_{A*} over p (1 - p)."""
+    p = ar.total(ar.softmax(logits), correct)
+    gap = mean_within(logits, correct) - mean_within(logits, wrong_actions(correct))
+    return 1 - sign * beta * (1 + (1 - 2 * p) * gap)
 
 
 def covariance_bracket(i: Cases, sign: int = 1) -> Reals:
     """1 - beta (1 + (1 - 2p) l): the rate of V - beta Cov along 1_{A*}, over p (1 - p)."""
-    p = ar.total(ar.softmax(i.logits), i.correct)
-    gap = _mean_within(i.logits, i.correct) - _mean_within(i.logits, wrong_actions(i.correct))
-    n, _ = _counts(i)
-    beta = i.share / (1 + np.log(n - 1))
-    return 1 - sign * beta * (1 + (1 - 2 * p) * gap)
+    return bracket(i.logits, i.correct, covariance_weight(i.logits, i.share), sign)
+
+
+@definition
+def penalized(logits: Reals, correct: Mask, beta: Reals) -> Reals:
+    """V - beta Cov_pi(log pi, r)."""
+    one = 0 * logits + ar.constant(1, like=logits)
+    policy, reward = ar.softmax(logits), np.where(correct, one, 0 * one)
+    return ar.total(policy, correct) - beta * ar.covariance(policy, ar.log_softmax(logits), reward)
+
+
+@definition
+def gap_of_bonus(tokens: Reals, right: Reals, coefficient: Reals) -> Reals:
+    """1 - V at softmax(r/lambda)."""
+    wrong, odds = tokens - right, np.exp(-1 / coefficient)
+    return wrong * odds / (wrong * odds + right)
 
 
 def bonus_gap(i: Cases) -> Reals:
     """1 - V at softmax(r/lambda)."""
-    n, m = _counts(i)
-    wrong, odds = n - m, np.exp(-1 / i.coefficient)
-    return wrong * odds / (wrong * odds + m)
+    return gap_of_bonus(*_counts(i), i.coefficient)
+
+
+def _rate_along_right(i: Cases) -> Term:
+    """d/dt of the penalized objective, all right logits raised by t."""
+    beta = covariance_weight(i.logits, i.share)
+    p = ar.total(ar.softmax(i.logits), i.correct)
+
+    def raised(t: Term) -> Term:
+        return penalized(i.logits + np.where(i.correct, ar.per_action(t), 0 * i.logits), i.correct, beta)
+
+    return has_derivative(raised, 0, p * (1 - p) * bracket(i.logits, i.correct, beta))
 
 
 def _margins(i: Cases, sign: int = 1, share: int = 1) -> Reals:
@@ -84,38 +118,6 @@ def _margins(i: Cases, sign: int = 1, share: int = 1) -> Reals:
     gap = bonus_gap(i)
     bound = i.coefficient * np.log(n / m) / share
     return np.stack([covariance_bracket(i, sign), gap, bound - gap], axis=-1)
-
-
-def _rate() -> symbolic.Expression:
-    """d/dt {V - beta Cov(L, A)} along dz/dt = A = 1_{A*}."""
-    import sympy
-
-    m = symbolic.Moments("L", indicators="A")
-    log_p, a, beta = m["L"], m["A"], sympy.Symbol("beta")
-    p = m.expect(a)
-    cov = m.covariance(log_p, a)
-    slope = m.derivative(p - beta * cov, a, {log_p: a - p})
-    return slope - (p * (1 - p) - beta * (p * (1 - p) + (1 - 2 * p) * cov))
-
-
-def _covariance_of_sets() -> symbolic.Expression:
-    """Cov(L, A) = p (1 - p) l from the two conditional means."""
-    import sympy
-
-    p, right, wrong = sympy.symbols("p right wrong")
-    return p * right - (p * right + (1 - p) * wrong) * p - p * (1 - p) * (right - wrong)
-
-
-def _regularized_value() -> symbolic.Expression:
-    """E r + lambda H = lambda log Z - lambda KL(pi || pi_lambda), log pi_lambda = r/lambda - log Z."""
-    import sympy
-
-    m = symbolic.Moments("L r")
-    log_p, r = m["L"], m["r"]
-    coefficient, log_z = sympy.symbols("lambda log_Z")
-    kl = m.expect(log_p - (r / coefficient - log_z))
-    return sympy.expand(m.expect(r) - coefficient * m.expect(log_p)
-                        - (coefficient * log_z - coefficient * kl))
 
 
 def _ascend(beta_at: Callable[[int], float], steps: int) -> float:
@@ -141,39 +143,10 @@ _statement = Statement(
           r"\log\pi,r)$ never falls along $1_{\mathcal A^*}$, and rises strictly if $\beta$ is smaller.",
     margin=_margins,
     conditions=(SOME_WRONG,),
-    proof=(
-        symbolic.softmax_rule(),
-        symbolic.identity("rate", "along 1_{A*} the slope of V - beta Cov is p(1-p) - beta (p(1-p) + "
-                          "(1 - 2p) Cov)", _rate, uses=("softmax rule",)),
-        symbolic.identity("covariance", "Cov(log pi, 1_{A*}) = p (1 - p) l", _covariance_of_sets,
-                          axioms=("E_pi[f] = p E[f | A*] + (1 - p) E[f | wrong]",)),
-        smt.lemma("the bracket", "(1 - 2p) l <= log k, k = n - 1, as E[log pi | A*] = log p - H_A and "
-                  "likewise for the wrong actions", "p l log_p log_q HA HW log_k",
-                  lambda v: [v.p > 0, v.p < 1, v.l == (v.log_p - v.HA) - (v.log_q - v.HW),
-                             v.HA >= 0, v.HW >= 0, v.log_k >= v.HA, v.log_k >= v.HW,
-                             smt.implies(2 * v.p <= 1, v.log_p <= v.log_q),
-                             smt.implies(2 * v.p >= 1, v.log_p >= v.log_q)],
-                  lambda v: (1 - 2 * v.p) * v.l <= v.log_k,
-                  uses=("covariance",),
-                  axioms=("log is increasing", "entropy of j actions is between 0 and log j",
-                          "1 <= m, n - m <= n - 1")),
-        symbolic.identity("regularized value", "E r + lambda H = lambda log Z - lambda KL(pi || "
-                          "softmax(r/lambda))", _regularized_value),
-        smt.lemma("gap of the bonus", "comparing with the uniform policy on A*: 1 + lambda log m <= V + "
-                  "lambda H, so 1 - V <= lambda log(n/m)", "V H coefficient log_n log_m log_Z kl",
-                  lambda v: [v.coefficient > 0, v.kl >= 0, v.log_n >= v.H,
-                             v.V + v.coefficient * v.H == v.coefficient * v.log_Z,
-                             1 + v.coefficient * v.log_m
-                             == v.coefficient * v.log_Z - v.coefficient * v.kl],
-                  lambda v: v.coefficient * (v.log_n - v.log_m) >= 1 - v.V,
-                  uses=("regularized value",), axioms=("KL >= 0 (Gibbs)", "H <= log n")),
-        smt.lemma("assembly", "1 - beta (1 + (1 - 2p) l) >= 0, > 0 for beta below the threshold; a "
-                  "policy of full support has V < 1", "beta bracket log_k V q",
-                  lambda v: [v.beta > 0, v.log_k >= 0, v.beta * (1 + v.log_k) <= 1,
-                             v.bracket <= v.log_k, v.q > 0, 1 - v.q == v.V],
-                  lambda v: smt.all_of(1 - v.beta * (1 + v.bracket) >= 0, 1 - v.V > 0, smt.implies(
-                      v.beta * (1 + v.log_k) < 1, 1 - v.beta * (1 + v.bracket) > 0)),
-                  uses=("rate", "the bracket", "gap of the bonus"), axioms=(SUM_OF_SIGNS,)),
+    beyond=lambda i: (
+        _rate_along_right(i),
+        implies(ar.less(i.share, 1), ar.less(0, covariance_bracket(i))),
+        ar.less(0, bonus_gap(i)),
     ),
 )
 
@@ -188,7 +161,7 @@ annealed_covariance = Claim(
     mutants=(
         Mutant(name="any coefficient of the covariance", statement=variant(_statement),
                instances=bandit_instances(
-                   Scalar(name="share", low=1.5, high=8.0, grid=(4, 8)), COEFFICIENT, actions=(2, 6))),
+                   Scalar(name="share", low=1.5, high=8.0, grid=(4, 8), range=POSITIVE), COEFFICIENT, actions=(2, 6))),
         Mutant(name="covariance rewarded instead of penalized",
                statement=variant(_statement, margin=lambda i: _margins(i, sign=-1))),
         Mutant(name="a quarter of the bound on the bonus's gap",

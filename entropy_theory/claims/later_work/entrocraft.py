@@ -24,9 +24,6 @@ from __future__ import annotations
 import numpy as np
 
 from entropy_theory.claims.aepo.tempered_reinforce import (
-    EXP_INCREASES,
-    SUM_OF_SIGNS,
-    covariance_is_nonnegative,
     excess,
 )
 from entropy_theory.verification import (
@@ -36,22 +33,39 @@ from entropy_theory.verification import (
     Mutant,
     Statement,
     bandit_instances,
-    smt,
     symbolic,
 )
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import has_derivative
+from entropy_theory.verification.formula.terms import definition, elementwise
 
 
+@definition
 def rate_of_positives(logits: Reals, correct: Mask) -> Reals:
-    """-sum_{A*} pi_a (S_a - Sbar): entropy rate of training on positives only."""
+    """Entropy rate of training on positives only: -sum_{A*} pi_a (S_a - Sbar)."""
     return -ar.total(ar.softmax(logits) * excess(logits), correct)
 
 
+@definition
 def rate_of_negatives(logits: Reals, correct: Mask) -> Reals:
-    """+sum_W pi_a (S_a - Sbar): entropy rate of training on negatives only, score -1."""
+    """Entropy rate of training on negatives only, score -1: sum_W pi_a (S_a - Sbar)."""
     return ar.total(ar.softmax(logits) * excess(logits), ~correct)
+
+
+@definition
+def positives_only(logits: Reals, correct: Mask) -> Reals:
+    """The expected step of positives: 1_{A*} pi - p pi."""
+    p = ar.softmax(logits)
+    return np.where(correct, p, 0 * p) - ar.total(p, correct)[..., None] * p
+
+
+@definition
+def negatives_only(logits: Reals, correct: Mask) -> Reals:
+    """The expected step of negatives: -(1_W pi - (1 - p) pi)."""
+    p = ar.softmax(logits)
+    return -(np.where(correct, 0 * p, p) - ar.total(p, ~correct)[..., None] * p)
 
 
 def _as_used(i: Cases) -> Reals:
@@ -61,17 +75,28 @@ def _as_used(i: Cases) -> Reals:
 
 
 def wrong_actions(correct: Mask) -> Mask:
-    """The wrong actions; all, where there are none (a hypothesis excludes that)."""
-    some = np.any(~correct, axis=-1, keepdims=True)
-    return np.where(some, ~correct, True)
+    """The wrong actions."""
+    return ~correct
+
+
+@definition
+def correct_above(logits: Reals, correct: Mask) -> Reals:
+    """The least likely correct logit minus the largest wrong one."""
+    return ar.smallest(logits, correct) - ar.largest(logits, wrong_actions(correct))
+
+
+@definition
+def correct_below(logits: Reals, correct: Mask) -> Reals:
+    """The least likely wrong logit minus the largest correct one."""
+    return ar.smallest(logits, wrong_actions(correct)) - ar.largest(logits, correct)
 
 
 def _correct_above(i: Cases) -> Reals:
-    return ar.smallest(i.logits, i.correct) - ar.largest(i.logits, wrong_actions(i.correct))
+    return correct_above(i.logits, i.correct)
 
 
 def _correct_below(i: Cases) -> Reals:
-    return ar.smallest(i.logits, wrong_actions(i.correct)) - ar.largest(i.logits, i.correct)
+    return correct_below(i.logits, i.correct)
 
 
 def _repaired(i: Cases) -> Reals:
@@ -108,16 +133,6 @@ def _centered_scores() -> list[symbolic.Expression]:
     return [positive - (1 - p) * step, negative - p * step]
 
 
-def _sums() -> list[symbolic.Expression]:
-    m = symbolic.Moments("L P", indicators="A")
-    log_p, p, a = m["L"], m["P"], m["A"]
-    s = p * (log_p - m.expect(log_p))
-    w = s - m.expect(s)
-    step = a * p - m.expect(a) * p
-    return [m.expect(w), m.expect(a * w) + m.expect((1 - a) * w),
-            m.covariance(log_p, step) - m.expect(a * w)]
-
-
 _same = symbolic.identity(
     "the same step", "1_{A*} pi - p pi = -(1_W pi - (1 - p) pi) for every action", _same_step)
 
@@ -132,25 +147,14 @@ _repair = Statement(
           r"wrong one, both lower entropy (first order); if at most as likely, both raise it.",
     margin=_repaired,
     conditions=(SOME_WRONG, SEPARATED),
-    proof=(
-        _same,
-        symbolic.identity("rates", "Cov(log pi, d+) = sum_{A*} pi_a w_a, w = S - Sbar, and sum_{A*} + "
-                          "sum_W = 0", _sums, uses=("the same step",),
-                          axioms=("sum_{A*} pi_a f_a = E_pi[1_{A*} f]",)),
-        *covariance_is_nonnegative(),
-        smt.lemma("order of w", "z_a >= z_b and w_b > 0 give w_a > 0", "za zb pa pb m C",
-                  lambda v: [v.C >= 0, v.pb > 0, v.za >= v.zb, v.pa >= v.pb,
-                             v.pb * (v.zb - v.m) - v.C > 0],
-                  lambda v: v.pa * (v.za - v.m) - v.C > 0,
-                  uses=("C is nonnegative",), axioms=(EXP_INCREASES,)),
-        smt.lemma("assembly", "if the set T is above the rest B: either every w in B is <= 0, or every w "
-                  "in T is > 0; so sum_T pi w >= 0. For A* = T both rates are -sum_T <= 0, for A* = B "
-                  "both are +sum_T >= 0", "sum_T sum_B rate sign",
-                  lambda v: [v.sum_T + v.sum_B == 0, smt.any_of(v.sum_B <= 0, v.sum_T >= 0),
-                             smt.any_of(smt.all_of(v.sign == -1, v.rate == -v.sum_T),
-                                        smt.all_of(v.sign == 1, v.rate == -v.sum_B))],
-                  lambda v: v.sign * v.rate >= 0,
-                  uses=("rates", "order of w"), axioms=(SUM_OF_SIGNS,)),
+    beyond=lambda i: (
+        elementwise("equal", positives_only(i.logits, i.correct),
+                    negatives_only(i.logits, i.correct)).all(),
+        has_derivative(lambda t: ar.entropy(
+            i.logits + ar.per_action(t) * positives_only(i.logits, i.correct)), 0,
+            rate_of_positives(i.logits, i.correct)),
+        elementwise("equal", rate_of_negatives(i.logits, i.correct),
+                    rate_of_positives(i.logits, i.correct)),
     ),
 )
 

@@ -9,6 +9,13 @@ Open Scope R_scope.
 Lemma derivative_of_is_derive f x l : is_derive f x l -> derivable_pt_lim f x l.
 Proof. intros slope; apply is_derive_Reals, slope. Qed.
 
+Lemma derivative_ext f g x l :
+  (forall t, f t = g t) -> derivable_pt_lim f x l -> derivable_pt_lim g x l.
+Proof.
+  intros same slope e positive; destruct (slope e positive) as [d close].
+  exists d; intros h nonzero small; rewrite <- !same; apply close; assumption.
+Qed.
+
 Section OneVariable.
 
 Variables (f f' : R -> R).

@@ -156,6 +156,37 @@ Fixpoint value_at (n h : nat) (z : policy) (edge : state -> vector) (s : state) 
   | a :: rest => value_at n (pred h) (after a z) (after a edge) rest
   end.
 
+(** Groups of independent responses of one state, G in number: a sum over the members of a group, the mean and the
+    variance of their rewards (1 if correct, else 0), and the advantages (reward - mean)/deviation, which are 0 where
+    all rewards are equal. The squared deviations are divided by G - ddof. *)
+Fixpoint total_over (g : state) (f : vector) : R :=
+  match g with
+  | [] => 0
+  | b :: rest => f b + total_over rest f
+  end.
+Definition group_mean (correct : mask) (g : state) : R :=
+  total_over g (fun b => if correct b then 1 else 0) / INR (length g).
+Definition group_variance (ddof : nat) (correct : mask) (g : state) : R :=
+  total_over g (fun b => ((if correct b then 1 else 0) - group_mean correct g)
+                         * ((if correct b then 1 else 0) - group_mean correct g))
+  / (INR (length g) - INR ddof).
+Definition group_advantage (ddof : nat) (correct : mask) (g : state) : vector := fun b =>
+  if less 0 (group_variance ddof correct g)
+  then ((if correct b then 1 else 0) - group_mean correct g) / sqrt (group_variance ddof correct g)
+  else 0.
+(** The mean over all groups of (1/G) sum_i A_i (delta_{a_i} - pi), at action a. *)
+Definition expected_group_step (n G ddof : nat) (z : vector) (correct : mask) : vector := fun a =>
+  sum_responses n G (fun g =>
+    probability n (fun _ => z) g
+    * (/ INR G * total_over g (fun b =>
+         group_advantage ddof correct g b * (only (Nat.eqb a) (fun _ => 1) b - softmax n z a)))).
+(** The mean deviation of a group's rewards over p (1 - p), from p and 1 - p; divided term by term. *)
+Definition group_gain (G ddof : nat) (right wrong : R) : R :=
+  sum (G - 1) (fun j =>
+    Binomial.C G (S j) * (sqrt (INR (S j) * (INR G - INR (S j))) / INR G)
+    * (right ^ j * wrong ^ (G - 1 - S j)))
+  * sqrt ((INR G - INR ddof) / INR G).
+
 (** A reward of responses of h tokens, put on the last token. *)
 Definition edge_reward (h : nat) (reward : state -> R) : state -> vector :=
   fun s a => if Nat.eqb (S (length s)) h then reward (s ++ [a]) else 0.

@@ -18,6 +18,15 @@ Proof.
   pose proof (sum_ge_term n f a nonneg inside); specialize (nonneg a inside); lra.
 Qed.
 
+(** The hypothesis of the statement, for all pairs. *)
+Lemma ordered_pairs n (f : nat -> nat -> R) :
+  0 <= smallest n (fun a => smallest n (f a)) -> forall a b, (a < n)%nat -> (b < n)%nat -> 0 <= f a b.
+Proof.
+  intros nonneg a b a_inside b_inside.
+  pose proof (smallest_below n (fun a => smallest n (f a)) a a_inside) as row; cbv beta in row.
+  pose proof (smallest_below n (f a) b b_inside); lra.
+Qed.
+
 Section OneState.
 
 Variables (n : nat) (z reward : vector).

@@ -5,7 +5,8 @@
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Monotone TwoAnswers.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Monotone TwoAnswers
+  RightAnswers.
 Open Scope R_scope.
 
 (** c(D) *)
@@ -91,6 +92,67 @@ Proof.
 Qed.
 
 End Face.
+
+(** No pair draws together by more than 2 W, W = sum_{a <> 1} e^{-(z_1 - z_a)/T}, per unit learning rate. *)
+Theorem pairs_fall_slowly n z T a b :
+  (2 <= n)%nat -> 1 < T -> (a < n)%nat -> (b < n)%nat ->
+  (softmax n (tempered T z) b - softmax n z b) - (softmax n (tempered T z) a - softmax n z a)
+  <= 2 * (sum n (fun c => exp (- ((largest n z - z c) / T))) - 1).
+Proof.
+  intros two hot a_inside b_inside; assert (0 < n)%nat as some by lia.
+  destruct (largest_attained n z some) as (t & t_inside & top).
+  set (q := softmax n z); set (p := softmax n (tempered T z)).
+  set (total := sum n (fun c => exp (- ((largest n z - z c) / T)))).
+  assert (0 < / T < 1) as cool.
+  { split; [apply Rinv_0_lt_compat; lra|rewrite <- Rinv_1; apply Rinv_lt_contravar; lra]. }
+  assert (forall c, (c < n)%nat -> z c <= z t) as below by (intros; rewrite <- top; apply largest_ge; assumption).
+  assert (forall y c, softmax n y c = exp (y c - y t) * / sum n (fun d => exp (y d - y t))) as relative.
+  { intros y c; unfold softmax; pose proof (normalizer_pos n y some) as normalizer; pose proof (exp_pos (y t)).
+    rewrite (sum_ext n (fun d => exp (y d - y t)) (fun d => exp (y d) * / exp (y t)))
+      by (intros; unfold Rminus; rewrite exp_plus, exp_Ropp; reflexivity).
+    rewrite sum_scal_r; unfold Rminus; rewrite exp_plus, exp_Ropp; field; lra. }
+  assert (sum n (fun d => exp (tempered T z d - tempered T z t)) = total) as same_total.
+  { apply sum_ext; intros d _; rewrite top; f_equal; unfold tempered; field; lra. }
+  assert (p t = / total) as p_t.
+  { unfold p; rewrite relative, same_total, Rminus_eq_0, exp_0; ring. }
+  assert (forall c, (c < n)%nat -> c <> t -> exp (- ((z t - z c) / T)) <= total - 1) as part.
+  { intros c inside other.
+    pose proof (sum_ge_pair n (fun d => exp (- ((largest n z - z d) / T))) t c
+                  (fun d _ => Rlt_le _ _ (exp_pos _)) t_inside inside (not_eq_sym other)) as pair.
+    simpl in pair; fold total in pair; rewrite top in pair.
+    replace (- ((z t - z t) / T)) with 0 in pair by (unfold Rdiv; ring); rewrite exp_0 in pair; lra. }
+  assert (exists c, (c < n)%nat /\ c <> t) as (c & c_inside & c_other).
+  { destruct (Nat.eq_dec t 0) as [->|other]; [exists 1%nat; lia|exists 0%nat; lia]. }
+  assert (1 < total) as total_large by (pose proof (part c c_inside c_other); pose proof (exp_pos (- ((z t - z c) / T))); lra).
+  assert (1 - / total <= total - 1) as share.
+  { apply Rmult_le_reg_r with total; [lra|]; rewrite Rmult_minus_distr_r, Rinv_l by lra.
+    pose proof (Rle_0_sqr (total - 1)) as square; unfold Rsqr in square; lra. }
+  assert (p b - q b <= total - 1) as first.
+  { destruct (Nat.eq_dec b t) as [->|other].
+    - assert (p t <= q t); [|lra].
+      rewrite p_t; unfold q; rewrite relative, Rminus_eq_0, exp_0, Rmult_1_l.
+      apply Rinv_le_contravar; [apply sum_pos; [assumption|intros; apply exp_pos]|].
+      apply sum_le; intros d inside; apply exp_le; rewrite top; specialize (below d inside).
+      assert (0 <= (z t - z d) * (1 - / T)) by (apply Rmult_le_pos; lra); unfold Rdiv; lra.
+    - pose proof (sum_ge_pair n p b t (fun d _ => Rlt_le _ _ (softmax_pos n _ d some)) b_inside t_inside other)
+        as pair.
+      assert (sum n p = 1) as one by (apply softmax_sum, some); rewrite one, p_t in pair.
+      pose proof (softmax_pos n z b some) as q_pos; fold q in q_pos; lra. }
+  assert (q a - p a <= total - 1) as second.
+  { pose proof (softmax_pos n (tempered T z) a some) as p_pos; fold p in p_pos.
+    destruct (Nat.eq_dec a t) as [->|other].
+    - pose proof (softmax_le_1 n z t t_inside) as q_1; fold q in q_1; lra.
+    - pose proof (part a a_inside other) as small.
+      assert (q a <= exp (- ((z t - z a) / T))); [|lra].
+      assert (q a = q t * exp (z a - z t)) as ->.
+      { unfold q; rewrite !relative, Rminus_eq_0, exp_0; ring. }
+      pose proof (softmax_le_1 n z t t_inside) as q_1; fold q in q_1.
+      apply Rle_trans with (1 * exp (z a - z t)).
+      + apply Rmult_le_compat_r; [apply Rlt_le, exp_pos|assumption].
+      + rewrite Rmult_1_l; apply exp_le; specialize (below a a_inside).
+        assert (0 <= (z t - z a) * (1 - / T)) by (apply Rmult_le_pos; lra); unfold Rdiv; lra. }
+  lra.
+Qed.
 
 (** * Two answers *)
 

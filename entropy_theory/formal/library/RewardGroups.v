@@ -102,13 +102,6 @@ Qed.
 
 (** * How many members of a group are right *)
 
-(** A sum over the members of a group. *)
-Fixpoint total_over (g : state) (f : vector) : R :=
-  match g with
-  | [] => 0
-  | b :: rest => f b + total_over rest f
-  end.
-
 Fixpoint hits (correct : mask) (g : state) : nat :=
   match g with
   | [] => 0

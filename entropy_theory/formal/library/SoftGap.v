@@ -9,7 +9,7 @@
 From Coq Require Import Reals Lra Lia Psatz List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities Trees TreeValues
-  TreeGradientBounds Stationarity SoftOptimum.
+  TreeLargest TreeGradientBounds Stationarity SoftOptimum.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -312,3 +312,122 @@ Proof.
 Qed.
 
 End DataSet.
+
+(** * The constants as minima *)
+
+Lemma smallest_state_le n h f s : state_of n h s -> - largest_states n h (fun u => - f u) <= f s.
+Proof.
+  intros state; pose proof (largest_states_ge n h (fun u => - f u) s state) as above.
+  cbv beta in above; lra.
+Qed.
+
+Lemma smallest_state_attained n h f :
+  (0 < n)%nat -> (0 < h)%nat ->
+  exists s, state_of n h s /\ - largest_states n h (fun u => - f u) = f s.
+Proof.
+  intros some long; destruct (largest_states_attained n h (fun u => - f u) some long) as (s & state & ->).
+  exists s; split; [assumption|ring].
+Qed.
+
+Section Minima.
+
+Variables (n h prompts : nat) (z : nat -> policy) (reward : nat -> state -> R) (lambda : R) (q : nat).
+Hypothesis some : (0 < n)%nat.
+Hypothesis long : (0 < h)%nat.
+Hypothesis positive : 0 < lambda.
+Hypothesis inside : (q < prompts)%nat.
+
+Let visits := probability n (z q).
+Let soft_visits := probability n (soft_policy n h lambda (edge_reward h (reward q))).
+Let least (s : state) : R := smallest n (softmax n (z q s)).
+
+Lemma many : 0 < INR prompts.
+Proof. apply lt_0_INR; lia. Qed.
+
+Lemma least_pos s : 0 < least s.
+Proof.
+  unfold least; destruct (smallest_attained n (softmax n (z q s)) some) as (a & _ & ->).
+  apply softmax_pos, some.
+Qed.
+
+Theorem soft_gap_by_state :
+  4 * lambda * (- largest_states n h (fun s => - ((visits s * least s) ^ 2 / soft_visits s)) / INR prompts ^ 2)
+  * soft_gap n h (z q) (reward q) lambda
+  <= regularized_gradient_squares n h prompts z reward lambda.
+Proof.
+  apply data_soft_gap_le; try assumption; intros s state; pose proof many.
+  pose proof (smallest_state_le n h (fun u => (visits u * least u) ^ 2 / soft_visits u) s state) as small.
+  cbv beta in small; fold visits soft_visits (least s).
+  assert (0 < soft_visits s) as visited by apply probability_pos, some.
+  set (C := - largest_states n h (fun u => - ((visits u * least u) ^ 2 / soft_visits u))) in *.
+  apply (Rmult_le_compat_r (soft_visits s)) in small; [|lra].
+  unfold Rdiv in small; rewrite Rmult_assoc, Rinv_l, Rmult_1_r in small by lra.
+  replace (C / INR prompts ^ 2 * soft_visits s) with (C * soft_visits s * / Rsqr (INR prompts))
+    by (unfold Rsqr; field; lra).
+  apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat; unfold Rsqr; nra|].
+  unfold Rsqr; lra.
+Qed.
+
+Theorem soft_gap_by_ratio :
+  2 * lambda
+  * (- largest_states n h (fun s => - visits s) * (- largest_states n h (fun s => - least s)) ^ 2
+     * - largest_states n h (fun s => - (visits s / soft_visits s)) / sum_states n h (fun _ => 1)
+     / INR prompts ^ 2)
+  * soft_gap n h (z q) (reward q) lambda
+  <= regularized_gradient_squares n h prompts z reward lambda.
+Proof.
+  pose proof many; apply data_soft_gap_le_printed; try assumption; intros s state.
+  set (visit := - largest_states n h (fun u => - visits u)).
+  set (token := - largest_states n h (fun u => - least u)).
+  set (ratio := - largest_states n h (fun u => - (visits u / soft_visits u))).
+  assert (forall u, 0 < visits u) as reached by (intros; apply probability_pos, some).
+  assert (forall u, 0 < soft_visits u) as soft_reached by (intros; apply probability_pos, some).
+  pose proof (ratio_constant n h (z q) (soft_policy n h lambda (edge_reward h (reward q))) some visit token
+    ratio) as bound.
+  specialize (bound ltac:(unfold visit; destruct (smallest_state_attained n h visits some long)
+    as (u & _ & ->); apply Rlt_le, reached)).
+  specialize (bound ltac:(unfold token; destruct (smallest_state_attained n h least some long)
+    as (u & _ & ->); apply Rlt_le, least_pos)).
+  specialize (bound ltac:(unfold ratio; destruct (smallest_state_attained n h
+    (fun u => visits u / soft_visits u) some long) as (u & _ & ->);
+    apply Rlt_le, Rdiv_lt_0_compat; [apply reached|apply soft_reached])).
+  specialize (bound ltac:(intros u u_state; apply (smallest_state_le n h visits u u_state))).
+  specialize (bound ltac:(intros u a u_state a_inside;
+    eapply Rle_trans; [apply (smallest_state_le n h least u u_state)|apply smallest_le, a_inside])).
+  assert (forall u, state_of n h u -> ratio * soft_visits u <= visits u) as ratios.
+  { intros u u_state.
+    pose proof (smallest_state_le n h (fun v => visits v / soft_visits v) u u_state) as small.
+    cbv beta in small; fold ratio in small.
+    apply (Rmult_le_compat_r (soft_visits u)) in small; [|apply Rlt_le, soft_reached].
+    specialize (soft_reached u); unfold Rdiv in small.
+    rewrite Rmult_assoc, Rinv_l, Rmult_1_r in small by lra; exact small. }
+  specialize (bound ratios s state).
+  apply (Rmult_le_compat_r (/ Rsqr (INR prompts))) in bound;
+    [|apply Rlt_le, Rinv_0_lt_compat; unfold Rsqr; nra].
+  unfold Rdiv in *; eapply Rle_trans; [|exact bound]; apply Req_le.
+  unfold soft_visits; replace (INR prompts ^ 2) with (Rsqr (INR prompts)) by (unfold Rsqr; ring).
+  replace (token ^ 2) with (token * token) by ring; ring.
+Qed.
+
+Theorem soft_gap_by_response :
+  2 * lambda * (- largest_responses n h (fun y => - probability n (z q) y) / INR prompts) ^ 2
+  * soft_gap n h (z q) (reward q) lambda
+  <= regularized_gradient_squares n h prompts z reward lambda.
+Proof.
+  pose proof many; apply data_soft_gap_le_printed; try assumption; intros s state.
+  set (C := - largest_responses n h (fun y => - probability n (z q) y)).
+  pose proof (response_constant n h (z q) (soft_policy n h lambda (edge_reward h (reward q))) some C)
+    as bound.
+  specialize (bound ltac:(unfold C; destruct (largest_responses_attained n h
+    (fun y => - probability n (z q) y) some) as (y & _ & ->);
+    pose proof (probability_pos n (z q) y some); lra)).
+  specialize (bound ltac:(intros y response; unfold C;
+    pose proof (largest_responses_ge n h (fun u => - probability n (z q) u) y response) as above;
+    cbv beta in above; lra) s state).
+  apply (Rmult_le_compat_r (/ Rsqr (INR prompts))) in bound;
+    [|apply Rlt_le, Rinv_0_lt_compat; unfold Rsqr; nra].
+  unfold Rdiv in *; eapply Rle_trans; [|exact bound]; apply Req_le.
+  unfold Rsqr; field; lra.
+Qed.
+
+End Minima.

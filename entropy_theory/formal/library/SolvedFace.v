@@ -11,7 +11,8 @@ Open Scope R_scope.
 
 Definition all_actions : mask := fun _ => true.
 (** q^T - q *)
-Definition face_step (n : nat) (z : vector) (T : R) : vector := unit_step n z all_actions T.
+Definition face_step (n : nat) (z : vector) (T : R) : vector :=
+  fun a => softmax n (tempered T z) a - softmax n z a.
 (** F(T) on the solved face. *)
 Definition face_rate (n : nat) (z : vector) (T : R) : R := rate n z all_actions T.
 
@@ -41,6 +42,10 @@ Proof.
 Qed.
 
 Lemma face_step_eq n z T a : (0 < n)%nat -> face_step n z T a = softmax n (tempered T z) a - softmax n z a.
+Proof. reflexivity. Qed.
+
+(** It is the step of tempered REINFORCE. *)
+Lemma face_step_is_unit_step n z T a : (0 < n)%nat -> face_step n z T a = unit_step n z all_actions T a.
 Proof.
   intros some; unfold face_step, unit_step.
   rewrite only_in, total_on_everything by (reflexivity || apply all_everything).

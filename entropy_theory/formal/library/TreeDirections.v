@@ -35,6 +35,20 @@ Proof.
   apply sum_ext; intros; apply total_through_probability.
 Qed.
 
+Lemma response_gradient_minus n h z f g c s a :
+  response_gradient n h z (fun y => f y - c * g y) s a =
+  response_gradient n h z f s a - c * response_gradient n h z g s a.
+Proof.
+  assert (forall u, sum_through n h z (fun y => f y - c * g y) u =
+                    sum_through n h z f u - c * sum_through n h z g u) as through.
+  { intros u; unfold sum_through; rewrite <- sum_responses_scal, <- sum_responses_minus.
+    apply sum_responses_ext; intros; ring. }
+  unfold response_gradient; rewrite through.
+  rewrite (sum_ext n _ (fun b => sum_through n h z f (s ++ [b]) - c * sum_through n h z g (s ++ [b])))
+    by (intros; apply through).
+  rewrite sum_minus, sum_scal; ring.
+Qed.
+
 Lemma total_through_reward n h z reward s a :
   (0 < n)%nat -> (length s < h)%nat ->
   total_through n h (fun y => probability n z y * reward y) s a =

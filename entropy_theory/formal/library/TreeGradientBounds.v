@@ -109,6 +109,29 @@ Proof.
     apply sum_ext; intros a _; unfold gradient_formula; ring.
 Qed.
 
+(** The same over prompts, for the mean of their expected returns. *)
+Lemma mean_return_along n h prompts z reward direction :
+  (0 < n)%nat -> (0 < h)%nat ->
+  derivative (fun t => sum prompts (fun q =>
+      mean_responses n h (fun s a => z q s a + t * direction q s a) (reward q)) / INR prompts) 0
+    (sum prompts (fun q => sum_states n h (fun s => sum n (fun a =>
+      gradient_formula n h (z q) (reward q) s a / INR prompts * direction q s a)))).
+Proof.
+  intros some long; apply is_derive_Reals.
+  pose (slope := fun q => sum_states n h (fun s => sum n (fun a =>
+    gradient_formula n h (z q) (reward q) s a * direction q s a))).
+  replace (sum prompts _) with (sum prompts slope / INR prompts).
+  - apply (is_derive_scal_l (fun t => sum prompts (fun q =>
+      mean_responses n h (fun s a => z q s a + t * direction q s a) (reward q)))
+      0 (sum prompts slope) (/ INR prompts)).
+    apply (is_derive_sum prompts (fun t q =>
+      mean_responses n h (fun s a => z q s a + t * direction q s a) (reward q)) slope).
+    intros q _; apply is_derive_Reals, expected_return_along; assumption.
+  - rewrite <- sum_div; apply sum_ext; intros q _; unfold slope, Rdiv.
+    rewrite Rmult_comm, <- sum_states_scal; apply sum_states_ext; intros s _.
+    rewrite <- sum_scal; apply sum_ext; intros a _; ring.
+Qed.
+
 (** Returns in [0, 1] make every action value lie there, as a conditional expectation of them. *)
 Lemma action_value_range n h z reward s a :
   (forall y, response_of n h y -> 0 <= reward y <= 1) ->

@@ -35,6 +35,15 @@ Proof.
       apply (IH (after a z) (after a A) rest); [split; [reflexivity|assumption]|exact inside].
 Qed.
 
+(** Either nothing is in the set, or its probability is positive. *)
+Lemma set_empty_or_likely h z A :
+  (forall y, response_of n h y -> A y = false) \/ 0 < response_mass n h z A.
+Proof.
+  destruct (Rlt_dec 0 (response_mass n h z A)) as [likely|unlikely]; [right; assumption|left].
+  intros y response; destruct (A y) eqn:inside; [|reflexivity].
+  contradiction unlikely; apply (response_mass_pos h z A y response inside).
+Qed.
+
 (** H = h(p) + p H(inside) + (1 - p) H(outside). *)
 Lemma entropy_chain_rule h z A :
   0 < response_mass n h z A < 1 ->

@@ -341,6 +341,17 @@ def _entropy_change(writer: Writer, term: Term, index: Index) -> tuple[str, int]
     return rf"\Delta H\!\left({z} \to {z} + {d}\right)", ATOM
 
 
+def _same_action(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    *_, first, second = index
+    return f"{first} = {second}", 0
+
+
+def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    logits, step = (writer.whole(a) for a in term.arguments)
+    text = rf"\Delta\log\pi\!\left[{logits} \to {logits} + {step}\right]"
+    return _sub(text, [i for i in index[-1:] if i is not None]), ATOM
+
+
 def _run(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     following, start, count = term.arguments
     with writer.binding(*term.operation.detail) as (step, place):
@@ -374,7 +385,9 @@ _RENDERED: Mapping[str, Rendered] = {
     "any": _over(r"\exists"), "mean": _mean, "centered": _centered, "covariance": _covariance,
     "softmax": _softmax, "log_softmax": _softmax, "entropy": _entropy,
     "entropy_change": _entropy_change, "binary_entropy": _function("h"), "run": _run,
-    "entry": _entry_of, "after": _after,
+    "entry": _entry_of, "after": _after, "number_of": _between("", ""),
+    "same_action": _same_action, "log_growth": _log_growth,
+    "sign": _function(r"\operatorname{sign}"),
 }
 
 

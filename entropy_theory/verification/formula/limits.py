@@ -79,7 +79,7 @@ def implies(premise: Any, conclusion: Any) -> Term:
     return make(Operation("implies"), (premise, conclusion), (), "mask")
 
 
-def equal(x: Term | float, y: Term | float) -> Term:
+def equal(x: Any, y: Any) -> Term:
     """The two are the same number, entry by entry."""
     return elementwise("equal", x, y)
 
@@ -98,7 +98,7 @@ def entry(sequence: Term, step: Term) -> Term:
     return make(Operation("entry"), (sequence, step), sequence.axes[1:])
 
 
-def along(start: Term, t: Term, direction: Term) -> Term:
+def along(start: Any, t: Any, direction: Any) -> Any:
     """start + t direction, at the number t."""
     return start + t[(..., *[None] * len(start.axes))] * direction
 
@@ -106,7 +106,7 @@ def along(start: Term, t: Term, direction: Term) -> Term:
 def has_gradient(function: Traced, at: Any, gradient: Any) -> Term:
     """The derivative of the function along every direction is the inner product with the gradient."""
 
-    def slope(direction: Term) -> Term:
+    def slope(direction: Any) -> Any:
         inner = gradient * direction
         while inner.axes:
             inner = inner.sum(axis=-1)
@@ -119,3 +119,8 @@ def has_gradient(function: Traced, at: Any, gradient: Any) -> Term:
 def after(step: Term) -> Term:
     """The next step."""
     return make(Operation("after"), (step,), ())
+
+
+def number_of(step: Term) -> Term:
+    """The number of a step, as a real number."""
+    return make(Operation("number_of"), (step,), ())

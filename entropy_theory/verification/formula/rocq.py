@@ -81,6 +81,8 @@ class Writer:
             return {"actions": "INR n", "prompts": "INR prompts", "horizon": "INR h"}[detail.name], APPLY
         if name == "index":
             return self._entry(term.arguments[0], _picked(term, index))
+        if name == "number_of":
+            return f"INR {self.atom(term.arguments[0])}", APPLY
         if name in _ENTRIES:
             return _ENTRIES[name](self, term, index)
         if name in _TREES:
@@ -523,7 +525,9 @@ def _lead(term: Term, index: Index) -> Index:
 def _extremum(name: str) -> Callable[[Writer, Term, Index], tuple[str, int]]:
     def write(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
         values = term.arguments[0]
-        whole = {STATES: "largest_states n h", RESPONSES: "largest_responses n h"}.get(values.axes[-1])
+        wholes: dict[Axis | None, str] = {
+            STATES: "largest_states n h", RESPONSES: "largest_responses n h"}
+        whole = wholes.get(values.axes[-1])
         if whole and len(term.arguments) == 1 and name == "largest":
             return f"{whole} {writer.row(values, _lead(values, index))}", APPLY
         if whole and len(term.arguments) == 1:
@@ -569,6 +573,26 @@ def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"{after} - log_softmax n {logits} {index[-1]}", SUM
 
 
+def _natural(writer: Writer, term: Term) -> str:
+    """A natural number: a constant, or a bound step."""
+    if term.operation.name == "constant":
+        return str(int(term.operation.detail))
+    return writer.atom_of(term)
+
+
+def _group_step(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    logits, correct, size, ddof = term.arguments
+    numbers = " ".join(_natural(writer, t) for t in (size, ddof))
+    rows = " ".join(writer.row(t, _lead(t, index[:-1])) for t in (logits, correct))
+    return f"expected_group_step n {numbers} {rows} {index[-1]}", APPLY
+
+
+def _group_gain(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    right, wrong, size, ddof = term.arguments
+    numbers = " ".join(_natural(writer, t) for t in (size, ddof))
+    return f"group_gain {numbers} {writer.atom(right, index)} {writer.atom(wrong, index)}", APPLY
+
+
 def _aligned_lead(term: Term, lead: Index, own: int = 2) -> Index:
     """The part of a leading index (of prompts) that an argument with ``own`` axes of its own has."""
     return lead[len(lead) - (len(term.axes) - own):] if len(term.axes) > own else ()
@@ -596,6 +620,7 @@ _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "any": _reduced_truth, "covariance": _covariance, "response_entropy": _response_entropy, "sign": _applied("sign_of"), "same_action": _same_action,
     "is_likeliest": _row_of_logits("Nat.eqb (likeliest n {0})"),
     "kept_tokens": _row_of_logits("kept_tokens n {0} {1}"), "log_growth": _log_growth,
+    "expected_group_step": _group_step, "group_gain": _group_gain,
     "binary_entropy": _applied("binary_entropy"),
 }
 _SCALARS = {"entropy": "entropy", "entropy_change": "entropy_change"}

@@ -90,12 +90,15 @@ class Parameters:
         fewest: the least number of actions.
         most: the largest number of actions, if the statement is about no more.
         longest: the longest responses, if the statement is about no longer ones.
+        rows: if the statement is about listed values only, these: the fields of each row by name, a number
+            or one for each action.
     """
 
     fields: tuple[Parameter, ...] = ()
     fewest: int = 2
     most: int | None = None
     longest: int | None = None
+    rows: tuple[tuple[tuple[str, Fraction | tuple[Fraction, ...]], ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,7 @@ def _rocq(formula: Formula, name: str) -> str:
     sizes = rocq.size_names(axes)
     binders = [f"({' '.join(sizes)} : nat)"] if sizes else []
     binders += [f"({rocq.identifier(p.name)} : {rocq.type_of(p.axes, p.kind)})" for p in fields]
-    premises = [*_size_ranges(formula.parameters, sizes), *hypotheses]
+    premises = [*_size_ranges(formula.parameters, sizes), *_rows(formula.parameters, used), *hypotheses]
     text = " ->\n  ".join([*(_bracketed(p) for p in premises), conclusion])
     quantified = f"forall {' '.join(binders)},\n  " if binders else ""
     parts = [rocq.definition_text(d, writer.definitions) for d in writer.definitions.values()]
@@ -246,6 +249,20 @@ def _size_ranges(parameters: Parameters, sizes: Sequence[str]) -> list[str]:
             lines.append(f"({low} <= {size})%nat")
             lines += [f"({size} <= {high})%nat"] if high is not None else []
     return lines
+
+
+def _rows(parameters: Parameters, used: set[str]) -> list[str]:
+    """That the parameters are one of the listed rows, in which those not used are left out."""
+
+    def values(name: str, value: Fraction | tuple[Fraction, ...]) -> list[str]:
+        name = rocq.identifier(name)
+        if isinstance(value, Fraction):
+            return [f"{name} = {rocq.constant_text(value)}"]
+        return [f"{name} {k}%nat = {rocq.constant_text(v)}" for k, v in enumerate(value)]
+
+    lines = [" /\\ ".join(text for name, value in row if name in used for text in values(name, value))
+             for row in parameters.rows]
+    return ["(" + ") \\/\n   (".join(lines) + ")"] if lines else []
 
 
 def _ranges(parameter: Parameter) -> list[str]:
@@ -283,4 +300,5 @@ def _proposition(writer: rocq.Writer, r: Relation) -> str:
 
 
 def _bracketed(text: str) -> str:
-    return f"({text})" if text.startswith(("forall", "exists")) or "/\\" in text or "->" in text else text
+    joined = any(sign in text for sign in ("/\\", "\\/", "->"))
+    return f"({text})" if joined or text.startswith(("forall", "exists")) else text

@@ -77,7 +77,7 @@ def floats(weights, correct, **scalars):
         (low_temperature_lowers.low_temperature_lowers.statement,
          bandit((2, 3), {1}, temperature=Fraction(7, 10))),
         *((reward_improvement.reward_improvement.statement,
-           bandit(weights, correct, temperature=temperature, learning_rate=Fraction(1, 1000)))
+           bandit(weights, correct, temperature=temperature, learning_rate=Fraction(1, 100)))
           for weights, correct, temperature in (
               ((1, 1, 6), {1, 3}, 10), ((1, 1, 8), {1, 3}, 4), ((1, 1, 13), {1, 3}, 2),
               ((1, 5, 43), {2, 3}, Fraction(5, 4)), ((1, 6, 53), {2, 3}, Fraction(6, 5)))),

@@ -10,8 +10,8 @@ import pytest
 from entropy_theory.claims.entropy_mechanism import action_sequence_covariance as sequences
 from entropy_theory.claims.entropy_mechanism import lemma_1, matched_exactly, theorem_1
 from entropy_theory.claims.entropy_mechanism import proposition_1 as gradient
-from entropy_theory.claims.entropy_mechanism import tree_induction as induction
 from entropy_theory.claims.entropy_mechanism import tree_rates as rates
+from entropy_theory.claims.extensions import natural_flow
 from entropy_theory.claims.extensions import response_entropy_expansion as expansion
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification import arithmetic as ar
@@ -32,6 +32,9 @@ EXPECTED = [
     ("extension.sequence-covariance-npg", "proved", "none"),
     ("extension.sequence-covariance-pg", "proved", "none"),
     ("extension.response-entropy-expansion", "first-order", "none"),
+    ("extension.response-entropy-identity", "proved", "none"),
+    ("extension.natural-flow-tilts", "proved", "none"),
+    ("extension.natural-flow-curve", "proved", "none"),
 ]
 
 
@@ -100,8 +103,8 @@ def test_responses_of_one_token_are_as_printed():
 def test_entropy_rate_is_the_derivative(random_trees):
     logits, step, _ = random_trees
     h = 1e-5
-    numeric = (expansion.response_entropy(logits + h * step)
-               - expansion.response_entropy(logits - h * step)) / (2 * h)
+    numeric = (ar.response_entropy(logits + h * step)
+               - ar.response_entropy(logits - h * step)) / (2 * h)
     np.testing.assert_allclose(rates.entropy_rate(logits, step), numeric, atol=1e-8)
 
 
@@ -145,32 +148,31 @@ def test_natural_gradient_is_the_advantage(random_trees):
     np.testing.assert_allclose(differences, differences[:, :1] * np.ones(3), atol=1e-9)
 
 
-def test_written_out_trees_reject_a_wrong_rate():
-    """The second check must not pass for everything: without d(s) it fails."""
-
-    def without_visits(w):
-        value = np.sum(w.tree.response_probabilities(w.p) * w.reward)
-        _, q = w.tree.values(w.p, w.tree.edge_reward(w.reward))
-        yield w.derivative(value, 1, 0) - w.p[1, 0] * (q[1, 0] - np.sum(w.p[1] * q[1]))
-
-    step = induction.written_out("wrong", "no d(s)", without_visits)
-    assert step.check(10)[0] == "fail"
-    assert induction.written_out("empty", "nothing", lambda w: ()).check(10)[0] == "error"
-
-
 def test_the_remainder_bound_is_lemma_1s_for_one_token():
     step = np.array([[[1.0, -2.0, 0.5]]])
     expected = (1 + math.log(3)) * 5.25 / 4
     np.testing.assert_allclose(expansion.response_remainder_bound(step), [expected])
 
 
-@pytest.mark.parametrize(("horizon", "cubic"), [(2, 7), (3, 19)])
-def test_the_remainder_bound_of_longer_responses(horizon, cubic):
-    """c_h by hand; D is the largest step of a state, not the sum."""
+@pytest.mark.parametrize("horizon", [2, 3])
+def test_the_remainder_bound_of_longer_responses(horizon):
+    """By hand; D is the largest step of a state, not the sum."""
     step = np.zeros((1, TokenTree(2, horizon).n_states, 2))
     step[0, 0], step[0, 1] = (1.0, 0.0), (0.0, 2.0)
+    most = horizon * (1 + math.log(horizon) + horizon * math.log(2))
+    np.testing.assert_allclose(expansion.response_remainder_bound(step), [most * 4 / 4])
+
+
+def test_the_natural_flow_follows_the_natural_gradient(random_trees):
+    """Behind the closed form: small steps of A from the start give the same responses."""
+    logits, _, reward = random_trees
+    many, elapsed = 1000, np.full(len(logits), 2.0)
+    moved = logits
+    for _ in range(many):
+        moved = moved + 2.0 / many * rates.advantage(moved, reward)
     np.testing.assert_allclose(
-        expansion.response_remainder_bound(step), [(horizon + cubic * math.log(2)) * 4 / 4])
+        rates.response_probabilities(moved),
+        natural_flow.tilted_probabilities(logits, reward, elapsed), rtol=1e-2)
 
 
 def test_the_mismatch_is_of_second_order():

@@ -5,7 +5,8 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Divergence Extremes.
+From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Divergence Extremes Growth Ranking.
+From Statements.aent Require bonus_pulls_to_uniform.
 Open Scope R_scope.
 
 (** The rate of log pi_a under the flow. *)
@@ -78,7 +79,7 @@ Qed.
 
 End OneState.
 
-Theorem proved :
+Lemma who_gains :
   forall (n : nat) (logits : vector) (a : nat),
   (1 <= n)%nat -> (a < n)%nat ->
   0 <= Rmax (centered n (softmax n logits) logits a) (gain n logits a)
@@ -94,4 +95,36 @@ Proof.
       apply gains_below_typical, below_uniform_is_rare; assumption.
     + eapply Rle_trans; [|apply Rmax_l]; lra.
   - intros likeliest; pose proof (likeliest_loses n logits some a inside likeliest); lra.
+Qed.
+
+Lemma above_uniform_eq n z a :
+  (0 < n)%nat ->
+  Statements.aent.bonus_pulls_to_uniform.above_uniform n z a = softmax n z a - / INR n.
+Proof.
+  intros some; unfold Statements.aent.bonus_pulls_to_uniform.above_uniform, centered, mean; f_equal.
+  rewrite (sum_ext n _ (fun b => / INR n * softmax n z b)) by (intros; unfold Rdiv; ring).
+  rewrite sum_scal, softmax_sum by exact some; ring.
+Qed.
+
+Theorem proved : Statements.aent.bonus_pulls_to_uniform.repair.
+Proof.
+  intros n logits two; assert (some : (0 < n)%nat) by lia; split; [split; [|split]|split].
+  - intros a inside; apply (who_gains n logits a ltac:(lia) inside).
+  - intros a inside; rewrite above_uniform_eq by exact some; apply (who_gains n logits a ltac:(lia) inside).
+  - intros a inside; destruct (Nat.eqb_spec (likeliest n logits) a) as [top|_]; [|lra].
+    apply (who_gains n logits a ltac:(lia) inside); rewrite <- top.
+    apply likeliest_spec, some.
+  - intros a inside.
+    apply derivative_ext with
+      (f := fun t => log_softmax n (fun b => logits b + t * - own_covariance n logits b) a);
+      [|apply (flow_of_log_probability n logits some a inside)].
+    intros t; unfold log_softmax; f_equal; apply softmax_ext; [|exact inside].
+    intros b _; change (Statements.aent.bonus_pulls_to_uniform.own_covariance n logits b)
+      with (own_covariance n logits b); ring.
+  - apply derivative_ext with
+      (f := fun t => entropy n (fun b => logits b + t * - own_covariance n logits b));
+      [|apply (entropy_rate n logits some)].
+    intros t; apply entropy_ext; intros b _.
+    change (Statements.aent.bonus_pulls_to_uniform.own_covariance n logits b)
+      with (own_covariance n logits b); ring.
 Qed.

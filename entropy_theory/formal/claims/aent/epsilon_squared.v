@@ -10,7 +10,8 @@
 From Coq Require Import Reals Lra Lia Psatz List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities Trees TreeValues
-  TreeGradientBounds Stationarity SoftOptimum SoftVisits.
+  TreeLargest TreeGradientBounds Stationarity SoftOptimum SoftVisits SoftGap.
+From Statements.aent Require Import epsilon_squared.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -20,16 +21,6 @@ Definition allowed (n h : nat) (logits : policy) (reward : state -> R) (lambda c
   forall s, state_of n h s ->
     constant * probability n (soft_policy n h lambda (edge_reward h reward)) s
     <= Rsqr (probability n logits s * smallest n (softmax n (logits s))).
-
-Definition repair : Prop :=
-  forall (n h : nat) (logits : policy) (reward : state -> R) (right : state)
-         (lambda constant eps : R),
-    (2 <= n)%nat -> (1 <= h)%nat -> 0 < lambda -> 0 <= eps ->
-    response_of n h right -> reward right = 1 ->
-    (forall u, response_of n h u -> u <> right -> reward u = 0) ->
-    allowed n h logits reward lambda constant ->
-    Rmin 1 (sqrt (INR h) * eps / probability n logits right)
-    <= eps * eps / (2 * lambda * constant) + lambda * (INR h * ln (INR n)).
 
 (** B1 - B2 as a distance of eps from c/(2k). *)
 Theorem crossover k c eps bias :
@@ -177,9 +168,17 @@ Qed.
 
 (** * The claim *)
 
-Theorem proved : repair.
+Theorem never_useful :
+  forall (n h : nat) (logits : policy) (reward : state -> R) (right : state)
+         (lambda constant eps : R),
+    (2 <= n)%nat -> (1 <= h)%nat -> 0 < lambda -> 0 <= eps ->
+    response_of n h right -> reward right = 1 ->
+    (forall u, response_of n h u -> u <> right -> reward u = 0) ->
+    allowed n h logits reward lambda constant ->
+    Rmin 1 (sqrt (INR h) * eps / probability n logits right)
+    <= eps * eps / (2 * lambda * constant) + lambda * (INR h * ln (INR n)).
 Proof.
-  unfold repair; intros n h logits reward y lambda constant eps several long positive eps_nonneg response
+  intros n h logits reward y lambda constant eps several long positive eps_nonneg response
     right wrong [constant_pos small].
   assert (0 < n)%nat as some by lia.
   set (C := probability n logits y); set (b := lambda * (INR h * ln (INR n))).
@@ -257,6 +256,123 @@ Proof.
   replace (sqrt (INR h) * eps / C) with (sqrt (INR h) * (eps / C)) by (field; lra).
   rewrite Rsqr_mult, Rsqr_sqrt by lra.
   unfold b, rho, w, Rsqr; field; repeat split; lra.
+Qed.
+
+(** The response that a sum of indicators equal to 1 points at. *)
+Lemma only_right n h correct :
+  (exists y, response_of n h y /\ correct y = true) ->
+  sum_responses n h (fun y => if correct y then 1 else 0) = 1 ->
+  exists y, response_of n h y /\ correct y = true /\
+    forall u, response_of n h u -> u <> y -> correct u = false.
+Proof.
+  intros (y & response & here) one; exists y; split; [exact response|split; [exact here|]].
+  intros u u_response other; destruct (correct u) eqn:also; [exfalso|reflexivity].
+  (* Two right responses would have a sum of at least 2. *)
+  pose (rest := fun v => if list_eq_dec Nat.eq_dec v y then 0 else if correct v then 1 else 0).
+  assert (sum_responses n h (fun v => if correct v then 1 else 0)
+          = sum_responses n h (fun v => if list_eq_dec Nat.eq_dec v y then 1 else 0)
+            + sum_responses n h rest) as split.
+  { rewrite <- sum_responses_plus; apply sum_responses_ext; intros v _; unfold rest.
+    destruct (list_eq_dec Nat.eq_dec v y) as [->|]; [rewrite here|]; ring. }
+  rewrite (sum_responses_only_one n h (fun v => if list_eq_dec Nat.eq_dec v y then 1 else 0) y response)
+    in split.
+  - assert (rest u <= sum_responses n h rest) as more.
+    { apply sum_responses_ge_term; [|exact u_response]; intros v _; unfold rest.
+      destruct (list_eq_dec Nat.eq_dec v y); [lra|destruct (correct v); lra]. }
+    unfold rest at 1 in more; destruct (list_eq_dec Nat.eq_dec u y); [contradiction|].
+    rewrite also in more; destruct (list_eq_dec Nat.eq_dec y y); [lra|contradiction].
+  - intros v _ v_other; destruct (list_eq_dec Nat.eq_dec v y); [contradiction|reflexivity].
+Qed.
+
+Theorem proved : Statements.aent.epsilon_squared.repair.
+Proof.
+  intros n h logits correct lambda eps several long found positive eps_pos one.
+  assert (0 < n)%nat as some by lia.
+  destruct (only_right n h correct found one) as (y & response & here & elsewhere).
+  set (reward := fun u => if correct u then 1 else 0).
+  assert (largest_responses n h reward = 1) as top.
+  { apply Rle_antisym.
+    - destruct (largest_responses_attained n h reward some) as (u & _ & ->); unfold reward.
+      destruct (correct u); lra.
+    - pose proof (largest_responses_ge n h reward y response) as above.
+      unfold reward in above at 1; rewrite here in above; exact above. }
+  assert (forall u, is_right n h reward u = correct u) as same.
+  { intros u; unfold is_right, equal; rewrite top; unfold reward.
+    destruct (Req_EM_T (if correct u then 1 else 0) 1); destruct (correct u); try reflexivity; lra. }
+  assert (entropy_bias n h logits reward lambda = lambda * (INR h * ln (INR n))) as bias.
+  { unfold entropy_bias, number_right.
+    rewrite (sum_responses_ext n h _ (fun u => if correct u then 1 else 0))
+      by (intros u _; rewrite same; reflexivity).
+    rewrite one, ln_1; ring. }
+  assert (largest_right_probability n h logits reward = probability n logits y) as C_eq.
+  { unfold largest_right_probability; apply Rle_antisym.
+    - destruct (largest_responses_attained n h
+        (fun u => if is_right n h reward u then probability n logits u else 0) some)
+        as (u & u_response & ->).
+      pose proof (probability_pos n logits y some); rewrite same.
+      destruct (list_eq_dec Nat.eq_dec u y) as [->|other]; [rewrite here; lra|].
+      rewrite elsewhere by assumption; lra.
+    - pose proof (largest_responses_ge n h
+        (fun u => if is_right n h reward u then probability n logits u else 0) y response) as above.
+      cbv beta in above; rewrite same, here in above; exact above. }
+  assert (allowed n h logits reward lambda (soft_constant n h logits reward lambda)) as [constant_pos small].
+  { unfold soft_constant; split.
+    - destruct (smallest_state_attained n h (fun s =>
+        (visits n h logits s * smallest n (softmax n (logits s))) ^ 2
+        / soft_visits n h logits reward lambda s) some long) as (s & _ & ->).
+      apply Rdiv_lt_0_compat; [|apply probability_pos, some].
+      apply pow_lt, Rmult_lt_0_compat; [apply probability_pos, some|].
+      destruct (smallest_attained n (softmax n (logits s)) some) as (a & _ & ->); apply softmax_pos, some.
+    - intros s state.
+      pose proof (smallest_state_le n h (fun u =>
+        (visits n h logits u * smallest n (softmax n (logits u))) ^ 2
+        / soft_visits n h logits reward lambda u) s state) as below; cbv beta in below.
+      pose proof (probability_pos n (soft_policy n h lambda (edge_reward h reward)) s some) as visited.
+      apply (Rmult_le_compat_r (probability n (soft_policy n h lambda (edge_reward h reward)) s)) in below;
+        [|lra].
+      eapply Rle_trans; [exact below|apply Req_le].
+      unfold visits, soft_visits, Rsqr; field; lra. }
+  pose proof (never_useful n h logits reward y lambda (soft_constant n h logits reward lambda) eps several
+    long positive (Rlt_le _ _ eps_pos) response) as useless.
+  specialize (useless ltac:(unfold reward; rewrite here; reflexivity)).
+  specialize (useless ltac:(intros u u_response other; unfold reward;
+    rewrite elsewhere by assumption; reflexivity) (conj constant_pos small)).
+  set (D := soft_constant n h logits reward lambda) in *.
+  pose proof (probability_pos n logits y some) as C_pos; set (C := probability n logits y) in *.
+  assert (0 < 2 * lambda * D) as scale by nra.
+  change (linear_coefficient n h logits reward)
+    with (sqrt (INR h) / largest_right_probability n h logits reward).
+  change (square_coefficient n h logits reward lambda) with (1 / (2 * lambda * D)).
+  rewrite C_eq, bias.
+  replace (sqrt (INR h) * eps / C) with (sqrt (INR h) / C * eps) in useless by (field; lra).
+  replace (eps * eps / (2 * lambda * D)) with (1 / (2 * lambda * D) * eps ^ 2) in useless by (field; lra).
+  assert (0 < 1 / (2 * lambda * D)) as k_pos by (apply Rdiv_lt_0_compat; lra).
+  pose proof (crossover (1 / (2 * lambda * D)) (sqrt (INR h) / C) eps (lambda * (INR h * ln (INR n))) k_pos)
+    as exactly.
+  split; [|split; [exact useless|split]].
+  - (* One of the two differences is not negative, and each is scaled with a positive number. *)
+    unfold Rmin in useless.
+    destruct (Rle_dec 1 (sqrt (INR h) / C * eps)) as [_|_].
+    + eapply Rle_trans; [|apply Rmax_l].
+      apply (Rmult_le_compat_l (2 * lambda * D)) in useless; [|lra].
+      replace (2 * lambda * D * (1 / (2 * lambda * D) * eps ^ 2 + lambda * (INR h * ln (INR n))))
+        with (eps ^ 2 + 2 * lambda * D * (lambda * (INR h * ln (INR n)))) in useless by (field; lra).
+      lra.
+    + eapply Rle_trans; [|apply Rmax_r].
+      apply (Rmult_le_compat_l (2 * lambda * D * C)) in useless; [|nra].
+      replace (2 * lambda * D * C * (1 / (2 * lambda * D) * eps ^ 2 + lambda * (INR h * ln (INR n))))
+        with (C * (eps ^ 2 + 2 * lambda * D * (lambda * (INR h * ln (INR n))))) in useless
+        by (field; lra).
+      replace (2 * lambda * D * C * (sqrt (INR h) / C * eps)) with (2 * lambda * D * sqrt (INR h) * eps)
+        in useless by (field; lra).
+      lra.
+  - intros better; unfold Rsqr in exactly.
+    assert (1 / (2 * lambda * D) * (eps * eps) + lambda * (INR h * ln (INR n)) <= sqrt (INR h) / C * eps)
+      as premise by (eapply Rle_trans; [|exact better]; apply Req_le; ring).
+    apply exactly in premise; simpl pow; lra.
+  - intros inside; unfold Rsqr in exactly.
+    eapply Rle_trans; [|apply exactly]; [apply Req_le; ring|].
+    simpl pow in inside; lra.
 Qed.
 
 (** * The counterexample: two answers, equally likely, lambda = 1, eps = 1/2 *)

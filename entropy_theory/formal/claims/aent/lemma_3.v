@@ -52,34 +52,22 @@ Proof.
       with (regularized_edge n h (logits q) (reward q) coefficient).
     fold (advantage n h (logits q) (regularized_edge n h (logits q) (reward q) coefficient) s a).
     rewrite advantage_regularized, Rmult_assoc.
-    transitivity (response_gradient n h (logits q) (reward q) s a
-      - coefficient * response_gradient n h (logits q)
-                        (fun y => sum_along (log_policy n (logits q)) y + 1) s a).
-    + unfold response_gradient, sum_through.
-      rewrite (sum_responses_ext n _ _ (fun y =>
-        probability n (logits q) ((s ++ [a]) ++ y) * reward q ((s ++ [a]) ++ y)
-        + - coefficient * (probability n (logits q) ((s ++ [a]) ++ y)
-          * (sum_along (log_policy n (logits q)) ((s ++ [a]) ++ y) + 1)))) by (intros; unfold log_policy; ring).
-      rewrite sum_responses_plus, sum_responses_scal.
-      rewrite (sum_ext n (fun b => sum_responses n (h - length (s ++ [b])) _) (fun b =>
-        sum_responses n (h - length (s ++ [b])) (fun y =>
-          probability n (logits q) ((s ++ [b]) ++ y) * reward q ((s ++ [b]) ++ y))
-        + - coefficient * sum_responses n (h - length (s ++ [b])) (fun y =>
-          probability n (logits q) ((s ++ [b]) ++ y)
-          * (sum_along (log_policy n (logits q)) ((s ++ [b]) ++ y) + 1)))).
-      * rewrite sum_plus, sum_scal; ring.
-      * intros b _; rewrite <- sum_responses_scal, <- sum_responses_plus.
-        apply sum_responses_ext; intros; unfold log_policy; ring.
-    + rewrite response_gradient_advantage, response_gradient_sum_along by (assumption || apply inside).
-      unfold advantage, action_value; rewrite !value_at_opp; ring.
+    rewrite (response_gradient_minus n h (logits q) (reward q)
+      (fun y => sum_along (log_policy n (logits q)) y + 1) coefficient).
+    rewrite response_gradient_advantage, response_gradient_sum_along by (assumption || apply inside).
+    unfold advantage, action_value; rewrite !value_at_opp; ring.
   - intros w; apply is_derive_Reals.
-    evar_last.
-    + apply (is_derive_scal_l (fun t => sum prompts (fun q =>
-        regularized_value n h (moved (logits q) t (w q)) (reward q) coefficient)) 0 _ (/ INR prompts)).
-      apply (is_derive_sum prompts (fun t q =>
+    assert (is_derive (fun t => sum prompts (fun q =>
+      regularized_value n h (moved (logits q) t (w q)) (reward q) coefficient)) 0
+      (sum prompts (fun q => sum_states n h (fun s => sum n (fun a =>
+         probability n (logits q) s * softmax n (logits q s) a
+         * advantage n h (logits q) (regularized_edge n h (logits q) (reward q) coefficient) s a
+         * w q s a))))) as total.
+    { apply (is_derive_sum prompts (fun t q =>
         regularized_value n h (moved (logits q) t (w q)) (reward q) coefficient)).
-      intros q _; apply is_derive_regularized_value_direction; [assumption|lia].
-    + unfold scal; simpl; unfold mult; simpl; rewrite <- sum_scal_r; apply sum_ext; intros q _.
+      intros q _; apply is_derive_regularized_value_direction; [assumption|lia]. }
+    evar_last; [apply (is_derive_scal_l _ _ _ (/ INR prompts) total)|].
+    unfold scal; simpl; unfold mult; simpl; rewrite <- sum_scal_r; apply sum_ext; intros q _.
       rewrite Rmult_comm, <- sum_states_scal; apply sum_states_ext; intros s _.
       rewrite <- sum_scal; apply sum_ext; intros a _.
       change (Stated.regularized_edge n h prompts logits reward coefficient q)

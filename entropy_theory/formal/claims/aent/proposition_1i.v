@@ -7,37 +7,35 @@ From Coq Require Import Reals Lra Lia Psatz List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Inequalities Trees TreeValues
   TreeGradientBounds.
-Import ListNotations.
+From Statements.aent Require Import proposition_1i.
 Open Scope R_scope.
 
-Definition statement : Prop :=
-  forall (n horizon prompts : nat) (logits : nat -> policy) (reward : nat -> state -> R),
-    (1 <= n)%nat -> (1 <= prompts)%nat ->
-    (forall q y, (q < prompts)%nat -> length y = horizon -> 0 <= reward q y <= 1) ->
-    sum prompts (fun q => sum_states n horizon (fun s => sum n (fun a => Rabs
-      (gradient_formula n horizon (logits q) (reward q) s a / INR prompts))))
-    <= 2 * (sum prompts (fun q => response_entropy n horizon (logits q)) / INR prompts).
+Lemma value_gradient_formula n h prompts z reward q s a :
+  value_gradient n h prompts z reward q s a = gradient_formula n h (z q) (reward q) s a.
+Proof. unfold value_gradient, gradient_formula, advantage; ring. Qed.
 
-Theorem proved : statement.
+Theorem proved : Statements.aent.proposition_1i.statement.
 Proof.
-  unfold statement; intros n horizon prompts logits reward some_tokens some_prompts range.
+  intros n h prompts logits reward several long some_prompts nonneg below.
   assert (0 < INR prompts) as many by (apply lt_0_INR; lia).
-  rewrite <- sum_div, <- sum_scal; apply sum_le; intros q inside.
-  rewrite (sum_states_ext n horizon _ (fun s => / INR prompts * sum n (fun a =>
-    Rabs (gradient_formula n horizon (logits q) (reward q) s a)))).
-  - rewrite sum_states_scal.
-    pose proof (gradient_l1_le_entropy n horizon (logits q) (reward q) some_tokens) as bound.
-    specialize (bound ltac:(intros y [long _]; apply range; assumption)).
-    pose proof ln_2_above_half.
-    replace (2 * (response_entropy n horizon (logits q) / INR prompts))
-      with (/ INR prompts * (2 * response_entropy n horizon (logits q))) by (field; lra).
-    apply Rmult_le_compat_l; [apply Rlt_le, Rinv_0_lt_compat, many|].
-    assert (0 <= sum_states n horizon (fun s => sum n (fun a =>
-              Rabs (gradient_formula n horizon (logits q) (reward q) s a)))) as nonneg
-      by (apply sum_states_nonneg; intros; apply sum_nonneg; intros; apply Rabs_pos).
-    nra.
-  - intros s _; rewrite <- sum_scal; apply sum_ext; intros a _.
-    unfold Rdiv; rewrite Rabs_mult, (Rabs_pos_eq (/ INR prompts)) by
-      (apply Rlt_le, Rinv_0_lt_compat, many).
-    unfold gradient_formula; ring.
+  split.
+  - unfold Rdiv; rewrite <- Rmult_assoc.
+    apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat, many|].
+    rewrite <- sum_scal; apply sum_le; intros q inside; unfold l1_norm.
+    rewrite (sum_states_ext n h _ (fun s => sum n (fun a =>
+      Rabs (gradient_formula n h (logits q) (reward q) s a)))).
+    + pose proof (gradient_l1_le_entropy n h (logits q) (reward q) ltac:(lia)) as bound.
+      specialize (bound ltac:(intros y response; split; auto)).
+      pose proof ln_2_above_half.
+      assert (0 <= sum_states n h (fun s => sum n (fun a =>
+                Rabs (gradient_formula n h (logits q) (reward q) s a)))) as sizes
+        by (apply sum_states_nonneg; intros; apply sum_nonneg; intros; apply Rabs_pos).
+      nra.
+    + intros s _; apply sum_ext; intros a _; rewrite value_gradient_formula; reflexivity.
+  - intros direction.
+    rewrite (sum_ext prompts _ (fun q => sum_states n h (fun s => sum n (fun a =>
+      gradient_formula n h (logits q) (reward q) s a / INR prompts * direction q s a)))).
+    + apply mean_return_along; lia.
+    + intros q _; apply sum_states_ext; intros s _; apply sum_ext; intros a _.
+      rewrite value_gradient_formula; reflexivity.
 Qed.

@@ -4,7 +4,8 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Divergence Extremes Growth.
+From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Divergence Extremes Growth Ranking.
+From Statements.aent Require squeezes_unsampled.
 Open Scope R_scope.
 
 Definition sampled_step (n : nat) (z : vector) (k : nat) (size : R) : vector :=
@@ -74,7 +75,7 @@ Qed.
 
 End OneSample.
 
-Theorem proved :
+Lemma who_falls :
   forall (n : nat) (logits : vector) (size : R) (k a : nat),
   (2 <= n)%nat -> 0 < size -> (k < n)%nat -> (a < n)%nat -> a <> k ->
   0 <= Rmax (collision n logits - softmax n logits k - softmax n logits a)
@@ -99,4 +100,16 @@ Proof.
     assert (0 <= size * (softmax n logits a + softmax n logits k - collision n logits))
       by (apply Rmult_le_pos; lra).
     lra.
+Qed.
+
+Theorem proved : Statements.aent.squeezes_unsampled.repair.
+Proof.
+  intros n logits size two positive; assert (some : (0 < n)%nat) by lia; split.
+  - intros k k_inside a a_inside; destruct (Nat.eqb_spec k a) as [same|other]; [lra|].
+    apply (who_falls n logits size k a two positive k_inside a_inside); congruence.
+  - intros k k_inside a a_inside.
+    destruct (Nat.eqb_spec (likeliest n logits) k) as [top|_]; [|simpl; lra].
+    destruct (Nat.eqb_spec k a) as [same|other]; [simpl; lra|]; cbn [negb andb].
+    apply (who_falls n logits size k a two positive k_inside a_inside); [congruence|].
+    rewrite <- top; apply likeliest_spec, some.
 Qed.

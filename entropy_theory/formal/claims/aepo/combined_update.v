@@ -3,20 +3,28 @@
     alpha whatever T > 1 and because F(T) > F(1), it is false. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Learning CombinedUpdate.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Learning CombinedUpdate
+  StatementForms.
+From Statements.aepo Require combined_update.
 Open Scope R_scope.
 
-Definition repair : Prop :=
-  forall (n : nat) (logits : vector) (correct : mask) (temperature grpo_weight alpha : R),
-  (1 <= n)%nat -> 0 < temperature -> 0 < grpo_weight -> 0 <= alpha ->
-  untempered_rate n logits correct < 0 ->
-  let step := combined_step n logits correct temperature grpo_weight alpha in
-  0 < - covariance n (softmax n logits) logits step <->
-  0 < rate n logits correct temperature
-  /\ grpo_weight * Rabs (untempered_rate n logits correct) / rate n logits correct temperature < alpha.
-
-Theorem proved : repair.
+Theorem proved : Statements.aepo.combined_update.repair.
 Proof.
-  intros n logits correct temperature grpo_weight alpha some T_pos kappa_pos alpha_nonneg falls step.
-  unfold step; rewrite first_order_of_combined_step by lia; apply balance; assumption.
+  intros n logits correct temperature grpo_weight alpha two some hot kappa_pos alpha_pos falls.
+  assert (Statements.aepo.combined_update.combined_step n logits correct temperature grpo_weight alpha
+          = combined_step n logits correct temperature grpo_weight alpha) as same
+    by apply combined_step_form.
+  assert (Statements.aepo.combined_update.first_order n logits correct temperature grpo_weight alpha
+          = Statements.aepo.combined_update.balance n logits correct temperature grpo_weight alpha) as whole.
+  { unfold Statements.aepo.combined_update.first_order, Statements.aepo.combined_update.balance.
+    rewrite same, first_order_of_combined_step by lia; rewrite Rplus_comm; reflexivity. }
+  rewrite whole.
+  assert (untempered_rate n logits correct < 0) as negative
+    by (change (0 < - untempered_rate n logits correct) in falls; lra).
+  pose proof (balance n logits correct temperature grpo_weight alpha negative kappa_pos
+                (Rlt_le _ _ alpha_pos)) as exactly.
+  rewrite Rplus_comm in exactly.
+  destruct (both_directions _ _ _ exactly) as (first & second).
+  split; [exact (conj first second)|].
+  split; apply exactly.
 Qed.

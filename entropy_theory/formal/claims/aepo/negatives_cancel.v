@@ -5,7 +5,7 @@
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import
   Definitions Basics OwnCovariance TemperedReinforce TemperedRate SignChange SignChangeTemperature.
-From Statements.aepo Require Import negatives_cancel.
+From Statements.aepo Require negatives_cancel.
 Open Scope R_scope.
 
 Lemma rate_of_all n z T :
@@ -73,13 +73,12 @@ Proof.
   ring.
 Qed.
 
-Theorem proved : repair.
+Theorem proved : Statements.aepo.negatives_cancel.repair.
 Proof.
-  unfold repair; intros n logits correct temperature some _ positive.
+  unfold Statements.aepo.negatives_cancel.repair; intros n logits correct temperature some _ positive.
   pose proof (against_the_temperature n logits temperature ltac:(lia) positive) as sign.
   rewrite rate_of_all in sign.
-  change (centered n (softmax n logits)
-            (fun b => softmax n logits b * centered n (softmax n logits) logits b)) with (excess n logits).
+  change (Statements.aepo.negatives_cancel.excess n logits) with (excess n logits).
   set (mass := total_on n correct (softmax n (tempered temperature logits))).
   assert (0 <= mass).
   { apply sum_nonneg; intros a inside; unfold only; destruct (correct a); [|lra].

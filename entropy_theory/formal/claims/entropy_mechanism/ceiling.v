@@ -3,12 +3,14 @@
 
 From Coq Require Import Reals Lra Lia Psatz.
 From PolicyEntropy.library Require Import Definitions Basics Inequalities.
-From Statements.entropy_mechanism Require Import ceiling.
+From Statements.entropy_mechanism Require ceiling.
 Open Scope R_scope.
 
-Theorem proved : repair.
+Theorem proved : Statements.entropy_mechanism.ceiling.repair.
 Proof.
-  unfold repair; intros n logits correct some _.
+  unfold Statements.entropy_mechanism.ceiling.repair, Statements.entropy_mechanism.ceiling.performance,
+    Statements.entropy_mechanism.ceiling.failure.
+  intros n logits correct some _.
   assert (0 < n)%nat as n_positive by lia.
   change (fun a => negb (correct a)) with (complement correct).
   set (p := total_on n correct (softmax n logits)).

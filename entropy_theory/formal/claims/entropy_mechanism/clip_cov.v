@@ -48,7 +48,7 @@ Qed.
 
 Theorem proved : Statements.entropy_mechanism.clip_cov.repair.
 Proof.
-  intros n logits reward lower two _ _ positive [a [inside member]] no_weak_right_answer.
+  intros n logits reward lower two positive [a [inside member]] no_weak_right_answer.
   apply (zeroing_raises n logits reward lower two positive).
   - exists a; split; [exact inside|exact member].
   - intros b b_inside b_member right.

@@ -38,7 +38,7 @@ Qed.
 
 Theorem proved : Statements.entropy_mechanism.clip_cov_npg.statement.
 Proof.
-  intros n logits reward lower two _ _ positive [a [inside member]].
+  intros n logits reward lower two positive [a [inside member]].
   apply (natural_gain_positive n logits reward lower two positive).
   exists a; split; [exact inside|exact member].
 Qed.

@@ -4,6 +4,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From PolicyEntropy.library Require Import Definitions Basics Contributions Extremes OrderedRewards.
+From Statements.entropy_mechanism Require covariance_agreement.
 Open Scope R_scope.
 
 Definition plain (n : nat) (logits reward : vector) : R :=
@@ -61,7 +62,7 @@ Proof.
   split; [apply plain_positive|apply natural_positive]; assumption.
 Qed.
 
-Theorem proved :
+Lemma same_sign :
   forall (n : nat) (logits reward : vector),
   (2 <= n)%nat ->
   (forall a b, (a < n)%nat -> (b < n)%nat -> 0 <= (reward a - reward b) * (logits a - logits b))
@@ -82,4 +83,19 @@ Proof.
     + apply spread_negated; assumption.
     + rewrite plain_negated in plain_up; rewrite natural_negated in natural_up.
       eapply Rlt_le_trans; [|apply Rmax_r]; apply Rmin_glb_lt; assumption.
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.covariance_agreement.repair.
+Proof.
+  intros n logits reward two either_order not_uniform not_same.
+  assert (some : (0 < n)%nat) by lia.
+  pose proof (same_sign n logits reward two) as agreement; unfold plain, natural in agreement.
+  rewrite plain_covariance_eq, natural_covariance_eq in agreement by exact some.
+  apply agreement; [|lra|lra].
+  set (alike := smallest n (fun a => smallest n (fun b => (reward a - reward b) * (logits a - logits b))))
+    in either_order.
+  destruct (Rle_dec 0 alike) as [up|not_up].
+  - left; exact (ordered_pairs n (fun a b => (reward a - reward b) * (logits a - logits b)) up).
+  - right; apply (ordered_pairs n (fun a b => - ((reward a - reward b) * (logits a - logits b)))).
+    unfold Rmax in either_order; destruct (Rle_dec alike _) in either_order; [exact either_order|lra].
 Qed.

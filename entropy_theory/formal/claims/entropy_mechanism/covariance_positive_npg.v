@@ -4,6 +4,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From PolicyEntropy.library Require Import Definitions Basics Contributions OrderedRewards.
+From Statements.entropy_mechanism Require covariance_positive_npg.
 Open Scope R_scope.
 
 (** The covariance is minus the rate of entropy under the step A. *)
@@ -17,16 +18,14 @@ Proof.
   apply (first_order_is_derivative n logits), some.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits reward : vector),
-  (2 <= n)%nat ->
-  (forall a b, (a < n)%nat -> (b < n)%nat ->
-     0 <= (reward a - reward b) * (logits a - logits b)) ->
-  0 < largest n logits - smallest n logits ->
-  0 < largest n reward - smallest n reward ->
-  0 < covariance n (softmax n logits) (log_softmax n logits) (centered n (softmax n logits) reward).
+Theorem proved : Statements.entropy_mechanism.covariance_positive_npg.repair.
 Proof.
   intros n logits reward two ordered not_uniform not_same.
   assert (some : (0 < n)%nat) by lia.
-  rewrite natural_covariance_eq by exact some; apply natural_positive; assumption.
+  pose proof (ordered_pairs n (fun a b => (reward a - reward b) * (logits a - logits b)) ordered) as pairs.
+  pose proof (natural_covariance_eq n logits reward some) as same.
+  split; [|split].
+  - apply natural_positive; [exact some|exact pairs|lra|lra].
+  - exact same.
+  - pose proof (covariance_is_the_fall n logits reward some) as fall; rewrite same in fall; exact fall.
 Qed.

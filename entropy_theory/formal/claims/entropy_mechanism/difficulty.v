@@ -6,7 +6,8 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions OrderedRewards
-  RewardGroups.
+  Extremes Growth RewardGroups.
+From Statements.entropy_mechanism Require difficulty.
 Open Scope R_scope.
 
 (** The logits: the right answer, which is the first, has logit l, the others 0. *)
@@ -234,7 +235,7 @@ Qed.
 
 End Family.
 
-Theorem proved :
+Lemma rise_and_fall :
   forall (n : nat) (harder shift : R),
   (2 <= n)%nat -> 0 < shift ->
   let easier := harder + shift in
@@ -249,4 +250,102 @@ Proof.
   split; intros.
   - pose proof (rises k some_wrong harder easier order); lra.
   - pose proof (falls k some_wrong harder easier order); lra.
+Qed.
+
+(** * Any logits that are alike on the wrong answers *)
+
+Lemma covariance_same n p p' f f' g g' :
+  (forall a, (a < n)%nat -> p a = p' a) -> (forall a, (a < n)%nat -> f a = f' a) ->
+  (forall a, (a < n)%nat -> g a = g' a) -> covariance n p f g = covariance n p' f' g'.
+Proof.
+  intros same_p same_f same_g; rewrite (covariance_ext n p f g f' g') by assumption.
+  assert (same_mean : forall x, mean n p x = mean n p' x)
+    by (intros; apply sum_ext; intros; rewrite same_p; auto).
+  unfold covariance, centered; rewrite !same_mean; reflexivity.
+Qed.
+
+Section OneOfFamily.
+
+Variables (n : nat) (logits : vector).
+Hypothesis two : (2 <= n)%nat.
+Hypothesis alike :
+  largest_on n (fun a => negb (Nat.eqb a 0)) logits <= smallest_on n (fun a => negb (Nat.eqb a 0)) logits.
+
+Let l := logits 0%nat - logits 1%nat.
+
+Lemma wrong_alike a : (a < n)%nat -> a <> 0%nat -> logits a = logits 1%nat.
+Proof.
+  intros inside wrong.
+  assert (bounds : forall b, (b < n)%nat -> b <> 0%nat ->
+    smallest_on n (fun a => negb (Nat.eqb a 0)) logits <= logits b
+    <= largest_on n (fun a => negb (Nat.eqb a 0)) logits).
+  { intros b b_inside b_wrong; split; [apply smallest_on_below|apply largest_on_above];
+      try assumption; destruct (Nat.eqb_spec b 0); congruence || reflexivity. }
+  pose proof (bounds a inside wrong); pose proof (bounds 1%nat ltac:(lia) ltac:(lia)); lra.
+Qed.
+
+Lemma softmax_in_family a : (a < n)%nat -> softmax n logits a = softmax n (prompt l) a.
+Proof.
+  intros inside; rewrite <- (softmax_shift n (prompt l) (logits 1%nat)) by lia.
+  apply softmax_ext; [|exact inside]; intros b b_inside; unfold prompt, at_action, only, l.
+  destruct (Nat.eqb_spec 0 b) as [right|wrong]; [subst b; ring|].
+  rewrite (wrong_alike b b_inside) by auto; ring.
+Qed.
+
+Lemma covariance_in_family :
+  Statements.entropy_mechanism.difficulty.prompt_covariance n logits = covariance_of n l.
+Proof.
+  unfold covariance_of.
+  transitivity (covariance n (softmax n logits) (log_softmax n logits)
+    (fun a => softmax n logits a
+              * centered n (softmax n logits) (fun b => if Nat.eqb b 0 then 1 else 0) a)).
+  - symmetry; apply (plain_covariance_eq n logits); lia.
+  - assert (same_mean : mean n (softmax n logits) (fun b => if Nat.eqb b 0 then 1 else 0)
+                        = mean n (softmax n (prompt l)) right_answer).
+    { apply sum_ext; intros b inside; rewrite softmax_in_family by exact inside.
+      unfold right_answer, at_action, only; rewrite Nat.eqb_sym; reflexivity. }
+    apply covariance_same; intros a inside; unfold log_softmax, centered;
+      rewrite ?same_mean, ?softmax_in_family by exact inside; try reflexivity.
+    unfold right_answer, at_action, only; rewrite Nat.eqb_sym; reflexivity.
+Qed.
+
+Lemma past_peak_in_family :
+  Statements.entropy_mechanism.difficulty.past_peak n logits = turning n l - 1 / 2.
+Proof.
+  unfold Statements.entropy_mechanism.difficulty.past_peak, turning.
+  rewrite softmax_in_family by lia; reflexivity.
+Qed.
+
+End OneOfFamily.
+
+Theorem proved : Statements.entropy_mechanism.difficulty.repair.
+Proof.
+  intros n logits shift two positive alike branch.
+  set (easier := Statements.entropy_mechanism.difficulty.easier n logits shift) in *.
+  assert (easier_alike : largest_on n (fun a => negb (Nat.eqb a 0)) easier
+                         <= smallest_on n (fun a => negb (Nat.eqb a 0)) easier).
+  { destruct (largest_on_attained n (fun a => negb (Nat.eqb a 0)) easier) as [a [a_inside [a_wrong top]]].
+    { exists 1%nat; split; [lia|reflexivity]. }
+    destruct (smallest_on_attained n (fun a => negb (Nat.eqb a 0)) easier) as [b [b_inside [b_wrong low]]].
+    { exists 1%nat; split; [lia|reflexivity]. }
+    rewrite top, low; unfold easier, Statements.entropy_mechanism.difficulty.easier.
+    destruct (Nat.eqb_spec a 0); [discriminate|]; destruct (Nat.eqb_spec b 0); [discriminate|].
+    rewrite (wrong_alike n logits two alike a), (wrong_alike n logits two alike b) by assumption; lra. }
+  set (l := logits 0%nat - logits 1%nat) in *.
+  assert (moved : easier 0%nat - easier 1%nat = l + shift)
+    by (unfold easier, Statements.entropy_mechanism.difficulty.easier, l; simpl; ring).
+  rewrite moved in branch.
+  rewrite (covariance_in_family n logits two alike), (covariance_in_family n easier two easier_alike), moved.
+  rewrite (past_peak_in_family n logits two alike), (past_peak_in_family n easier two easier_alike), moved in *.
+  fold l; fold l in branch.
+  destruct (rise_and_fall n l shift two positive) as [rises falls].
+  set (harder_past := turning n l - 1 / 2) in *; set (easier_past := turning n (l + shift) - 1 / 2) in *.
+  destruct (less 0 (Rmax harder_past easier_past)) eqn:which; cbn [negb].
+  - apply is_less in which; destruct branch as [not_past|[past side]]; [contradiction|].
+    assert (0 < harder_past) by (eapply Rlt_le_trans; [exact past|apply Rmin_l]).
+    assert (0 < easier_past) by (eapply Rlt_le_trans; [exact past|apply Rmin_r]).
+    unfold harder_past, easier_past in *; specialize (falls ltac:(lra) ltac:(lra) side); lra.
+  - apply is_not_less in which.
+    pose proof (Rmax_l harder_past easier_past); pose proof (Rmax_r harder_past easier_past).
+    unfold harder_past, easier_past in *; apply rises; lra.
 Qed.

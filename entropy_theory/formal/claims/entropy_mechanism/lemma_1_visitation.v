@@ -120,7 +120,7 @@ Proof.
   - cbn [value_at]; rewrite value_states by assumption; apply sum_states_ext; intros s _; f_equal.
     rewrite <- (mean_ext n _ (fun a => centered n (softmax n (logits s)) (step s) a *
       (entropy_to_go n h logits s a - log_softmax n (logits s) a))).
-    + rewrite <- covariance_centered_l, covariance_sym by (apply softmax_sum, some).
+    + rewrite <- covariance_centered_l, (covariance_sym n _ (step s)) by (apply softmax_sum, some).
       rewrite covariance_minus_l by (apply softmax_sum, some); ring.
     + intros a _; unfold action_value, entropy_to_go, log_policy; ring.
   - destruct (rate_of_response_entropy n h (fun t => moved logits t step) step 0 several long) as [slope _].

@@ -5,6 +5,7 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions.
+From Statements.entropy_mechanism Require lemma_2.
 Open Scope R_scope.
 
 (** The logits with logit k moved by h. *)
@@ -89,9 +90,18 @@ Qed.
 
 End OneLogit.
 
-Theorem proved :
-  forall (n : nat) (logits : vector) (a k : nat),
-  (a < n)%nat -> (k < n)%nat ->
-  derivative (fun h => log_softmax n (moved logits k h) a) 0 (at_action k a - softmax n logits k)
-  /\ forall size, - (size * size / 8) <= remainder n logits a k size <= 0.
-Proof. intros; split; [apply is_derivative|intros; apply remainder_bounds]; assumption. Qed.
+Theorem proved : Statements.entropy_mechanism.lemma_2.statement.
+Proof.
+  intros n logits size two positive.
+  assert (bounds : forall k a h, (k < n)%nat -> (a < n)%nat ->
+    - (h * h / 8) <= Statements.entropy_mechanism.lemma_2.remainder n logits h
+                       (Statements.entropy_mechanism.lemma_2.jacobian n logits) k a <= 0).
+  { intros k a h k_inside a_inside; apply (remainder_bounds n logits a k a_inside k_inside h). }
+  split.
+  - repeat split; intros k k_inside a a_inside.
+    + pose proof (bounds k a size k_inside a_inside); lra.
+    + pose proof (bounds k a size k_inside a_inside); lra.
+    + pose proof (bounds k a (- size) k_inside a_inside); lra.
+    + pose proof (bounds k a (- size) k_inside a_inside); lra.
+  - intros k k_inside a a_inside; apply (is_derivative n logits a k a_inside k_inside).
+Qed.

@@ -1,15 +1,20 @@
 (** Entropy Mechanism, progress once entropy is near zero, as repaired: for rewards in [0, 1] low entropy
     limits the speed of further progress, not its extent, as Var(r) <= H / (4 log 2). *)
 
-From Coq Require Import Reals Lra Lia Psatz.
+From Coq Require Import Reals Lra Lia Psatz FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Inequalities GradientBlock.
-From Statements.entropy_mechanism Require Import performance_after_collapse.
+From Statements.entropy_mechanism Require performance_after_collapse.
 Open Scope R_scope.
 
-Theorem proved : repair.
+Theorem variance_below_entropy :
+  forall (n : nat) (logits : vector) (reward : vector),
+  (2 <= n)%nat ->
+  (forall a, (a < n)%nat -> 0 <= reward a) ->
+  (forall a, (a < n)%nat -> reward a <= 1) ->
+  4 * ln 2 * covariance n (softmax n logits) reward reward <= entropy n logits.
 Proof.
-  unfold repair; intros n logits reward some low high.
+  intros n logits reward some low high.
   assert (0 < n)%nat as n_positive by lia.
   set (p := softmax n logits).
   assert (sum n p = 1) as one by (apply softmax_sum, n_positive).
@@ -37,52 +42,46 @@ Proof.
   - intros a inside; split; [apply low, inside|apply high, inside].
 Qed.
 
-(** Under the natural policy gradient performance rises at the rate Var(r), under the policy gradient at
-    a rate of at most that: both at most H / (4 log 2). *)
-Theorem speed_limit :
-  forall (n : nat) (path : R -> vector) (reward : vector) (t : R),
-  (2 <= n)%nat ->
-  (forall a, (a < n)%nat -> 0 <= reward a) -> (forall a, (a < n)%nat -> reward a <= 1) ->
-  let p := softmax n (path t) in
-  let performance := fun s => mean n (softmax n (path s)) reward in
-  let natural := covariance n p reward reward in
-  let plain := mean n p (fun a => p a * (centered n p reward a * centered n p reward a)) in
-  ((forall a, (a < n)%nat -> derivative (fun s => path s a) t (centered n p reward a)) ->
-     derivative performance t natural)
-  /\ ((forall a, (a < n)%nat -> derivative (fun s => path s a) t (p a * centered n p reward a)) ->
-     derivative performance t plain)
-  /\ 0 <= plain <= natural /\ natural <= entropy n (path t) / (4 * ln 2).
+(** Expected reward moves by a covariance with the motion of the logits. *)
+Lemma performance_slope n z v reward :
+  (0 < n)%nat ->
+  derivative (fun t => mean n (softmax n (fun b => z b + t * v b)) reward) 0
+    (covariance n (softmax n z) v reward).
 Proof.
-  intros n path reward t some low high p performance natural plain.
-  assert (0 < n)%nat as n_positive by lia.
-  assert (sum n p = 1) as one by (apply softmax_sum, n_positive).
-  assert (forall a, (a < n)%nat -> 0 <= p a) as nonneg
-    by (intros; apply Rlt_le, softmax_pos, n_positive).
-  assert (forall v, (forall a, (a < n)%nat -> derivative (fun s => path s a) t (v a)) ->
-    derivative performance t (covariance n p v reward)) as slope.
-  { intros v moves; apply is_derive_Reals.
-    replace (covariance n p v reward) with (covariance n p v reward + mean n p (fun _ => 0))
-      by (rewrite mean_const by exact one; ring).
-    apply (is_derive_mean n path v t n_positive) with (f := fun _ => reward).
-    - intros; apply is_derive_Reals, moves; assumption.
-    - intros; apply @is_derive_const. }
-  split; [|split; [|split]].
-  - intros moves; replace natural with (covariance n p (centered n p reward) reward);
-      [apply slope, moves|].
-    unfold natural, covariance; apply mean_ext; intros a _.
-    unfold centered at 1; rewrite mean_centered by exact one; ring.
-  - intros moves; replace plain with (covariance n p (fun a => p a * centered n p reward a) reward);
-      [apply slope, moves|].
+  intros some; apply is_derive_Reals.
+  assert ((fun b => z b + 0 * v b) = z) as start
+    by (apply functional_extensionality; intros; ring).
+  pose proof (is_derive_mean n (fun t b => z b + t * v b) v 0 some) as slope.
+  cbv beta in slope; rewrite start in slope.
+  specialize (slope ltac:(intros; auto_derive; [trivial|ring]) (fun _ => reward) (fun _ => 0)
+                (fun a _ => is_derive_const (reward a) 0)).
+  rewrite mean_const, Rplus_0_r in slope by (apply softmax_sum, some); exact slope.
+Qed.
+
+(** The statement as generated: under the natural policy gradient performance rises at the rate Var(r), under
+    the policy gradient at a rate of at most that, both at most H / (4 log 2). *)
+Theorem proved : Statements.entropy_mechanism.performance_after_collapse.repair.
+Proof.
+  unfold Statements.entropy_mechanism.performance_after_collapse.repair,
+    Statements.entropy_mechanism.performance_after_collapse.natural_rate,
+    Statements.entropy_mechanism.performance_after_collapse.plain_rate.
+  intros n logits reward at_least_two low high.
+  assert (0 < n)%nat as some by lia.
+  set (p := softmax n logits).
+  assert (sum n p = 1) as one by (apply softmax_sum, some).
+  split; [exact (variance_below_entropy n logits reward at_least_two low high)|].
+  split; [|split].
+  - replace (covariance n p reward reward) with (covariance n p (centered n p reward) reward);
+      [apply performance_slope, some|].
+    apply (covariance_shift_l n p (- mean n p reward)), one.
+  - replace (mean n p (fun a => p a * centered n p reward a * centered n p reward a))
+      with (covariance n p (fun a => p a * centered n p reward a) reward);
+      [apply (performance_slope n logits (fun b => p b * centered n p reward b)), some|].
     rewrite covariance_sym, covariance_centered_l by exact one.
-    unfold plain; apply mean_ext; intros; ring.
-  - split.
-    + apply mean_nonneg; [exact nonneg|]; intros a inside.
-      apply Rmult_le_pos; [apply nonneg, inside|apply Rle_0_sqr].
-    + apply mean_le; [exact nonneg|]; intros a inside.
-      rewrite <- (Rmult_1_l (centered n p reward a * centered n p reward a)) at 2.
-      apply Rmult_le_compat_r; [apply Rle_0_sqr|apply softmax_le_1, inside].
-  - pose proof ln_2_pos; pose proof (proved n (path t) reward some low high) as bound.
-    apply Rmult_le_reg_l with (4 * ln 2); [lra|].
-    replace (4 * ln 2 * (entropy n (path t) / (4 * ln 2))) with (entropy n (path t)) by (field; lra).
-    exact bound.
+    apply mean_ext; intros; ring.
+  - apply mean_le; intros a inside; [apply Rlt_le, softmax_pos, some|].
+    pose proof (softmax_le_1 n logits a inside) as at_most_one; fold p in at_most_one.
+    pose proof (Rle_0_sqr (centered n p reward a)) as square; unfold Rsqr in square.
+    rewrite Rmult_assoc; set (u := centered n p reward a * centered n p reward a) in *.
+    apply Rle_trans with (1 * u); [apply Rmult_le_compat_r; assumption|lra].
 Qed.

@@ -5,6 +5,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From PolicyEntropy.library Require Import Definitions Basics Comparisons Extremes.
+From Statements.entropy_mechanism Require selected_tokens.
 Open Scope R_scope.
 
 Definition batch_mean (n : nat) (f : vector) : R := sum n f / INR n.
@@ -22,7 +23,7 @@ Proof.
   apply Rlt_le, Rinv_0_lt_compat, lt_0_INR; lia.
 Qed.
 
-Theorem proved :
+Lemma rare_and_punished :
   forall (n : nat) (surprisal advantage : vector) (lower : R),
   (1 <= n)%nat -> (forall i, (i < n)%nat -> 0 <= surprisal i) -> 0 < lower ->
   0 < lower - batch_mean n surprisal * largest n (deviation n advantage) ->
@@ -41,4 +42,19 @@ Proof.
     by (apply Rmult_le_compat_l; assumption).
   assert (0 <= surprisal i * deviation n advantage i) by (apply Rmult_le_pos; lra).
   lra.
+Qed.
+
+Theorem proved : Statements.entropy_mechanism.selected_tokens.repair.
+Proof.
+  intros n surprisal advantage lower two nonneg positive _ confident_batch.
+  assert (both : forall i, (i < n)%nat -> lower <= cross_product n surprisal advantage i ->
+            0 < - deviation n (fun j => - surprisal j) i /\ 0 < - deviation n advantage i).
+  { apply (rare_and_punished n surprisal advantage lower ltac:(lia) nonneg positive).
+    apply Rlt_Rminus; exact confident_batch. }
+  split; intros i inside;
+    destruct (less (Statements.entropy_mechanism.selected_tokens.cross_product n surprisal advantage i) lower)
+      eqn:spared; cbn [negb]; try lra;
+    apply is_not_less in spared; destruct (both i inside spared) as [rare punished].
+  - exact rare.
+  - exact punished.
 Qed.

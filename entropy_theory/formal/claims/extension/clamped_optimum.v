@@ -3,8 +3,9 @@
     b = min(m, k), which its optimum approaches; and that optimum gives away no more than the full bonus's. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics SetSums Contributions Divergence Extremes Clamping.
-From PolicyEntropy.claims.aent Require Import clamping_reduces_bias.
+From PolicyEntropy.library Require Import Definitions Basics SetSums Contributions Divergence Extremes Clamping BonusBias
+  Ranking.
+From Statements.extension Require clamped_optimum.
 Open Scope R_scope.
 
 Definition objective (n : nat) (z : vector) (correct kept : mask) (coefficient : R) : R :=
@@ -210,7 +211,7 @@ Qed.
 
 End OnePolicy.
 
-Theorem proved :
+Lemma optimum_of_clamped :
   forall (n : nat) (logits : vector) (correct kept : mask) (coefficient : R),
   nonempty n correct -> nonempty n kept -> 0 < coefficient ->
   (forall a b, (a < n)%nat -> (b < n)%nat -> kept a = true -> kept b = false -> logits b <= logits a) ->
@@ -238,4 +239,13 @@ Proof.
     unfold right; destruct (Rle_dec m k) as [few|many].
     + rewrite Rmin_left by exact few; apply Rmult_le_compat_l; lra.
     + rewrite Rmin_right by lra; rewrite Rmult_comm; apply Rmult_le_compat_l; lra.
+Qed.
+
+Theorem proved : Statements.extension.clamped_optimum.statement.
+Proof.
+  intros n logits correct coefficient removed two some_right positive _ small.
+  pose proof (Ranking.some_kept n logits removed ltac:(lia) small) as some_left.
+  apply (optimum_of_clamped n logits correct (kept_tokens n logits removed) coefficient
+           some_right some_left positive).
+  intros a b _ _; apply kept_is_top.
 Qed.

@@ -5,38 +5,48 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Curvature EntropyChange FirstOrder
-  Learning CombinedUpdate.
+  Learning CombinedUpdate StatementForms.
+From Statements.extension Require combined_update.
 Open Scope R_scope.
 
-Definition statement : Prop :=
-  forall (n : nat) (logits : vector) (correct : mask) (temperature grpo_weight alpha : R),
-  (1 <= n)%nat -> 0 < temperature -> 0 < grpo_weight -> 0 <= alpha ->
-  untempered_rate n logits correct < 0 ->
-  let step := combined_step n logits correct temperature grpo_weight alpha in
-  let total := - covariance n (softmax n logits) logits step in
-  let squares := sum n (fun a => step a * step a) in
-  total = grpo_weight * untempered_rate n logits correct + alpha * rate n logits correct temperature
-  /\ derivative (fun eta => entropy n (fun a => logits a + eta * step a)) 0 total
-  /\ (0 < total <->
-      0 < rate n logits correct temperature
-      /\ grpo_weight * Rabs (untempered_rate n logits correct) / rate n logits correct temperature < alpha)
-  /\ (forall learning_rate, 0 < learning_rate ->
-        remainder_bound n (fun a => learning_rate * step a) < learning_rate * total
-        \/ learning_rate * ((1 + ln (INR n)) * squares) < 4 * total ->
-        0 < entropy_change n logits (fun a => learning_rate * step a)).
-
-Theorem proved : statement.
+Theorem proved : Statements.extension.combined_update.statement.
 Proof.
-  intros n logits correct temperature grpo_weight alpha some T_pos kappa_pos alpha_nonneg falls
-    step total squares.
+  intros n logits correct temperature grpo_weight alpha learning_rate two some hot kappa_pos alpha_pos rate_pos
+    falls.
   assert (0 < n)%nat as inhabited by lia.
-  pose proof (first_order_of_combined_step n logits correct temperature grpo_weight alpha inhabited) as sum_of.
-  fold step in sum_of; fold total in sum_of.
-  rewrite sum_of.
-  split; [reflexivity|split; [|split]].
-  - apply is_derive_Reals, is_derive_entropy_combined, inhabited.
-  - apply balance; assumption.
-  - intros learning_rate rate_pos [small|small].
-    + apply small_steps_rise; assumption.
-    + apply small_steps_rise; [assumption|]; apply small_enough; assumption.
+  assert (Statements.extension.combined_update.combined_step n logits correct temperature grpo_weight alpha
+          = combined_step n logits correct temperature grpo_weight alpha) as same
+    by apply combined_step_form.
+  assert (Statements.extension.combined_update.first_order n logits correct temperature grpo_weight alpha
+          = Statements.extension.combined_update.balance n logits correct temperature grpo_weight alpha) as whole.
+  { unfold Statements.extension.combined_update.first_order, Statements.extension.combined_update.balance.
+    rewrite same, first_order_of_combined_step by lia; rewrite Rplus_comm; reflexivity. }
+  rewrite whole, same.
+  assert (untempered_rate n logits correct < 0) as negative
+    by (change (0 < - untempered_rate n logits correct) in falls; lra).
+  pose proof (balance n logits correct temperature grpo_weight alpha negative kappa_pos
+                (Rlt_le _ _ alpha_pos)) as exactly.
+  pose proof (is_derive_entropy_combined n logits correct temperature grpo_weight alpha inhabited) as slope.
+  pose proof (small_steps_rise n logits correct temperature grpo_weight alpha inhabited learning_rate) as rise.
+  pose proof (small_enough n logits correct temperature grpo_weight alpha learning_rate rate_pos) as small.
+  rewrite (Rplus_comm (grpo_weight * _)) in exactly, slope, rise, small.
+  change (alpha * rate n logits correct temperature + grpo_weight * untempered_rate n logits correct)
+    with (Statements.extension.combined_update.balance n logits correct temperature grpo_weight alpha)
+    in exactly, slope, rise, small.
+  destruct (both_directions _ _ _ exactly) as (first & second).
+  repeat split.
+  - exact first.
+  - exact second.
+  - change (Statements.extension.combined_update.remainder_bound n) with (remainder_bound n).
+    destruct (Rlt_dec (remainder_bound n (fun a => learning_rate
+                         * combined_step n logits correct temperature grpo_weight alpha a))
+                (learning_rate * Statements.extension.combined_update.balance n logits correct temperature
+                                   grpo_weight alpha)) as [below|above].
+    + apply Rle_trans with (2 := Rmax_r _ _), Rlt_le, rise, below.
+    + apply Rle_trans with (2 := Rmax_l _ _); lra.
+  - apply exactly; assumption.
+  - apply exactly; assumption.
+  - apply exactly.
+  - apply is_derive_Reals, slope.
+  - intros below; apply rise, small, below.
 Qed.

@@ -7,9 +7,10 @@
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Conditional RightAnswers
   Learning SolvedFace SolvedFaceLimits.
+From Statements.extension Require face_controllability.
 Open Scope R_scope.
 
-Definition statement : Prop :=
+Theorem both_ways :
   forall (n : nat) (logits : vector) (learning_rate : R),
   (1 <= n)%nat -> 0 < learning_rate <= 2 ->
   let uniform := forall a b, (a < n)%nat -> (b < n)%nat -> logits a = logits b in
@@ -34,7 +35,6 @@ Definition statement : Prop :=
   /\ (forall temperature : nat -> R, (forall k, 0 < temperature k) ->
         forall k, ln ties <= entropy n (face_run n learning_rate temperature logits k)).
 
-Theorem proved : statement.
 Proof.
   intros n logits learning_rate one (rate_pos & rate_small) uniform range ties.
   assert (0 < n)%nat as some by lia.
@@ -81,4 +81,27 @@ Proof.
   - intros temperature hot; apply hot_run; assumption.
   - intros temperature T_pos cold; apply cold_run; assumption.
   - intros temperature positive k; apply entropy_at_least_ties; assumption.
+Qed.
+
+Theorem proved : Statements.extension.face_controllability.statement.
+Proof.
+  intros n logits temperature learning_rate two T_pos rate_pos rate_small.
+  destruct (both_ways n logits learning_rate ltac:(lia) (conj rate_pos rate_small)) as (each & hot & cold & floor).
+  destruct (each temperature T_pos) as (rate_sign & fall_sign & strict & _ & pairs).
+  split; [split; [|split]|split; [|split; [|split]]].
+  - exact rate_sign.
+  - exact fall_sign.
+  - intros a a_inside b b_inside.
+    replace (learning_rate * Rmax 1 (1 / temperature) / 2) with (learning_rate / 2 * Rmax 1 (/ temperature)).
+    + apply pairs; assumption.
+    + unfold Rdiv; rewrite !Rmult_1_l; ring.
+  - intros (not_1 & wide); apply strict.
+    + intros same; rewrite same in not_1; lra.
+    + intros even; unfold Statements.extension.face_controllability.logit_range in wide.
+      destruct (largest_attained n logits ltac:(lia)) as (a & a_inside & ->) in wide.
+      destruct (smallest_attained n logits ltac:(lia)) as (b & b_inside & ->) in wide.
+      rewrite (even a b) in wide by assumption; lra.
+  - intros above; apply hot; lra.
+  - intros below; apply cold; lra.
+  - intros temperatures positive k; apply floor; assumption.
 Qed.

@@ -2,8 +2,8 @@
     max(2 (1 - 1/G), sqrt(G - 1) ((1 - p)^{G-2} + p^{G-2})) and min(sqrt(G - 1), sqrt((1 - 1/G)/(p (1 - p)))). *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons RewardGroups.
-From PolicyEntropy.claims.extension Require Import group_normalization_gain.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons RewardGroups GroupGain.
+From Statements.extension Require group_normalization_bounds.
 Open Scope R_scope.
 
 (** Binomial weights, and the mean under them as a mean over actions. *)
@@ -74,13 +74,13 @@ Proof.
   field; auto.
 Qed.
 
-Let gain := kappa right wrong (S (S m)) 0.
+Let gain := group_gain (S (S m)) 0 right wrong.
 
 (** kappa is the mean of (G - 1)/sqrt(k (G - k)) for k - 1 binomial in G - 2 draws. *)
 Lemma kappa_eq : gain = binomial_mean m right wrong (fun j => (G - 1) / sqrt (x j)).
 Proof.
   assert (2 <= G) by (rewrite size; pose proof (pos_INR m); lra).
-  unfold gain, kappa; replace (S (S m) - 1)%nat with (S m) by lia; fold G.
+  unfold gain, group_gain; replace (S (S m) - 1)%nat with (S m) by lia; fold G.
   simpl (INR 0); replace ((G - 0) / G) with 1 by (field; lra); rewrite sqrt_1, Rmult_1_r.
   unfold binomial_mean; apply sum_ext; intros j inside.
   replace (S m - S j)%nat with (m - j)%nat by lia; fold (x j).
@@ -166,7 +166,7 @@ Proof.
   unfold binomial_mean; rewrite sum_inner.
   2: { rewrite no_deviation_at_ends, sqrt_0 by auto; field; lra. }
   2: { rewrite no_deviation_at_ends, sqrt_0 by auto; field; lra. }
-  unfold gain, kappa; replace (S (S m) - 1)%nat with (S m) by lia; fold G.
+  unfold gain, group_gain; replace (S (S m) - 1)%nat with (S m) by lia; fold G.
   simpl (INR 0); replace ((G - 0) / G) with 1 by (field; lra); rewrite sqrt_1, Rmult_1_r.
   rewrite <- sum_scal_r; apply sum_ext; intros j inside.
   replace (S (S m) - S j)%nat with (S (S m - S j)) by lia; simpl; ring.
@@ -211,12 +211,12 @@ Qed.
 
 End Kappa.
 
-Theorem proved :
+Lemma bounds_of_gain :
   forall (n : nat) (logits : vector) (correct : mask) (G : nat),
   (1 <= n)%nat -> (3 <= G)%nat ->
   let right := total_on n correct (softmax n logits) in
   let wrong := total_on n (complement correct) (softmax n logits) in
-  let gain := kappa right wrong G 0 in
+  let gain := group_gain G 0 right wrong in
   2 - 2 / INR G <= gain
   /\ sqrt (INR G - 1) * (wrong ^ (G - 2) + right ^ (G - 2)) <= gain
   /\ gain <= sqrt (INR G - 1)
@@ -233,4 +233,31 @@ Proof.
   - apply at_least_ends; [apply nonneg|apply nonneg|lia].
   - apply at_most_root; [apply nonneg|apply nonneg|exact all].
   - apply at_most_deviation; [apply nonneg|apply nonneg|exact all].
+Qed.
+
+(** With the numbers of one group size. *)
+Lemma bounds_at n logits correct G size root :
+  (1 <= n)%nat -> (3 <= G)%nat -> INR G = size -> size - 1 = root ->
+  let right := total_on n correct (softmax n logits) in
+  let wrong := total_on n (complement correct) (softmax n logits) in
+  let gain := group_gain G 0 right wrong in
+  2 - 2 / size <= gain
+  /\ sqrt root * (wrong ^ (G - 2) + right ^ (G - 2)) <= gain
+  /\ gain <= sqrt root
+  /\ gain * gain * right * wrong <= 1 - 1 / size.
+Proof. intros one_action three same before; rewrite <- before, <- same; apply bounds_of_gain; assumption. Qed.
+
+Theorem proved : Statements.extension.group_normalization_bounds.statement.
+Proof.
+  intros n logits correct two _ _.
+  assert (one_action : (1 <= n)%nat) by lia.
+  destruct (bounds_at n logits correct 4 4 3 one_action) as [? [? [? ?]]];
+    [lia|rewrite INR_IZR_INZ; reflexivity|lra|].
+  destruct (bounds_at n logits correct 8 8 7 one_action) as [? [? [? ?]]];
+    [lia|rewrite INR_IZR_INZ; reflexivity|lra|].
+  destruct (bounds_at n logits correct 16 16 15 one_action) as [? [? [? ?]]];
+    [lia|rewrite INR_IZR_INZ; reflexivity|lra|].
+  destruct (bounds_at n logits correct 64 64 63 one_action) as [? [? [? ?]]];
+    [lia|rewrite INR_IZR_INZ; reflexivity|lra|].
+  repeat split; assumption.
 Qed.

@@ -9,10 +9,44 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeTilting TreeSets.
+From PolicyEntropy.library Require Import TreeRates.
+From Statements.extension Require natural_flow_curve.
+Module Stated := Statements.extension.natural_flow_curve.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem proved :
+(** The statement's flow is the library's. *)
+Lemma flow_stated n h reward path :
+  (forall t : R, 0 <= t -> forall s, state_of n h s -> forall a, (a < n)%nat ->
+     derivative (fun r => path r s a) t (Stated.advantage n h (path t) reward s a)) ->
+  natural_flow n h reward path.
+Proof.
+  intros follows; exists (fun _ _ => 0); intros t s a later inside a_inside.
+  apply is_derive_Reals; rewrite Rplus_0_r, advantage_centered by apply inside.
+  apply follows; assumption.
+Qed.
+
+Lemma flowed_moves n h z reward elapsed s a :
+  (0 < n)%nat -> (0 < h)%nat -> 0 < elapsed -> state_of n h s -> (a < n)%nat ->
+  derivative (fun t => Stated.flowed n h z reward t s a) elapsed
+    (Stated.advantage n h (Stated.flowed n h z reward elapsed) reward s a
+     + Stated.state_values n h (Stated.flowed n h z reward elapsed) reward s).
+Proof.
+  intros some long positive inside a_inside.
+  destruct (natural_flow_exists n some h z reward long) as [_ _].
+  change (Stated.flowed n h z reward) with (fun t => tilted_policy n h z (fun y => exp (t * reward y))).
+  unfold Stated.advantage, Stated.state_values.
+  assert (forall y, response_of n h y -> 0 < exp (elapsed * reward y)) as weights by (intros; apply exp_pos).
+  pose proof (action_value_edge_reward_pos n some h z _ s a inside a_inside weights) as chosen.
+  apply is_derive_Reals; evar_last.
+  - apply @is_derive_plus; [apply @is_derive_const|].
+    apply (is_derive_comp ln); [apply is_derive_ln, chosen|apply is_derive_action_value_tilt; assumption].
+  - rewrite <- advantage_centered by apply inside; unfold advantage.
+    rewrite action_value_tilted by assumption.
+    unfold plus, zero, scal; simpl; unfold mult; simpl; field; lra.
+Qed.
+
+Theorem flow_ends_within_right_responses :
   forall (n h : nat) (correct : state -> bool) (path : R -> policy) (shift : R -> state -> R),
   (2 <= n)%nat -> (1 <= h)%nat ->
   (exists y, response_of n h y /\ correct y = true) -> (exists y, response_of n h y /\ correct y = false) ->
@@ -74,4 +108,75 @@ Proof.
   assert (r * r * Rabs (H_wrong - H_right) <= r * Rabs (H_wrong - H_right))
     by (apply Rmult_le_compat_r; [assumption|nra]).
   lra.
+Qed.
+
+Theorem proved : Statements.extension.natural_flow_curve.statement.
+Proof.
+  unfold Stated.statement; intros n h logits correct elapsed several long some_right positive some_wrong.
+  assert (0 < n)%nat as some by lia.
+  assert (exists y, response_of n h y /\ correct y = false) as some_wrong'.
+  { destruct some_wrong as [y [response wrong]]; exists y; split; [assumption|].
+    destruct (correct y); [contradiction wrong; reflexivity|reflexivity]. }
+  set (reward := fun y => if correct y then 1 else 0).
+  assert (forall z A, Stated.mass n h z A = response_mass n h z A) as mass_stated.
+  { intros z A; unfold Stated.mass, response_mass, mean_responses; apply sum_responses_ext; intros y _.
+    destruct (A y); ring. }
+  assert (forall z A, Stated.entropy_within n h z A = entropy_within n h z A) as within_stated.
+  { intros z A; unfold Stated.entropy_within, entropy_within; f_equal; rewrite !mass_stated.
+    destruct (set_empty_or_likely n some h z A) as [empty|mass_pos].
+    - apply sum_responses_ext; intros y response; rewrite (empty y response); ring.
+    - apply sum_responses_ext; intros y _; destruct (A y); [|ring].
+      rewrite ln_div, ln_probability by (assumption || apply probability_pos, some); reflexivity. }
+  assert (forall path, natural_flow n h reward path ->
+    response_entropy n h (path elapsed) = Stated.curve n h (path 0) correct elapsed /\
+    Rabs (response_entropy n h (path elapsed) - Stated.entropy_within n h (path 0) correct)
+      <= Stated.still_to_go n h (path 0) correct elapsed) as on_flow.
+  { intros path [shift follows].
+    destruct (flow_ends_within_right_responses n h correct path shift several long some_right some_wrong')
+      with (t := elapsed) as [mass_now [entropy_now close]]; [|lra|].
+    { intros; apply is_derive_Reals, follows; assumption. }
+    pose proof (response_mass_outside n some h (path 0) correct) as outside_mass.
+    change (fun y => negb (correct y)) with (outside correct) in *.
+    unfold Stated.curve, Stated.mixed, Stated.still_to_go; rewrite !within_stated, !mass_stated.
+    change (fun y => negb (correct y)) with (outside correct).
+    rewrite outside_mass; split; [|exact close].
+    assert (0 < response_mass n h (path 0) correct < 1) as mixed_start.
+    { destruct some_right as [y [response right]], some_wrong' as [x [x_response wrong]].
+      pose proof (response_mass_pos n some h (path 0) correct y response right).
+      pose proof (response_mass_pos n some h (path 0) (outside correct) x x_response) as wrong_pos.
+      unfold outside in wrong_pos; rewrite wrong in wrong_pos; specialize (wrong_pos eq_refl).
+      unfold outside in outside_mass; lra. }
+    pose proof (exp_pos elapsed).
+    assert (0 < response_mass n h (path 0) correct * exp elapsed) by (apply Rmult_lt_0_compat; lra).
+    rewrite entropy_now, mass_now; unfold binary_entropy.
+    replace ((1 - response_mass n h (path 0) correct)
+             / (response_mass n h (path 0) correct * exp elapsed + (1 - response_mass n h (path 0) correct)))
+      with (1 - response_mass n h (path 0) correct * exp elapsed
+             / (response_mass n h (path 0) correct * exp elapsed + (1 - response_mass n h (path 0) correct)))
+      by (field; lra).
+    ring. }
+  split; [|split; [|split]].
+  - destruct (natural_flow_exists n some h logits reward) as [flow start]; [lia|].
+    destruct (on_flow _ flow) as [entropy_now _].
+    change (Stated.flowed n h logits reward elapsed)
+      with (tilted_policy n h logits (fun y => exp (elapsed * reward y))).
+    rewrite entropy_now; unfold Stated.curve; rewrite !within_stated, !mass_stated.
+    assert (forall y, response_of n h y ->
+      probability n (tilted_policy n h logits (fun x => exp (0 * reward x))) y = probability n logits y)
+      as same_start.
+    { intros y response; rewrite probability_tilted by (try lia; try assumption; intros; apply exp_pos).
+      rewrite (mean_responses_ext n h logits _ (fun _ => 1))
+        by (intros; rewrite Rmult_0_l, exp_0; reflexivity).
+      rewrite mean_responses_const, Rmult_0_l, exp_0 by assumption; field. }
+    assert (forall A, response_mass n h (tilted_policy n h logits (fun x => exp (0 * reward x))) A
+                      = response_mass n h logits A) as same_mass.
+    { intros A; apply sum_responses_ext; intros y response; rewrite same_start by assumption; reflexivity. }
+    assert (forall A, entropy_within n h (tilted_policy n h logits (fun x => exp (0 * reward x))) A
+                      = entropy_within n h logits A) as same_within.
+    { intros A; unfold entropy_within; f_equal; apply sum_responses_ext; intros y response.
+      rewrite same_start, same_mass by assumption; reflexivity. }
+    rewrite !same_mass, !same_within; reflexivity.
+  - intros s inside a a_inside; apply flowed_moves; try assumption; lia.
+  - intros path follows; apply on_flow, flow_stated, follows.
+  - intros path follows; apply on_flow, flow_stated, follows.
 Qed.

@@ -8,10 +8,12 @@
 From Coq Require Import Reals Lra Lia List.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Trees TreeValues TreeRates TreeGradients.
+From Statements.extension Require response_entropy_identity.
+Module Stated := Statements.extension.response_entropy_identity.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem proved :
+Theorem entropy_along_any_path :
   forall (n h : nat) (path : R -> policy) (velocity : state -> vector) (t : R),
   (1 <= n)%nat ->
   (forall s a, state_of n h s -> (a < n)%nat -> derivative (fun r => path r s a) t (velocity s a)) ->
@@ -40,4 +42,45 @@ Proof.
     rewrite covariance_log_policy_states, <- sum_states_opp by assumption.
     apply sum_states_ext; intros s _.
     rewrite covariance_minus_l by (apply softmax_sum, some); ring.
+Qed.
+
+Theorem proved : Statements.extension.response_entropy_identity.statement.
+Proof.
+  unfold Stated.statement, Stated.entropy_rate, Stated.response_covariance, Stated.summed,
+    Stated.action_covariance.
+  intros n h logits step several long; assert (0 < n)%nat as some by lia.
+  assert (value_at n h logits (fun s a => centered n (softmax n (logits s)) (step s) a *
+            action_value n h logits (fun u b => - log_softmax n (logits u) b) s a) []
+          = - covariance_responses n h logits (sum_along (log_policy n logits))
+                (sum_along (centered_policy n logits step))) as by_responses.
+  { rewrite covariance_score_value by assumption; cbn [value_at].
+    rewrite <- value_opp; apply value_ext; intros s a _ _.
+    unfold action_value; change (fun u b => - log_softmax n (logits u) b)
+      with (fun u b => - log_policy n logits u b).
+    rewrite value_at_opp; unfold centered_policy, log_policy; ring. }
+  split; [split|split].
+  - rewrite by_responses.
+    change (sum_along (fun s a => log_softmax n (logits s) a)) with (sum_along (log_policy n logits)).
+    change (sum_along (fun s a => centered n (softmax n (logits s)) (step s) a))
+      with (sum_along (centered_policy n logits step)).
+    ring.
+  - rewrite by_responses, covariance_log_policy_states, <- sum_states_opp by assumption.
+    apply sum_states_ext; intros s _; rewrite Ropp_mult_distr_r; f_equal.
+    rewrite !covariance_minus_l by (apply softmax_sum, some).
+    rewrite (covariance_ext n _ (Stated.entropy_to_go n h logits s) (step s)
+      (entropy_to_go n h logits s) (step s)); [ring| |reflexivity].
+    intros a _; unfold Stated.entropy_to_go, action_value, entropy_to_go, log_policy; ring.
+  - intros path velocity moves y response.
+    destruct (entropy_along_any_path n h path velocity 0 some) as [score _];
+      [intros; apply moves; assumption|].
+    apply is_derive_Reals; apply is_derive_ext with (f := fun t => ln (probability n (path t) y)).
+    { intros t; apply ln_probability, some. }
+    apply is_derive_Reals, score, response.
+  - intros path velocity moves.
+    destruct (entropy_along_any_path n h path velocity 0 some) as [_ [rate _]];
+      [intros; apply moves; assumption|].
+    rewrite (covariance_responses_ext n h (path 0) (fun y => ln (probability n (path 0) y)) _
+      (sum_along (log_policy n (path 0))) (sum_along (centered_policy n (path 0) velocity)))
+      in rate by (intros; try apply ln_probability; auto).
+    exact rate.
 Qed.

@@ -74,14 +74,15 @@ Proof.
       (fun t => moved logits t (Stated.advantage n h logits reward)) A 0 some)|].
     - intros s a inside a_inside; rewrite <- same by assumption; apply is_derive_moved.
     - pose proof (is_derive_response_entropy n h (fun t => moved logits t A) A 0 some
-        (fun s a _ _ => is_derive_moved logits A 0 s a)) as plain.
-      rewrite !moved_0 in *; apply is_derive_unique in slope; apply is_derive_unique in plain.
+        (fun s a _ _ => is_derive_moved logits A 0 s a)) as plain; cbv beta in plain.
+      rewrite moved_0 in plain |- *; apply is_derive_unique in slope; apply is_derive_unique in plain.
       rewrite <- slope, <- plain; reflexivity. }
   split; [|split].
   - pose proof (is_derive_response_entropy n h (fun t => moved logits t A) A 0 some
-      (fun s a _ _ => is_derive_moved logits A 0 s a)) as plain; rewrite moved_0 in plain.
+      (fun s a _ _ => is_derive_moved logits A 0 s a)) as plain; cbv beta in plain.
+    rewrite moved_0 in plain.
     apply is_derive_Reals in slope; apply is_derive_unique in slope; apply is_derive_unique in plain.
-    rewrite slope, log_response in plain.
+    pose proof (eq_trans (eq_sym slope) plain) as same_slope; rewrite log_response in same_slope.
     change (sum_along (fun s a => log_softmax n (logits s) a)) with (sum_along (log_policy n logits)) in *.
     cbn [value_at].
     rewrite (value_ext n h logits _ (fun s a =>

@@ -2,33 +2,34 @@
 
         V*_lambda(q) - V_lambda(q) <= ||grad V_lambda(D)||_2^2/(4 lambda C),
 
-    for C P*(s) <= (P(s) min_a pi(a|s)/|D|)^2 at every state s. Returns are any real numbers. *)
+    C the least (P(s) min_a pi(a|s)/|D|)^2 / P*(s) over the states s. Returns are any real numbers. *)
 
 From Coq Require Import Reals Lra Lia Psatz List.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Inequalities Trees TreeValues
+From PolicyEntropy.library Require Import Definitions Basics Inequalities Trees TreeValues TreeLargest
   TreeGradientBounds Stationarity SoftOptimum SoftGap.
-Import ListNotations.
+From Statements.extension Require soft_gap.
 Open Scope R_scope.
 
-Definition statement : Prop :=
-  forall (n h prompts : nat) (logits : nat -> policy) (reward : nat -> state -> R) (lambda C : R),
-    (1 <= n)%nat -> (1 <= h)%nat -> 0 < lambda ->
-    forall q, (q < prompts)%nat ->
-    let optimal := soft_policy n h lambda (edge_reward h (reward q)) in
-    (forall s, state_of n h s ->
-         C * probability n optimal s
-         <= Rsqr (probability n (logits q) s * smallest n (softmax n (logits q s))) / Rsqr (INR prompts)) ->
-    4 * lambda * C
-    * (regularized_value n h optimal (reward q) lambda
-       - regularized_value n h (logits q) (reward q) lambda)
-    <= sum prompts (fun k => sum_states n h (fun s => sum n (fun a => Rsqr
-      (probability n (logits k) s * (softmax n (logits k s) a
-        * advantage n h (logits k) (regularized_edge n h (logits k) (reward k) lambda) s a)
-       / INR prompts)))).
-
-Theorem proved : statement.
+Lemma squares_eq n h prompts z reward lambda :
+  Statements.extension.soft_gap.square_of_soft_gradient n h prompts z reward lambda
+  = regularized_gradient_squares n h prompts z reward lambda.
 Proof.
-  unfold statement; intros n h prompts logits reward lambda C some long positive q inside small.
-  apply data_soft_gap_le; assumption.
+  apply sum_ext; intros q _; apply sum_states_ext; intros s _; apply sum_ext; intros a _.
+  assert (forall x y, x = y -> x / INR prompts * (x / INR prompts) = Rsqr (y / INR prompts)) as same
+    by (intros x y ->; reflexivity).
+  apply same; apply Rmult_assoc.
+Qed.
+
+Lemma soft_gap_eq n h prompts z reward lambda q :
+  Statements.extension.soft_gap.soft_gap n h prompts z reward lambda q = soft_gap n h (z q) (reward q) lambda.
+Proof. reflexivity. Qed.
+
+Theorem proved : Statements.extension.soft_gap.statement.
+Proof.
+  intros n h prompts logits reward lambda several long _ positive q inside.
+  rewrite squares_eq, soft_gap_eq.
+  eapply Rle_trans; [|apply (soft_gap_by_state n h prompts logits reward lambda q); assumption || lia].
+  apply Req_le; unfold Statements.extension.soft_gap.soft_constant, Statements.extension.soft_gap.visits,
+    Statements.extension.soft_gap.soft_visits; ring.
 Qed.

@@ -6,10 +6,11 @@
 
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Groups Learning
-  LearningLimits Conditional TwoAnswers OwnCovariance.
+  LearningLimits Conditional RightAnswers TwoAnswers OwnCovariance StatementForms.
+From Statements.extension Require sustainable_entropies.
 Open Scope R_scope.
 
-Definition statement : Prop :=
+Theorem above_and_below :
   forall (n : nat) (logits : vector) (correct : mask),
   (2 <= n)%nat -> nonempty n correct -> ~ everything n correct ->
   (* nothing above log m *)
@@ -34,7 +35,6 @@ Definition statement : Prop :=
         let most := Rmax (Rabs (apart two - target_gap)) (learning_rate / 8) in
         Rabs (apart after - target_gap) <= most /\ 4 * Rabs (entropy 2 after - target) <= most).
 
-Theorem proved : statement.
 Proof.
   intros n logits correct two_actions some not_all.
   pose proof (some_wrong n correct not_all) as wrong.
@@ -63,4 +63,59 @@ Proof.
     + apply Rlt_le, strict; assumption.
   - intros two target_gap learning_rate gap_nonneg (rate_pos & small).
     exact (proj2 (two_answers_held two target_gap learning_rate gap_nonneg ltac:(lra) small)).
+Qed.
+
+Theorem proved : Statements.extension.sustainable_entropies.statement.
+Proof.
+  intros n logits correct target_gap learning_rate grpo_weight two some gap_pos rate_pos rate_small weight_pos
+    not_all.
+  pose proof (some_wrong n correct not_all) as wrong.
+  destruct (above_and_below n logits correct two some not_all) as (above & below & _).
+  assert (forall y target, gap n logits correct <= gap n y correct ->
+            gap n logits correct
+            <= gap n (Statements.extension.sustainable_entropies.after_switched_step n y correct target grpo_weight
+                        learning_rate) correct) as grows.
+  { intros y target grown.
+    change (gap n logits correct
+            <= gap n (after_aepo_step n y correct
+                        (switch_temperature (less (entropy n y) target)) grpo_weight learning_rate) correct).
+    rewrite after_aepo_step_eq; refine (Rle_trans _ _ _ grown _).
+    apply gap_never_falls; assumption || lra. }
+  assert (forall y, gap n logits correct <= gap n y correct -> entropy n y <= ceiling n logits correct) as bounded
+    by (intros; apply entropy_at_most_ceiling; assumption).
+  assert (forall low : bool, 0 < switch_temperature low) as positive by (intros []; simpl; lra).
+  set (target := two_answer_entropy target_gap) in *.
+  destruct (below target) as (push_nonneg & push_pos).
+  assert (Statements.extension.sustainable_entropies.lack n logits correct target_gap
+          = target - conditional_entropy n logits correct) as lack_eq.
+  { unfold Statements.extension.sustainable_entropies.lack.
+    rewrite <- (conditional_entropy_form n logits correct some); reflexivity. }
+  assert (Statements.extension.sustainable_entropies.push n logits correct target_gap
+          = (target - conditional_entropy n logits correct)
+            * conditional_rate n logits correct
+                (switch_temperature (less 0 (target - conditional_entropy n logits correct)))) as push_eq.
+  { unfold Statements.extension.sustainable_entropies.push; rewrite lack_eq.
+    rewrite <- conditional_rate_form by (assumption || apply positive); reflexivity. }
+  set (D := largest n logits - smallest n logits).
+  assert (0 <= D) as D_nonneg.
+  { pose proof (largest_ge n logits 0 ltac:(lia)); pose proof (smallest_le n logits 0 ltac:(lia)); unfold D; lra. }
+  assert (Statements.extension.sustainable_entropies.moved_gap D target_gap learning_rate
+          = D - learning_rate * speed D (switch_temperature (less (two_answer_entropy D) target))) as moved_eq.
+  { rewrite <- speed_form by apply positive; reflexivity. }
+  change (Statements.extension.sustainable_entropies.logit_range n logits) with D.
+  rewrite push_eq, lack_eq, moved_eq.
+  split; [|split].
+  - repeat split; try (apply bounded; repeat apply grows; apply Rle_refl).
+    + exact push_nonneg.
+    + apply held_in_gap; lra.
+    + apply held_in_entropy; lra.
+  - intros (nonzero & wide); apply push_pos.
+    + intros same; unfold target in same; fold target in same; rewrite same in nonzero; lra.
+    + intros even; unfold Statements.extension.sustainable_entropies.range_on in wide.
+      destruct (largest_on_attained n correct logits some) as (a & a_inside & a_in & a_is).
+      destruct (smallest_on_attained n correct logits some) as (b & b_inside & b_in & b_is).
+      rewrite a_is, b_is, (even a b) in wide by assumption; lra.
+  - intros lowest lowest_pos temperatures range weights nonneg.
+    pose proof (above learning_rate 1 lowest temperatures weights rate_pos Rlt_0_1 lowest_pos range nonneg) as limit.
+    rewrite <- aepo_run_eq in limit; exact limit.
 Qed.

@@ -6,10 +6,12 @@
 
 From Coq Require Import Reals Lra Lia FunctionalExtensionality.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Conditional Learning
-  LearningLimits RightAnswers TransientCollapse TransientCollapseLimits.
+  LearningLimits RightAnswers TransientCollapse TransientCollapseLimits
+  StatementForms.
+From Statements.extension Require transient_collapse.
 Open Scope R_scope.
 
-Definition statement : Prop :=
+Theorem collapse_ends :
   forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
   (2 <= n)%nat -> nonempty n correct -> ~ everything n correct ->
   1 < temperature -> 0 < learning_rate <= 2 ->
@@ -31,7 +33,6 @@ Definition statement : Prop :=
         /\ tends_to (fun k => range (path k)) 0
         /\ tends_to (fun k => entropy n (path k)) (ln m)).
 
-Theorem proved : statement.
 Proof.
   intros n logits correct temperature learning_rate two some not_all hot (rate_pos & rate_small)
     m wrong_mask range lead_of.
@@ -62,4 +63,25 @@ Proof.
                rate_small hot weights).
     + exact (entropy_tends_to_log_m n correct learning_rate temperature most grpo_weight logits some wrong
                rate_pos rate_small hot weights).
+Qed.
+
+Theorem proved : Statements.extension.transient_collapse.statement.
+Proof.
+  intros n logits correct temperature learning_rate grpo_weight two some hot rate_pos rate_small weight_pos not_all.
+  destruct (collapse_ends n logits correct temperature learning_rate two some not_all hot
+              (conj rate_pos rate_small)) as (step & limit).
+  split.
+  - destruct (step grpo_weight (Rlt_le _ _ weight_pos)) as (room & lead_grows).
+    assert (forall kappa, moved learning_rate logits (aepo_step n logits correct temperature kappa)
+              = after_aepo_step n logits correct temperature kappa learning_rate) as same.
+    { intros kappa; rewrite after_aepo_step_eq; apply functional_extensionality; intros a; unfold moved.
+      rewrite aepo_step_combined; reflexivity. }
+    rewrite same in room, lead_grows; split.
+    + match type of room with 0 <= ?bound - ?mass - ?change => assert (change <= bound - mass) as below by lra end.
+      exact below.
+    + match type of lead_grows with 0 <= ?after - ?before => assert (before <= after) as below by lra end.
+      exact below.
+  - intros most weights bounds.
+    destruct (limit weights most bounds) as (_ & range & entropies).
+    rewrite <- aepo_run_eq in range, entropies; exact (conj range entropies).
 Qed.

@@ -4,13 +4,15 @@
     V - beta Cov(log pi, r) does not fall along the direction that raises all right logits, and it rises strictly
     if beta is smaller. *)
 
-From Coq Require Import Reals Lra Lia List Bool.
+From Coq Require Import Reals Lra Lia List Bool FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics SetSums Calculus Contributions Divergence.
+From PolicyEntropy.library Require Masks.
+From Statements.later_work Require annealed_covariance.
 Open Scope R_scope.
 
 Definition mean_within (n : nat) (z : vector) (A : mask) : R :=
-  total_on n A (fun a => exp (z a) * z a) / total_on n A (fun a => exp (z a)).
+  total_on n A (fun a => softmax n z a * z a) / total_on n A (softmax n z).
 
 (** 1 - beta (1 + (1 - 2p) l). *)
 Definition bracket (n : nat) (z : vector) (correct : mask) (beta : R) : R :=
@@ -41,20 +43,8 @@ Proof. apply normalizer_pos, some. Qed.
 Lemma mass_is_positive : 0 < mass.
 Proof. apply total_on_positive; [exact some_inside|intros; apply softmax_pos, some]. Qed.
 
-Lemma weight_is_mass : total_on n A (fun a => exp (z a)) = Z * mass.
-Proof.
-  unfold mass; rewrite <- total_on_scal; apply total_on_ext; intros a _ _; unfold p, softmax; fold Z.
-  pose proof Z_positive; field; lra.
-Qed.
-
 Lemma mean_within_eq : mass * mean_within n z A = total_on n A (fun a => p a * z a).
-Proof.
-  unfold mean_within; rewrite weight_is_mass.
-  assert (product : total_on n A (fun a => exp (z a) * z a) = Z * total_on n A (fun a => p a * z a)).
-  { rewrite <- total_on_scal; apply total_on_ext; intros a _ _; unfold p, softmax; fold Z.
-    pose proof Z_positive; field; lra. }
-  rewrite product; pose proof Z_positive; pose proof mass_is_positive; field; lra.
-Qed.
+Proof. unfold mean_within; fold p; fold mass; pose proof mass_is_positive; field; lra. Qed.
 
 Lemma log_mean_within :
   mass * (mean_within n z A - ln Z) = total_on n A (fun a => p a * ln (p a)).
@@ -358,7 +348,7 @@ Qed.
 
 End Bonus.
 
-Theorem proved :
+Lemma bonus_and_penalty :
   forall (n : nat) (logits : vector) (correct : mask) (share coefficient : R),
   nonempty n correct -> nonempty n (complement correct) ->
   0 < share -> share <= 1 -> 0 < coefficient ->
@@ -381,4 +371,18 @@ Proof.
   - apply (rate_of_objective n logits correct beta some_right some_wrong).
   - apply gap_positive; assumption.
   - apply gap_bound; assumption.
+Qed.
+
+Theorem proved : Statements.later_work.annealed_covariance.statement.
+Proof.
+  intros n logits correct share coefficient two some_right positive small coefficient_positive not_all.
+  pose proof (Masks.some_wrong n correct not_all) as some_wrong.
+  destruct (bonus_and_penalty n logits correct share coefficient some_right some_wrong positive small
+              coefficient_positive) as [bracket_up [strict [rate [gap_up gap_small]]]].
+  split; [split; [exact bracket_up|split; [apply Rlt_le; exact gap_up|exact gap_small]]|].
+  split; [|split; [exact strict|exact gap_up]].
+  apply derivative_ext with (2 := rate); intros t.
+  replace (fun a => logits a + (if correct a then t else 0))
+    with (fun a => logits a + t * only correct (fun _ => 1) a); [reflexivity|].
+  apply functional_extensionality; intros a; unfold only; destruct (correct a); ring.
 Qed.

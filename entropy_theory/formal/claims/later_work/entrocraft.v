@@ -5,6 +5,8 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Extremes SetSums.
+From PolicyEntropy.library Require Masks.
+From Statements.later_work Require entrocraft.
 Open Scope R_scope.
 
 (** The expected steps, per unit learning rate and unit score. *)
@@ -92,7 +94,7 @@ Qed.
 
 End OneState.
 
-Theorem proved :
+Lemma same_rates :
   forall (n : nat) (logits : vector) (correct : mask),
   nonempty n correct -> nonempty n (complement correct) ->
   (forall a, positives_only n logits correct a = negatives_only n logits correct a)
@@ -123,4 +125,26 @@ Proof.
     apply in_complement in wrong.
     pose proof (smallest_on_below n (complement correct) logits b b_inside wrong).
     pose proof (largest_on_above n correct logits a a_inside right); lra.
+Qed.
+
+Theorem proved : Statements.later_work.entrocraft.repair.
+Proof.
+  intros n logits correct two some_right not_all separated.
+  pose proof (Masks.some_wrong n correct not_all) as some_wrong.
+  destruct (same_rates n logits correct some_right some_wrong) as [step [rate [same [above below]]]].
+  split; [|split; [|split; [exact rate|exact same]]].
+  - destruct (less (Statements.later_work.entrocraft.correct_above n logits correct) 0) eqn:which; cbn [negb].
+    + apply is_less in which.
+      assert (0 <= Statements.later_work.entrocraft.correct_below n logits correct) as apart.
+      { unfold Rmax in separated; destruct (Rle_dec _ _) in separated; [exact separated|lra]. }
+      unfold Statements.later_work.entrocraft.correct_below in apart.
+      destruct below as [positives negatives]; [unfold complement; lra|].
+      rewrite !Rmult_1_l; split; [exact positives|exact negatives].
+    + apply is_not_less in which; unfold Statements.later_work.entrocraft.correct_above in which.
+      destruct above as [positives negatives]; [unfold complement; lra|].
+      change (0 <= - 1 * rate_of_positives n logits correct /\ 0 <= - 1 * rate_of_negatives n logits correct).
+      lra.
+  - intros a _; transitivity (negatives_only n logits correct a); [exact (step a)|].
+    unfold negatives_only, Statements.later_work.entrocraft.negatives_only, only, complement.
+    destruct (correct a); reflexivity.
 Qed.

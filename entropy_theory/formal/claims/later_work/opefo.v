@@ -3,8 +3,8 @@
     first-order change of entropy is zero, and no weight is negative. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions.
+From Statements.later_work Require opefo.
 Open Scope R_scope.
 
 (** What the tokens of each action do to entropy, with update coefficients G. *)
@@ -12,14 +12,15 @@ Definition flows (n : nat) (z G : vector) : vector := fun a => - G a * excess n 
 Definition balance (flow : vector) (n : nat) : R := - sum n flow / sum n (fun a => Rabs (flow a)).
 Definition balanced_step (n : nat) (z G : vector) : vector :=
   score_step n z (fun a =>
-    (1 + balance (flows n z G) n * sign (flows n z G a)) * G a).
+    (1 + balance (flows n z G) n * sign_of (flows n z G a)) * G a).
 
-Lemma sign_times x : sign x * x = Rabs x.
+Lemma sign_times x : sign_of x * x = Rabs x.
 Proof.
-  destruct (Rtotal_order x 0) as [below|[zero|above]].
-  - rewrite sign_eq_m1, Rabs_left by assumption; ring.
-  - subst x; rewrite sign_0, Rabs_R0; ring.
-  - rewrite sign_eq_1, Rabs_right by lra; ring.
+  unfold sign_of; destruct (less 0 x) eqn:above.
+  - apply is_less in above; rewrite Rabs_right by lra; ring.
+  - apply is_not_less in above; destruct (less x 0) eqn:below.
+    + apply is_less in below; rewrite Rabs_left by exact below; ring.
+    + apply is_not_less in below; replace x with 0 by lra; rewrite Rabs_R0; ring.
 Qed.
 
 Section OneState.
@@ -54,7 +55,7 @@ Qed.
 
 End OneState.
 
-Theorem proved :
+Lemma no_net_flow :
   forall (n : nat) (logits step : vector),
   (1 <= n)%nat -> 0 < sum n (fun a => Rabs (flows n logits step a)) ->
   - covariance n (softmax n logits) logits (balanced_step n logits step)
@@ -68,4 +69,12 @@ Proof.
   - pose proof (first_order_is_derivative n logits (balanced_step n logits step) some) as rate.
     rewrite zero in rate; exact rate.
   - apply balance_bounds; assumption.
+Qed.
+
+Theorem proved : Statements.later_work.opefo.statement.
+Proof.
+  intros n logits step two some_flow.
+  destruct (no_net_flow n logits step ltac:(lia) some_flow) as [zero [rate bounds]].
+  split; [exact zero|split; [exact rate|]].
+  apply Rabs_le; exact bounds.
 Qed.

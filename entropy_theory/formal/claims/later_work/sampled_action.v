@@ -4,7 +4,8 @@
     as weights the average is that of the policy gradient, -Cov(log pi, pi A). *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Contributions.
+From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Growth.
+From Statements.later_work Require sampled_action.
 Open Scope R_scope.
 
 Definition sampled_step (n : nat) (z : vector) (k : nat) (weight : R) : vector :=
@@ -48,7 +49,7 @@ Qed.
 
 End OneState.
 
-Theorem proved :
+Lemma effects :
   forall (n : nat) (logits reward : vector) (eta weight : R),
   (1 <= n)%nat ->
   (forall k, (k < n)%nat ->
@@ -76,4 +77,23 @@ Proof.
       (fun k => centered n (softmax n logits) reward k * - excess n logits k)
       (fun k => - (centered n (softmax n logits) reward k * excess n logits k))) by (intros; ring).
     lra.
+Qed.
+
+Theorem proved : Statements.later_work.sampled_action.statement.
+Proof.
+  intros n logits step two; assert (some : (0 < n)%nat) by lia.
+  destruct (effects n logits step 1 1 ltac:(lia)) as [each [average gradient]].
+  split; [split; [|split]|].
+  - intros k inside; destruct (each k inside) as [_ same].
+    change (- covariance n (softmax n logits) logits (fun a => at_action k a - softmax n logits a)
+            = - 1 * excess n logits k); lra.
+  - rewrite <- average; apply mean_ext; intros k _.
+    change (Statements.later_work.sampled_action.excess n logits k) with (excess n logits k); ring.
+  - rewrite <- gradient; f_equal; apply mean_ext; intros k _.
+    change (Statements.later_work.sampled_action.excess n logits k) with (excess n logits k); ring.
+  - intros strength k inside.
+    destruct (effects n logits step strength 1 ltac:(lia)) as [moves _].
+    destruct (moves k inside) as [rate _]; rewrite Rmult_1_r in rate.
+    apply derivative_ext with (2 := rate); intros t; apply entropy_ext; intros a _.
+    unfold sampled_step, at_action, only; ring.
 Qed.

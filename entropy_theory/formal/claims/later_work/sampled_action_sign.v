@@ -6,6 +6,7 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions Growth.
+From Statements.later_work Require sampled_action_sign.
 Open Scope R_scope.
 
 Definition bumped (z : vector) (k : nat) (h : R) : vector := fun a => z a + h * at_action k a.
@@ -129,7 +130,7 @@ Qed.
 
 End OneBump.
 
-Theorem proved :
+Lemma sign_rule :
   forall (n : nat) (logits : vector) (size : R) (k : nat),
   (2 <= n)%nat -> 0 < size -> (k < n)%nat ->
   0 <= - (entropy n (bumped logits k (if less (depth n logits k) 0 then - size else size))
@@ -159,4 +160,17 @@ Proof.
     + apply ln_increasing in strict; [rewrite ln_exp in strict; lra|assumption].
     + rewrite same, ln_exp; lra.
   - apply first_order_sign; assumption.
+Qed.
+
+Theorem proved : Statements.later_work.sampled_action_sign.statement.
+Proof.
+  intros n logits size two positive.
+  assert (same : forall k, (k < n)%nat ->
+            Statements.later_work.sampled_action_sign.depth n logits k = depth n logits k).
+  { intros k inside; symmetry; apply log_softmax_plus_entropy; [lia|exact inside]. }
+  split; intros k inside; rewrite same by exact inside;
+    destruct (sign_rule n logits size k two positive inside) as [falls [_ [_ rate]]].
+  - rewrite Rplus_0_r; exact falls.
+  - replace (- softmax n logits k * depth n logits k) with (- (softmax n logits k * depth n logits k)) by ring.
+    exact rate.
 Qed.

@@ -1,5 +1,5 @@
-(** Extension: the entropy of responses of any lengths moves by -Cov_y(log pi(y), d log pi(y)), along any
-    differentiable path of a policy's logits, shared parameters included.
+(** The entropy of responses of any lengths, along any differentiable path of the logits, and under the
+    natural policy gradient.
 
     Which tokens end a response may depend on the state in any way (an end token: [ends s a] where a is
     that token); all responses have h tokens at most. The logits matter only where a token is chosen. *)
@@ -11,7 +11,9 @@ From PolicyEntropy.library Require Import TreeEnds.
 Import ListNotations.
 Open Scope R_scope.
 
-Theorem proved :
+(** H moves by -Cov_y(log pi(y), d log pi(y)), shared parameters included; state by state it is the sum of
+    d(s) {-Cov_s(log pi, v) + Cov_s(H(sa), v)} over the states at which a token is chosen. *)
+Theorem entropy_of_any_lengths :
   forall (n h : nat) (ends : state -> mask) (path : R -> policy) (velocity : state -> vector) (t : R),
   (1 <= n)%nat ->
   (forall s a, state_of n h s -> running ends s = true -> (a < n)%nat ->
@@ -36,4 +38,29 @@ Proof.
   - apply is_derive_Reals, is_derive_ended_entropy; assumption.
   - unfold rate, score; rewrite covariance_ended_log_policy, <- sum_states_opp by assumption.
     apply sum_states_ext; intros s _; destruct (running ends s); ring.
+Qed.
+
+(** Under the natural policy gradient of token logits H moves by -Cov_y(log pi(y), R(y) - V). The natural
+    gradient is the token advantage, for the Fisher information of these responses and their expected
+    reward. *)
+Theorem natural_gradient_of_any_lengths :
+  forall (n h : nat) (ends : state -> mask) (z : policy) (reward : state -> R),
+  (2 <= n)%nat -> (1 <= h)%nat ->
+  let step := advantage n h z (edge_reward h (fun y => reward (cut ends y))) in
+  (forall w : state -> vector,
+     derivative (fun t => mean_ended n h ends (moved z t w) reward) 0
+       (mean_ended n h ends z (fun y =>
+          sum_along (centered_policy n z step) y * sum_along (centered_policy n z w) y))) /\
+  derivative (fun t => ended_entropy n h ends (moved z t step)) 0
+    (- covariance_ended n h ends z (fun y => ln (probability n z y))
+         (fun y => reward y - mean_ended n h ends z reward)).
+Proof.
+  intros n h ends z reward several long step; assert (0 < n)%nat as some by lia; split.
+  - intros w; apply is_derive_Reals, natural_gradient_ended; assumption.
+  - apply is_derive_Reals; evar_last.
+    + apply (is_derive_ended_entropy n h ends (fun t => moved z t step) step 0 some).
+      intros; apply is_derive_moved.
+    + rewrite moved_0, !covariance_ended_cut by assumption; f_equal.
+      apply covariance_responses_ext; [reflexivity|]; intros y response.
+      apply sum_along_advantage_ended; assumption.
 Qed.

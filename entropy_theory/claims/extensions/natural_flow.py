@@ -1,0 +1,224 @@
+r"""Extension of the Entropy Mechanism, Theorem 2: where the natural policy gradient leads, exactly.
+
+Let every token logit move as the natural gradient of J = E R does, dz(s, a)/dt = A(s, a). However long
+the responses are, the flow of token logits tilts whole responses:
+
+    pi_t(y) = pi_0(y) e^{t R(y)} / E_0[e^{t R}],      z_t(s, a) = z_0(s, a) + log E_0[e^{t R} | s, a]
+
+up to a constant at each state, which softmax does not see. With reward 1 for right responses and 0 for
+others, p_t = p_0 e^t / (p_0 e^t + 1 - p_0) is logistic, and among right responses, and among wrong ones,
+probabilities stay in proportion. So entropy is a function of the reward,
+
+    H = h(p) + p H_right + (1 - p) H_wrong,
+
+with the entropies within right and within wrong responses of the *first* policy, and it ends at H_right:
+|H_t - H_right| <= (3 + |H_wrong - H_right|) sqrt((1 - p_0)/p_0) e^{-t/2}. Entropy does not collapse to
+zero unless one response alone is right.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.aent.token_mdp import returns
+from entropy_theory.claims.entropy_mechanism.tree_rates import (
+    advantage,
+    response_probabilities,
+    trees,
+)
+from entropy_theory.verification import Cases, Claim, Condition, Mutant, Scalar, Statement
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import (
+    TIME,
+    entry,
+    equal,
+    for_every,
+    has_derivative,
+    implies,
+)
+from entropy_theory.verification.formula.statement import POSITIVE
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, constant, definition
+
+ELAPSED = Scalar(name="elapsed", low=2.0**-6, high=8.0, grid=(1, Fraction(1, 4)), range=POSITIVE)
+
+
+@definition
+def flowed(logits: Reals, reward: Reals, elapsed: Reals) -> Reals:
+    """z(s, a) + log E[e^{t R} | s, a]: where the natural flow is at time t."""
+    tree = ar.token_tree(logits)
+    _, action_values = tree.values(
+        ar.softmax(logits), tree.edge_reward(np.exp(elapsed[..., None] * reward)))
+    return logits + np.log(action_values)
+
+
+@definition
+def tilted_probabilities(logits: Reals, reward: Reals, elapsed: Reals) -> Reals:
+    """pi(y) e^{t R(y)} / E[e^{t R}]."""
+    p, weights = response_probabilities(logits), np.exp(elapsed[..., None] * reward)
+    return p * weights / ar.mean(p, weights)[..., None]
+
+
+@definition
+def state_values(logits: Reals, reward: Reals) -> Reals:
+    """V(s), for a reward of responses."""
+    tree = ar.token_tree(logits)
+    values, _ = tree.values(ar.softmax(logits), tree.edge_reward(reward))
+    return values
+
+
+def follows(path: Any, reward: Any) -> Term:
+    """From time 0 on the curve of logits moves as the natural gradient."""
+    return for_every("t", (), lambda t: implies(constant(0) <= t, has_derivative(
+        lambda r: entry(path, r), t, advantage(entry(path, t), reward))))
+
+
+def on_every_flow(reward: Any, holds: Any) -> Term:
+    """What holds of every curve that follows the natural gradient, given it and where it starts."""
+    return for_every("path", (TIME, STATES, ACTIONS), lambda path: implies(
+        follows(path, reward), holds(path, entry(path, constant(0)))))
+
+
+def _flow_itself(i: Any, reward: Any) -> Term:
+    """`flowed` moves as the natural gradient, up to V(s)."""
+    here = flowed(i.logits, reward, i.elapsed)
+    return has_derivative(lambda t: flowed(i.logits, reward, t), i.elapsed,
+                          advantage(here, reward) + state_values(here, reward)[..., None])
+
+
+def _tilts(i: Any) -> tuple[Term, ...]:
+    return (
+        _flow_itself(i, i.reward),
+        on_every_flow(i.reward, lambda path, start: equal(
+            response_probabilities(entry(path, i.elapsed)),
+            tilted_probabilities(start, i.reward, i.elapsed))),
+    )
+
+
+def _tilt_residual(i: Cases, time: Any = None) -> Reals:
+    return response_probabilities(flowed(i.logits, i.reward, i.elapsed)) - tilted_probabilities(
+        i.logits, i.reward, i.elapsed if time is None else time)
+
+
+_tilted = Statement(
+    latex=r"Along the flow $dz(s,a)/dt = A(s,a)$ of token logits, $\pi_t(y) = \pi_0(y) e^{tR(y)} / "
+          r"\mathbb E_0[e^{tR}]$ for every response; up to a constant at each state $z_t(s,a) = z_0(s,a) "
+          r"+ \log\mathbb E_0[e^{tR} \mid s, a]$.",
+    margin=_tilt_residual,
+    relation="==",
+    beyond=_tilts,
+)
+
+natural_flow_tilts = Claim(
+    id="extension.natural-flow-tilts",
+    source="Extension of Entropy Mechanism, Theorem 2",
+    title="The natural gradient flow of token logits tilts whole responses",
+    statement=_tilted,
+    instances=trees(ELAPSED, reward="graded"),
+    mutants=(
+        Mutant(name="twice the time", statement=variant(
+            _tilted, margin=lambda i: _tilt_residual(i, 2 * i.elapsed))),
+        Mutant(name="the step at the start kept up: z + t A", statement=variant(
+            _tilted, margin=lambda i: response_probabilities(
+                i.logits + i.elapsed[..., None, None] * advantage(i.logits, i.reward))
+            - tilted_probabilities(i.logits, i.reward, i.elapsed))),
+    ),
+)
+
+# ---------------------------------------------------------------- right and wrong
+
+
+@definition
+def mass(logits: Reals, kept: Mask) -> Reals:
+    """The probability of a response that is kept."""
+    return ar.total(response_probabilities(logits), kept)
+
+
+@definition
+def entropy_within(logits: Reals, kept: Mask) -> Reals:
+    """The entropy of a response, given that it is among those kept."""
+    share = response_probabilities(logits) / mass(logits, kept)[..., None]
+    log_response = ar.token_tree(logits).sum_along(ar.log_softmax(logits))
+    return -ar.total(share * (log_response - np.log(mass(logits, kept))[..., None]), kept)
+
+
+@definition
+def mixed(right: Reals, wrong: Reals, entropy_right: Reals, entropy_wrong: Reals) -> Reals:
+    """h(p) + p H_right + q H_wrong, with p and q = 1 - p the probabilities of being right and wrong."""
+    return (-right * np.log(right) - wrong * np.log(wrong)
+            + right * entropy_right + wrong * entropy_wrong)
+
+
+@definition
+def curve(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
+    """h(p_t) + p_t H_right + (1 - p_t) H_wrong, p_t = p e^t/(p e^t + 1 - p), all of the first policy."""
+    grown, wrong = mass(logits, correct) * np.exp(elapsed), mass(logits, ~correct)
+    return mixed(grown / (grown + wrong), wrong / (grown + wrong),
+                 entropy_within(logits, correct), entropy_within(logits, ~correct))
+
+
+@definition
+def still_to_go(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
+    """(3 + |H_wrong - H_right|) sqrt((1 - p)/p) e^{-t/2}."""
+    gap = np.abs(entropy_within(logits, ~correct) - entropy_within(logits, correct))
+    odds = mass(logits, ~correct) / mass(logits, correct)
+    return (3 + gap) * np.sqrt(odds) * np.exp(-elapsed / 2)
+
+
+def _curve_residual(i: Cases, within: Any = curve) -> Reals:
+    reward = returns(i.correct, i.logits)
+    entropy = ar.response_entropy(flowed(i.logits, reward, i.elapsed))
+    return entropy - within(i.logits, i.correct, i.elapsed)
+
+
+def _without_entropy_within(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
+    return curve(logits, correct, elapsed) - entropy_within(logits, correct)
+
+
+def _of_the_mass_at_the_start(logits: Reals, correct: Mask, elapsed: Reals) -> Reals:
+    return curve(logits, correct, 0 * elapsed)
+
+
+def _ends(i: Any) -> tuple[Term, ...]:
+    reward = returns(i.correct, i.logits)
+    return (
+        _flow_itself(i, reward),
+        on_every_flow(reward, lambda path, start: equal(
+            ar.response_entropy(entry(path, i.elapsed)), curve(start, i.correct, i.elapsed))),
+        on_every_flow(reward, lambda path, start: np.abs(
+            ar.response_entropy(entry(path, i.elapsed)) - entropy_within(start, i.correct))
+            <= still_to_go(start, i.correct, i.elapsed)),
+    )
+
+
+SOME_WRONG = Condition(latex="some response is wrong", value=lambda i: np.any(~i.correct, axis=-1))
+
+_curve = Statement(
+    latex=r"Along the same flow with $R = 1$ for right responses and $0$ for others, $\mathcal H_t = "
+          r"h(p_t) + p_t \mathcal H_{right} + (1 - p_t)\mathcal H_{wrong}$ with $p_t = p_0 e^t / "
+          r"(p_0 e^t + 1 - p_0)$ and the entropies within right and within wrong responses at the start; "
+          r"so $|\mathcal H_t - \mathcal H_{right}| \le (3 + |\mathcal H_{wrong} - \mathcal H_{right}|)"
+          r"\sqrt{(1-p_0)/p_0}\,e^{-t/2}$.",
+    margin=_curve_residual,
+    relation="==",
+    conditions=(SOME_WRONG,),
+    beyond=_ends,
+)
+
+natural_flow_curve = Claim(
+    id="extension.natural-flow-curve",
+    source="Extension of Entropy Mechanism, Theorem 2 and Section 2",
+    title="Along the natural gradient flow entropy is a function of the reward",
+    statement=_curve,
+    instances=trees(ELAPSED, reward="correct"),
+    mutants=(
+        Mutant(name="without the entropy within right responses", statement=variant(
+            _curve, margin=lambda i: _curve_residual(i, _without_entropy_within))),
+        Mutant(name="the probability of being right at the start", statement=variant(
+            _curve, margin=lambda i: _curve_residual(i, _of_the_mass_at_the_start))),
+    ),
+)

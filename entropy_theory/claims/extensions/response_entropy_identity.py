@@ -1,0 +1,101 @@
+r"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses moves by a covariance of log pi.
+
+For any policy over responses of h tokens, token by token a softmax of logits z_s that depend in any
+differentiable way on whatever is trained (tables, networks that all states share),
+
+    dH = -Cov_y(log pi(y), d log pi(y)),      d log pi(y) = sum_t (v_t - E v_t),  v = dz,
+
+and state by state it is sum_s d(s) {-Cov_s(log pi, v) + Cov_s(H(sa), v)}, H(sa) the entropy to come.
+Nothing is assumed about how the logits of different states move together. As printed for one token,
+Lemma 1 is the case h = 1; Theorems 1 and 2 are cases of v.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.entropy_mechanism.tree_rates import (
+    STEP,
+    action_covariance,
+    entropy_rate,
+    entropy_to_go,
+    response_covariance,
+    summed,
+    trees,
+)
+from entropy_theory.verification import Cases, Claim, Mutant, Statement
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import (
+    TIME,
+    entry,
+    for_every,
+    has_derivative,
+    implies,
+)
+from entropy_theory.verification.formula.terms import ACTIONS, STATES, Term, constant
+
+
+def _residual(i: Cases, about_mean: bool = True) -> Reals:
+    return entropy_rate(i.logits, i.step) + response_covariance(
+        i.logits, summed(i.logits, i.step, about_mean))
+
+
+def _by_state(i: Cases) -> Reals:
+    """The same rate, state by state."""
+    ahead = entropy_to_go(i.logits) - ar.log_softmax(i.logits)
+    return entropy_rate(i.logits, i.step) - action_covariance(i.logits, i.step, ahead)
+
+
+def _log_response(logits: Any) -> Any:
+    return ar.token_tree(logits).sum_along(ar.log_softmax(logits))
+
+
+def _along_any_curve(i: Any) -> tuple[Term, ...]:
+    """Of any differentiable curve of logits at all states, which is what trained parameters make."""
+
+    def on_every_curve(rate: Any) -> Term:
+        return for_every("path", (TIME, STATES, ACTIONS), lambda path: for_every(
+            "velocity", (STATES, ACTIONS), lambda velocity: implies(
+                has_derivative(lambda t: entry(path, t), 0, velocity),
+                rate(path, entry(path, constant(0)), velocity))))
+
+    return (
+        on_every_curve(lambda path, here, velocity: has_derivative(
+            lambda t: _log_response(entry(path, t)), 0, summed(here, velocity))),
+        on_every_curve(lambda path, here, velocity: has_derivative(
+            lambda t: ar.response_entropy(entry(path, t)), 0,
+            -response_covariance(here, summed(here, velocity)))),
+    )
+
+
+_statement = Statement(
+    latex=r"Along any differentiable curve of the logits of all states, with $v$ their velocity, "
+          r"$d\mathcal H = -\mathrm{Cov}_y(\log\pi(y), d\log\pi(y))$, where $d\log\pi(y) = "
+          r"\sum_t (v_t - \mathbb E v_t)$; it is $\sum_s d(s)\{-\mathrm{Cov}_s(\log\pi, v) + "
+          r"\mathrm{Cov}_s(\mathcal H(sa), v)\}$ too.",
+    margin=lambda i: np.stack([_residual(i), _by_state(i)], axis=-1),
+    relation="==",
+    beyond=_along_any_curve,
+)
+
+response_entropy_identity = Claim(
+    id="extension.response-entropy-identity",
+    source="Extension of Entropy Mechanism, Lemma 1",
+    title="The entropy of responses moves by a covariance over them, for any parametrization",
+    statement=_statement,
+    instances=trees(reward=None, vectors=(STEP,)),
+    mutants=(
+        Mutant(name="velocities not centered at each state",
+               statement=variant(_statement, margin=lambda i: _residual(i, about_mean=False))),
+        Mutant(name="states frozen: without the entropy to come",
+               statement=variant(_statement, margin=lambda i: entropy_rate(i.logits, i.step)
+                                 + action_covariance(i.logits, i.step))),
+        Mutant(name="plus instead of minus",
+               statement=variant(_statement, margin=lambda i: entropy_rate(i.logits, i.step)
+                                 - response_covariance(i.logits, summed(i.logits, i.step)))),
+    ),
+)

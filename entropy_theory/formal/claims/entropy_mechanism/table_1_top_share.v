@@ -1,0 +1,11 @@
+(** Entropy Mechanism, Table 1: for all values that round to the printed ones, the mean covariance without
+    the top 0.2 % of the tokens is negative, and without the top 0.02 % it is positive. *)
+
+From Coq Require Import Reals Lra.
+From Statements.entropy_mechanism Require table_1_top_share.
+Open Scope R_scope.
+
+Theorem proved : Statements.entropy_mechanism.table_1_top_share.statement.
+Proof.
+  unfold Statements.entropy_mechanism.table_1_top_share.statement; intros; split; lra.
+Qed.
