@@ -251,7 +251,8 @@ def _check(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Run the checks and print the table; returns ledger entries and problems, one line each.
 
-    Where Rocq is installed the full run has it check the proofs first; the quick one takes what it said last.
+    Where Rocq is installed the full run has it check the proofs first; the quick one takes what it said
+    last.
     """
     if not quick and kernel.rocq_version() is not None and any(map(kernel.proof_file, claims.values())):
         report.print_proofs(claims, jobs)

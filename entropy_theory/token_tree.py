@@ -198,7 +198,8 @@ class TokenTree:
         return self.visitation(probabilities)[..., None] * probabilities * action_values
 
     def sum_through(self, of_response: Array) -> Array:
-        """[..., states, tokens]: the sum of ``of_response`` [..., responses] over those through each edge."""
+        """[..., states, tokens]: the sum of ``of_response`` [..., responses] over those through each
+        edge."""
         edge = self.edge_reward(of_response)
         return self.values(0 * edge + 1, edge)[1]
 

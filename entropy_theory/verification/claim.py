@@ -137,8 +137,9 @@ class Statement:
         relation: ">", ">=", or "==" for an identity (margin = left minus right side).
         conditions: hypotheses.
         proof: machine-checked steps; with all of them the statement holds for every n.
-        beyond: what the conclusion says besides that no finite computation decides: derivatives, limits, all
-            steps of a run (`formula.limits`), as propositions; only the kernel can establish it.
+        beyond: what the conclusion says besides that no finite computation decides: derivatives,
+            limits, all steps of a run (`formula.limits`), as propositions; only the kernel can
+            establish it.
         parameters: what it quantifies over; a claim gives its statements those of its instances.
     """
 
@@ -254,10 +255,10 @@ class Claim:
         instances: the set it quantifies over.
         repair: a corrected statement, where the printed one fails.
         repair_note: which hypothesis or constant the repair adds.
-        repair_is: how the repair differs from the statement: it adds a hypothesis to the same conclusion, it
-            corrects a constant, a factor or a misprint, or it says what holds instead.
-        scope: what the statement is about: one tabular state or a token tree, one token or a response, exact
-            expectation or samples, one step or a run.
+        repair_is: how the repair differs from the statement: it adds a hypothesis to the same
+            conclusion, it corrects a constant, a factor or a misprint, or it says what holds instead.
+        scope: what the statement is about: one tabular state or a token tree, one token or a response,
+            exact expectation or samples, one step or a run.
         source_text: what was judged: the printed text; a reconstruction of displays that the source has
             lost; an abstract alone; or words whose proof is not in the sources.
         negation: steps that prove the statement false beyond its counterexamples.
@@ -266,8 +267,8 @@ class Claim:
         mutants: wrong variants, at least one.
         witnesses: instances known to be telling, which are always checked, and first.
         experiments: what long runs and fits show (`experiment.experiment`).
-        proof_file: a Rocq file that proves the formula (`kernel`); by default the one in formal/claims that
-            is named like the claim, if there is one.
+        proof_file: a Rocq file that proves the formula (`kernel`); by default the one in formal/claims
+            that is named like the claim, if there is one.
     """
 
     id: str

@@ -9,10 +9,10 @@ own parameters, as its margin is, and each premise says what it is:
     axiom        a fact with a name, given as a formula ("a sum of nonnegative terms is nonnegative")
     step         the conclusion of an earlier step
 
-Nothing else is accepted, and what is claimed is checked: a hypothesis must be one, a step's conclusion must
-be that step's, word for word; definitions and axioms are evaluated on sampled instances, so that one that
-is false of softmax is refused. z3 sees every part that is not arithmetic (an entropy, a sum, a logarithm) as
-an unknown number. The last conclusion must be the statement's.
+Nothing else is accepted, and what is claimed is checked: a hypothesis must be one, a step's conclusion
+must be that step's, word for word; definitions and axioms are evaluated on sampled instances, so that
+one that is false of softmax is refused. z3 sees every part that is not arithmetic (an entropy, a sum, a
+logarithm) as an unknown number. The last conclusion must be the statement's.
 """
 
 from __future__ import annotations
@@ -184,10 +184,8 @@ def _mistagged(premise: Premise, term: Term, statement: Statement) -> str:
         known += [bound for p in statement.parameters.fields for bound in _bounds(p)]
         if not any(term is other for other in known):
             return "a premise tagged as a hypothesis is none of the statement's"
-    if premise.tag == "definition":
-        if term.operation.name != "equal" or _unfolded(term.arguments[0]) is not _unfolded(
-                term.arguments[1]):
-            return "a premise tagged as a definition is no equation of the same thing, unfolded"
+    if premise.tag == "definition" and not _same_unfolded(term):
+        return "a premise tagged as a definition is no equation of the same thing, unfolded"
     if premise.tag == "step":
         for other in statement.proof:
             if isinstance(other, Inference) and other.name == premise.name:
@@ -207,6 +205,11 @@ def _bounds(parameter: Parameter) -> list[Term]:
         found.append(elementwise("less" if bounds.open_high else "less_equal", parameter.term,
                                  constant(Fraction(bounds.high))))
     return found
+
+
+def _same_unfolded(term: Term) -> bool:
+    return term.operation.name == "equal" and _unfolded(term.arguments[0]) is _unfolded(
+        term.arguments[1])
 
 
 def _unfolded(term: Term) -> Term:

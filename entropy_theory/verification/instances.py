@@ -85,8 +85,8 @@ class Instances:
         movable: float fields that local ascent may change.
         ranges: (low, high) of the fields that are positive numbers; they move in log space.
         families: what the sampler draws from, in words.
-        large: (generator, rows, actions or tokens) -> a float batch far beyond the sampler's sizes, of the
-            shapes in which constants that depend on size are attained; None where size means nothing.
+        large: (generator, rows, actions or tokens) -> a float batch far beyond the sampler's sizes, of
+            the shapes in which constants that depend on size are attained; None where size means nothing.
         parameters: what the statement quantifies over, each with its range; the sampler draws from a part
             of it. None where the instances are no parameters of a formula.
         finite: whether ``enumerate`` lists the whole set, so that nothing is sampled.

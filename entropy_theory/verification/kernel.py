@@ -1,10 +1,10 @@
 """The proof kernel: which claims it accepted, and of which formula.
 
-A claim is proved if Rocq (Coq 8.16.1 or newer) accepts a theorem whose statement is the one generated from
-the claim's formula. Proofs are in formal/claims, one file a statement; each ends with a theorem
+A claim is proved if Rocq (Coq 8.16.1 or newer) accepts a theorem whose statement is the one generated
+from the claim's formula. Proofs are in formal/claims, one file a statement; each ends with a theorem
 ``proved``. For the check a module with the generated statement is written beside copies of library and
-proofs, everything is compiled, and a last file has the kernel accept ``proved`` as a proof of exactly that
-statement and print what it assumes, which must be the axioms of the classical real numbers.
+proofs, everything is compiled, and a last file has the kernel accept ``proved`` as a proof of exactly
+that statement and print what it assumes, which must be the axioms of the classical real numbers.
 
 What was accepted is kept with digests of the statement, the proof and the library files it uses
 (formal/accepted.json, committed). Where Rocq is not installed, a proof counts as accepted as long as all
@@ -272,8 +272,8 @@ def check_again(folder: Path = BUILD) -> str:
         RuntimeError: it rejects something; the message is its own.
     """
     folder = folder.absolute()
-    modules = [f"Accepted.{p.relative_to(folder / 'Accepted').with_suffix('').as_posix().replace('/', '.')}"
-               for p in sorted((folder / "Accepted").rglob("*.vo"))]
+    modules = [".".join(path.relative_to(folder).with_suffix("").parts)
+               for path in sorted((folder / "Accepted").rglob("*.vo"))]
     found = subprocess.run(["coqchk", "-silent", "-o", *_LOAD, *modules], cwd=folder,
                            capture_output=True, text=True, check=False)
     if found.returncode != 0:
@@ -317,10 +317,8 @@ def _text(path: Path) -> str:
 
 
 def _required(text: str) -> list[str]:
-    names = []
-    for found in re.findall(r"From\s+PolicyEntropy\.library\s+Require\s+(?:Import|Export)?\s*([\w\s]+)\.", text):
-        names += found.split()
-    return names
+    line = r"From\s+PolicyEntropy\.library\s+Require\s+(?:Import|Export)?\s*([\w\s]+)\."
+    return [name for found in re.findall(line, text) for name in found.split()]
 
 
 def _write_sources(proofs: Iterable[Proof], folder: Path) -> None:

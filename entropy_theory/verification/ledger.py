@@ -176,8 +176,8 @@ def markdown(claims: Mapping[str, Claim], accepted: Mapping[str, dict[str, Any]]
     ]
     for source in sorted({claim_id.split(".")[0] for claim_id in claims}):
         lines += ["", f"## {source}", "",
-                  "| claim | what it says | scope | verdict | printed proof | axioms | what holds instead, "
-                  "counterexample |", "|---|---|---|---|---|---|---|"]
+                  "| claim | what it says | scope | verdict | printed proof | axioms | what holds "
+                  "instead, counterexample |", "|---|---|---|---|---|---|---|"]
         for claim_id, claim in claims.items():
             if claim_id.split(".")[0] == source:
                 record = accepted.get(claim_id, {})

@@ -58,8 +58,9 @@ def print_table(
             console.print(f"{claim_id} fails as printed at {escape(shown)}", soft_wrap=True,
                           highlight=False)
             if verdict.instead:
-                console.print(f"    what holds ({verdict.instead}): {escape(claims[claim_id].repair_note)}",
-                              soft_wrap=True, highlight=False)
+                note = escape(claims[claim_id].repair_note)
+                console.print(f"    what holds ({verdict.instead}): {note}", soft_wrap=True,
+                              highlight=False)
     for claim_id, verdict in verdicts.items():
         for line in verdict.problems:
             console.print(f"[bold red]problem[/] {claim_id}: {escape(line)}", soft_wrap=True)

@@ -13,9 +13,9 @@ Statement:
     undecided    anything else: an error, a surviving mutant, a proof and a counterexample at once
 
 Printed proof: "ok" if every step follows from what is printed before it; "gap" if each one that does
-not follows with a premise left unsaid; "wrong" if one cannot be completed; "reconstructed" if its displays
-are lost in the source; "not in sources" if the source prints none of what was judged; "none" if there is
-nothing to judge.
+not follows with a premise left unsaid; "wrong" if one cannot be completed; "reconstructed" if its
+displays are lost in the source; "not in sources" if the source prints none of what was judged; "none"
+if there is nothing to judge.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ PRINTED_PROOFS = {
     "ok": "the printed proof is complete",
     "gap": "the printed proof leaves a premise unsaid; completed here",
     "wrong": "a step of the printed proof fails",
-    "reconstructed": "the displays of the printed proof are lost in the source; what was judged is a reconstruction",
+    "reconstructed": "the displays of the printed proof are lost in the source; what was judged is a "
+                     "reconstruction",
     "not in sources": "the sources print no proof of what was judged",
     "none": "the source prints no proof",
     "undecided": "the printed proof could not be judged in the time given",

@@ -1,10 +1,10 @@
 """Sabotages every claim by machine and says what notices: ``python -m tests.entropy_theory.sabotage``.
 
-A sabotage changes a claim as somebody would who wants the verdict without the mathematics: the margin set to
-1, a constant moved to the stronger side, a hypothesis dropped, a sign flipped, the proof deleted, admitted,
-rested on an axiom or on a contradiction, a step's conclusion made its premise, the LaTeX changed. What is
-left has to be refused or to get a lower verdict; a sabotaged statement that keeps its verdict survives, and
-is reported with what the search says of it. The goal is none.
+A sabotage changes a claim as somebody would who wants the verdict without the mathematics: the margin
+set to 1, a constant moved to the stronger side, a hypothesis dropped, a sign flipped, the proof deleted,
+admitted, rested on an axiom or on a contradiction, a step's conclusion made its premise, the LaTeX
+changed. What is left has to be refused or to get a lower verdict; a sabotaged statement that keeps its
+verdict survives, and is reported with what the search says of it. The goal is none.
 
 Statements are sabotaged in their formulas, so that a constant is a constant wherever it stands.
 """

@@ -49,7 +49,8 @@ from entropy_theory.verification.formula.terms import Term, definition
 
 GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=10.0, grid=(1, 3), range=POSITIVE)
 ALPHA = Scalar(name="alpha", low=0.01, high=50.0, grid=(1, 40), range=POSITIVE)
-LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-10, high=4.0, grid=(1, Fraction(1, 64)), range=POSITIVE)
+LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-10, high=4.0, grid=(1, Fraction(1, 64)),
+                       range=POSITIVE)
 
 
 @definition

@@ -54,7 +54,8 @@ from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.search import Effort, search
 
 TEMPERATURE = Scalar(name="temperature", low=1.01, high=100.0, grid=(8, 2), range=POSITIVE)
-LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-6, high=32.0, grid=(20, Fraction(1, 32)), range=POSITIVE)
+LEARNING_RATE = Scalar(name="learning_rate", low=2.0**-6, high=32.0, grid=(20, Fraction(1, 32)),
+                       range=POSITIVE)
 CALM_RATE = Scalar(name="learning_rate", low=0.1, high=4.0, grid=(4, 1), range=POSITIVE)
 
 

@@ -48,7 +48,8 @@ from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 
 TEMPERATURES = Scalar(
-    name="temperature", low=0.05, high=20.0, grid=(10, 4, 2, Fraction(1, 2), Fraction(6, 5)), range=POSITIVE
+    name="temperature", low=0.05, high=20.0, grid=(10, 4, 2, Fraction(1, 2), Fraction(6, 5)),
+    range=POSITIVE
 )
 SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 

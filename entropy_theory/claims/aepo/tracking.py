@@ -53,9 +53,12 @@ from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import Term, definition
 
 STEPS = 8
-TEMPERATURE = Scalar(name="temperature", low=0.05, high=20.0, grid=(Fraction(5, 4), Fraction(4, 5)), range=POSITIVE)
-TARGET_GAP = Scalar(name="target_gap", low=0.05, high=6.0, grid=(1, 2), range=POSITIVE)
-LEARNING_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(Fraction(1, 100), 1), range=POSITIVE)
+TEMPERATURE = Scalar(name="temperature", low=0.05, high=20.0, grid=(Fraction(5, 4), Fraction(4, 5)),
+                     range=POSITIVE)
+TARGET_GAP = Scalar(name="target_gap", low=0.05, high=6.0, grid=(1, 2),
+                    range=POSITIVE)
+LEARNING_RATE = Scalar(name="learning_rate", low=0.01, high=2.0, grid=(Fraction(1, 100), 1),
+                       range=POSITIVE)
 GRPO_WEIGHT = Scalar(name="grpo_weight", low=0.01, high=4.0, grid=(1,), range=POSITIVE)
 DRIFT = Scalar(name="drift", low=0.001, high=0.5, grid=(Fraction(1, 10),), range=POSITIVE)
 

@@ -85,7 +85,8 @@ algorithm_irrelevance = Claim(
     repair_is="instead",
     repair_note="the start is symmetric among right answers and among wrong ones",
     instances=bandit_instances(
-        Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)), range=POSITIVE), actions=(2, 6)),
+        Scalar(name="learning_rate", low=0.05, high=8.0, grid=(1, Fraction(1, 2)),
+               range=POSITIVE), actions=(2, 6)),
     mutants=(
         Mutant(name="symmetric among the wrong answers only",
                statement=variant(_repair, margin=lambda i: _entropy_gap(

@@ -59,7 +59,8 @@ from entropy_theory.verification.formula.terms import ACTIONS, definition
 from entropy_theory.verification.instances import Instance, as_floats
 from entropy_theory.verification.shipped import agreement, shipped_step
 
-THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)), range=POSITIVE)
+THRESHOLD = Scalar(name="lower", low=0.01, high=2.0, grid=(Fraction(1, 64), Fraction(1, 2)),
+                   range=POSITIVE)
 DRIFT = Vector(name="drift", low=-2.0, high=2.0, grid=(0, 1), range=ANY)
 REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1), range=ANY)
 

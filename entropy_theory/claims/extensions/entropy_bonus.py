@@ -122,7 +122,8 @@ entropy_bonus_two_actions = Claim(
     mutants=(
         Mutant(name="4.2 to 8 for 4", statement=variant(_two),
                instances=bandit_instances(
-                   Scalar(name="share", low=1.05, high=2.0, grid=(2, Fraction(3, 2), Fraction(21, 20)), range=POSITIVE),
+                   Scalar(name="share", low=1.05, high=2.0, grid=(2, Fraction(3, 2), Fraction(21, 20)),
+                          range=POSITIVE),
                    correct=False, actions=(2, 2))),
         Mutant(name="sign of the bonus flipped",
                statement=variant(_two, margin=lambda i: rise(i, _four(i), sign=1))),

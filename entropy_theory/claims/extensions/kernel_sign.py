@@ -138,11 +138,11 @@ def _enumerate(largest_total: int) -> Iterator[Batch]:
     weights, kernels, steps = [], [], []
     for largest in range(2, max(2, largest_total // 4) + 1):
         for w in ((1, largest), (largest, 1)):
-            for entry in range(16):
+            for place in range(16):
                 for value in (0.25, -0.25):
                     for step in ((1, 0, 0, 0), (0, 1, 0, 0), (1, -1, 0, 0), (1, -1, -1, 1)):
                         matrix = np.eye(4)
-                        matrix[divmod(entry, 4)] += value
+                        matrix[divmod(place, 4)] += value
                         weights.append([w, (1, 2)])
                         kernels.append(_kernel(matrix, 2, 2))
                         steps.append(np.reshape(step, (2, 2)))

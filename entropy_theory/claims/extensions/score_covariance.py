@@ -70,7 +70,8 @@ def entropy_rate(i: Cases, rate: Reals) -> Reals:
 
 @definition
 def _product_rule(logits: Reals, rate: Reals) -> Reals:
-    """-sum pi rate log pi - sum pi rate: the derivative of -sum pi log pi where log pi moves at a rate."""
+    """-sum pi rate log pi - sum pi rate: the derivative of -sum pi log pi where log pi moves at a
+    rate."""
     p, log_p = ar.softmax(logits), ar.log_softmax(logits)
     return -ar.total(p * rate * log_p) - ar.total(p * rate)
 

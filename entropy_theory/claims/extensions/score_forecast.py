@@ -46,7 +46,8 @@ from entropy_theory.verification.formula.limits import has_gradient
 from entropy_theory.verification.formula.statement import ANY, POSITIVE
 
 COEFFICIENTS = tuple(
-    Scalar(name=name, low=0.01, high=4.0, grid=(1,), range=POSITIVE) for name in ("entropy", "clamped", "reference_kl")
+    Scalar(name=name, low=0.01, high=4.0, grid=(1,),
+           range=POSITIVE) for name in ("entropy", "clamped", "reference_kl")
 )
 SCORES = Vector(name="score", low=-3.0, high=3.0, grid=(0, 1), range=ANY)
 """sum of w_i s_i over the tokens of each action."""

@@ -161,7 +161,8 @@ annealed_covariance = Claim(
     mutants=(
         Mutant(name="any coefficient of the covariance", statement=variant(_statement),
                instances=bandit_instances(
-                   Scalar(name="share", low=1.5, high=8.0, grid=(4, 8), range=POSITIVE), COEFFICIENT, actions=(2, 6))),
+                   Scalar(name="share", low=1.5, high=8.0, grid=(4, 8),
+                          range=POSITIVE), COEFFICIENT, actions=(2, 6))),
         Mutant(name="covariance rewarded instead of penalized",
                statement=variant(_statement, margin=lambda i: _margins(i, sign=-1))),
         Mutant(name="a quarter of the bound on the bonus's gap",

@@ -61,7 +61,8 @@ class Numbers:
         from flint import arb, fmpq
 
         ball = np.empty(1, dtype=object)
-        ball[0] = arb(fmpq(value.numerator, value.denominator)) if not isinstance(value, int) else arb(value)
+        ball[0] = arb(value) if isinstance(value, int) else arb(
+            fmpq(value.numerator, value.denominator))
         return ball
 
     def _broadcast(self, term: Term) -> list[Any]:

@@ -32,7 +32,8 @@ ADD, MULTIPLY, POWER, ATOM = 1, 2, 3, 4
 SYMBOLS: Mapping[str, str] = {
     "logits": "z", "correct": "A^{*}", "temperature": "T", "learning_rate": r"\eta", "step": "d",
     "reward": "r", "coefficient": r"\lambda", "advantage": "A", "probabilities": "p", "score": "s",
-    "reference": r"z^{\mathrm{ref}}", "second_temperature": "T'", "temperature_high": r"T_{\mathrm{high}}",
+    "reference": r"z^{\mathrm{ref}}", "second_temperature": "T'",
+    "temperature_high": r"T_{\mathrm{high}}",
     "temperature_low": r"T_{\mathrm{low}}", "grpo_weight": r"\kappa", "epsilon": r"\varepsilon",
     "values": "x", "mask": "M", "first_order": r"\Delta",
 }
@@ -102,7 +103,9 @@ class Writer:
     def policy(self, term: Term) -> str:
         """softmax(z) is pi, softmax(z / T) is pi^T."""
         logits, *temperature = term.arguments
-        power = f"^{{{self.text(temperature[0], (None,) * len(temperature[0].axes))}}}" if temperature else ""
+        power = ""
+        if temperature:
+            power = f"^{{{self.text(temperature[0], (None,) * len(temperature[0].axes))}}}"
         if logits.operation.name == "field" and logits.operation.detail == "logits":
             return rf"\pi{power}"
         return rf"\pi{power}\!\left[{self.whole(logits)}\right]"
@@ -169,7 +172,8 @@ class Writer:
 
 
 def formula_text(formula: Formula) -> str:
-    """A statement as lines of LaTeX: ranges and hypotheses, conclusions, the definitions that they use."""
+    """A statement as lines of LaTeX: ranges and hypotheses, conclusions, the definitions that they
+    use."""
     simplifier, writer = Simplifier(), Writer()
     relations = (*formula.hypotheses, formula.conclusion)
     used = used_fields([*relations, *(Relation(t, None) for t in formula.beyond)])
@@ -354,9 +358,10 @@ def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
 
 def _run(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     following, start, count = term.arguments
-    with writer.binding(*term.operation.detail) as (step, place):
+    with writer.binding(*term.operation.detail) as (_, place):
         body = writer.whole(following)
-    text = rf"\operatorname{{run}}_{{{writer.text(count)}}}\!\left({place} \mapsto {body};\ {writer.whole(start)}\right)"
+    text = (rf"\operatorname{{run}}_{{{writer.text(count)}}}\!"
+            rf"\left({place} \mapsto {body};\ {writer.whole(start)}\right)")
     return _sub(text, [i for i in index if i is not None]), ATOM
 
 

@@ -28,11 +28,13 @@ Index = tuple[str | None, ...]
 
 SUM, PRODUCT, POWER, APPLY, ATOM = 50, 40, 30, 10, 0
 """Levels of the notations in Rocq; arguments of applications are atoms."""
-BINDERS: Mapping[Axis, str] = {ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk", STEPS: "ijl"}
+BINDERS: Mapping[Axis, str] = {
+    ACTIONS: "abcdefg", STATES: "suvw", RESPONSES: "yxw", PROMPTS: "qrk", STEPS: "ijl"}
 SUMS: Mapping[Axis, str] = {
     ACTIONS: "sum n", STATES: "sum_states n h", RESPONSES: "sum_responses n h", PROMPTS: "sum prompts",
 }
-TYPES: Mapping[Axis, str] = {ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat",
+TYPES: Mapping[Axis, str] = {
+    ACTIONS: "nat", STATES: "state", RESPONSES: "state", PROMPTS: "nat", STEPS: "nat",
                                 TIME: "R"}
 INSIDE: Mapping[Axis, str] = {
     ACTIONS: "({0} < n)%nat", STATES: "state_of n h {0}", RESPONSES: "response_of n h {0}",
@@ -116,7 +118,8 @@ class Writer:
         if name == "call":
             self._define(detail)
             arguments = [self.function(a, ()) for a in term.arguments]
-            return " ".join([detail.name, *_sizes(detail.parameters, detail.body), *arguments, *given]), False
+            sizes = _sizes(detail.parameters, detail.body)
+            return " ".join([detail.name, *sizes, *arguments, *given]), False
         if name in _VECTORS:
             # The leading axes, if any, choose the row; the last place is the action.
             arguments = self._arguments(term, tuple(places[:-1]))
@@ -191,7 +194,8 @@ class Writer:
         tail = " " + " ".join(names)
         head = text.removesuffix(tail)
         applied = term.operation.name in _FUNCTIONS or term.operation.name in _TREES
-        if applied and head != text and not any(re.search(rf"\b{name}\b", head) for name in names) and _closed(head):
+        free = not any(re.search(rf"\b{name}\b", head) for name in names)
+        if applied and head != text and free and _closed(head):
             return head if re.fullmatch(r"[\w.]+", head) else f"({head})"
         return f"(fun {' '.join(names)} => {text})"
 
@@ -332,7 +336,9 @@ def definition_text(defined: Definition, definitions: dict[str, Definition]) -> 
     if body.startswith("(") and body.endswith(")") and _closed(body[1:-1]):
         body = body[1:-1]
     result = type_of(defined.body.axes, defined.body.kind)
-    return f"(** {defined.doc} *)\nDefinition {defined.name} {' '.join(parameters)} : {result} :=\n  {body}."
+    # A set's star before a bracket would end the comment.
+    doc = defined.doc.replace("(*", "( *").replace("*)", "* )")
+    return f"(** {doc} *)\nDefinition {defined.name} {' '.join(parameters)} : {result} :=\n  {body}."
 
 
 def length(term: Term) -> float:
@@ -497,7 +503,8 @@ def _total(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
 def _mean(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     p, values = term.arguments
     if p.axes[-1] is RESPONSES and p.operation.name == "response_probabilities":
-        return f"mean_responses {writer.responses(p, index)} {writer.row(values, _lead(values, index))}", APPLY
+        row = writer.row(values, _lead(values, index))
+        return f"mean_responses {writer.responses(p, index)} {row}", APPLY
     if p.axes[-1] is not ACTIONS:
         return writer.summed(p * values, index), APPLY
     return f"mean n {writer.row(p, _lead(p, index))} {writer.row(values, _lead(values, index))}", APPLY
@@ -603,7 +610,8 @@ _FUNCTIONS = ("field", "bound", "call", "run", "entry", "softmax", "log_softmax"
 """What is written as a function applied to its places."""
 _TREES: Mapping[str, tuple[Axis, ...]] = {
     "visitation": (STATES,), "response_probabilities": (RESPONSES,), "sum_along": (RESPONSES,),
-    "edge_reward": (STATES, ACTIONS), "sum_through": (STATES, ACTIONS), "state_values": (STATES,), "action_values": (STATES, ACTIONS),
+    "edge_reward": (STATES, ACTIONS), "sum_through": (STATES, ACTIONS), "state_values": (STATES,),
+    "action_values": (STATES, ACTIONS),
     "soft_value_at": (STATES,), "soft_policy": (STATES, ACTIONS),
 }
 _TREE_HEADS = {"visitation": "probability n", "response_probabilities": "probability n",
@@ -617,7 +625,8 @@ _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "less_equal": _applied("less_equal"), "equal": _applied("equal"), "logical_and": _applied("andb"),
     "logical_or": _applied("orb"), "logical_not": _applied("negb"), "total": _total, "mean": _mean,
     "largest": _extremum("largest"), "smallest": _extremum("smallest"), "all": _reduced_truth,
-    "any": _reduced_truth, "covariance": _covariance, "response_entropy": _response_entropy, "sign": _applied("sign_of"), "same_action": _same_action,
+    "any": _reduced_truth, "covariance": _covariance, "response_entropy": _response_entropy,
+    "sign": _applied("sign_of"), "same_action": _same_action,
     "is_likeliest": _row_of_logits("Nat.eqb (likeliest n {0})"),
     "kept_tokens": _row_of_logits("kept_tokens n {0} {1}"), "log_growth": _log_growth,
     "expected_group_step": _group_step, "group_gain": _group_gain,

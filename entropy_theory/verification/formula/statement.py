@@ -90,8 +90,8 @@ class Parameters:
         fewest: the least number of actions.
         most: the largest number of actions, if the statement is about no more.
         longest: the longest responses, if the statement is about no longer ones.
-        rows: if the statement is about listed values only, these: the fields of each row by name, a number
-            or one for each action.
+        rows: if the statement is about listed values only, these: the fields of each row by name, a
+            number or one for each action.
     """
 
     fields: tuple[Parameter, ...] = ()
@@ -219,8 +219,8 @@ def _rocq(formula: Formula, name: str) -> str:
     fields = [p for p in formula.parameters.fields if p.name in used]
     length = sum(rocq.length(r.term) for r in relations)
     if length > LONGEST:
-        raise UntraceableError(f"a formula of {length:.1e} symbols; give its parts names (`definition`) or "
-                               "write repeated steps as a run")
+        raise UntraceableError(f"a formula of {length:.1e} symbols; give its parts names "
+                               "(`definition`) or write repeated steps as a run")
     writer = rocq.Writer()
     hypotheses = [*(line for p in fields for line in _ranges(p))]
     hypotheses += [_proposition(writer, r) for r in hypotheses_in]

@@ -308,7 +308,8 @@ def broadcast(*terms: Term) -> Axes:
     rank = max((len(term.axes) for term in terms), default=0)
     for term in terms:
         if len(term.axes) < rank and not term.uniform:
-            raise UntraceableError(f"a number of each instance meets a vector without `per_action`: {term}")
+            raise UntraceableError(
+                f"a number of each instance meets a vector without `per_action`: {term}")
     found: list[Axis | None] = [None] * rank
     for term in terms:
         for place, axis in zip(range(rank - len(term.axes), rank), term.axes, strict=True):

@@ -1,4 +1,5 @@
-"""Token trees in terms: the methods of `TokenTree` that claims use, for any vocabulary and any horizon."""
+"""Token trees in terms: the methods of `TokenTree` that claims use, for any vocabulary and any
+horizon."""
 
 from __future__ import annotations
 

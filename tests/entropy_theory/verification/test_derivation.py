@@ -63,7 +63,8 @@ SABOTAGES = {
     "the conclusion made a premise": (
         FIRST, changed(LAST, premises=(*LAST.premises, axiom("itself", lambda i: margin(i) >= 0)))),
     "an axiom false of softmax": (
-        FIRST, changed(LAST, premises=(*LAST.premises, axiom("wrong", lambda i: ar.entropy(i.logits) >= 1)))),
+        FIRST, changed(LAST, premises=(
+            *LAST.premises, axiom("wrong", lambda i: ar.entropy(i.logits) >= 1)))),
     "0 = 1 as an axiom": (
         FIRST, changed(LAST, premises=(axiom("absurd", lambda i: ar.elementwise("equal", 0, 1)),))),
     "a hypothesis that the statement does not have": (

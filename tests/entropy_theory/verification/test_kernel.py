@@ -58,8 +58,8 @@ SABOTAGES = {
     "admitted": (lambda t: re.sub(r"Proof\..*", "Proof. Admitted.", t, flags=re.DOTALL), "assumes"),
     "an axiom": (lambda t: re.sub(r"Theorem proved(.*?)Proof\..*", r"Axiom proved\1", t, flags=re.DOTALL),
                  "assumes"),
-    "another theorem": (lambda t: re.sub(r"Theorem proved.*", "Theorem proved : 0 < 1.\nProof. lra. Qed.\n",
-                                         t, flags=re.DOTALL), "line"),
+    "another theorem": (lambda t: re.sub(
+        r"Theorem proved.*", "Theorem proved : 0 < 1.\nProof. lra. Qed.\n", t, flags=re.DOTALL), "line"),
     "does not compile": (lambda t: t.replace("Qed.", "ring. Qed."), "line"),
     "deleted": (lambda t: "", "proved"),
 }

@@ -31,8 +31,8 @@ def test_schema(entry):
     """The fixed interface: other tools read these keys."""
     assert list(entry) == [
         "id", "source", "title", "statement", "hypotheses", "formula", "repaired_formula",
-        "samples", "scope", "text", "verdict", "instead", "repair_note", "printed_proof", "proof", "axioms", "evidence",
-        "counterexample"]
+        "samples", "scope", "text", "verdict", "instead", "repair_note", "printed_proof",
+        "proof", "axioms", "evidence", "counterexample"]
     for evidence in entry["evidence"]:
         assert list(evidence) == [
             "method", "outcome", "detail", "cases", "seconds", "target", "name"]
