@@ -39,9 +39,8 @@ KAPPA = Scalar(name="kappa", low=1.1, high=8.0, grid=(2,), range=POSITIVE)
 @definition
 def bonus(i: Cases) -> Reals:
     """psi = min(beta H, |A|/kappa)."""
-    entropy = ar.per_action(i.beta * ar.entropy(i.logits))
     size = ar.maximum(i.advantage, -i.advantage)
-    return ar.minimum(entropy + 0 * size, size / ar.per_action(i.kappa))
+    return ar.minimum(ar.per_action(i.beta * ar.entropy(i.logits)), size / ar.per_action(i.kappa))
 
 
 def _change(i: Cases) -> Reals:

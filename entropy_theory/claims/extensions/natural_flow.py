@@ -117,6 +117,7 @@ natural_flow_tilts = Claim(
     id="extension.natural-flow-tilts",
     source="Extension of Entropy Mechanism, Theorem 2",
     title="The natural gradient flow of token logits tilts whole responses",
+    scope="tabular token tree, natural gradient in continuous time, policies of responses",
     statement=_tilted,
     instances=trees(ELAPSED, reward="graded"),
     mutants=(
@@ -213,6 +214,7 @@ natural_flow_curve = Claim(
     id="extension.natural-flow-curve",
     source="Extension of Entropy Mechanism, Theorem 2 and Section 2",
     title="Along the natural gradient flow entropy is a function of the reward",
+    scope="tabular token tree, rewards 0 and 1, natural gradient in continuous time, entropy per response",
     statement=_curve,
     instances=trees(ELAPSED, reward="correct"),
     mutants=(

@@ -86,6 +86,7 @@ response_entropy_identity = Claim(
     id="extension.response-entropy-identity",
     source="Extension of Entropy Mechanism, Lemma 1",
     title="The entropy of responses moves by a covariance over them, for any parametrization",
+    scope="any differentiable parametrization, responses of h tokens, first order",
     statement=_statement,
     instances=trees(reward=None, vectors=(STEP,)),
     mutants=(
