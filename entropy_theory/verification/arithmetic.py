@@ -18,7 +18,6 @@ import numpy as np
 
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.formula.terms import (
-    Term,
     broadcast,
     elementwise,
     is_term,
@@ -262,7 +261,7 @@ def log_of(number: int, like: Reals) -> Real:
 
 def per_action(scalar: Reals | Real) -> Reals:
     """A scalar per instance, shaped to broadcast over actions."""
-    if isinstance(scalar, Term):
+    if is_term(scalar):
         return scalar[..., None]
     return np.asarray(scalar)[..., None]
 
@@ -307,7 +306,7 @@ def response_entropy(logits: Reals) -> Reals:
     return values[..., 0]
 
 
-def token_tree(logits: Reals) -> Any:
+def token_tree(logits: Any) -> Any:
     """The complete tree whose states and tokens are the last two axes of ``logits``."""
     if is_term(logits):
         return SymbolicTree(logits)

@@ -153,11 +153,11 @@ def decide(
             wrong = _mistagged(premise, term, statement)
             if wrong:
                 return "fail", wrong
-        for premise, term in [*premises, (None, conclusion)]:
+        told = [(f"{premise.tag} {premise.name}".strip(), term) for premise, term in premises]
+        for name, term in [*told, ("conclusion", conclusion)]:
             false_at = _false_at(term, statement, instances)
             if false_at:
-                told = "conclusion" if premise is None else f"{premise.tag} {premise.name}".strip()
-                return "fail", f"the {told} is false {false_at}"
+                return "fail", f"the {name} is false {false_at}"
     except UntraceableError as error:
         return "error", f"not a formula: {error}"
     return _implied([term for _, term in premises], conclusion, seconds)

@@ -214,7 +214,8 @@ natural_flow_curve = Claim(
     id="extension.natural-flow-curve",
     source="Extension of Entropy Mechanism, Theorem 2 and Section 2",
     title="Along the natural gradient flow entropy is a function of the reward",
-    scope="tabular token tree, rewards 0 and 1, natural gradient in continuous time, entropy per response",
+    scope="tabular token tree, rewards 0 and 1, natural gradient in continuous time, entropy per "
+          "response",
     statement=_curve,
     instances=trees(ELAPSED, reward="correct"),
     mutants=(

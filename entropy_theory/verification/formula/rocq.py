@@ -113,8 +113,8 @@ class Writer:
         if name == "after":
             return f"S {self.atom(term.arguments[0])}", False
         if name == "entry":
-            schedule, step = term.arguments
-            return " ".join([self.atom_of(schedule), self.atom(step), *given]), False
+            schedule, place = term.arguments
+            return " ".join([self.atom_of(schedule), self.atom(place), *given]), False
         if name == "call":
             self._define(detail)
             arguments = [self.function(a, ()) for a in term.arguments]
@@ -194,8 +194,8 @@ class Writer:
         tail = " " + " ".join(names)
         head = text.removesuffix(tail)
         applied = term.operation.name in _FUNCTIONS or term.operation.name in _TREES
-        free = not any(re.search(rf"\b{name}\b", head) for name in names)
-        if applied and head != text and free and _closed(head):
+        unused = not any(re.search(rf"\b{name}\b", head) for name in names)
+        if applied and head != text and unused and _closed(head):
             return head if re.fullmatch(r"[\w.]+", head) else f"({head})"
         return f"(fun {' '.join(names)} => {text})"
 

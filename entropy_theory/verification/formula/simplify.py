@@ -6,9 +6,17 @@ were traced.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from entropy_theory.verification.formula.terms import Definition, Term, constant, elementwise, make
+from entropy_theory.verification.formula.terms import (
+    Definition,
+    Operation,
+    Term,
+    constant,
+    elementwise,
+    make,
+)
 
 
 class Simplifier:
@@ -44,13 +52,13 @@ class Simplifier:
         return shorter if shorter.axes == term.axes else make(
             term.operation, arguments, term.axes, term.kind)
 
-    def _call(self, term: Term):  # type: ignore[no-untyped-def]
+    def _call(self, term: Term) -> Operation:
         detail = term.operation.detail
         if id(detail) not in self._definitions:
             self._definitions[id(detail)] = Definition(
                 detail.name, detail.parameters, self.of(detail.body), detail.doc)
             self._kept.append(detail.body)
-        return type(term.operation)("call", detail=self._definitions[id(detail)])
+        return Operation("call", detail=self._definitions[id(detail)])
 
 
 def _value(term: Term) -> Fraction | None:
@@ -93,7 +101,9 @@ def _negative(x: Term) -> Term | None:
     return x.arguments[0] if x.operation.name == "negative" else None
 
 
-def _folded(x: Term, y: Term, combine) -> Term | None:  # type: ignore[no-untyped-def]
+def _folded(
+    x: Term, y: Term, combine: Callable[[Fraction, Fraction], Fraction]
+) -> Term | None:
     a, b = _value(x), _value(y)
     return None if a is None or b is None else constant(combine(a, b))
 
@@ -103,5 +113,7 @@ def _taken(x: Term) -> Term | None:
     return None if value is None else constant(value)
 
 
-_RULES = {"add": _sum, "subtract": _difference, "multiply": _product, "divide": _quotient,
-          "negative": _negative, "index": _taken}
+_RULES: Mapping[str, Callable[..., Term | None]] = {
+    "add": _sum, "subtract": _difference, "multiply": _product, "divide": _quotient,
+    "negative": _negative, "index": _taken,
+}
