@@ -12,9 +12,10 @@
 From Coq Require Import Reals Lra Lia Psatz FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Inequalities GradientBlock.
+From Statements.extension Require gradient_entropy_network.
 Open Scope R_scope.
 
-Definition statement : Prop :=
+Definition for_any_parametrization : Prop :=
   forall (n d : nat) (logits : vector -> vector) (theta : vector) (jacobian : nat -> vector)
          (norm : R) (reward : vector),
     (1 <= n)%nat ->
@@ -28,9 +29,9 @@ Definition statement : Prop :=
            (theta j) (gradient j))
       /\ euclidean d gradient <= norm * entropy n (logits theta) / (2 * sqrt 2 * ln 2).
 
-Theorem proved : statement.
+Theorem any_parametrization : for_any_parametrization.
 Proof.
-  unfold statement; intros n d logits theta jacobian norm reward some range slopes bounded.
+  unfold for_any_parametrization; intros n d logits theta jacobian norm reward some range slopes bounded.
   set (p := softmax n (logits theta)).
   assert (sum n p = 1) as one by (apply softmax_sum, some).
   assert (forall a, (a < n)%nat -> 0 <= p a) as nonneg
@@ -75,4 +76,53 @@ Proof.
       replace (sqrt 2 * positive_mass n p reward * (2 * sqrt 2 * ln 2))
         with (2 * (sqrt 2 * sqrt 2) * ln 2 * positive_mass n p reward) by ring.
       rewrite square; lra.
+Qed.
+
+(** What the claim says: the rate along any curve of logits, which is what a curve of parameters makes. *)
+Theorem proved : Statements.extension.gradient_entropy_network.statement.
+Proof.
+  unfold Statements.extension.gradient_entropy_network.statement,
+    Statements.extension.gradient_entropy_network.reward_rate.
+  intros n logits velocity reward two low high.
+  assert (0 < n)%nat as some by lia.
+  assert (forall z, sum n (softmax n z) = 1) as one by (intros; apply softmax_sum, some).
+  split.
+  - set (p := softmax n logits).
+    assert (forall a, (a < n)%nat -> 0 <= p a) as nonneg
+      by (intros; apply Rlt_le, softmax_pos, some).
+    assert (covariance n p reward velocity = sum n (fun a => block n p reward a * velocity a))
+      as rate.
+    { rewrite covariance_centered_l by apply one; apply sum_ext; intros; unfold block; ring. }
+    pose proof (cauchy_schwarz n (block n p reward) velocity) as bound.
+    rewrite <- rate in bound; unfold Rsqr at 1 in bound.
+    pose proof (block_l2 n p reward (one logits) nonneg) as size.
+    pose proof (entropy_above_mass n logits reward some) as mass.
+    specialize (mass ltac:(intros; split; auto)); fold p in mass.
+    pose proof (positive_mass_nonneg n p reward (one logits) nonneg) as mass_nonneg.
+    pose proof ln_2_pos as positive.
+    assert (0 <= sum n (fun a => Rsqr (velocity a))) as length
+      by (apply sum_nonneg; intros; apply Rle_0_sqr).
+    fold (sum n (fun a => Rsqr (velocity a))).
+    change (fun a => velocity a * velocity a) with (fun a => Rsqr (velocity a)).
+    set (r := covariance n p reward velocity) in *.
+    set (v := sum n (fun a => Rsqr (velocity a))) in *.
+    set (m := positive_mass n p reward) in *.
+    set (b := sum n (fun a => Rsqr (block n p reward a))) in *.
+    assert (r * r <= 2 * (m * m) * v) as short.
+    { eapply Rle_trans; [exact bound|]; apply Rmult_le_compat_r; [assumption|exact size]. }
+    assert ((4 * ln 2 * m) * (4 * ln 2 * m) <= entropy n logits * entropy n logits) as squares
+      by (apply Rmult_le_compat; nra).
+    assert (8 * ln 2 ^ 2 * r ^ 2 <= (4 * ln 2 * m) * (4 * ln 2 * m) * v) as first.
+    { replace ((4 * ln 2 * m) * (4 * ln 2 * m) * v) with (8 * ln 2 ^ 2 * (2 * (m * m) * v)) by ring.
+      replace (r ^ 2) with (r * r) by ring.
+      apply Rmult_le_compat_l; [nra|exact short]. }
+    eapply Rle_trans; [exact first|].
+    replace (entropy n logits ^ 2) with (entropy n logits * entropy n logits) by ring.
+    apply Rmult_le_compat_r; assumption.
+  - intros path moves; apply is_derive_Reals.
+    assert (forall a, (a < n)%nat -> is_derive (fun t => path t a) 0 (velocity a)) as slopes
+      by (intros; apply is_derive_Reals, moves; assumption).
+    pose proof (is_derive_mean n path velocity 0 some slopes (fun _ => reward) (fun _ => 0)
+                  (fun a _ => is_derive_const (reward a) 0)) as slope.
+    rewrite mean_const, Rplus_0_r, covariance_sym in slope by apply one; exact slope.
 Qed.

@@ -17,7 +17,7 @@ From PolicyEntropy.library Require Import Definitions Basics Inequalities Trees 
 Import ListNotations.
 Open Scope R_scope.
 
-Definition statement : Prop :=
+Definition networks_bound_gradients : Prop :=
   forall (n horizon d : nat) (logits : vector -> policy) (theta : vector)
          (jacobian : nat -> state -> vector) (norm : R) (reward : state -> R),
     (1 <= n)%nat -> (1 <= horizon)%nat ->
@@ -35,9 +35,9 @@ Definition statement : Prop :=
       /\ euclidean d gradient
          <= norm * response_entropy n horizon (logits theta) / (2 * sqrt 2 * ln 2).
 
-Theorem proved : statement.
+Theorem entropy_bounds_the_gradient_of_networks : networks_bound_gradients.
 Proof.
-  unfold statement; intros n h d logits theta jacobian norm reward some long range slopes bounded.
+  unfold networks_bound_gradients; intros n h d logits theta jacobian norm reward some long range slopes bounded.
   set (z := logits theta); set (entries := gradient_formula n h z reward).
   exists (fun j => sum_states n h (fun s => sum n (fun a => jacobian j s a * entries s a))); split.
   - intros j inside; apply is_derive_Reals.
