@@ -5,15 +5,15 @@ reward V moves at the rate <grad V, v> with
 
     |dV/dt| <= H |v|_2 / (2 sqrt2 log 2).
 
-So if the logits are a function of parameters whose Jacobian has operator norm at most G, the gradient with
-respect to the parameters, which is the largest rate of a step of length one, has
+So if the logits are a function of parameters whose Jacobian has operator norm at most G, the gradient
+with respect to the parameters, which is the largest rate of a step of length one, has
 
     ||grad_theta V||_2 <= G H / (2 sqrt2 log 2).
 
-The kernel's file proves this too (`any_parametrization`), and formal/library/NetworkGradients.v the same for
-responses of h tokens whose states share all their parameters. G = 1 where logits are parameters, and
-the constant is the best one then (extension.gradient-entropy-l2): no network's policy gradient survives the
-collapse of entropy.
+The kernel's file proves this too (`any_parametrization`), and formal/library/NetworkGradients.v the
+same for responses of h tokens whose states share all their parameters. G = 1 where logits are
+parameters, and the constant is the best one then (extension.gradient-entropy-l2): no network's policy
+gradient survives the collapse of entropy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ from entropy_theory.verification import Cases, Claim, Mutant, Statement, bandit_
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
-from entropy_theory.verification.formula.limits import TIME, entry, for_every, has_derivative, implies
+from entropy_theory.verification.formula.limits import (
+    TIME,
+    entry,
+    for_every,
+    has_derivative,
+    implies,
+)
 from entropy_theory.verification.formula.statement import ANY
 from entropy_theory.verification.formula.terms import ACTIONS, Term, constant, definition
 from entropy_theory.verification.instances import GRADED_REWARD, Vector
@@ -60,8 +66,8 @@ def _on_any_curve(i: Any) -> tuple[Term, ...]:
 
 _statement = Statement(
     latex=r"If the logits move at the velocity $v$, $|\mathrm dV/\mathrm dt| \le H\,\lVert v\rVert_2 / "
-          r"(2\sqrt2\log 2)$; so $\lVert\nabla_\theta V\rVert_2 \le G\,H/(2\sqrt2\log 2)$ for logits whose "
-          r"Jacobian has operator norm at most $G$.",
+          r"(2\sqrt2\log 2)$; so $\lVert\nabla_\theta V\rVert_2 \le G\,H/(2\sqrt2\log 2)$ for logits "
+          r"whose Jacobian has operator norm at most $G$.",
     margin=_room,
     beyond=_on_any_curve,
 )

@@ -20,6 +20,7 @@ so kappa -> sqrt(G - 1) as p -> 0 or 1: GRPO's gradient vanishes there no faster
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable
@@ -140,7 +141,8 @@ group_normalization_gain = Claim(
     title="The expected GRPO step is kappa(p) times the gradient of the reward",
     scope="one tabular state, groups of G independent samples, exact expectation",
     statement=_statement,
-    instances=bandit_instances(actions=(2, 3)),
+    # Groups are enumerated, n^G of them.
+    instances=dataclasses.replace(bandit_instances(actions=(2, 3)), large=None),
     mutants=(
         Mutant(name="the deviation over G - 1 like that over G",
                statement=variant(_statement, margin=lambda i: _residual(

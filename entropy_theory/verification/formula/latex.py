@@ -15,7 +15,13 @@ from entropy_theory.verification.formula.rocq import (
     _picked,
 )
 from entropy_theory.verification.formula.simplify import Simplifier
-from entropy_theory.verification.formula.statement import Formula, Parameter, Relation, used_fields
+from entropy_theory.verification.formula.statement import (
+    Formula,
+    Parameter,
+    Relation,
+    refuse_if_long,
+    used_fields,
+)
 from entropy_theory.verification.formula.terms import (
     ACTIONS,
     PROMPTS,
@@ -176,6 +182,7 @@ def formula_text(formula: Formula) -> str:
     use."""
     simplifier, writer = Simplifier(), Writer()
     relations = (*formula.hypotheses, formula.conclusion)
+    refuse_if_long(relations)
     used = used_fields([*relations, *(Relation(t, None) for t in formula.beyond)])
     ranges = [line for p in formula.parameters.fields if p.name in used for line in _range(p)]
     premises = [writer.proposition(simplifier.of(h.term), h.sign) for h in formula.hypotheses]

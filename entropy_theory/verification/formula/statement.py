@@ -209,6 +209,18 @@ LONGEST = 20_000
 """Symbols of a formula, written out; a longer one nobody could read."""
 
 
+def refuse_if_long(relations: Iterable[Relation]) -> None:
+    """Refuse to write out what nobody could read.
+
+    Raises:
+        UntraceableError: the formula has more than `LONGEST` symbols.
+    """
+    length = sum(rocq.length(r.term) for r in relations)
+    if length > LONGEST:
+        raise UntraceableError(f"a formula of {length:.1e} symbols; give its parts names "
+                               "(`definition`) or write repeated steps as a run")
+
+
 def _rocq(formula: Formula, name: str) -> str:
     simplifier = Simplifier()
     *hypotheses_in, conclusion_in = (
@@ -217,10 +229,7 @@ def _rocq(formula: Formula, name: str) -> str:
     relations = (*hypotheses_in, conclusion_in, *(Relation(term, None) for term in beyond))
     used = used_fields(relations)
     fields = [p for p in formula.parameters.fields if p.name in used]
-    length = sum(rocq.length(r.term) for r in relations)
-    if length > LONGEST:
-        raise UntraceableError(f"a formula of {length:.1e} symbols; give its parts names "
-                               "(`definition`) or write repeated steps as a run")
+    refuse_if_long(relations)
     writer = rocq.Writer()
     hypotheses = [*(line for p in fields for line in _ranges(p))]
     hypotheses += [_proposition(writer, r) for r in hypotheses_in]
