@@ -19,6 +19,7 @@ import numpy as np
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.formula.terms import (
     broadcast,
+    careful,
     elementwise,
     is_term,
     operation,
@@ -311,3 +312,7 @@ def token_tree(logits: Any) -> Any:
     if is_term(logits):
         return SymbolicTree(logits)
     return TokenTree.of(logits)
+
+
+careful(maximum=maximum, minimum=minimum, less=less, less_equal=lambda x, y: ~less(y, x), total=total,
+        largest=largest, smallest=smallest)

@@ -297,7 +297,7 @@ def _record(proof: Proof, found: Result, version: str) -> dict[str, Any]:
 
 
 def _digest(statement: str, proof: Path) -> str:
-    """Of the statement, the proof, and the library files that it uses, in turn."""
+    """A digest of the statement, the proof, and the library files that it uses, in turn."""
     text = proof.read_text()
     parts = [statement, text, *(_text(path) for path in _library(statement, text))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

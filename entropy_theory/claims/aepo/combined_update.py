@@ -75,7 +75,7 @@ def first_order(
 def balance(
     logits: Reals, correct: Mask, temperature: Reals, grpo_weight: Reals, alpha: Reals
 ) -> Reals:
-    """alpha F(T) - kappa |F(1)|."""
+    """Return alpha F(T) - kappa |F(1)|."""
     return alpha * rate(logits, correct, temperature) + grpo_weight * rate(logits, correct)
 
 

@@ -38,7 +38,7 @@ KAPPA = Scalar(name="kappa", low=1.1, high=8.0, grid=(2,), range=POSITIVE)
 
 @definition
 def bonus(i: Cases) -> Reals:
-    """psi = min(beta H, |A|/kappa)."""
+    """Return psi = min(beta H, |A|/kappa)."""
     size = ar.maximum(i.advantage, -i.advantage)
     return ar.minimum(ar.per_action(i.beta * ar.entropy(i.logits)), size / ar.per_action(i.kappa))
 

@@ -107,7 +107,7 @@ def _residual(i: Cases, kappa: Callable[[Reals, Reals, int, int], Reals]) -> Rea
 
 
 def _for_every_size(i: Cases) -> tuple[Term, ...]:
-    """The same for groups of any number of responses, and p's gradient."""
+    """Say the same for groups of any number of responses, and p's gradient."""
     policy = ar.softmax(i.logits)
     right, wrong = ar.total(policy, i.correct), ar.total(policy, ~i.correct)
     gradient = unit_step(i.logits, i.correct)

@@ -80,7 +80,7 @@ def tempered_step(logits: Reals, correct: Mask, temperature: Reals) -> Reals:
 
 @definition
 def policy_gradient(logits: Reals, correct: Mask) -> Reals:
-    """The same at T = 1: the gradient of the probability of a right response."""
+    """Return the same at T = 1: the gradient of the probability of a right response."""
     through = rewarded(logits, correct)
     return through - ar.per_action(ar.total(through)) * ar.softmax(logits)
 

@@ -175,7 +175,7 @@ _variance_statement = Statement(
 )
 
 variance_remainder = Claim(
-    id="extension.variance-remainder",
+    id="extension.weighted-remainder-variance",
     source="Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3",
     title="The first order for any displacement of the logits, with a remainder in its variance",
     scope="one softmax policy, one logit step of any size, with its remainder",

@@ -118,6 +118,7 @@ class Writer:
 
     @contextmanager
     def places(self, axes: list[Axis]) -> Iterator[list[str]]:
+        """Names for places along axes, apart from those in use."""
         names = []
         for axis in axes:
             round_, place = divmod(self._depth[axis], len(PLACES[axis]))
@@ -150,6 +151,7 @@ class Writer:
 
     @contextmanager
     def binding(self, *variables: Term) -> Iterator[list[str]]:
+        """Symbols for bound variables."""
         for variable in variables:
             self._bound[variable] = _symbol(variable.operation.detail[0])
         yield [self._bound[variable] for variable in variables]
@@ -354,7 +356,8 @@ def _entropy_change(writer: Writer, term: Term, index: Index) -> tuple[str, int]
 
 def _same_action(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     *_, first, second = index
-    return f"{first} = {second}", 0
+    places = (str(place).removesuffix("%nat") for place in (first, second))
+    return " = ".join(places), 0
 
 
 def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:

@@ -99,7 +99,7 @@ def entry(sequence: Term, step: Term) -> Term:
 
 
 def along(start: Any, t: Any, direction: Any) -> Any:
-    """start + t direction, at the number t."""
+    """Return start + t direction, at the number t."""
     return start + t[(..., *[None] * len(start.axes))] * direction
 
 

@@ -404,6 +404,7 @@ def constant_text(value: Fraction) -> str:
 
 
 def constant_entry(value: Fraction | bool) -> tuple[str, int]:
+    """A constant, and how tightly its outermost sign binds."""
     if isinstance(value, bool):
         return ("true" if value else "false"), ATOM
     if value.denominator == 1:

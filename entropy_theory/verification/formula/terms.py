@@ -98,10 +98,12 @@ class Term:
 
     @property
     def ndim(self) -> int:
+        """The number of axes, the batch's included."""
         return 1 + len(self.axes)
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """Booleans for a mask, else float64."""
         return np.dtype(bool if self.kind == "mask" else float)
 
     def __getitem__(self, index: Any) -> Term:
@@ -186,18 +188,23 @@ class Term:
         return elementwise("less_equal", other, self)
 
     def max(self, axis: int = -1) -> Term:
+        """The largest entry along the last axis."""
         return reduction("largest", self, axis)
 
     def min(self, axis: int = -1) -> Term:
+        """The smallest entry along the last axis."""
         return reduction("smallest", self, axis)
 
     def sum(self, axis: int = -1) -> Term:
+        """The sum along the last axis."""
         return reduction("total", self, axis)
 
     def all(self, axis: int = -1) -> Term:
+        """Whether all entries along the last axis are true."""
         return reduction("all", self, axis)
 
     def any(self, axis: int = -1) -> Term:
+        """Whether some entry along the last axis is true."""
         return reduction("any", self, axis)
 
     def __repr__(self) -> str:
@@ -296,7 +303,7 @@ def elementwise(name: str, *inputs: Any) -> Term:
         return _power(inputs[0], 2)
     terms = tuple(constant(value) for value in inputs)
     kind: Kind = "mask" if name in _MASKS or (name == "where" and terms[1].kind == "mask") else "real"
-    return make(Operation(name, _evaluators()[name]), terms, broadcast(*terms), kind)
+    return make(Operation(name, _CAREFUL.get(name) or ELEMENTWISE[name]), terms, broadcast(*terms), kind)
 
 
 def broadcast(*terms: Term) -> Axes:
@@ -331,13 +338,12 @@ def _power(base: Any, exponent: Any) -> Term:
     return make(Operation("power", lambda x: x**whole, whole), (term,), term.axes)
 
 
-@functools.cache
-def _evaluators() -> Mapping[str, Callable[..., Any]]:
-    # Where floats and balls differ, arithmetic decides; it imports this module.
-    from entropy_theory.verification import arithmetic as ar
+def careful(**functions: Callable[..., Any]) -> None:
+    """Compute these operations so: `arithmetic` says how, where floats and balls differ."""
+    _CAREFUL.update(functions)
 
-    return {**ELEMENTWISE, "maximum": ar.maximum, "minimum": ar.minimum, "less": ar.less,
-            "less_equal": lambda x, y: ~ar.less(y, x)}
+
+_CAREFUL: dict[str, Callable[..., Any]] = {}
 
 
 # ---------------------------------------------------------------- operations along axes
@@ -412,14 +418,13 @@ def reduced(*terms: Term) -> Axes:
 
 def reduction(name: str, term: Term, axis: Any) -> Term:
     """A reduction of numpy's along the last axis."""
-    from entropy_theory.verification import arithmetic as ar
-
     if axis not in (-1, len(term.axes)):
         raise UntraceableError(f"a reduction along axis {axis} of {len(term.axes) + 1}")
     if name in ("all", "any"):
         evaluate = np.all if name == "all" else np.any
         return make(Operation(name, lambda x: evaluate(x, axis=-1)), (term,), term.axes[:-1], "mask")
-    return getattr(ar, name)(term)
+    found: Term = _CAREFUL[name](term)
+    return found
 
 
 def _index(term: Term, index: tuple[Any, ...]) -> Term:

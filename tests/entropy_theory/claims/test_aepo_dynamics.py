@@ -26,7 +26,8 @@ from entropy_theory.claims.extensions.entropy_ceiling import aepo_step
 from entropy_theory.claims.extensions.long_runs import constant, entropies, steps_to, switch
 from entropy_theory.policy import entropy, softmax
 from entropy_theory.token_tree import TokenTree
-from entropy_theory.verification.certify import check_instance
+from entropy_theory.verification.certify import check_instance, precision
+from entropy_theory.verification.instances import as_balls
 from tests.entropy_theory.claims.verdicts import check_verdict
 
 EXPECTED = (
@@ -294,11 +295,27 @@ def test_ablation_mutants_are_the_claims_point():
     instance = {"weights": [1, 3, 1], "correct": right_answers(3, 1, 2), "temperature": 2,
                 "learning_rate": 1, "grpo_weight": 0.01, "advantage_weight": 1}
     assert check_instance(wrong.statement, instance).status == "violated"
-    assert check_instance(claim.statement, instance).status == "holds"
+    with precision(256):
+        _, (margins,) = claim.statement.evaluate(as_balls(instance))
+        fall, *pairs, growth = margins
+        assert fall > 0
+        assert growth > 0
+        for (a, b), margin in zip(itertools.product(range(3), repeat=2), pairs, strict=True):
+            if a != b:
+                assert margin >= 0
+            else:
+                # An answer and itself: exactly zero, which balls enclose but cannot decide.
+                assert margin.contains(0)
+                assert margin.rad() < 1e-70
+        # Answers 1 and 2, the right ones, move strictly apart.
+        assert pairs[1] > 0
 
 
 def test_revival_bound_is_tight_for_two_answers():
     """At large gaps a step takes 2 eta e^{-D/T} off the gap, to first order."""
-    z = np.array([[30.0, 0.0]])
-    fall = revival_time.largest_fall(z, np.array([1.5]))[0]
+    z, temperature = np.array([[30.0, 0.0]]), np.array([1.5])
+    top, other = solved_face.face_step(z, temperature)[0]
+    fall, most = other - top, 2 * revival_time.others_weight(z, temperature)[0]
+    assert fall <= most
     assert fall == pytest.approx(2 * np.exp(-20.0), rel=1e-3)
+    assert most == pytest.approx(2 * np.exp(-20.0), rel=1e-3)

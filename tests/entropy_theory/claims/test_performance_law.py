@@ -38,7 +38,7 @@ EXPECTED = [
     ("entropy-mechanism.printed-forms", "corrected", "none"),
     ("entropy-mechanism.performance-after-collapse", "refuted", "none"),
     ("entropy-mechanism.algorithm-irrelevance", "refuted", "none"),
-    ("entropy-mechanism.table-1-outliers", "verified", "none"),
+    ("entropy-mechanism.table-1-outliers", "proved", "none"),
     ("entropy-mechanism.table-1-symmetry", "proved", "none"),
     ("entropy-mechanism.table-1-top-share", "proved", "none"),
     ("entropy-mechanism.table-2-averages", "refuted", "none"),
@@ -47,8 +47,8 @@ EXPECTED = [
     ("extension.symmetric-curve", "proved", "none"),
     ("aepo.table-1-averages", "corrected", "none"),
     ("aepo.table-3-base-row", "corrected", "none"),
-    ("aent.table-1-averages", "proved", "none"),
-    ("aent.table-1-wins", "proved", "none"),
+    ("aent.table-1-averages", "verified", "none"),
+    ("aent.table-1-wins", "verified", "none"),
 ]
 
 

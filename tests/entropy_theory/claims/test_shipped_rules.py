@@ -16,7 +16,10 @@ from entropy_theory import entropy_change, tabular, update_rules
 from entropy_theory.controllers import AdaptiveCoefficient, TemperatureSwitch
 from entropy_theory.policy import entropy, kept_actions, softmax
 from entropy_theory.token_batch import TokenBatch
+from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules.reinforce import Reinforce
+from entropy_theory.verification.certify import precision
+from entropy_theory.verification.instances import as_balls
 from entropy_theory.verification.shipped import ROUNDINGS, agreement, shipped_step
 
 CENTERED = Reinforce(estimator="group-centered")
@@ -53,7 +56,8 @@ def test_reinforce():
         assert_same(shipped_step("reinforce", i.logits, i.correct, estimator="group-centered"), plain)
     for where, i in draws("aent.c_stays_away", "c_stays_away"):
         found = shipped_step("reinforce", i.logits, i.reward, learning_rate=i.learning_rate)
-        assert_same(found, where.gradient_step(i), i.learning_rate)
+        claimed = where.gradient_step(i.logits, i.reward, i.learning_rate)
+        assert_same(found, claimed, i.learning_rate)
 
 
 def test_policy_gradient_on_trees():
@@ -103,10 +107,21 @@ def test_aepo():
         how = {"temperature": i.temperature, "alpha": i.alpha}
         for base, weight in (("reinforce", np.ones_like(right)),
                              ("grpo", 1 / np.sqrt(right * (1 - right)))):
-            i.grpo_weight = weight
+            claimed = where.combined_step(i.logits, i.correct, i.temperature, weight, i.alpha)
             found = shipped_step("aepo", i.logits, i.correct, base=base, **how)
             # GRPO's deviation is a root of p (1 - p), which rounds relative to the smaller of both.
-            assert_same(found, where.combined_step(i), i.alpha + 1e3 * (base == "grpo"))
+            assert_same(found, claimed, i.alpha + 1e3 * (base == "grpo"))
+
+
+def exact_step(after, i, *fields):
+    """after(z, i, fields of i) - z, in balls: floats would lose the digits of a small step."""
+    steps = []
+    with precision(256):
+        for k in range(len(i.logits)):
+            one = as_balls({name: value[k].tolist() for name, value in vars(i).items()})
+            moved = after(one.logits, one, *(vars(one)[name] for name in fields))
+            steps.append([float(x.mid()) for x in (moved - one.logits)[0]])
+    return np.array(steps)
 
 
 def test_aepo_ablations():
@@ -115,7 +130,7 @@ def test_aepo_ablations():
         i.grpo_weight = np.ones_like(i.learning_rate)
         found = shipped_step("aepo", i.logits, i.correct, base="reinforce", ablation="untempered",
                              temperature=1.0, learning_rate=i.learning_rate)
-        assert_same(found, where._step(i.logits, i), i.learning_rate)
+        assert_same(found, exact_step(where._after, i), i.learning_rate)
     for where, i in draws("aepo.ablation_3", "ablation_3"):
         right = np.where(i.correct, softmax(i.logits, i.temperature), 0).sum(axis=-1)
         keep = (right > 1e-3) & (right < 1 - 1e-3)
@@ -125,7 +140,8 @@ def test_aepo_ablations():
         found = shipped_step(
             "aepo", i.logits, i.correct, base="reinforce", ablation="advantage", alpha=alpha,
             temperature=i.temperature, learning_rate=i.learning_rate)
-        assert_same(found, where._step(i.logits, i, i.temperature), 1e3 * i.learning_rate * (1 + alpha))
+        claimed = exact_step(where._after, i, "temperature")
+        assert_same(found, claimed, 1e3 * i.learning_rate * (1 + alpha))
 
 
 def test_terms_are_averaged_over_the_tokens_of_a_response():
@@ -141,7 +157,7 @@ def test_terms_are_averaged_over_the_tokens_of_a_response():
 
 def ended(i, where, temperature):
     """The leaves of a tree as rows, each cut off after its first end token."""
-    table = where.responses(where.TokenTree.of(i.logits))
+    table = where.responses(TokenTree.of(i.logits))
     reward = where.right(i.correct, table).astype(float)
     rows = tabular.response_batch(i.logits, reward, temperature=temperature)
     mask = np.arange(rows.mask.shape[-1]) < table.length[:, None]
@@ -202,7 +218,7 @@ def test_kl_cov():
         base = shipped_step("reinforce", i.logits, i.reward, estimator="group-centered", **how)
         gain = entropy_change.first_order(i.logits, found - base)
         size = 1 + np.ptp(i.logits, axis=-1) + np.ptp(i.drift, axis=-1)
-        settled = (np.abs(where._log_ratio(i)) > 1e-9).all(axis=-1)
+        settled = (np.abs(where.log_ratio(i.logits, i.drift)) > 1e-9).all(axis=-1)
         assert_same(gain[settled, None], where._gain(i)[settled, None], size[settled])
         seen += int((where._gain(i) != 0).sum())
     assert seen > 20
@@ -269,7 +285,7 @@ def test_the_adaptive_coefficient_is_the_controller():
                 coefficient=one.least, entropy_low=one.low, entropy_high=one.high, rate=one.gain,
                 low=one.least, high=one.most)
             for seen in np.linspace(0, 2, 9):
-                moved = loop.coefficient + one.gain * where.force(one, seen)
+                moved = loop.coefficient + one.gain * where.force(seen, one.low, one.high)
                 expected = min(max(moved, one.least), one.most)
                 assert float(loop.observe(seen)) == pytest.approx(float(expected), rel=ROUNDINGS)
     where = module("aent.adaptive_coefficient")

@@ -17,10 +17,12 @@ from entropy_theory.verification.derivation import (
     hypothesis,
     inference,
 )
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import definition as named
 from entropy_theory.verification.instances import Scalar
 
-POLICIES = bandit_instances(Scalar(name="temperature", low=0.1, high=10.0, grid=(1, 2)), correct=False)
+POLICIES = bandit_instances(
+    Scalar(name="temperature", low=0.1, high=10.0, grid=(1, 2), range=POSITIVE), correct=False)
 
 
 @named

@@ -58,9 +58,18 @@ def test_pairs_are_independent_copies():
 
 @pytest.mark.parametrize(("power", "outcome"), [(1, "pass"), (2, "fail")])
 def test_a_wrong_power_of_temperature_is_rejected(power, outcome):
-    from entropy_theory.claims.aepo.lemma_4_1 import _slope_residual
+    """With b = 1/T and A the log normalizer, H = A - b E z and dA/db = E z: dH/db = -b Var(z)."""
 
-    step = symbolic.identity("slope", "", lambda: _slope_residual(power))
+    def residual():
+        algebra = symbolic.Moments("z")
+        z, (b, log_normalizer) = algebra["z"], sympy.symbols("b A")
+        mean, variance = algebra.expect(z), algebra.covariance(z, z)
+        # The logits b z move along z as b grows.
+        rates = {b: sympy.Integer(1), log_normalizer: mean}
+        slope = algebra.derivative(log_normalizer - b * mean, z, rates)
+        return slope + b**power * variance
+
+    step = symbolic.identity("slope", "", residual)
     assert step.check(5.0)[0] == outcome
 
 

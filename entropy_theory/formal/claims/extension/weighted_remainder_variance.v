@@ -1,5 +1,5 @@
-(** Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3, to any displacement of the logits: a remainder in
-    the variance of the displacement. With V = Var_pi(d) > 0, M = max(d - E d) and rho = max d - min d,
+(** Extension of Entropy Mechanism, Lemma 1, and AEPO, Theorem 4.3, to any displacement of the logits:
+    a remainder in the variance of the displacement. With V = Var_pi(d) > 0, M = max(d - E d) and rho = max d - min d,
 
         |H(z + d) - H(z) + Cov_pi(log pi, d)| <= (e^M/2) V {1 + log n + log(rho^2/V)};
 
