@@ -52,7 +52,8 @@ def _room(i: Cases, factor: int = 8) -> Reals:
 
 
 def _on_any_curve(i: Any) -> tuple[Term, ...]:
-    """Say it of any differentiable curve of logits, which is what a curve of a network's parameters makes."""
+    """Say it of any differentiable curve of logits, which is what a curve of a network's parameters
+    makes."""
 
     def one(path: Term) -> Term:
         start = entry(path, constant(0))

@@ -55,7 +55,8 @@ def _log_response(logits: Any) -> Any:
 
 
 def _along_any_curve(i: Any) -> tuple[Term, ...]:
-    """Say it of any differentiable curve of logits at all states, which is what trained parameters make."""
+    """Say it of any differentiable curve of logits at all states, which is what trained parameters
+    make."""
 
     def on_every_curve(rate: Any) -> Term:
         return for_every("path", (TIME, STATES, ACTIONS), lambda path: for_every(

@@ -94,7 +94,8 @@ def _uncentered(i: Cases) -> Reals:
 
 
 def _along_any_curve(i: Any) -> tuple[Term, ...]:
-    """Say it of any differentiable curve of logits, which is what a curve of a network's parameters makes."""
+    """Say it of any differentiable curve of logits, which is what a curve of a network's parameters
+    makes."""
 
     def on_every_curve(rate: Callable[[Term, Term], Term]) -> Term:
         """Where the logits move at some velocity from time 0 on, what follows."""
