@@ -107,8 +107,8 @@ def test_filters_and_search_show_what_fits_and_say_how_many(opened: Callable[...
     assert shown(page) == wanted
     count = page.get_by_role("status").filter(has_text="statements")
     assert count.inner_text() == f"{len(wanted)} of {len(accepted)} statements"
-    page.get_by_label("Printed proof", exact=True).select_option("wrong")
-    assert shown(page) == {i for i in wanted if accepted[i]["printed_proof"] == "wrong"}
+    page.get_by_label("Printed proof", exact=True).select_option("none")
+    assert shown(page) == {i for i in wanted if accepted[i]["printed_proof"] == "none"}
     page.get_by_role("button", name="Clear").click()
     page.wait_for_function("n => document.querySelector('#count').textContent === `${n} statements`",
                            arg=len(accepted))
@@ -130,7 +130,7 @@ def test_a_link_to_a_statement_opens_it_and_keys_fold_it(opened: Callable[..., A
     """A link that leads to a folded or filtered line; a fold that only a mouse opens."""
     page = opened("#aepo.theorem-4.3b")
     claim = page.locator("[id='aepo.theorem-4.3b']")
-    assert claim.get_by_text("Proof, for any number of actions").is_visible()
+    assert claim.get_by_text("(reading aid)").first.is_visible()
     page.get_by_label("Verdict", exact=True).select_option("refuted")
     assert not claim.is_visible()
     page.evaluate("() => { location.hash = '#aepo.lemma-4.1' }")
@@ -141,7 +141,7 @@ def test_a_link_to_a_statement_opens_it_and_keys_fold_it(opened: Callable[..., A
     page.keyboard.press("Enter")
     assert not page.locator("[id='aepo.lemma-4.1'] .statement").first.is_visible()
     page.get_by_role("button", name="Open all").click()
-    assert claim.get_by_text("Proof, for any number of actions").is_visible()
+    assert claim.get_by_text("(reading aid)").first.is_visible()
 
 
 def bandits(rng: np.random.Generator) -> list[dict[str, list]]:
