@@ -122,6 +122,19 @@ def test_assumptions_are_read_to_the_last_line():
         assert kernel._assumptions(known + line + "\n")[1] == (line,)
 
 
+def test_the_independent_checker_is_read_to_the_last_line():
+    report = ("\nCONTEXT SUMMARY\n===============\n\n* Theory: Set is predicative\n  \n* Axioms:\n"
+              "    Coq.Reals.ClassicalDedekindReals.sig_not_dec\n    Coq.Logic.Classical_Prop.classic\n"
+              "  \n* Constants/Inductives relying on type-in-type: <none>\n  \n")
+    assert kernel._foreign_in_report(report) == []
+    mine = "PolicyEntropy.claims.extension.global_tempering.proved"
+    assert kernel._foreign_in_report(report.replace("Classical_Prop.classic", f"x\n    {mine}")) == [
+        "Axioms: Coq.Logic.x", f"Axioms: {mine}"]
+    assert kernel._foreign_in_report(report.replace("<none>", "T")) == [
+        "Constants/Inductives relying on type-in-type: T"]
+    assert kernel._foreign_in_report("")
+
+
 def test_every_proof_belongs_to_a_claim():
     names = {kernel.module_name(claim_id) for claim_id in all_claims()}
     found = {f"{path.parent.name}.{path.stem}"
