@@ -149,7 +149,9 @@ def _thin(figure: Figure, axes: Axes) -> None:
         if touching := _touching([*powers, *between]):
             texts = ["" if i + len(powers) in touching else label.get_text()
                      for i, label in enumerate(between)]
+            limits = axes.get_xlim()
             axis.set_ticks(axis.get_ticklocs(minor=True), texts, minor=True)
+            axes.set_xlim(limits)  # which set_ticks widens
             figure.draw_without_rendering()
 
 

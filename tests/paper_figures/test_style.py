@@ -59,6 +59,7 @@ def test_tick_labels_keep_apart_and_the_ends_stay() -> None:
                        key=lambda box: float(box.x0))
         assert len(boxes) > 1
         assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+    assert decade.get_xlim() == (20, 200)
     shown = [label.get_text() for label in crowded.get_xticklabels()]
     assert len(shown) == 12
     assert (shown[0], shown[-1]) == ("0.0000", "1.0000")
