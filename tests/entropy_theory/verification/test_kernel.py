@@ -58,6 +58,10 @@ SABOTAGES = {
     "admitted": (lambda t: re.sub(r"Proof\..*", "Proof. Admitted.", t, flags=re.DOTALL), "assumes"),
     "an axiom": (lambda t: re.sub(r"Theorem proved(.*?)Proof\..*", r"Axiom proved\1", t, flags=re.DOTALL),
                  "assumes"),
+    "without the guard condition": (lambda t: re.sub(
+        r"(Theorem proved.*?Proof\.).*",
+        r"Unset Guard Checking.\nFixpoint circular (k : nat) : False := circular k.\n\1 destruct (circular 0%nat). Qed.",
+        t, flags=re.DOTALL), "assumed to be guarded"),
     "another theorem": (lambda t: re.sub(
         r"Theorem proved.*", "Theorem proved : 0 < 1.\nProof. lra. Qed.\n", t, flags=re.DOTALL), "line"),
     "does not compile": (lambda t: t.replace("Qed.", "ring. Qed."), "line"),
@@ -129,3 +133,12 @@ def test_no_proof_admits_anything():
     for path in kernel.formal_folder().rglob("*.v"):
         text = re.sub(r"\(\*.*?\*\)", "", path.read_text(), flags=re.DOTALL)
         assert not re.search(r"\b(Admitted|admit|Axiom|Parameter|Conjecture)\b", text), path
+
+
+def test_every_proof_names_its_statement():
+    """The kernel asks for what is convertible to the statement; a reader should see that it is the same."""
+    for claim in all_claims().values():
+        proof = kernel.proof_of(claim)
+        if proof is not None:
+            name = re.escape(f"Statements.{proof.module}.{proof.part}")
+            assert re.search(rf"^Theorem proved : {name}\.$", proof.path.read_text(), re.MULTILINE), proof.path
