@@ -17,10 +17,10 @@ step w_a / pi_a, up to a constant, so that the penalty adds
 
     + eta beta sum_{selected} pi_old_a sign(log r_a) (log pi_a + H):
 
-again it undoes what has happened, and c_a - C is replaced by the side of e^{-H} that the action is on.
-This raises entropy if each selected action has become likelier and is above e^{-H}, or rarer and is below.
-Selection goes by the old policy, so that a selected action may have crossed e^{-H} since, or moved
-against its advantage.
+again it undoes what has happened, and the side of e^{-H} that an action is on replaces the sign of
+c_a - C. This raises entropy if each selected action has become likelier and is above e^{-H}, or rarer
+and is below. Selection goes by the old policy, so that a selected action may have crossed e^{-H} since,
+or moved against its advantage.
 
 On-policy (`kl-cov-on-policy`): with one update per rollout pi = pi_old, and KL-Cov is the base rule. The
 gradient of the KL divergence (Eq. 14) at its minimum is zero; the code's |log r| has a kink at r = 1,
@@ -137,7 +137,7 @@ def _gain(i: Cases) -> Reals:
 
 
 def _natural_gain(i: Cases) -> Reals:
-    """The gain under the natural gradient, whose Fisher matrix takes a score w to the logit step w / pi."""
+    """The gain under the natural gradient, where a weighted score w moves the logits by w / pi."""
     score = only(_selected(i), penalty_score(i.logits, i.drift))
     return first_order(i.logits, score / ar.softmax(i.logits))
 
@@ -298,11 +298,11 @@ kl_cov_npg = Claim(
     instances=INSTANCES,
     repair=_natural_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: each selected action has become likelier and is above e^{-H}, or rarer and is "
-                "below e^{-H}",
+    repair_note="hypothesis: each selected action has become likelier and is above e^{-H}, or rarer and "
+                "is below e^{-H}",
     experiments=(
-        experiment("the rule that ships", "what 'kl-cov' of update_rules adds to its base, divided by pi, "
-                   "on 200 sampled policies: what is judged here", lambda: _as_shipped(natural=True)),
+        experiment("the rule that ships", "what 'kl-cov' of update_rules adds to its base, divided by "
+                   "pi, on 200 sampled policies: what is judged here", lambda: _as_shipped(natural=True)),
     ),
     mutants=(
         Mutant(name="the hypothesis is dropped",

@@ -60,8 +60,8 @@ SABOTAGES = {
                  "assumes"),
     "without the guard condition": (lambda t: re.sub(
         r"(Theorem proved.*?Proof\.).*",
-        r"Unset Guard Checking.\nFixpoint circular (k : nat) : False := circular k.\n\1 destruct (circular 0%nat). Qed.",
-        t, flags=re.DOTALL), "assumed to be guarded"),
+        "Unset Guard Checking.\nFixpoint circular (k : nat) : False := circular k.\n"
+        r"\1 destruct (circular 0%nat). Qed.", t, flags=re.DOTALL), "assumed to be guarded"),
     "another theorem": (lambda t: re.sub(
         r"Theorem proved.*", "Theorem proved : 0 < 1.\nProof. lra. Qed.\n", t, flags=re.DOTALL), "line"),
     "does not compile": (lambda t: t.replace("Qed.", "ring. Qed."), "line"),
@@ -136,9 +136,9 @@ def test_no_proof_admits_anything():
 
 
 def test_every_proof_names_its_statement():
-    """The kernel asks for what is convertible to the statement; a reader should see that it is the same."""
+    """The kernel accepts what is convertible to the statement; a reader should see the same name."""
     for claim in all_claims().values():
         proof = kernel.proof_of(claim)
         if proof is not None:
-            name = re.escape(f"Statements.{proof.module}.{proof.part}")
-            assert re.search(rf"^Theorem proved : {name}\.$", proof.path.read_text(), re.MULTILINE), proof.path
+            name = f"Statements.{proof.module}.{proof.part}"
+            assert f"\nTheorem proved : {name}.\n" in proof.path.read_text(), proof.path
