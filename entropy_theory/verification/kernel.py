@@ -391,7 +391,7 @@ def _accepts(proof: Proof, folder: Path, errors: Mapping[str, str]) -> Result:
     # Rocq adds the ending; the file is as old as the compiled module.
     said = (folder / "Accepted" / place).with_suffix(".out")
     text = said.read_text() if said.exists() else ""
-    # One entry a line, its type indented below. What is no axiom is listed too: "f is assumed to be guarded."
+    # One entry a line, its type indented below; also what is no axiom, as "f is assumed to be guarded."
     assumed = tuple(line.split(" :")[0] for line in text.splitlines()
                     if line and not line[0].isspace() and line not in (_NOTHING_ASSUMED, "Axioms:"))
     if _NOTHING_ASSUMED not in text and not assumed:
