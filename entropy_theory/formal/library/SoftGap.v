@@ -8,7 +8,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities Trees TreeValues
+From PolicyEntropy.library Require Import Definitions Basics Masks Inequalities Trees TreeValues
   TreeLargest TreeGradientBounds Stationarity SoftOptimum.
 Import ListNotations.
 Open Scope R_scope.

@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions.
+From PolicyEntropy.library Require Import Definitions Basics Masks Calculus Comparisons Contributions.
 From Statements.entropy_mechanism Require kl_cov.
 Open Scope R_scope.
 
@@ -78,7 +78,7 @@ Proof.
   rewrite (sum_ext n _ (only (selected n logits drift reward lower)
              (fun a => - (penalty_score n logits drift a * excess n logits a)))).
   2: { intros a _; unfold only; destruct (selected n logits drift reward lower a); ring. }
-  apply total_on_positive; [exact chosen|]; intros a inside member.
+  apply total_on_pos; [exact chosen|]; intros a inside member.
   assert (0 < old_policy n logits drift a) by apply softmax_pos, some.
   unfold penalty_score; destruct (undone a inside member) as [[likelier above]|[rarer rare]].
   - rewrite sign_of_positive by exact likelier.

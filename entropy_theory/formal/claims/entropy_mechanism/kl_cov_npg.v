@@ -4,7 +4,7 @@
     likelier and is above e^{-H}, or rarer and is below; without that hypothesis the claim is false. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions.
+From PolicyEntropy.library Require Import Definitions Basics Masks Comparisons Contributions.
 From Statements.entropy_mechanism Require kl_cov_npg.
 Open Scope R_scope.
 
@@ -43,7 +43,7 @@ Proof.
   intros n logits drift reward lower two positive [k [inside member]] undone.
   assert (some : (0 < n)%nat) by lia.
   eapply Rlt_le_trans; [|apply Req_le; symmetry; apply natural_penalty_gain, some].
-  apply total_on_positive; [exists k; split; [exact inside|exact member]|]; intros a a_inside chosen.
+  apply total_on_pos; [exists k; split; [exact inside|exact member]|]; intros a a_inside chosen.
   apply Rmult_lt_0_compat; [apply softmax_pos, some|].
   destruct (undone a a_inside) as [[not_selected|[likelier above]]|[rarer below]].
   - exfalso; apply not_selected, chosen.

@@ -4,7 +4,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics TemperedReinforce Largest Curvature Spread EntropyChange SecondOrder.
+  Definitions Basics TemperedReinforce Masks Curvature Spread EntropyChange SecondOrder.
 From Statements.extension Require second_order.
 Open Scope R_scope.
 

@@ -12,7 +12,7 @@
 From Coq Require Import Reals Lra Lia FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics Largest Tilt Curvature EntropyChange SecondOrder WeightedRemainder.
+  Definitions Basics Masks Tilt Curvature EntropyChange SecondOrder WeightedRemainder.
 From Statements.extension Require weighted_remainder.
 Open Scope R_scope.
 

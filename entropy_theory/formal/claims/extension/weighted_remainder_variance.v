@@ -8,7 +8,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics Largest Curvature EntropyChange WeightedRemainder.
+  Definitions Basics Masks Curvature EntropyChange WeightedRemainder.
 From Statements.extension Require weighted_remainder_variance.
 Open Scope R_scope.
 
