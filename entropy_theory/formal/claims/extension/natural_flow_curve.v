@@ -146,6 +146,6 @@ Proof.
       rewrite same_start, same_mass by assumption; reflexivity. }
     rewrite !same_mass, !same_within; reflexivity.
   - intros s inside a a_inside; apply (tilted_policy_moves n some); assumption.
-  - intros path follows; apply on_flow, (natural_flow_centered n some), follows.
-  - intros path follows; apply on_flow, (natural_flow_centered n some), follows.
+  - intros path follows; apply on_flow, natural_flow_centered, follows.
+  - intros path follows; apply on_flow, natural_flow_centered, follows.
 Qed.

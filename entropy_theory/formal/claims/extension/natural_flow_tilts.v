@@ -47,5 +47,5 @@ Proof.
   - intros s inside a a_inside; apply (tilted_policy_moves n some); assumption.
   - intros path follows y response; unfold Stated.tilted_probabilities.
     apply (natural_flow_tilts n some h reward path elapsed y); try lia; try lra; try assumption.
-    apply (natural_flow_centered n some), follows.
+    apply natural_flow_centered, follows.
 Qed.
