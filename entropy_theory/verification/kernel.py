@@ -33,9 +33,7 @@ AXIOMS = (
     "ClassicalDedekindReals.sig_not_dec",
     "ClassicalDedekindReals.sig_forall_dec",
     "FunctionalExtensionality.functional_extensionality_dep",
-    "functional_extensionality_dep",
     "Classical_Prop.classic",
-    "classic",
 )
 """The axioms of the classical real numbers of Rocq's standard library; no others are accepted."""
 INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot"
@@ -82,7 +80,6 @@ class Result:
         accepted: whether it proves the statement from the axioms allowed.
         axioms: what it assumes.
         message: the error with file and line, where it was not accepted.
-        seconds: of the whole build, shared by all proofs in it.
     """
 
     accepted: bool

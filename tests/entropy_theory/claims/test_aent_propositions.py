@@ -32,6 +32,7 @@ EXPECTED = [
     ("aent.proposition-1i", "proved", "reconstructed"),
     ("aent.proposition-1ii", "proved", "reconstructed"),
     ("aent.proposition-2", "proved", "reconstructed"),
+    ("extension.soft-suboptimality", "proved", "none"),
     ("aent.epsilon-squared", "refuted", "none"),
     ("aent.c-stays-away-from-zero", "true with a hypothesis", "none"),
     ("extension.gradient-entropy-l1", "proved", "none"),

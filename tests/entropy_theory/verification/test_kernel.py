@@ -163,3 +163,12 @@ def test_no_proof_admits_anything():
     for path in kernel.formal_folder().rglob("*.v"):
         text = re.sub(r"\(\*.*?\*\)", "", path.read_text(), flags=re.DOTALL)
         assert not re.search(r"\b(Admitted|admit|Axiom|Parameter|Conjecture)\b", text), path
+
+
+def test_every_proof_names_its_statement():
+    """The kernel accepts what is convertible to the statement; a reader should see the same name."""
+    for claim in all_claims().values():
+        proof = kernel.proof_of(claim)
+        if proof is not None:
+            name = f"Statements.{proof.module}.{proof.part}"
+            assert f"\nTheorem proved : {name}.\n" in proof.path.read_text(), proof.path
