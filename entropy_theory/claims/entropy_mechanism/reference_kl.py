@@ -29,7 +29,7 @@ from entropy_theory.verification import (
     bandit_instances,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.formula.statement import ANY, POSITIVE
 from entropy_theory.verification.formula.terms import definition
@@ -40,26 +40,36 @@ SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.c
 
 
 @definition
-def penalized_optimum(i: Cases) -> Reals:
+def penalized_optimum(reference: Reals, correct: Mask, beta: Reals) -> Reals:
     """Logits of the reference plus R/beta."""
-    one = 0 * i.logits + ar.constant(1, like=i.logits)
-    return i.logits + np.where(i.correct, one, 0 * one) / ar.per_action(i.beta)
+    one = 0 * reference + ar.constant(1, like=reference)
+    return reference + np.where(correct, one, 0 * one) / ar.per_action(beta)
 
 
 @definition
-def penalized(i: Cases, logits: Reals) -> Reals:
+def penalized(logits: Reals, reference: Reals, correct: Mask, beta: Reals) -> Reals:
     """E R - beta KL(pi || pi_ref) of the policy with these logits."""
     policy = ar.softmax(logits)
-    divergence = ar.mean(policy, ar.log_softmax(logits) - ar.log_softmax(i.logits))
-    return ar.total(policy, i.correct) - i.beta * divergence
+    divergence = ar.mean(policy, ar.log_softmax(logits) - ar.log_softmax(reference))
+    return ar.total(policy, correct) - beta * divergence
+
+
+def _loss_of_another(i: Cases, best: Reals) -> Reals:
+    """How far another policy's objective is below that of the policy with these logits."""
+    of = (i.logits, i.correct, i.beta)
+    return penalized(best, *of) - penalized(i.other, *of)
+
+
+def _optimum(i: Cases) -> Reals:
+    return penalized_optimum(i.logits, i.correct, i.beta)
 
 
 def _conclusions(i: Cases) -> Reals:
     """What another policy falls short by, the optimum's failures, what it gains on the reference."""
-    optimum = penalized_optimum(i)
+    optimum = _optimum(i)
     failures = ar.total(ar.softmax(optimum), ~i.correct)
     return np.stack([
-        penalized(i, optimum) - penalized(i, i.other),
+        _loss_of_another(i, optimum),
         failures,
         ar.total(ar.softmax(i.logits), ~i.correct) - failures,
     ], axis=-1)
@@ -82,11 +92,11 @@ reference_kl = Claim(
     instances=bandit_instances(BETA, vectors=(OTHER,)),
     mutants=(
         Mutant(name="the reference itself is optimal", statement=variant(
-            _statement, margin=lambda i: penalized(i, i.logits) - penalized(i, i.other))),
+            _statement, margin=lambda i: _loss_of_another(i, i.logits))),
         Mutant(name="it costs one percent at least", statement=variant(
             _statement, margin=lambda i: 100 * _conclusions(i)[..., 1] - 1)),
         Mutant(name="it halves the reference's failures", statement=variant(
             _statement, margin=lambda i: ar.total(ar.softmax(i.logits), ~i.correct)
-            - 2 * ar.total(ar.softmax(penalized_optimum(i)), ~i.correct))),
+            - 2 * ar.total(ar.softmax(_optimum(i)), ~i.correct))),
     ),
 )

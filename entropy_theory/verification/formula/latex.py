@@ -360,6 +360,15 @@ def _same_action(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return " = ".join(places), 0
 
 
+def _running(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return rf"\text{{no stop in }} {index[-1]}", 0
+
+
+def _ending(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    state, token = index[-2:]
+    return rf"{token} \text{{ ends the response at }} {state}", 0
+
+
 def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     logits, step = (writer.whole(a) for a in term.arguments)
     text = rf"\Delta\log\pi\!\left[{logits} \to {logits} + {step}\right]"
@@ -402,7 +411,7 @@ _RENDERED: Mapping[str, Rendered] = {
     "entropy_change": _entropy_change, "binary_entropy": _function("h"), "run": _run,
     "entry": _entry_of, "after": _after, "number_of": _between("", ""),
     "same_action": _same_action, "log_growth": _log_growth,
-    "sign": _function(r"\operatorname{sign}"),
+    "sign": _function(r"\operatorname{sign}"), "running": _running, "ending": _ending,
 }
 
 

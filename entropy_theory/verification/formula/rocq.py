@@ -581,6 +581,17 @@ def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"{after} - log_softmax n {logits} {index[-1]}", SUM
 
 
+def _running(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    """No token of the state is token 0, which ends a response."""
+    return f"running (fun _ b => Nat.eqb b 0) {index[-1]}", APPLY
+
+
+def _ending(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    state, token = index[-2:]
+    last = f"orb (Nat.eqb {token} 0) (Nat.eqb (S (length {state})) h)"
+    return f"andb (running (fun _ b => Nat.eqb b 0) {state}) ({last})", APPLY
+
+
 def _natural(writer: Writer, term: Term) -> str:
     """A natural number: a constant, or a bound step."""
     if term.operation.name == "constant":
@@ -631,7 +642,7 @@ _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "is_likeliest": _row_of_logits("Nat.eqb (likeliest n {0})"),
     "kept_tokens": _row_of_logits("kept_tokens n {0} {1}"), "log_growth": _log_growth,
     "expected_group_step": _group_step, "group_gain": _group_gain,
-    "binary_entropy": _applied("binary_entropy"),
+    "binary_entropy": _applied("binary_entropy"), "running": _running, "ending": _ending,
 }
 _SCALARS = {"entropy": "entropy", "entropy_change": "entropy_change"}
 """One number for each row."""
