@@ -246,7 +246,7 @@ def _unlike(instances: Instances, data: Mapping[str, Any]) -> str:
         return ""
     fields = {p.name for p in instances.parameters.fields}
     stored = {"logits" if name == "weights" else name for name in data}
-    return "" if stored == fields else (
+    return "" if fields <= stored else (
         f"the accepted counterexample has {', '.join(sorted(stored))}; the claim's instances have "
         f"{', '.join(sorted(fields))}")
 

@@ -376,12 +376,19 @@ def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
 
 
 def _run(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
-    following, start, count = term.arguments
-    with writer.binding(*term.operation.detail) as (_, place):
-        body = writer.whole(following)
-    text = (rf"\operatorname{{run}}_{{{writer.text(count)}}}\!"
-            rf"\left({place} \mapsto {body};\ {writer.whole(start)}\right)")
-    return _sub(text, [i for i in index if i is not None]), ATOM
+    step, places, part = term.operation.detail
+    many = len(places)
+    with writer.binding(step, *places) as (_, *names):
+        bodies = [writer.whole(body) for body in term.arguments[:many]]
+    starts = [writer.whole(start) for start in term.arguments[many:-1]]
+
+    def together(parts: list[str]) -> str:
+        return parts[0] if many == 1 else rf"\left({', '.join(parts)}\right)"
+
+    text = (rf"\operatorname{{run}}_{{{writer.text(term.arguments[-1])}}}\!"
+            rf"\left({together(names)} \mapsto {together(bodies)};\ {together(starts)}\right)")
+    given = [i for i in index if i is not None]
+    return _sub(text, [names[part], *given] if many > 1 else given), ATOM
 
 
 def _after(writer: Writer, term: Term, index: Index) -> tuple[str, int]:

@@ -105,11 +105,7 @@ class Writer:
         if name == "bound":
             return " ".join([self._bound[term], *given]), not given
         if name == "run":
-            following, start, count = term.arguments
-            with self._binding(*detail) as (step, logits):
-                body = self.function(following, ())
-            at = [self.row(start, ()), self.atom(count), *given]
-            return " ".join([f"run (fun {step} {logits} => {body})", *at]), False
+            return " ".join([self._run(term), *given]), False
         if name == "after":
             return f"S {self.atom(term.arguments[0])}", False
         if name == "entry":
@@ -125,6 +121,22 @@ class Writer:
             arguments = self._arguments(term, tuple(places[:-1]))
             return " ".join([_VECTORS[name], *arguments, *given[-1:]]), False
         raise UntraceableError(f"'{name}' has no form for the proof kernel")
+
+    def _run(self, term: Term) -> str:
+        """A run, or the part of it that the term is."""
+        step, places, part = term.operation.detail
+        many = len(places)
+        bodies, starts, count = term.arguments[:many], term.arguments[many:-1], term.arguments[-1]
+        with self._binding(step, *places) as (number, *names):
+            written = [self.function(body, ()) for body in bodies]
+        begun, at = [self.function(start, ()) for start in starts], self.atom(count)
+        if many == 1:
+            return f"run (fun {number} {names[0]} => {written[0]}) {begun[0]} {at}"
+        if many > 2:
+            raise UntraceableError("a run of more than two parts has no form for the proof kernel")
+        whole = (f"run (fun {number} parts => let ({', '.join(names)}) := parts in "
+                 f"({', '.join(written)})) ({', '.join(begun)}) {at}")
+        return f"{('fst', 'snd')[part]} ({whole})"
 
     def _of_tree(self, term: Term, index: Index) -> str:
         """A function of states or responses of a token tree, at one of them."""
