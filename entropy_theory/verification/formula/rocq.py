@@ -134,7 +134,8 @@ class Writer:
             return f"run (fun {number} {names[0]} => {written[0]}) {begun[0]} {at}"
         if many > 2:
             raise UntraceableError("a run of more than two parts has no form for the proof kernel")
-        whole = (f"run (fun {number} parts => let ({', '.join(names)}) := parts in "
+        kind = " * ".join(type_of(place.axes, "real") for place in places)
+        whole = (f"run (fun {number} (parts : {kind}) => let ({', '.join(names)}) := parts in "
                  f"({', '.join(written)})) ({', '.join(begun)}) {at}")
         return f"{('fst', 'snd')[part]} ({whole})"
 
