@@ -241,7 +241,7 @@ def _recheck(claim: Claim, stored: dict[str, Any], profile: Profile) -> Check:
 
 
 def _unlike(instances: Instances, data: Mapping[str, Any]) -> str:
-    """What tells an accepted counterexample from the claim's instances of today; empty if nothing does."""
+    """What an accepted counterexample lacks of the claim's instances of today; empty if nothing."""
     if instances.parameters is None:
         return ""
     fields = {p.name for p in instances.parameters.fields}

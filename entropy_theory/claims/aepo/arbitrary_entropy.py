@@ -50,7 +50,9 @@ def switched_step(logits: Reals, correct: Mask, target: Reals, learning_rate: Re
 
 def _after_run(i: Cases) -> Reals:
     """Logits after the run."""
-    return limits.run(lambda k, z: switched_step(z, i.correct, i.target, i.learning_rate), i.logits, STEPS)
+    logits: Reals = limits.run(
+        lambda k, z: switched_step(z, i.correct, i.target, i.learning_rate), i.logits, STEPS)
+    return logits
 
 
 def _best_future(i: Cases) -> Reals:

@@ -94,8 +94,8 @@ def run(step: Callable[..., Any], start: Any, count: Term | int) -> Any:
     """
     parts = start if isinstance(start, tuple) else (start,)
     if not is_term(*parts):
-        for k in range(int(count)):
-            parts = _as_tuple(step(k, *parts))
+        for number in range(int(count)):
+            parts = _as_tuple(step(number, *parts))
         return parts if isinstance(start, tuple) else parts[0]
     if any(part.axes not in ((), (ACTIONS,)) for part in parts):
         raise UntraceableError("a run of something other than the logits of one state, and numbers")
