@@ -7,9 +7,9 @@ has GRPO in Section 3.1.
 
 Read: up to a positive factor they are the same. False for responses of different lengths: 1/|o|
 favors short right responses and spares long wrong ones. True where every response with a nonzero score
-has the same length h, which is then the factor. For AEPO's term that concerns the right
-responses only; for the GRPO part, whose wrong responses have scores too, one length of the right
-ones is not enough (a mutant here).
+has the same length h, which is then the factor. For AEPO's term, with rewards in [0, 1], that concerns the
+responses with a reward only; for the GRPO part, whose wrong responses have scores too, one length of the
+right ones is not enough (a mutant here).
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ _statement = Statement(
 )
 
 _repaired = Statement(
-    latex=r"If all right responses have the same length, the gradients of Section 4.2 and of Eq. (1) are "
-          r"parallel.",
+    latex=r"If all responses with a reward above zero have the same length, the gradients of Section 4.2 "
+          r"and of Eq. (1) are parallel.",
     margin=_cross,
     relation="==",
     conditions=(ONE_LENGTH,),
@@ -103,7 +103,7 @@ length_factors = Claim(
                              vectors=(REWARD,)),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: all right responses have one length",
+    repair_note="hypothesis: all responses with a reward above zero have one length",
     mutants=(
         Mutant(name="equal directions for any lengths, by the factor of the longest right response",
                statement=variant(_repaired, margin=_times_length, conditions=())),

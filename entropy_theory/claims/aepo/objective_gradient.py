@@ -9,8 +9,7 @@ printed J.
 Repaired: the sum belongs to the gradient alone. The printed gradient is that of E[R] (as in
 Appendix B).
 
-Searched with tokens 1 (stop) and 2 (go on), responses of up to two; the steps hold for any
-responses.
+A response ends with token 1 or at the horizon; its reward, in [0, 1], stands at the token that ends it.
 """
 
 from __future__ import annotations
@@ -134,8 +133,8 @@ ONE_LENGTH = Condition(
 
 _repaired = Statement(
     latex=r"$E_o\sum_t\nabla\log\pi(o_t|q,o_{<t})R$ is the gradient of $E_o[R]$, for any lengths; "
-          r"of the printed objective it is $1/h$ of the gradient where all right responses have "
-          r"the length $h$.",
+          r"of the printed objective it is $1/h$ of the gradient where all responses with a reward "
+          r"above zero have the length $h$.",
     margin=lambda i: np.concatenate([_repaired_residual(i), _where_of_one_length(i)], axis=-1),
     relation="==",
     proof=_steps,
