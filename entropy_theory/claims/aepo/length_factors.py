@@ -7,9 +7,9 @@ has GRPO in Section 3.1.
 
 Read: up to a positive factor they are the same. False for responses of different lengths: 1/|o|
 favors short right responses and spares long wrong ones. True where every response with a nonzero score
-has the same length h, which is then the factor. For AEPO's term, with rewards in [0, 1], that concerns the
-responses with a reward only; for the GRPO part, whose wrong responses have scores too, one length of the
-right ones is not enough (a mutant here).
+has the same length h, which is then the factor. For AEPO's term, with rewards in [0, 1], that concerns
+the responses with a reward only; for the GRPO part, whose wrong responses have scores too, one length of
+the right ones is not enough (a mutant here).
 """
 
 from __future__ import annotations
