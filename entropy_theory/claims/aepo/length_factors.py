@@ -104,6 +104,8 @@ length_factors = Claim(
     repair=_repaired,
     repair_is="hypothesis",
     repair_note="hypothesis: all responses with a reward above zero have one length",
+    # "Stop" and "go on, go on" are right: one token and two.
+    witnesses=({"weights": [[1, 1]] * 3, "reward": [[1, 0], [0, 0], [0, 1]], "temperature": 2},),
     mutants=(
         Mutant(name="equal directions for any lengths, by the factor of the longest right response",
                statement=variant(_repaired, margin=_times_length, conditions=())),
