@@ -98,7 +98,7 @@ End one_state.
 
 Theorem proved : Statements.entropy_mechanism.reference_kl.statement.
 Proof.
-  unfold Stated.statement; intros n z A other beta several _ penalty _.
+  unfold Stated.statement; intros n z A other beta several _ penalty.
   assert (0 < n)%nat as some by lia.
   split; [apply best_is_best; assumption|apply failures_kept; assumption].
 Qed.
