@@ -15,6 +15,7 @@ from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.instances import as_balls, as_floats, tree_instances
 
 CLAIMS = all_claims()
+RATED = bandit_instances(Scalar(name="rate", low=0.1, high=1.0, grid=(1,)), correct=False)
 START = {"logits": np.array([[1.0, -2.0, 0.5], [0.25, 0.0, 3.0]]), "rate": np.array([0.5, 0.125])}
 
 
@@ -28,6 +29,28 @@ def test_every_statement_is_one_formula(claim_id):
             assert formula_text(statement.formula)
 
 
+def latex_of(margin, instances=None):
+    found = Statement(latex="", margin=margin, parameters=(instances or RATED).parameters)
+    return formula_text(found.formula)
+
+
+def test_latex_says_what_binds_what():
+    """An "or" within an "and", and a choice beside zero, were once written without brackets."""
+    logical = latex_of(lambda i: np.where(((i.rate < 1) | (i.rate < 2)) & (i.rate < 3), i.rate, 2))
+    assert r"\left(\mathit{rate} < 1 \vee \mathit{rate} < 2\right) \wedge \mathit{rate} < 3" in logical
+    assert logical.endswith(r"\mathrm{else}\ 2\right) \ge 0")
+    one = latex_of(lambda i: np.where(i.rate < 1, 1, 0 * i.rate))
+    assert one.endswith(r"\mathbf 1\!\left[\mathit{rate} < 1\right] \ge 0")
+
+
+def test_latex_of_an_expectation_over_responses():
+    def margin(i):
+        tree, policy = ar.token_tree(i.logits), ar.softmax(i.logits)
+        return ar.mean(tree.response_probabilities(policy), tree.sum_along(i.logits))
+
+    assert r"\mathbb E_{y \sim \pi}\!\left[" in latex_of(margin, tree_instances(reward=None))
+
+
 def shrink(k, logits):
     return logits / 2 + ar.entropy(logits)[..., None]
 
@@ -37,10 +60,8 @@ def shrink_and_count(k, logits, number):
 
 
 def claim_of(margin):
-    return Claim(id="planted.run", source="here", title="",
-                 statement=Statement(latex="", margin=margin),
-                 instances=bandit_instances(
-                     Scalar(name="rate", low=0.1, high=1.0, grid=(1,)), correct=False))
+    return Claim(id="planted.run", source="here", title="", instances=RATED,
+                 statement=Statement(latex="", margin=margin))
 
 
 def test_a_run_of_given_length_has_numbers():
