@@ -49,6 +49,10 @@ Open Scope R_scope.
 """
 
 
+class KernelError(ValueError):
+    """Rocq is not installed, or its independent checker rejects something."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proof:
     """What belongs to one claim's proof.
@@ -226,11 +230,11 @@ def prove(
         on_line: called with each line of progress.
 
     Raises:
-        RuntimeError: Rocq is not installed.
+        KernelError: Rocq is not installed.
     """
     version = rocq_version()
     if version is None:
-        raise RuntimeError(f"Rocq is not installed; on Debian or Ubuntu: {INSTALL}")
+        raise KernelError(f"Rocq is not installed; on Debian or Ubuntu: {INSTALL}")
     results: dict[str, Result] = {}
     proofs: list[Proof] = []
     for claim in claims:
@@ -276,7 +280,7 @@ def check_again(folder: Path = BUILD) -> str:
     The report is kept, and returned again as long as nothing has been compiled since.
 
     Raises:
-        RuntimeError: it rejects something, or finds an assumption that is not accepted; with its words.
+        KernelError: it rejects something, or finds an assumption that is not accepted; with its words.
     """
     folder = folder.absolute()
     modules = [".".join(path.relative_to(folder).with_suffix("").parts)
@@ -286,15 +290,15 @@ def check_again(folder: Path = BUILD) -> str:
                              for path in folder.rglob("*.vo")):
         return kept.read_text()
     if not modules:
-        raise RuntimeError(f"no accepted proof is compiled in {folder}: run `prove` first")
+        raise KernelError(f"no accepted proof is compiled in {folder}: run `prove` first")
     found = subprocess.run(["coqchk", "-silent", "-o", *_LOAD, *modules], cwd=folder,
                            capture_output=True, text=True, check=False)
     report = found.stdout + found.stderr
     if found.returncode != 0:
-        raise RuntimeError(f"coqchk rejects a proof: {report[-2000:]}")
+        raise KernelError(f"coqchk rejects a proof: {report[-2000:]}")
     foreign = _foreign_in_report(report)
     if foreign:
-        raise RuntimeError(f"coqchk finds what is not accepted: {'; '.join(foreign)}")
+        raise KernelError(f"coqchk finds what is not accepted: {'; '.join(foreign)}")
     report = f"{len(modules)} proofs checked again by coqchk\n{report}"
     write_text(kept, report)
     return report

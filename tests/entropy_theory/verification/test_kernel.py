@@ -135,6 +135,12 @@ def test_the_independent_checker_is_read_to_the_last_line():
     assert kernel._foreign_in_report("")
 
 
+def test_without_rocq_there_is_one_error_with_the_remedy(example, monkeypatch, tmp_path):
+    monkeypatch.setattr(kernel.shutil, "which", lambda name: None)
+    with pytest.raises(kernel.KernelError, match="apt install coq"):
+        kernel.prove([example], folder=tmp_path)
+
+
 def test_every_proof_belongs_to_a_claim():
     names = {kernel.module_name(claim_id) for claim_id in all_claims()}
     found = {f"{path.parent.name}.{path.stem}"
