@@ -256,13 +256,18 @@ def prove(
 
 
 def accept(claims: Iterable[Claim], *, folder: Path = BUILD) -> None:
-    """Make what the kernel last accepted the committed record; proofs of other claims are dropped."""
-    checked = read_accepted(folder / "checked.json")
+    """Make what the kernel last accepted the committed record; proofs of other claims are dropped.
+
+    A committed record of a proof that has not changed since stays.
+    """
+    checked, committed = read_accepted(folder / "checked.json"), read_accepted()
     proofs = {}
     for claim in claims:
         proof = proof_of(claim)
-        if proof is not None and checked.get(claim.id, {}).get("digest") == proof.digest:
-            proofs[claim.id] = checked[claim.id]
+        for record in (checked.get(claim.id), committed.get(claim.id)):
+            if proof is not None and record is not None and record["digest"] == proof.digest:
+                proofs[claim.id] = record
+                break
     write_json(accepted_path(), {"proofs": dict(sorted(proofs.items()))})
 
 
