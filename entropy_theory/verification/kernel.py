@@ -271,23 +271,27 @@ def accept(claims: Iterable[Claim], *, folder: Path = BUILD) -> None:
     write_json(accepted_path(), {"proofs": dict(sorted(proofs.items()))})
 
 
-def check_again(folder: Path = BUILD) -> str:
-    """Have the independent checker (coqchk) check all compiled proofs; returns its report.
+def check_again(claim_ids: Iterable[str], folder: Path = BUILD) -> str:
+    """Have the independent checker (coqchk) check compiled proofs; returns its report.
 
     The report is kept, and returned again as long as nothing has been compiled since.
+
+    Args:
+        claim_ids: claims whose proofs were accepted.
+        folder: where they were compiled.
 
     Raises:
         KernelError: it rejects something, or finds an assumption that is not accepted; with its words.
     """
     folder = folder.absolute()
-    modules = [".".join(path.relative_to(folder).with_suffix("").parts)
-               for path in sorted((folder / "Accepted").rglob("*.vo"))]
-    kept = folder / "coqchk.txt"
-    if kept.exists() and all(path.stat().st_mtime_ns < kept.stat().st_mtime_ns
-                             for path in folder.rglob("*.vo")):
-        return kept.read_text()
+    modules = [f"Accepted.{module_name(claim_id)}" for claim_id in claim_ids]
     if not modules:
-        raise KernelError(f"no accepted proof is compiled in {folder}: run `prove` first")
+        raise KernelError("there is no accepted proof to be checked again")
+    kept, first = folder / "coqchk.txt", f"{', '.join(modules)}\n"
+    told = f"{len(modules)} proofs checked again by coqchk\n"
+    if kept.exists() and kept.read_text().startswith(first) and all(
+            path.stat().st_mtime_ns < kept.stat().st_mtime_ns for path in folder.rglob("*.vo")):
+        return told + kept.read_text().removeprefix(first)
     found = subprocess.run(["coqchk", "-silent", "-o", *_LOAD, *modules], cwd=folder,
                            capture_output=True, text=True, check=False)
     report = found.stdout + found.stderr
@@ -296,9 +300,8 @@ def check_again(folder: Path = BUILD) -> str:
     foreign = _foreign_in_report(report)
     if foreign:
         raise KernelError(f"coqchk finds what is not accepted: {'; '.join(foreign)}")
-    report = f"{len(modules)} proofs checked again by coqchk\n{report}"
-    write_text(kept, report)
-    return report
+    write_text(kept, first + report)
+    return told + report
 
 
 def _foreign_in_report(report: str) -> list[str]:
@@ -373,7 +376,8 @@ def _write_sources(proofs: Iterable[Proof], folder: Path) -> None:
         wanted[folder / "PolicyEntropy" / "claims" / place] = proof.path.read_text()
         wanted[folder / "Accepted" / place] = _ACCEPTED.format(
             source=source, name=name, module=proof.module, part=proof.part)
-    for path in folder.rglob("*.v"):
+    # Files of other claims stay: whoever asks for them next does not have to compile them again.
+    for path in (folder / "PolicyEntropy" / "library").glob("*.v"):
         if path not in wanted:
             for left in path.parent.glob(f"{path.stem}.*"):
                 left.unlink()
