@@ -17,6 +17,19 @@ from entropy_theory.array_types import Array
 from entropy_theory.policy import array_like, check_temperature, namespace
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntropyForecast:
+    """The first-order change of the mean entropy in an optimizer step, divided as a controller needs it.
+
+    A step with coefficient c is forecast to change the entropy by base + c per_unit.
+    """
+
+    base: Array
+    """The change without the bonus, scalar or [runs], nats a step."""
+    per_unit: Array
+    """What each unit of the coefficient adds, scalar or [runs], nats a step."""
+
+
 @dataclass(kw_only=True, slots=True)
 class Controller(ABC):
     """Base of all controllers: their state can be stored in a checkpoint and restored from it."""
@@ -27,17 +40,25 @@ class Controller(ABC):
     """The TokenBatch column whose mean is observed."""
     takes_target: ClassVar[bool] = False
     """Whether it has an option ``target``, the entropy to hold (nats; a number, or one a run)."""
+    forecasts: ClassVar[bool] = False
+    """Whether it steers by an `EntropyForecast`, which whoever runs it must then supply."""
 
     @abstractmethod
-    def observe(self, entropy: Array) -> Array:
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next setting, given the mean entropy of the current policy.
 
         Args:
             entropy: scalar or [runs], nats.
+            forecast: that of the last step taken, for a controller that ``forecasts``; None before the
+                first step.
 
         Raises:
-            ValueError: NaN entropy.
+            ValueError: NaN entropy, or a forecast that is not finite.
         """
+
+    def report(self) -> dict[str, Array]:
+        """What a log should show of the last observation beside the setting, scalar or [runs] each."""
+        return {}
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint stores, JSON-like."""
@@ -83,7 +104,7 @@ class TemperatureSwitch(Controller):
         if not bool(namespace(self.target).all(namespace(self.target).asarray(self.target) >= 0)):
             raise ValueError(f"the target entropy must be at least 0 nats, got {self.target}")
 
-    def observe(self, entropy: Array) -> Array:
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The sampling temperature of the second batch; arguments and errors as `Controller`."""
         self.entropy = _checked(entropy)
         self.temperature = self._choose(self.entropy)
@@ -145,7 +166,7 @@ class AdaptiveCoefficient(Controller):
                 f"{self.rate} and {self.warm_up_steps}"
             )
 
-    def observe(self, entropy: Array) -> Array:
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
         self.entropy = entropy = _checked(entropy)
         xp = namespace(entropy)
@@ -184,7 +205,7 @@ class TargetEntropyCoefficient(Controller):
                 f"{self.step} and {self.target}"
             )
 
-    def observe(self, entropy: Array) -> Array:
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
         self.entropy = entropy = _checked(entropy)
         xp = namespace(entropy)
@@ -193,6 +214,125 @@ class TargetEntropyCoefficient(Controller):
         moved = xp.where(wanted, before + self.step, before - self.step)
         self.coefficient = xp.clip(moved, self.low, self.high)
         return xp.where(wanted, self.coefficient, xp.zeros_like(before))
+
+
+POWERLESS = 1e-9
+"""Nats a step: a coefficient whose whole range moves entropy by less needs a billion steps for a nat, and
+its forecast is rounding of the other terms' changes."""
+
+
+@dataclass(kw_only=True, slots=True)
+class ForecastCoefficient(Controller):
+    """The coefficient whose forecast change of entropy leads to the target in ``horizon`` steps.
+
+        wanted      = (target - H) / horizon,
+        coefficient = (wanted + correction - base) / per_unit, clipped to [low, high],
+
+    with base and per_unit exponential means of the forecasts (those of single batches are noise, and a
+    coefficient that follows it costs reward), and a slow feedback for what first order leaves: correction
+    moves by wanted / integral_horizon a step. Where first order is exact the distance to the target shrinks
+    by 1 - 1/horizon a step, without overshoot for an integral_horizon of at least 4 horizon.
+
+    - Two-sided: above the target the coefficient is below what holds entropy, and negative if ``low`` allows.
+    - Saturated: the wanted coefficient is beyond a bound. It is counted (``saturated``), and the correction
+      does not move further that way, so that nothing is wound up.
+    - Held: forecasts of the whole range [low, high] differ by less than ``POWERLESS``, or a larger
+      coefficient is forecast to lower entropy. The coefficient stays what it was, and it is counted
+      (``held``). So it does before the first forecast, uncounted.
+
+    Raises ValueError for bounds the wrong way round, a horizon below 1, an integral_horizon below 4 horizon,
+    a smoothing outside [0, 1), or a target below 0.
+    """
+
+    state: ClassVar[tuple[str, ...]] = (
+        "coefficient", "entropy", "base", "per_unit", "correction", "saturated", "held")
+    takes_target: ClassVar[bool] = True
+    forecasts: ClassVar[bool] = True
+    coefficient: Array = 0.0
+    """The last coefficient; at first the one before any forecast."""
+    target: Array = 0.5
+    """Entropy to hold, nats; a scalar or one value a run."""
+    horizon: float = 20.0
+    smoothing: float = 0.9
+    """What is kept of the last mean when a forecast comes in."""
+    integral_horizon: float = 200.0
+    """Steps in which feedback adds the wanted change once more; inf for no feedback."""
+    low: float = 0.0
+    high: float = 1.0
+    entropy: Array | None = None
+    """The last entropy observed, nats."""
+    base: Array | None = None
+    """The mean of forecasts without the bonus, nats a step; None before the first."""
+    per_unit: Array | None = None
+    """The mean of forecasts of a unit of coefficient, nats a step; None before the first."""
+    correction: Array = 0.0
+    """The feedback, nats a step."""
+    saturated: Array = 0.0
+    """At how many observations the wanted coefficient was beyond a bound."""
+    held: Array = 0.0
+    """At how many observations the coefficient had no power, or the wrong sign of it, over entropy."""
+
+    def __post_init__(self) -> None:
+        _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
+        if not bool(namespace(self.target).all(namespace(self.target).asarray(self.target) >= 0)):
+            raise ValueError(f"the target entropy must be at least 0 nats, got {self.target}")
+        if not self.horizon >= 1:
+            raise ValueError(f"horizon must be at least 1 step, got {self.horizon}")
+        if not self.integral_horizon >= 4 * self.horizon:
+            raise ValueError(
+                f"integral_horizon must be at least 4 horizon = {4 * self.horizon:g}, or entropy overshoots, "
+                f"got {self.integral_horizon}")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
+        """The next coefficient; arguments and errors as `Controller`."""
+        self.entropy = entropy = _checked(entropy)
+        xp = namespace(entropy)
+        ones = xp.ones_like(entropy)
+        before, correction, saturated, held = (
+            array_like(value, entropy) * ones
+            for value in (self.coefficient, self.correction, self.saturated, self.held))
+        self.coefficient, self.correction, self.saturated, self.held = before, correction, saturated, held
+        if forecast is not None:
+            self.base = self._mean(self.base, forecast.base, ones)
+            self.per_unit = self._mean(self.per_unit, forecast.per_unit, ones)
+        if self.base is None or self.per_unit is None:
+            return before
+        base, per_unit = (array_like(value, entropy) for value in (self.base, self.per_unit))
+        wanted = (array_like(self.target, entropy) - entropy) / self.horizon
+        powerless = ~(per_unit * (self.high - self.low) > POWERLESS)
+        unit = xp.where(powerless, ones, per_unit)
+        moved = correction + wanted / self.integral_horizon
+        chosen = (wanted + moved - base) / unit
+        winds_up = ((chosen > self.high) & (wanted > 0)) | ((chosen < self.low) & (wanted < 0))
+        moved = xp.where(winds_up | powerless, correction, moved)
+        chosen = (wanted + moved - base) / unit
+        beyond = ~powerless & ((chosen > self.high) | (chosen < self.low))
+        self.correction = moved
+        self.saturated = saturated + xp.astype(beyond, entropy.dtype)
+        self.held = held + xp.astype(powerless, entropy.dtype)
+        self.coefficient = xp.where(powerless, before, xp.clip(chosen, self.low, self.high))
+        return self.coefficient
+
+    def _mean(self, before: Array | None, new: Array, ones: Array) -> Array:
+        xp = namespace(ones)
+        value = array_like(new, ones) * ones
+        if not bool(xp.all(xp.isfinite(value))):
+            raise ValueError("the entropy forecast is not finite: the policy has diverged")
+        if before is None:
+            return value
+        return self.smoothing * array_like(before, ones) + (1 - self.smoothing) * value
+
+    def report(self) -> dict[str, Array]:
+        """Return what the coefficient follows from, and how often it could not.
+
+        These are ``forecast_base`` and ``forecast_per_unit`` (the means, nats a step) once there was a
+        forecast, ``coefficient_saturated`` and ``coefficient_held`` (counts so far).
+        """
+        found = {"forecast_base": self.base, "forecast_per_unit": self.per_unit,
+                 "coefficient_saturated": self.saturated, "coefficient_held": self.held}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 def _check_interval(low_name: str, low: float, high_name: str, high: float) -> None:
