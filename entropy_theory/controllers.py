@@ -19,15 +19,16 @@ from entropy_theory.policy import array_like, check_temperature, namespace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntropyForecast:
-    """The first-order change of the mean entropy in an optimizer step, divided as a controller needs it.
+    """The first-order change of the mean entropy from one observation to the next, divided in two.
 
-    A step with coefficient c is forecast to change the entropy by base + c per_unit.
+    The optimizer steps on one batch, one or several, with coefficient c are forecast to change the entropy
+    by base + c per_unit.
     """
 
     base: Array
-    """The change without the bonus, scalar or [runs], nats a step."""
+    """The change without the bonus, scalar or [runs], nats a batch."""
     per_unit: Array
-    """What each unit of the coefficient adds, scalar or [runs], nats a step."""
+    """What each unit of the coefficient adds, scalar or [runs], nats a batch."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -49,8 +50,8 @@ class Controller(ABC):
 
         Args:
             entropy: scalar or [runs], nats.
-            forecast: that of the last step taken, for a controller that ``forecasts``; None before the
-                first step.
+            forecast: that of the steps taken since the last observation, for a controller that
+                ``forecasts``; None where none was taken.
 
         Raises:
             ValueError: NaN entropy, or a forecast that is not finite.
@@ -217,35 +218,36 @@ class TargetEntropyCoefficient(Controller):
 
 
 POWERLESS = 1e-9
-"""Nats a step: a coefficient whose whole range moves entropy by less needs a billion steps for a nat, and
+"""Nats a batch: a coefficient whose whole range moves entropy by less needs a billion batches for a nat, and
 its forecast is rounding of the other terms' changes."""
 
 
 @dataclass(kw_only=True, slots=True)
 class ForecastCoefficient(Controller):
-    """The coefficient whose forecast change of entropy leads to the target in ``horizon`` steps.
+    """The coefficient whose forecast change of entropy leads to the target in ``horizon`` batches.
 
         wanted      = (target - H) / horizon,
-        coefficient = (wanted + correction - base) / per_unit, clipped to [low, high],
+        coefficient = (wanted - base - bias) / per_unit, clipped to [low, high],
 
     with base and per_unit exponential means of the forecasts (those of single batches are noise, and a
-    coefficient that follows it costs reward), and a slow feedback for what first order leaves: correction
-    moves by wanted / integral_horizon a step. Where first order is exact the distance to the target shrinks
-    by 1 - 1/horizon a step, without overshoot for an integral_horizon of at least 4 horizon.
+    coefficient that follows it costs reward). What first order leaves is fed back slowly: bias is the mean,
+    over ``feedback_horizon`` batches, of the measured change less the forecast one. As the forecast is that of
+    the coefficient that acted, bounds wind nothing up. Where forecasts are exact but for a constant the
+    distance to the target shrinks by 1 - 1/horizon a batch, and the constant's part by
+    1 - 1/feedback_horizon; a target that moves by v a batch is followed horizon batches behind.
 
     - Two-sided: above the target the coefficient is below what holds entropy, and negative if ``low`` allows.
-    - Saturated: the wanted coefficient is beyond a bound. It is counted (``saturated``), and the correction
-      does not move further that way, so that nothing is wound up.
+    - Saturated: the coefficient wanted is beyond a bound. It is counted (``saturated``).
     - Held: forecasts of the whole range [low, high] differ by less than ``POWERLESS``, or a larger
       coefficient is forecast to lower entropy. The coefficient stays what it was, and it is counted
       (``held``). So it does before the first forecast, uncounted.
 
-    Raises ValueError for bounds the wrong way round, a horizon below 1, an integral_horizon below 4 horizon,
-    a smoothing outside [0, 1), or a target below 0.
+    Raises ValueError for bounds the wrong way round, a horizon below 1, a smoothing outside [0, 1), or a
+    target below 0.
     """
 
     state: ClassVar[tuple[str, ...]] = (
-        "coefficient", "entropy", "base", "per_unit", "correction", "saturated", "held")
+        "coefficient", "entropy", "base", "per_unit", "bias", "saturated", "held")
     takes_target: ClassVar[bool] = True
     forecasts: ClassVar[bool] = True
     coefficient: Array = 0.0
@@ -255,20 +257,20 @@ class ForecastCoefficient(Controller):
     horizon: float = 20.0
     smoothing: float = 0.9
     """What is kept of the last mean when a forecast comes in."""
-    integral_horizon: float = 200.0
-    """Steps in which feedback adds the wanted change once more; inf for no feedback."""
+    feedback_horizon: float = 200.0
+    """inf for no feedback."""
     low: float = 0.0
     high: float = 1.0
     entropy: Array | None = None
     """The last entropy observed, nats."""
     base: Array | None = None
-    """The mean of forecasts without the bonus, nats a step; None before the first."""
+    """The mean of forecasts without the bonus, nats a batch; None before the first."""
     per_unit: Array | None = None
-    """The mean of forecasts of a unit of coefficient, nats a step; None before the first."""
-    correction: Array = 0.0
-    """The feedback, nats a step."""
+    """The mean of forecasts of a unit of coefficient, nats a batch; None before the first."""
+    bias: Array = 0.0
+    """The mean of what the forecasts missed, nats a batch."""
     saturated: Array = 0.0
-    """At how many observations the wanted coefficient was beyond a bound."""
+    """At how many observations the coefficient wanted was beyond a bound."""
     held: Array = 0.0
     """At how many observations the coefficient had no power, or the wrong sign of it, over entropy."""
 
@@ -276,63 +278,63 @@ class ForecastCoefficient(Controller):
         _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
         if not bool(namespace(self.target).all(namespace(self.target).asarray(self.target) >= 0)):
             raise ValueError(f"the target entropy must be at least 0 nats, got {self.target}")
-        if not self.horizon >= 1:
-            raise ValueError(f"horizon must be at least 1 step, got {self.horizon}")
-        if not self.integral_horizon >= 4 * self.horizon:
-            raise ValueError(
-                f"integral_horizon must be at least 4 horizon = {4 * self.horizon:g}, or entropy overshoots, "
-                f"got {self.integral_horizon}")
+        for name in ("horizon", "feedback_horizon"):
+            if not getattr(self, name) >= 1:
+                raise ValueError(f"{name} must be at least 1 batch, got {getattr(self, name)}")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
-        self.entropy = entropy = _checked(entropy)
+        entropy = _checked(entropy)
         xp = namespace(entropy)
         ones = xp.ones_like(entropy)
-        before, correction, saturated, held = (
+        self.coefficient, self.bias, self.saturated, self.held = (
             array_like(value, entropy) * ones
-            for value in (self.coefficient, self.correction, self.saturated, self.held))
-        self.coefficient, self.correction, self.saturated, self.held = before, correction, saturated, held
+            for value in (self.coefficient, self.bias, self.saturated, self.held))
         if forecast is not None:
-            self.base = self._mean(self.base, forecast.base, ones)
-            self.per_unit = self._mean(self.per_unit, forecast.per_unit, ones)
+            self._learn(entropy, array_like(forecast.base, ones) * ones,
+                        array_like(forecast.per_unit, ones) * ones)
+        self.entropy = entropy
         if self.base is None or self.per_unit is None:
-            return before
+            return self.coefficient
         base, per_unit = (array_like(value, entropy) for value in (self.base, self.per_unit))
-        wanted = (array_like(self.target, entropy) - entropy) / self.horizon
         powerless = ~(per_unit * (self.high - self.low) > POWERLESS)
-        unit = xp.where(powerless, ones, per_unit)
-        moved = correction + wanted / self.integral_horizon
-        chosen = (wanted + moved - base) / unit
-        winds_up = ((chosen > self.high) & (wanted > 0)) | ((chosen < self.low) & (wanted < 0))
-        moved = xp.where(winds_up | powerless, correction, moved)
-        chosen = (wanted + moved - base) / unit
+        wanted = (array_like(self.target, entropy) - entropy) / self.horizon
+        chosen = (wanted - base - self.bias) / xp.where(powerless, ones, per_unit)
         beyond = ~powerless & ((chosen > self.high) | (chosen < self.low))
-        self.correction = moved
-        self.saturated = saturated + xp.astype(beyond, entropy.dtype)
-        self.held = held + xp.astype(powerless, entropy.dtype)
-        self.coefficient = xp.where(powerless, before, xp.clip(chosen, self.low, self.high))
+        self.saturated = self.saturated + xp.astype(beyond, entropy.dtype)
+        self.held = self.held + xp.astype(powerless, entropy.dtype)
+        self.coefficient = xp.where(
+            powerless, self.coefficient, xp.clip(chosen, self.low, self.high))
         return self.coefficient
 
-    def _mean(self, before: Array | None, new: Array, ones: Array) -> Array:
-        xp = namespace(ones)
-        value = array_like(new, ones) * ones
-        if not bool(xp.all(xp.isfinite(value))):
+    def _learn(self, entropy: Array, base: Array, per_unit: Array) -> None:
+        """Take in a forecast, and by how much the change since the last observation differs from it."""
+        xp = namespace(entropy)
+        if not bool(xp.all(xp.isfinite(base + per_unit))):
             raise ValueError("the entropy forecast is not finite: the policy has diverged")
-        if before is None:
-            return value
-        return self.smoothing * array_like(before, ones) + (1 - self.smoothing) * value
+        if self.entropy is not None:
+            missed = (entropy - array_like(self.entropy, entropy)) - (base + self.coefficient * per_unit)
+            self.bias = self.bias + (missed - self.bias) / self.feedback_horizon
+        self.base = base if self.base is None else _mean(self.base, base, self.smoothing)
+        self.per_unit = (
+            per_unit if self.per_unit is None else _mean(self.per_unit, per_unit, self.smoothing))
 
     def report(self) -> dict[str, Array]:
         """Return what the coefficient follows from, and how often it could not.
 
-        These are ``forecast_base`` and ``forecast_per_unit`` (the means, nats a step) once there was a
-        forecast, ``coefficient_saturated`` and ``coefficient_held`` (counts so far).
+        These are ``forecast_base``, ``forecast_per_unit`` and ``forecast_bias`` (means, nats a batch) once
+        there was a forecast, ``coefficient_saturated`` and ``coefficient_held`` (counts so far).
         """
         found = {"forecast_base": self.base, "forecast_per_unit": self.per_unit,
+                 "forecast_bias": None if self.base is None else self.bias,
                  "coefficient_saturated": self.saturated, "coefficient_held": self.held}
         return {name: value for name, value in found.items() if value is not None}
+
+
+def _mean(before: Array, new: Array, kept: float) -> Array:
+    return kept * array_like(before, new) + (1 - kept) * new
 
 
 def _check_interval(low_name: str, low: float, high_name: str, high: float) -> None:

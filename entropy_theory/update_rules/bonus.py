@@ -5,7 +5,7 @@ The coefficient is a constant, or, with a ``target``, adapted by a closed loop o
 - ``hold="integral"``: up by ``coefficient_step`` while entropy is at or below the target, down and without
   effect while it is above (Skywork-OR1, arXiv 2505.22312; TRL);
 - ``hold="forecast"``: such that the entropy change forecast of the rule with and without the bonus is
-  what leads to the target in ``horizon`` steps (`controllers.ForecastCoefficient`).
+  what leads to the target in ``horizon`` batches (`controllers.ForecastCoefficient`).
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Bonus(Modifier):
     """The least coefficient. Below 0 the bonus is a penalty, by which "forecast" lowers entropy too."""
     coefficient_high: float = 1.0
     horizon: float = 20.0
-    """"forecast" only: the number of steps in which the distance to the target is to be covered."""
+    """"forecast" only: the number of batches in which the distance to the target is to be covered."""
     smoothing: float = 0.9
     """"forecast" only: what is kept of the last forecasts when a new one comes, in [0, 1)."""
-    integral_horizon: float = 200.0
-    """"forecast" only: the number of steps in which feedback adds the wanted change once more."""
+    feedback_horizon: float = 200.0
+    """"forecast" only: the number of batches over which it learns what forecasts miss."""
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
@@ -68,7 +68,7 @@ class Bonus(Modifier):
                 coefficient=self.coefficient, target=self.target, step=self.coefficient_step, **bounds)
         return ForecastCoefficient(
             coefficient=self.coefficient, target=self.target, horizon=self.horizon,
-            smoothing=self.smoothing, integral_horizon=self.integral_horizon, **bounds)
+            smoothing=self.smoothing, feedback_horizon=self.feedback_horizon, **bounds)
 
     def coefficient_controller(self) -> Any | None:
         own, other = self._own_controller(), self.base.coefficient_controller()

@@ -81,7 +81,7 @@ class Block(ABC):
             self.temperature = self.per_run(dynamics.temperature, "temperature")
         self.coefficient: np.ndarray | None = None
         self.forecast: EntropyForecast | None = None
-        """That of the last step, for a controller that asks for it."""
+        """That of the steps on the last batch, for a controller that asks for it."""
         self.step = step
         self._evaluated = -1
 

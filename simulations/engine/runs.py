@@ -203,8 +203,8 @@ class Runs(Block):
                     if self.temperature is not None:
                         temperature[i] = self.temperature
                 self.draw()
-                if self._foretells and (self.step + 1) % self.dynamics.steps_per_batch == 0:
-                    self.forecast = self._forecast()  # for the controller, which chooses next
+                if self._foretells:
+                    self._add_forecast()
                 self.logits += self.change()
                 self.step += 1
         if not math.isfinite(self.logits.sum()):
@@ -221,8 +221,8 @@ class Runs(Block):
         change *= self.learning_rate
         return change
 
-    def _forecast(self) -> EntropyForecast:
-        """Forecast this step's change of `mean_entropy`, the visits of states kept: [runs], nats.
+    def _add_forecast(self) -> None:
+        """Forecast this step's change of `mean_entropy`, the visits of states kept, and add it to the batch's.
 
         It is first order in the change of logits, which parameters that are shared have mixed already.
         """
@@ -234,7 +234,11 @@ class Runs(Block):
             rates.append((shares * by_state).sum(axis=-1))
         self.coefficient = chosen
         base, whole = rates
-        return EntropyForecast(base=base, per_unit=whole - base)
+        added = EntropyForecast(base=base, per_unit=whole - base)
+        if self.step % self.dynamics.steps_per_batch and self.forecast is not None:
+            added = EntropyForecast(base=self.forecast.base + added.base,
+                                    per_unit=self.forecast.per_unit + added.per_unit)
+        self.forecast = added
 
     def draw(self) -> None:
         """Draw this step's batch: draws and, where rows are pooled, sums; a second call repeats it."""

@@ -56,7 +56,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 FORECAST: dict[str, Any] = {
     "hold": "forecast", "coefficient_low": -2.0, "coefficient_high": 2.0, "horizon": 5.0,
-    "integral_horizon": 40.0}
+    "feedback_horizon": 10.0}
 RULE_OF: dict[str, UpdateRule] = {
     **{name: get(name, **options) for name, options in OPTIONS.items()},
     "entropy-bonus, constant": get("entropy-bonus", coefficient=0.1),
@@ -155,7 +155,11 @@ def plain(case: Case) -> np.ndarray:
             batch = rule.prepare(_now(batch, logits, step).replace(prepared={}))
         now = _now(batch, logits, step)
         if loops[1] is not None and loops[1].forecasts:
-            forecast = _forecast(logits, reward, task.tree, now, change)
+            here = _forecast(logits, reward, task.tree, now, change)
+            if step % case.steps_per_batch and forecast is not None:
+                here = EntropyForecast(base=forecast.base + here.base,
+                                       per_unit=forecast.per_unit + here.per_unit)
+            forecast = here
         logits = logits + change(now)
     return logits
 
