@@ -21,8 +21,8 @@ from entropy_theory.policy import array_like, check_temperature, namespace
 class EntropyForecast:
     """The first-order change of the mean entropy from one observation to the next, divided in two.
 
-    The optimizer steps on one batch, one or several, with coefficient c are forecast to change the entropy
-    by base + c per_unit.
+    The optimizer steps on one batch, one or several, with coefficient c are forecast to change the
+    entropy by base + c per_unit.
     """
 
     base: Array
@@ -218,8 +218,8 @@ class TargetEntropyCoefficient(Controller):
 
 
 POWERLESS = 1e-9
-"""Nats a batch: a coefficient whose whole range moves entropy by less needs a billion batches for a nat, and
-its forecast is rounding of the other terms' changes."""
+"""Nats a batch: a coefficient whose whole range moves entropy by less needs a billion batches for a nat,
+and its forecast is rounding of the other terms' changes."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -230,13 +230,14 @@ class ForecastCoefficient(Controller):
         coefficient = (wanted - base - bias) / per_unit, clipped to [low, high],
 
     with base and per_unit exponential means of the forecasts (those of single batches are noise, and a
-    coefficient that follows it costs reward). What first order leaves is fed back slowly: bias is the mean,
-    over ``feedback_horizon`` batches, of the measured change less the forecast one. As the forecast is that of
-    the coefficient that acted, bounds wind nothing up. Where forecasts are exact but for a constant the
-    distance to the target shrinks by 1 - 1/horizon a batch, and the constant's part by
+    coefficient that follows it costs reward). What first order leaves is fed back slowly: bias is the
+    mean, over ``feedback_horizon`` batches, of the measured change less the forecast one. As the forecast
+    is that of the coefficient that acted, bounds wind nothing up. Where forecasts are exact but for a
+    constant the distance to the target shrinks by 1 - 1/horizon a batch, and the constant's part by
     1 - 1/feedback_horizon; a target that moves by v a batch is followed horizon batches behind.
 
-    - Two-sided: above the target the coefficient is below what holds entropy, and negative if ``low`` allows.
+    - Two-sided: above the target the coefficient is below what holds entropy, and negative if ``low``
+      allows.
     - Saturated: the coefficient wanted is beyond a bound. It is counted (``saturated``).
     - Held: forecasts of the whole range [low, high] differ by less than ``POWERLESS``, or a larger
       coefficient is forecast to lower entropy. The coefficient stays what it was, and it is counted
@@ -258,7 +259,7 @@ class ForecastCoefficient(Controller):
     smoothing: float = 0.9
     """What is kept of the last mean when a forecast comes in."""
     feedback_horizon: float = 200.0
-    """inf for no feedback."""
+    """Over how many batches bias is a mean; inf for no feedback."""
     low: float = 0.0
     high: float = 1.0
     entropy: Array | None = None
@@ -324,8 +325,8 @@ class ForecastCoefficient(Controller):
     def report(self) -> dict[str, Array]:
         """Return what the coefficient follows from, and how often it could not.
 
-        These are ``forecast_base``, ``forecast_per_unit`` and ``forecast_bias`` (means, nats a batch) once
-        there was a forecast, ``coefficient_saturated`` and ``coefficient_held`` (counts so far).
+        These are ``forecast_base``, ``forecast_per_unit`` and ``forecast_bias`` (means, nats a batch)
+        once there was a forecast, ``coefficient_saturated`` and ``coefficient_held`` (counts so far).
         """
         found = {"forecast_base": self.base, "forecast_per_unit": self.per_unit,
                  "forecast_bias": None if self.base is None else self.bias,

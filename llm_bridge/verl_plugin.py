@@ -19,9 +19,9 @@ verl shows a policy loss one micro-batch at a time, without entropies. That is e
 ``reinforce``, ``grpo``, ``gspo`` and ``clip-higher``. The last line above puts `rule_loss` in the
 place of verl's loss and lets a rule see the mini-batch of all ranks before it is cut; ``clip-cov``,
 ``kl-cov``, ``entropy-bonus``, ``entropy-advantage``, ``reference-kl`` and ``aent`` need it. ``aepo``,
-``natural-gradient`` and ``diverse-bonus`` are refused, with the reason, and so is what adapts a coefficient: ``aent`` runs
-with ``adaptive=false``, and gets the logits for its clamped entropy from verl's FSDP engine, which hands
-them to the loss where top-k distillation is asked for.
+``natural-gradient`` and ``diverse-bonus`` are refused, with the reason, and so is what adapts a
+coefficient: ``aent`` runs with ``adaptive=false``, and gets the logits for its clamped entropy from
+verl's FSDP engine, which hands them to the loss where top-k distillation is asked for.
 
 The optimizer step that a rule sees (`TokenBatch.step`) is counted by the worker, over verl's checkpoints
 too; without it, and where a checkpoint lacks the count, a rule that reads the step is refused. The seed
@@ -119,8 +119,8 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
         raise ValueError(f"update rule '{name}' does not run under verl: {rule.refuses_samples}")
     if any(isinstance(part, DiverseBonus) for _, part in rule.components()):
         raise ValueError(
-            f"update rule '{name}' does not run under verl: it needs to know which answers of a prompt are "
-            "right, and verl shows a policy loss neither rewards nor prompts: train with "
+            f"update rule '{name}' does not run under verl: it needs to know which answers of a prompt "
+            "are right, and verl shows a policy loss neither rewards nor prompts: train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     if rule.coefficient_controller() is not None:
         adapts = any(isinstance(part, Aent) and part.adaptive for _, part in rule.components())

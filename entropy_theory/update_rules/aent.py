@@ -9,8 +9,8 @@ H~ is the batch mean of the clamped entropy. To first order the bonus never lowe
 policy-gradient loss, the mask of kept actions carries no gradient, and lambda starts to move after
 ``warm_up_steps``.
 
-With a ``target`` (and ``hold="forecast"``) lambda holds the mean entropy itself instead, by the forecast of
-what the clamped bonus does to it.
+With a ``target`` (and ``hold="forecast"``) lambda holds the mean entropy itself instead, by the forecast
+of what the clamped bonus does to it.
 
 What differs from the code: the clamped entropy that steers lambda is that of the sampling policy over
 all ordinary rows, where the code averages over the update's micro-batches.
@@ -42,7 +42,7 @@ class Aent(EntropyBonus):
     """The share p of the vocabulary, by count, that the clamped entropy leaves out."""
     normalization: str = "token-mean"
     adaptive: bool = True
-    """Whether the coefficient is adapted by Eq. 4.1; if not, it is a constant, or held at a ``target``."""
+    """Whether Eq. 4.1 adapts the coefficient; if not, it is a constant, or holds a ``target``."""
     entropy_low: float = 0.15
     """The clamped entropy below which the coefficient rises, nats."""
     entropy_high: float = 0.24
@@ -60,8 +60,8 @@ class Aent(EntropyBonus):
             raise ValueError(f"removed_fraction must be in [0, 1), got {self.removed_fraction}")
         if self.target is not None and (self.adaptive or self.hold == "integral"):
             raise ValueError(
-                "'aent' steers by entropy_low and entropy_high: leave target None, or hold it by the forecast "
-                "(adaptive = false, hold = \"forecast\")")
+                "'aent' steers by entropy_low and entropy_high: leave target None, or hold it by "
+                "forecasts (adaptive = false, hold = \"forecast\")")
 
     @property
     def own_reads(self) -> frozenset[str]:

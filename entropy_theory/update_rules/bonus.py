@@ -2,8 +2,8 @@
 
 The coefficient is a constant, or, with a ``target``, adapted by a closed loop of `controllers`:
 
-- ``hold="integral"``: up by ``coefficient_step`` while entropy is at or below the target, down and without
-  effect while it is above (Skywork-OR1, arXiv 2505.22312; TRL);
+- ``hold="integral"``: up by ``coefficient_step`` while entropy is at or below the target, down and
+  without effect while it is above (Skywork-OR1, arXiv 2505.22312; TRL);
 - ``hold="forecast"``: such that the entropy change forecast of the rule with and without the bonus is
   what leads to the target in ``horizon`` batches (`controllers.ForecastCoefficient`).
 """
@@ -96,7 +96,7 @@ Coefficients = tuple[TokenColumn, dict[str, TokenColumn]]
 
 
 def base_and_bonus(rule: UpdateRule, batch: TokenBatch) -> tuple[Coefficients, Coefficients]:
-    """Divide a rule's coefficients into those without the adapted bonus, and the bonus's at coefficient 1.
+    """Divide a rule's coefficients into those without the adapted bonus, and those of a unit of it.
 
     Args:
         rule: a rule that has a `UpdateRule.coefficient_controller`.

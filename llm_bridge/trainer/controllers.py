@@ -17,7 +17,8 @@ COEFFICIENT_STATE = "coefficient_state.json"
 
 
 Forecaster = Callable[[], EntropyForecast | None]
-"""Returns the forecast of the last optimizer step that was taken, the same on all ranks; None before it."""
+"""Returns the forecast of the optimizer steps on the last batch, summed, and the same on all ranks; None
+before the first."""
 
 
 def observe(controller: Any, batch: TokenBatch, forecaster: Forecaster | None = None) -> float:
@@ -34,8 +35,8 @@ def check_forecaster(controller: Any | None, forecaster: Forecaster | None) -> N
     """Raise ValueError for a controller that steers by forecasts which nobody makes."""
     if controller is not None and controller.forecasts and forecaster is None:
         raise ValueError(
-            "hold 'forecast' needs the forecast of every optimizer step, and this trainer makes none: set "
-            "its entropy_forecast to a function that returns the last step's, or use hold 'integral'")
+            "hold 'forecast' needs the forecast of every optimizer step, and this trainer makes none: "
+            "set its entropy_forecast to a function that returns it, or use hold 'integral'")
 
 
 def report(controller: Any | None) -> dict[str, float]:

@@ -74,8 +74,8 @@ class EntropyTrainer(GRPOTrainer):
         on_step: called on the main process with each optimizer step's record.
 
     Attributes:
-        entropy_forecast: a function that returns the forecast of the last optimizer step, for a rule that
-            holds its target by forecasts (``hold="forecast"``); set it before `train`.
+        entropy_forecast: a function that returns the forecast of the steps on the last batch, for a rule
+            that holds its target by forecasts (``hold="forecast"``); set it before `train`.
 
     Raises:
         ValueError: an option of TRL that would change the objective or the sampling distribution,

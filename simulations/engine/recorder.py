@@ -117,7 +117,7 @@ class _Recorder:
         )
 
     def _count(self, name: str) -> np.ndarray:
-        """Return what the coefficient's controller reports under this name, [runs]; 0 where it does not."""
+        """Return what the coefficient's controller reports under this name, [runs], or 0."""
         loop = self.block.coefficient_controller
         found = {} if loop is None else loop.report()
         return np.zeros(self.block.n_runs) + np.asarray(found.get(name, 0.0))

@@ -222,7 +222,8 @@ class Runs(Block):
         return change
 
     def _add_forecast(self) -> None:
-        """Forecast this step's change of `mean_entropy`, the visits of states kept, and add it to the batch's.
+        """Forecast this step's change of `mean_entropy`, the visits of states kept, and add it to the
+        batch's.
 
         It is first order in the change of logits, which parameters that are shared have mixed already.
         """

@@ -121,8 +121,8 @@ def test_an_exact_forecast_closes_the_distance_by_one_over_the_horizon_a_step(st
 
 @pytest.mark.parametrize("feedback_horizon", [math.inf, 25.0])
 def test_feedback_takes_away_what_forecasts_miss(feedback_horizon):
-    """The base change is 0.02 nats a batch below its forecast: without feedback 10 x 0.02 stay missing. What
-    is missed decays by 1 - 1/25, the distance by 1 - 1/10 beside it."""
+    """The base change is 0.02 nats a batch below its forecast: without feedback 10 x 0.02 stay missing.
+    What is missed decays by 1 - 1/25, the distance by 1 - 1/10 beside it."""
     controller, entropy, forecast, distances = loop(feedback_horizon=feedback_horizon), 0.5, None, []
     for _ in range(200):
         chosen = controller.observe(np.asarray(entropy), forecast)
@@ -151,7 +151,7 @@ def test_forecasts_are_smoothed():
 @pytest.mark.parametrize(("bounds", "far", "near"), [
     ({"high": 0.25}, 9.0, 0.4), ({"low": -0.05}, 0.0, 2.6)])
 def test_saturation_is_counted_and_winds_nothing_up(bounds, far, near):
-    """100 batches towards a target that the bound does not reach; then one that is met as if from anew."""
+    """100 batches towards a target beyond the bound; then one that is met as if from anew."""
     controller = loop(feedback_horizon=40.0, **bounds)
     found = plant(controller, 2.0, 200, target=lambda step: far if step < 100 else near)
     # The last coefficient in use takes entropy up by 0.0125 - 0.01, or down by 0.01 + 0.0025.

@@ -125,7 +125,7 @@ def test_a_reward_is_right_from_the_positive_reward_on():
 
 
 def test_later_steps_move_by_the_ratio_clipped_and_the_surprise_of_the_policy_that_sampled():
-    """Ratio 3/2 is clipped where the bonus rises, 1/2 where it falls; a negative coefficient turns both."""
+    """Ratio 3/2 is clipped where the bonus rises, 1/2 where it falls; a negative one turns both."""
     batch = by_hand()
     for ratio, coefficient in itertools.product((0.5, 1.0, 1.5), (0.7, -0.7)):
         rule = update_rules.get("diverse-bonus", coefficient=coefficient)

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer: a rule that holds its target by forecasts is shown each step's, and resumes."""
+"""Guards llm_bridge/trainer: a rule that holds its target by forecasts is shown each step's."""
 
 import numpy as np
 import pytest
@@ -79,5 +79,5 @@ def test_a_resumed_run_holds_on(tmp_path):
 
 def test_without_forecasts_training_is_refused(tmp_path):
     trainer = tabular_trainer(tmp_path, RULE)
-    with pytest.raises(ValueError, match="set its entropy_forecast .* or use hold 'integral'"):
+    with pytest.raises(ValueError, match=r"set its entropy_forecast .* or use hold 'integral'"):
         trainer.train()

@@ -30,7 +30,8 @@ def test_without_verl_the_module_imports_and_its_use_says_what_to_install():
             use()
 
 
-@pytest.mark.parametrize("name", [n for n in update_rules.RULES if n not in ("aepo", "natural-gradient", "diverse-bonus")])
+@pytest.mark.parametrize("name", [n for n in update_rules.RULES if n not in ("aepo", "natural-gradient",
+"diverse-bonus")])
 def test_verl_normalizes(name):
     """A length factor of the rule's own would come on top of loss_agg_mode."""
     options = {"adaptive": False} if name == "aent" else {}

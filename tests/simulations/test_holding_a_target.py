@@ -1,7 +1,8 @@
-"""Guards the forecast controller in the simulator: targets are held, followed, or said to be out of reach.
+"""Guards the forecast controller in the simulator: targets are held, followed, or said to be out of
+reach.
 
-Learning rate times coefficient stays below 10 at targets that are held and below 4 where they move: larger
-steps of a bonus are not first order any more (``extension.entropy-bonus``).
+Learning rate times coefficient stays below 10 at targets that are held and below 4 where they move:
+larger steps of a bonus are not first order any more (``extension.entropy-bonus``).
 """
 
 import dataclasses
@@ -51,7 +52,7 @@ def nearly_uniform():
 
 
 def off_target(run, schedule, first, last=10**9, lag=0):
-    """The largest distance of the records from ``first`` to ``last`` from the target ``lag`` steps ago."""
+    """The largest distance of records ``first`` to ``last`` from the target ``lag`` steps before."""
     wanted = np.array([schedule(step - lag) for step in run.step])[:, None]
     return np.abs(run.entropy - wanted)[(run.step >= first) & (run.step < last)].max()
 
@@ -97,7 +98,7 @@ def test_a_ramp_and_a_sine_are_followed_a_horizon_behind(name, middle):
 
 
 def test_a_target_out_of_reach_is_reported():
-    """At the ceiling and above it every right answer is as likely as the others, and that is too little."""
+    """Above the ceiling every right answer is as likely as the others, and that is too little."""
     run = held("diverse-bonus", targets=(CEILING - 0.2, CEILING + 0.05, CEILING + 0.2, CEILING + 0.5))
     assert run.saturated[0] + run.held[0] == 0
     assert (run.saturated[1:] + run.held[1:] > 400).all()
@@ -167,5 +168,5 @@ def test_the_forecast_is_the_change_to_first_order(world, name, coefficient):
 
 
 def test_compiled_engines_refuse_and_say_what_to_use():
-    with pytest.raises(ValueError, match="steers by the forecast of each step.*use engine 'auto'"):
+    with pytest.raises(ValueError, match=r"steers by the forecast of each step.*use engine 'auto'"):
         held("diverse-bonus", engine="compiled", targets=(1.0,) * 4, steps=10)
