@@ -28,11 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_theory.claims.extensions.clamped_bonus import (
-    clamped_entropy,
-    rate,
-    renormalized,
-)
+from entropy_theory.claims.extensions.clamped_bonus import rate, renormalized
 from entropy_theory.claims.extensions.natural_entropy_bonus import STRENGTH
 from entropy_theory.verification import (
     Cases,
@@ -62,6 +58,14 @@ SOURCE = "Extension: a bonus on the entropy among right answers"
 def right_mass(logits: Reals, correct: Mask) -> Reals:
     """p, the probability of a right answer."""
     return ar.total(ar.softmax(logits), correct)
+
+
+@definition
+def diversity(logits: Reals, correct: Mask) -> Reals:
+    """H(q), the entropy of the policy given a right answer."""
+    depth = logits - ar.largest(logits, correct)[..., None]
+    depth = np.where(correct, depth, 0 * depth)
+    return np.log(ar.total(np.exp(depth), correct)) - ar.mean(renormalized(logits, correct), depth)
 
 
 @definition
@@ -113,8 +117,8 @@ def _is_the_gradient(i: Any) -> tuple[Term, ...]:
     step, p = diverse_step(i.logits, i.correct), right_mass(i.logits, i.correct)
     rises = diversity_rate(i.logits, i.correct)
     return (
-        has_gradient(lambda z: clamped_entropy(z, i.correct), i.logits, step / ar.per_action(p)),
-        has_derivative(lambda t: clamped_entropy(_along(i, t, step), i.correct), 0, rises),
+        has_gradient(lambda z: diversity(z, i.correct), i.logits, step / ar.per_action(p)),
+        has_derivative(lambda t: diversity(_along(i, t, step), i.correct), 0, rises),
         equal(ar.total(step), 0),
         implies(equal(rises, 0), _equally_likely(i)),
     )
@@ -160,12 +164,12 @@ def _price(i: Cases) -> Reals:
     """The price, and what is left of its bound (1 - p) p^2 H(q)."""
     p, wrong = right_mass(i.logits, i.correct), right_mass(i.logits, ~i.correct)
     price = -reward_rate(i.logits, i.correct)
-    return np.stack([price, wrong * p * p * clamped_entropy(i.logits, i.correct) - price], axis=-1)
+    return np.stack([price, wrong * p * p * diversity(i.logits, i.correct) - price], axis=-1)
 
 
 def _an_eighth_of_the_bound(i: Cases) -> Reals:
     p, wrong = right_mass(i.logits, i.correct), right_mass(i.logits, ~i.correct)
-    most = wrong * p * p * clamped_entropy(i.logits, i.correct) / 8
+    most = wrong * p * p * diversity(i.logits, i.correct) / 8
     return most + reward_rate(i.logits, i.correct)
 
 
@@ -274,7 +278,7 @@ def _gains(i: Cases) -> Reals:
     """What the step adds to H(q), and what it multiplies the odds by, less 1."""
     moved = i.logits + natural_step(i.logits, i.correct, i.strength)
     one = ar.constant(1, like=i.logits)
-    return np.stack([clamped_entropy(moved, i.correct) - clamped_entropy(i.logits, i.correct),
+    return np.stack([diversity(moved, i.correct) - diversity(i.logits, i.correct),
                      odds_growth(i.logits, i.correct, i.strength) - one], axis=-1)
 
 
@@ -286,7 +290,7 @@ def _natural_rates(i: Any) -> tuple[Term, ...]:
     return (
         equal(right_mass(moved, i.correct), p * growth / (1 - p + p * growth)),
         has_derivative(lambda c: right_mass(_along(i, c, x), i.correct), 0, 0 * p),
-        has_derivative(lambda c: clamped_entropy(_along(i, c, x), i.correct), 0, varies),
+        has_derivative(lambda c: diversity(_along(i, c, x), i.correct), 0, varies),
         has_derivative(lambda c: ar.entropy(_along(i, c, x)), 0, p * varies),
     )
 
