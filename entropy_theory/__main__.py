@@ -1,4 +1,7 @@
-"""``python -m entropy_theory verify | list | show | table | check | fit``: claims, rules, the R-H law."""
+"""Claims, rules and the R-H law on the command line.
+
+``python -m entropy_theory verify | list | show | table | check | prove | statement | fit``.
+"""
 
 from __future__ import annotations
 
