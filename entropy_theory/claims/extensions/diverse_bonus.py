@@ -17,8 +17,8 @@ What it does to the rest, to first order and per unit of step:
   no wrong answer is likelier than a right one, and possibly negative elsewhere.
 
 Under the natural gradient the bonus moves right logits by c x_a itself. Exactly then, whatever c, the
-odds of a right answer are multiplied by E_q e^{c x} >= 1, and q is tempered, q ~ q^{1 - c}: for 0 < c <= 1
-neither reward nor H(q) falls. To first order the reward stays, H(q) rises by Var_q(log q), and the full
+odds of a right answer are multiplied by E_q e^{c x} >= 1, and q is tempered, q ~ q^{1 - c}: for
+0 < c <= 1 neither reward nor H(q) falls. To first order the reward stays, H(q) rises by Var_q(log q), and the full
 entropy by p Var_q(log q).
 """
 
@@ -132,8 +132,8 @@ def _surprise_of_all(i: Cases) -> Reals:
 
 
 _rises = Statement(
-    latex=r"The step $d_a = \pi_a x_a$ on $A^*$, $x_a = -(\log q_a + H(q))$, is $p\,\nabla H(q)$: it adds "
-          r"$\mathbb E_q[\pi x^2] \ge 0$ to $H(q)$, zero only where right answers are equally likely.",
+    latex=r"The step $d_a = \pi_a x_a$ on $A^*$, $x_a = -(\log q_a + H(q))$, is $p\,\nabla H(q)$: it "
+          r"adds $\mathbb E_q[\pi x^2] \ge 0$ to $H(q)$, zero only where right answers are equally likely.",
     margin=lambda i: diversity_rate(i.logits, i.correct),
     beyond=_is_the_gradient,
 )
@@ -179,8 +179,8 @@ _free = Statement(
 )
 
 _costs = Statement(
-    latex=r"The step adds $-(1-p)\,p^2\,\mathrm{Cov}_q(q, \log q)$ to $p$, between $-(1-p)\,p^2 H(q)$ and "
-          r"$0$; it is $0$ only where right answers are equally likely, or all answers are right.",
+    latex=r"The step adds $-(1-p)\,p^2\,\mathrm{Cov}_q(q, \log q)$ to $p$, between $-(1-p)\,p^2 H(q)$ "
+          r"and $0$; it is $0$ only where right answers are equally likely, or all answers are right.",
     margin=_price,
     beyond=lambda i: (
         has_derivative(
@@ -225,6 +225,12 @@ NO_WRONG_LIKELIER = Condition(
         i.correct | ~ar.less(ar.smallest(i.logits, i.correct)[..., None], i.logits), axis=-1),
 )
 
+NO_RIGHT_LIKELIER = Condition(
+    latex="no right answer is likelier than a wrong one",
+    value=lambda i: np.all(
+        i.correct | ~ar.less(i.logits, ar.largest(i.logits, i.correct)[..., None]), axis=-1),
+)
+
 _full = Statement(
     latex=r"The step $d_a = \pi_a x_a$ on $A^*$ does not lower the entropy of the whole policy, to first "
           r"order.",
@@ -254,6 +260,8 @@ diverse_bonus_full_entropy = Claim(
         Mutant(name="it adds as much as to the entropy among right answers", statement=variant(
             _full_on_top, margin=lambda i: _full_rate(i.logits, i.correct)
             - diversity_rate(i.logits, i.correct), beyond=None)),
+        Mutant(name="no right answer is likelier than a wrong one instead", statement=variant(
+            _full_on_top, conditions=(NO_RIGHT_LIKELIER,), beyond=None)),
     ),
 )
 
@@ -295,8 +303,8 @@ def _natural_rates(i: Any) -> tuple[Term, ...]:
 
 _natural = Statement(
     latex=r"For $0 < c \le 1$ the step $c\,x_a$ on $A^*$ multiplies the odds of a right answer by "
-          r"$\mathbb E_q e^{cx} \ge 1$ and does not lower $H(q)$. To first order it leaves $p$, and adds "
-          r"$\mathrm{Var}_q(\log q)$ to $H(q)$ and $p\,\mathrm{Var}_q(\log q)$ to the full entropy.",
+          r"$\mathbb E_q e^{cx} \ge 1$ and does not lower $H(q)$. To first order it leaves $p$, and "
+          r"adds $\mathrm{Var}_q(\log q)$ to $H(q)$ and $p\,\mathrm{Var}_q(\log q)$ to the full entropy.",
     margin=_gains,
     beyond=_natural_rates,
 )
