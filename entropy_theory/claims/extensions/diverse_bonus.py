@@ -18,8 +18,8 @@ What it does to the rest, to first order and per unit of step:
 
 Under the natural gradient the bonus moves right logits by c x_a itself. Exactly then, whatever c, the
 odds of a right answer are multiplied by E_q e^{c x} >= 1, and q is tempered, q ~ q^{1 - c}: for
-0 < c <= 1 neither reward nor H(q) falls. To first order the reward stays, H(q) rises by Var_q(log q), and the full
-entropy by p Var_q(log q).
+0 < c <= 1 neither reward nor H(q) falls. To first order the reward stays, H(q) rises by Var_q(log q),
+and the full entropy by p Var_q(log q).
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ def _surprise_of_all(i: Cases) -> Reals:
 
 _rises = Statement(
     latex=r"The step $d_a = \pi_a x_a$ on $A^*$, $x_a = -(\log q_a + H(q))$, is $p\,\nabla H(q)$: it "
-          r"adds $\mathbb E_q[\pi x^2] \ge 0$ to $H(q)$, zero only where right answers are equally likely.",
+          r"adds $\mathbb E_q[\pi x^2] \ge 0$ to $H(q)$, zero only where right answers are equally "
+          r"likely.",
     margin=lambda i: diversity_rate(i.logits, i.correct),
     beyond=_is_the_gradient,
 )
@@ -238,7 +239,8 @@ _full = Statement(
 )
 
 _full_on_top = Statement(
-    latex=r"Where no wrong answer is likelier than a right one, it adds $p\sum_{A^*} S_a\tilde S_a \ge 0$.",
+    latex=r"Where no wrong answer is likelier than a right one it adds "
+          r"$p\sum_{A^*} S_a\tilde S_a \ge 0$.",
     margin=lambda i: _full_rate(i.logits, i.correct),
     conditions=(NO_WRONG_LIKELIER,),
     beyond=lambda i: (has_derivative(

@@ -42,6 +42,7 @@ EXPECTED = [
     ("extension.diverse-bonus-price", "refuted", "none"),
     ("extension.diverse-bonus-full-entropy", "true with a hypothesis", "none"),
     ("extension.diverse-bonus-natural", "proved", "none"),
+    ("extension.level-set-drift", "proved", "none"),
     ("extension.score-forecast", "first-order", "none"),
     ("later-work.sampled-action", "proved", "not in sources"),
     ("later-work.sampled-action-sign", "proved", "not in sources"),
