@@ -6,7 +6,7 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions Divergence
-  Extremes Inequalities SetSums Clamping.
+  Masks Inequalities Clamping.
 From PolicyEntropy.library Require Conditional Reward RewardRate.
 Open Scope R_scope.
 
@@ -22,7 +22,7 @@ Let q := conditional n z A.
 Definition surprise : vector := fun a => if A a then - centered n q z a else 0.
 
 Lemma right_some : (0 < n)%nat.
-Proof. destruct some_right as [a [inside _]]; lia. Qed.
+Proof. apply (nonempty_inhabited n A some_right). Qed.
 
 Lemma mass_pos : 0 < mass.
 Proof. apply mass_positive, some_right. Qed.
@@ -104,7 +104,7 @@ Lemma diversity_eq :
 Proof.
   set (M := largest_on n A z); rewrite clamped_entropy_eq by exact some_right.
   set (Z := total_on n A (fun a => exp (z a))).
-  assert (Z_positive : 0 < Z) by (apply total_on_positive; [exact some_right|intros; apply exp_pos]).
+  assert (Z_positive : 0 < Z) by (apply total_on_pos; [exact some_right|intros; apply exp_pos]).
   assert (shifted : total_on n A (fun a => exp (if A a then z a - M else 0)) = Z * exp (- M)).
   { unfold Z; rewrite <- total_on_scal_r; apply sum_ext; intros a _; unfold only.
     destruct (A a); [unfold Rminus; apply exp_plus|reflexivity]. }
@@ -140,13 +140,10 @@ Lemma diversity_nonneg : 0 <= clamped_entropy n z A.
 Proof.
   unfold clamped_entropy; fold q.
   assert (total_on n A (fun a => q a * ln (q a)) <= total_on n A (fun _ => 0)) as below.
-  { apply SetSums.total_on_le; intros a inside member.
+  { apply Masks.total_on_le; intros a inside member.
     pose proof (log_q_nonpos a inside member); pose proof (q_pos a member).
     assert (0 <= q a * - ln (q a)) by (apply Rmult_le_pos; lra); lra. }
-  assert (total_on n A (fun _ => 0) = 0) as zero.
-  { unfold total_on; rewrite (sum_ext n _ (fun _ => 0)); [apply sum_zero|].
-    intros a _; unfold only; destruct (A a); reflexivity. }
-  lra.
+  rewrite total_on_zero in below; lra.
 Qed.
 
 (** * Rates along a direction *)
@@ -206,8 +203,8 @@ Lemma largest_is_smallest c :
   (forall a, (a < n)%nat -> A a = true -> z a = c) -> largest_on n A z = smallest_on n A z.
 Proof.
   intros same.
-  destruct (Extremes.largest_on_attained n A z some_right) as [a [a_inside [a_right ->]]].
-  destruct (Extremes.smallest_on_attained n A z some_right) as [b [b_inside [b_right ->]]].
+  destruct (Masks.largest_on_attained n A z some_right) as [a [a_inside [a_right ->]]].
+  destruct (Masks.smallest_on_attained n A z some_right) as [b [b_inside [b_right ->]]].
   rewrite !same by assumption; reflexivity.
 Qed.
 

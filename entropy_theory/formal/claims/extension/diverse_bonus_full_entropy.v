@@ -3,7 +3,7 @@
     a bonus on the clamped entropy whose kept set is a top set. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Contributions Extremes Clamping DiverseBonus.
+From PolicyEntropy.library Require Import Definitions Basics Contributions Masks Clamping DiverseBonus.
 From Statements.extension Require diverse_bonus_full_entropy.
 Open Scope R_scope.
 
@@ -15,7 +15,7 @@ Proof.
   - apply Rmult_le_pos; [apply Rlt_le; exact positive|].
     apply (Clamping.rate_nonneg n z A members); intros a b a_inside b_inside a_right b_wrong.
     destruct (top b b_inside) as [b_right|not_above]; [congruence|].
-    pose proof (smallest_on_below n A z a a_inside a_right); lra.
+    pose proof (smallest_on_le n A z a a_inside a_right); lra.
   - replace (Statements.extension.diverse_bonus_full_entropy.right_mass n z A
              * Statements.extension.diverse_bonus_full_entropy.rate n z A)
       with (- sum n (fun a => own_covariance n z a * (softmax n z a * surprise n z A a))).

@@ -3,7 +3,7 @@
     are equally likely or all answers are right. *)
 
 From Coq Require Import Reals Lra Lia List Bool Classical.
-From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Clamping DiverseBonus.
+From PolicyEntropy.library Require Import Definitions Basics Calculus Masks Clamping DiverseBonus.
 From Statements.extension Require diverse_bonus_price.
 Open Scope R_scope.
 
@@ -46,7 +46,7 @@ Proof.
   - rewrite form; intros zero.
     destruct (classic (forall a, (a < n)%nat -> A a = true)) as [all|some_wrong]; [right; exact all|left].
     assert (0 < 1 - mass).
-    { rewrite <- rest; apply total_on_positive.
+    { rewrite <- rest; apply total_on_pos.
       - apply not_all_ex_not in some_wrong; destruct some_wrong as [b outside].
         apply imply_to_and in outside; destruct outside as [inside wrong].
         exists b; split; [exact inside|]; apply negb_true_iff, not_true_is_false, wrong.
