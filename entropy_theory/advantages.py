@@ -122,6 +122,14 @@ def group_largest(batch: TokenBatch, rows: TokenMask, column: Array) -> TokenCol
     return _Groups(batch, rows).largest(column)
 
 
+def right_answers(batch: TokenBatch, rows: TokenMask, positive_reward: float) -> Array:
+    """Boolean [..., sequences, 1]: the reward of the sequence, read where ``rows`` holds, is enough.
+
+    Enough is ``positive_reward`` or more; this is R = 1 of AEPO's Eq. 1.
+    """
+    return sequence_value(batch.reward, rows) >= positive_reward
+
+
 def group_centered(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """R - mean within each prompt's group, without a standard deviation (Dr.GRPO)."""
     return _centered(batch, rows)

@@ -17,6 +17,20 @@ from entropy_theory.array_types import Array
 from entropy_theory.policy import array_like, check_temperature, namespace
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntropyForecast:
+    """The first-order change of the mean entropy from one observation to the next, divided in two.
+
+    The optimizer steps on one batch, one or several, with coefficient c are forecast to change the
+    entropy by base + c per_unit.
+    """
+
+    base: Array
+    """The change without the bonus, scalar or [runs], nats a batch."""
+    per_unit: Array
+    """What each unit of the coefficient adds, scalar or [runs], nats a batch."""
+
+
 @dataclass(kw_only=True, slots=True)
 class Controller(ABC):
     """Base of all controllers: their state can be stored in a checkpoint and restored from it."""
@@ -27,17 +41,25 @@ class Controller(ABC):
     """The TokenBatch column whose mean is observed."""
     takes_target: ClassVar[bool] = False
     """Whether it has an option ``target``, the entropy to hold (nats; a number, or one a run)."""
+    forecasts: ClassVar[bool] = False
+    """Whether it steers by an `EntropyForecast`, which whoever runs it must then supply."""
 
     @abstractmethod
-    def observe(self, entropy: Array) -> Array:
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next setting, given the mean entropy of the current policy.
 
         Args:
             entropy: scalar or [runs], nats.
+            forecast: that of the steps taken since the last observation, for a controller that
+                ``forecasts``; None where none was taken.
 
         Raises:
-            ValueError: NaN entropy.
+            ValueError: NaN entropy, or a forecast that is not finite.
         """
+
+    def report(self) -> dict[str, Array]:
+        """What a log should show of the last observation beside the setting, scalar or [runs] each."""
+        return {}
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint stores, JSON-like."""
@@ -83,7 +105,7 @@ class TemperatureSwitch(Controller):
         if not bool(namespace(self.target).all(namespace(self.target).asarray(self.target) >= 0)):
             raise ValueError(f"the target entropy must be at least 0 nats, got {self.target}")
 
-    def observe(self, entropy: Array) -> Array:
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The sampling temperature of the second batch; arguments and errors as `Controller`."""
         self.entropy = _checked(entropy)
         self.temperature = self._choose(self.entropy)
@@ -145,7 +167,7 @@ class AdaptiveCoefficient(Controller):
                 f"{self.rate} and {self.warm_up_steps}"
             )
 
-    def observe(self, entropy: Array) -> Array:
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
         self.entropy = entropy = _checked(entropy)
         xp = namespace(entropy)
@@ -184,7 +206,7 @@ class TargetEntropyCoefficient(Controller):
                 f"{self.step} and {self.target}"
             )
 
-    def observe(self, entropy: Array) -> Array:
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
         self.entropy = entropy = _checked(entropy)
         xp = namespace(entropy)
@@ -193,6 +215,127 @@ class TargetEntropyCoefficient(Controller):
         moved = xp.where(wanted, before + self.step, before - self.step)
         self.coefficient = xp.clip(moved, self.low, self.high)
         return xp.where(wanted, self.coefficient, xp.zeros_like(before))
+
+
+POWERLESS = 1e-9
+"""Nats a batch: a coefficient whose whole range moves entropy by less needs a billion batches for a nat,
+and its forecast is rounding of the other terms' changes."""
+
+
+@dataclass(kw_only=True, slots=True)
+class ForecastCoefficient(Controller):
+    """The coefficient whose forecast change of entropy leads to the target in ``horizon`` batches.
+
+        wanted      = (target - H) / horizon,
+        coefficient = (wanted - base - bias) / per_unit, clipped to [low, high],
+
+    with base and per_unit exponential means of the forecasts (those of single batches are noise, and a
+    coefficient that follows it costs reward). What first order leaves is fed back slowly: bias is the
+    mean, over ``feedback_horizon`` batches, of the measured change less the forecast one. As the forecast
+    is that of the coefficient that acted, bounds wind nothing up. Where forecasts are exact but for a
+    constant the distance to the target shrinks by 1 - 1/horizon a batch, and the constant's part by
+    1 - 1/feedback_horizon; a target that moves by v a batch is followed horizon batches behind.
+
+    - Two-sided: above the target the coefficient is below what holds entropy, and negative if ``low``
+      allows.
+    - Saturated: the coefficient wanted is beyond a bound. It is counted (``saturated``).
+    - Held: forecasts of the whole range [low, high] differ by less than ``POWERLESS``, or a larger
+      coefficient is forecast to lower entropy. The coefficient stays what it was, and it is counted
+      (``held``). So it does before the first forecast, uncounted.
+
+    Raises ValueError for bounds the wrong way round, a horizon below 1, a smoothing outside [0, 1), or a
+    target below 0.
+    """
+
+    state: ClassVar[tuple[str, ...]] = (
+        "coefficient", "entropy", "base", "per_unit", "bias", "saturated", "held")
+    takes_target: ClassVar[bool] = True
+    forecasts: ClassVar[bool] = True
+    coefficient: Array = 0.0
+    """The last coefficient; at first the one before any forecast."""
+    target: Array = 0.5
+    """Entropy to hold, nats; a scalar or one value a run."""
+    horizon: float = 20.0
+    smoothing: float = 0.9
+    """What is kept of the last mean when a forecast comes in."""
+    feedback_horizon: float = 200.0
+    """Over how many batches bias is a mean; inf for no feedback."""
+    low: float = 0.0
+    high: float = 1.0
+    entropy: Array | None = None
+    """The last entropy observed, nats."""
+    base: Array | None = None
+    """The mean of forecasts without the bonus, nats a batch; None before the first."""
+    per_unit: Array | None = None
+    """The mean of forecasts of a unit of coefficient, nats a batch; None before the first."""
+    bias: Array = 0.0
+    """The mean of what the forecasts missed, nats a batch."""
+    saturated: Array = 0.0
+    """At how many observations the coefficient wanted was beyond a bound."""
+    held: Array = 0.0
+    """At how many observations the coefficient had no power, or the wrong sign of it, over entropy."""
+
+    def __post_init__(self) -> None:
+        _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
+        if not bool(namespace(self.target).all(namespace(self.target).asarray(self.target) >= 0)):
+            raise ValueError(f"the target entropy must be at least 0 nats, got {self.target}")
+        for name in ("horizon", "feedback_horizon"):
+            if not getattr(self, name) >= 1:
+                raise ValueError(f"{name} must be at least 1 batch, got {getattr(self, name)}")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+
+    def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
+        """The next coefficient; arguments and errors as `Controller`."""
+        entropy = _checked(entropy)
+        xp = namespace(entropy)
+        ones = xp.ones_like(entropy)
+        self.coefficient, self.bias, self.saturated, self.held = (
+            array_like(value, entropy) * ones
+            for value in (self.coefficient, self.bias, self.saturated, self.held))
+        if forecast is not None:
+            self._learn(entropy, array_like(forecast.base, ones) * ones,
+                        array_like(forecast.per_unit, ones) * ones)
+        self.entropy = entropy
+        if self.base is None or self.per_unit is None:
+            return self.coefficient
+        base, per_unit = (array_like(value, entropy) for value in (self.base, self.per_unit))
+        powerless = ~(per_unit * (self.high - self.low) > POWERLESS)
+        wanted = (array_like(self.target, entropy) - entropy) / self.horizon
+        chosen = (wanted - base - self.bias) / xp.where(powerless, ones, per_unit)
+        beyond = ~powerless & ((chosen > self.high) | (chosen < self.low))
+        self.saturated = self.saturated + xp.astype(beyond, entropy.dtype)
+        self.held = self.held + xp.astype(powerless, entropy.dtype)
+        self.coefficient = xp.where(
+            powerless, self.coefficient, xp.clip(chosen, self.low, self.high))
+        return self.coefficient
+
+    def _learn(self, entropy: Array, base: Array, per_unit: Array) -> None:
+        """Take in a forecast, and by how much the change since the last observation differs from it."""
+        xp = namespace(entropy)
+        if not bool(xp.all(xp.isfinite(base + per_unit))):
+            raise ValueError("the entropy forecast is not finite: the policy has diverged")
+        if self.entropy is not None:
+            missed = (entropy - array_like(self.entropy, entropy)) - (base + self.coefficient * per_unit)
+            self.bias = self.bias + (missed - self.bias) / self.feedback_horizon
+        self.base = base if self.base is None else _mean(self.base, base, self.smoothing)
+        self.per_unit = (
+            per_unit if self.per_unit is None else _mean(self.per_unit, per_unit, self.smoothing))
+
+    def report(self) -> dict[str, Array]:
+        """Return what the coefficient follows from, and how often it could not.
+
+        These are ``forecast_base``, ``forecast_per_unit`` and ``forecast_bias`` (means, nats a batch)
+        once there was a forecast, ``coefficient_saturated`` and ``coefficient_held`` (counts so far).
+        """
+        found = {"forecast_base": self.base, "forecast_per_unit": self.per_unit,
+                 "forecast_bias": None if self.base is None else self.bias,
+                 "coefficient_saturated": self.saturated, "coefficient_held": self.held}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _mean(before: Array, new: Array, kept: float) -> Array:
+    return kept * array_like(before, new) + (1 - kept) * new
 
 
 def _check_interval(low_name: str, low: float, high_name: str, high: float) -> None:

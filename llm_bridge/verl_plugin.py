@@ -18,10 +18,10 @@ What each side decides:
 verl shows a policy loss one micro-batch at a time, without entropies. That is enough for
 ``reinforce``, ``grpo``, ``gspo`` and ``clip-higher``. The last line above puts `rule_loss` in the
 place of verl's loss and lets a rule see the mini-batch of all ranks before it is cut; ``clip-cov``,
-``kl-cov``, ``entropy-bonus``, ``entropy-advantage``, ``reference-kl`` and ``aent`` need it. ``aepo`` and
-``natural-gradient`` are refused, with the reason, and so is what adapts a coefficient: ``aent`` runs
-with ``adaptive=false``, and gets the logits for its clamped entropy from verl's FSDP engine, which hands
-them to the loss where top-k distillation is asked for.
+``kl-cov``, ``entropy-bonus``, ``entropy-advantage``, ``reference-kl`` and ``aent`` need it. ``aepo``,
+``natural-gradient`` and ``diverse-bonus`` are refused, with the reason, and so is what adapts a
+coefficient: ``aent`` runs with ``adaptive=false``, and gets the logits for its clamped entropy from
+verl's FSDP engine, which hands them to the loss where top-k distillation is asked for.
 
 The optimizer step that a rule sees (`TokenBatch.step`) is counted by the worker, over verl's checkpoints
 too; without it, and where a checkpoint lacks the count, a rule that reads the step is refused. The seed
@@ -42,6 +42,8 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule, rule_options
+from entropy_theory.update_rules.aent import Aent
+from entropy_theory.update_rules.diverse_bonus import DiverseBonus
 from llm_bridge.head.token_statistics import from_logits
 from llm_bridge.trainer.batches import prefix_states
 from llm_bridge.trainer.loss import clamped_fraction, detached, objective
@@ -115,8 +117,14 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     if rule.refuses_samples:
         raise ValueError(f"update rule '{name}' does not run under verl: {rule.refuses_samples}")
+    if any(isinstance(part, DiverseBonus) for _, part in rule.components()):
+        raise ValueError(
+            f"update rule '{name}' does not run under verl: it needs to know which answers of a prompt "
+            "are right, and verl shows a policy loss neither rewards nor prompts: train with "
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     if rule.coefficient_controller() is not None:
-        remedy = "leave target out" if clamped_fraction(rule) is None else "set adaptive=false"
+        adapts = any(isinstance(part, Aent) and part.adaptive for _, part in rule.components())
+        remedy = "set adaptive=false" if adapts else "leave target out"
         raise ValueError(
             f"the coefficient of '{rule.name}' adapts to the entropy of the whole batch before the step, "
             f"which verl's loss does not see: {remedy}, or train with TRL"

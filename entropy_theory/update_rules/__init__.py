@@ -20,6 +20,7 @@ from entropy_theory.update_rules.aepo import Aepo
 from entropy_theory.update_rules.clip_cov import ClipCov
 from entropy_theory.update_rules.clip_higher import ClipHigher
 from entropy_theory.update_rules.combine import Combined
+from entropy_theory.update_rules.diverse_bonus import DiverseBonus
 from entropy_theory.update_rules.entropy_advantage import EntropyAdvantage
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 from entropy_theory.update_rules.grpo import Grpo
@@ -33,8 +34,8 @@ from entropy_theory.update_rules.rule import UpdateRule
 RULES: dict[str, type[UpdateRule]] = {
     rule.name: rule
     for rule in (
-        Reinforce, Grpo, Gspo, ClipHigher, NaturalGradient, EntropyBonus, EntropyAdvantage,
-        ReferenceKl, ClipCov, KlCov, Aepo, Aent,
+        Reinforce, Grpo, Gspo, ClipHigher, NaturalGradient, EntropyBonus, DiverseBonus,
+        EntropyAdvantage, ReferenceKl, ClipCov, KlCov, Aepo, Aent,
     )
 }
 

@@ -9,6 +9,9 @@ H~ is the batch mean of the clamped entropy. To first order the bonus never lowe
 policy-gradient loss, the mask of kept actions carries no gradient, and lambda starts to move after
 ``warm_up_steps``.
 
+With a ``target`` (and ``hold="forecast"``) lambda holds the mean entropy itself instead, by the forecast
+of what the clamped bonus does to it.
+
 What differs from the code: the clamped entropy that steers lambda is that of the sampling policy over
 all ordinary rows, where the code averages over the update's micro-batches.
 """
@@ -17,10 +20,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from entropy_theory.array_types import Array
-from entropy_theory.controllers import AdaptiveCoefficient
+from entropy_theory.controllers import AdaptiveCoefficient, Controller
 from entropy_theory.reads import NOTHING
 from entropy_theory.update_rules.entropy_bonus import EntropyBonus
 
@@ -39,7 +42,7 @@ class Aent(EntropyBonus):
     """The share p of the vocabulary, by count, that the clamped entropy leaves out."""
     normalization: str = "token-mean"
     adaptive: bool = True
-    """Whether the coefficient is adapted; if not, it is a constant."""
+    """Whether Eq. 4.1 adapts the coefficient; if not, it is a constant, or holds a ``target``."""
     entropy_low: float = 0.15
     """The clamped entropy below which the coefficient rises, nats."""
     entropy_high: float = 0.24
@@ -55,8 +58,10 @@ class Aent(EntropyBonus):
         EntropyBonus.__post_init__(self)
         if not 0 <= self.removed_fraction < 1:
             raise ValueError(f"removed_fraction must be in [0, 1), got {self.removed_fraction}")
-        if self.target is not None:
-            raise ValueError("'aent' steers by entropy_low and entropy_high: leave target None")
+        if self.target is not None and (self.adaptive or self.hold == "integral"):
+            raise ValueError(
+                "'aent' steers by entropy_low and entropy_high: leave target None, or hold it by "
+                "forecasts (adaptive = false, hold = \"forecast\")")
 
     @property
     def own_reads(self) -> frozenset[str]:
@@ -66,9 +71,9 @@ class Aent(EntropyBonus):
     def is_sequence_wise(self) -> bool:
         return self.base.is_sequence_wise
 
-    def _own_controller(self) -> Any | None:
+    def _own_controller(self) -> Controller | None:
         if not self.adaptive:
-            return None
+            return EntropyBonus._own_controller(self)
         return AdaptiveCoefficient(
             coefficient=self.coefficient, entropy_low=self.entropy_low,
             entropy_high=self.entropy_high, rate=self.coefficient_step,

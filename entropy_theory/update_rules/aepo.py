@@ -38,7 +38,6 @@ from entropy_theory.targets import TargetPolicy
 from entropy_theory.token_batch import (
     TokenBatch,
     masked_sum,
-    sequence_value,
     sequence_weight,
 )
 from entropy_theory.update_rules import selection
@@ -241,9 +240,8 @@ class Aepo(Modifier):
     def _positive(self, batch: TokenBatch) -> Array:
         """Return R of each tempered sequence, repeated over its tokens."""
         xp = namespace(batch.log_prob)
-        reward = sequence_value(batch.reward, batch.is_tempered)
-        right = xp.astype(reward >= self.positive_reward, batch.log_prob.dtype)
-        return xp.broadcast_to(right, batch.log_prob.shape)
+        right = advantages.right_answers(batch, batch.is_tempered, self.positive_reward)
+        return xp.broadcast_to(xp.astype(right, batch.log_prob.dtype), batch.log_prob.shape)
 
     def _positive_share(self, batch: TokenBatch) -> Array:
         """Share of tempered sequences, by weight, with R = 1: [...]."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from entropy_theory.controllers import EntropyForecast
 from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch, mean_over_sequences
 
@@ -14,10 +16,33 @@ CONTROLLER_STATE = "controller_state.json"
 COEFFICIENT_STATE = "coefficient_state.json"
 
 
-def observe(controller: Any, batch: TokenBatch) -> float:
-    """Show a controller the mean of what it reads over all ordinary rows; return its next setting."""
-    mean = mean_over_sequences(batch, controller.reads)
-    return float(controller.observe(np.asarray(float(mean))))
+Forecaster = Callable[[], EntropyForecast | None]
+"""Returns the forecast of the optimizer steps on the last batch, summed, and the same on all ranks; None
+before the first."""
+
+
+def observe(controller: Any, batch: TokenBatch, forecaster: Forecaster | None = None) -> float:
+    """Show a controller the mean of what it reads over all ordinary rows; return its next setting.
+
+    One that ``forecasts`` is also shown what the forecaster returns.
+    """
+    mean = np.asarray(float(mean_over_sequences(batch, controller.reads)))
+    forecast = forecaster() if controller.forecasts and forecaster is not None else None
+    return float(controller.observe(mean, forecast))
+
+
+def check_forecaster(controller: Any | None, forecaster: Forecaster | None) -> None:
+    """Raise ValueError for a controller that steers by forecasts which nobody makes."""
+    if controller is not None and controller.forecasts and forecaster is None:
+        raise ValueError(
+            "hold 'forecast' needs the forecast of every optimizer step, and this trainer makes none: "
+            "set its entropy_forecast to a function that returns it, or use hold 'integral'")
+
+
+def report(controller: Any | None) -> dict[str, float]:
+    """What a controller says of its last observation beside the setting, as numbers for a log."""
+    found = {} if controller is None else controller.report()
+    return {name: float(np.asarray(value)) for name, value in found.items()}
 
 
 def save(folder: Path, *, temperature: Any | None, coefficient: Any | None) -> None:

@@ -73,6 +73,10 @@ class EntropyTrainer(GRPOTrainer):
             number of ``resampled_prompts``.
         on_step: called on the main process with each optimizer step's record.
 
+    Attributes:
+        entropy_forecast: a function that returns the forecast of the steps on the last batch, for a rule
+            that holds its target by forecasts (``hold="forecast"``); set it before `train`.
+
     Raises:
         ValueError: an option of TRL that would change the objective or the sampling distribution,
             a rule that samples do not allow, or a batch shape that it cannot be computed on.
@@ -116,6 +120,7 @@ class EntropyTrainer(GRPOTrainer):
         self.rule = rule
         self.controller = rule.controller()
         self.coefficient_controller = rule.coefficient_controller()
+        self.entropy_forecast: controllers.Forecaster | None = None
         self.reference_model = None if frozen is None else reference.prepare(frozen, self)
         self.micro_batches: list[MicroBatch] = []
         self.keeps_logits: Callable[[], bool] = lambda: False
@@ -220,6 +225,7 @@ class EntropyTrainer(GRPOTrainer):
 
     def train(self, *arguments: Any, **options: Any) -> Any:
         """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on."""
+        controllers.check_forecaster(self.coefficient_controller, self.entropy_forecast)
         with faults.device_errors_named(faults.training_settings(self.args)):
             return super().train(*arguments, **options)
 

@@ -81,7 +81,7 @@ class Generation:
             columns = join(columns, second, pad_token=trainer._tokenizer.pad_token_id)
         if not self._single_forward:
             if trainer.coefficient_controller is not None:
-                coefficient = controllers.observe(trainer.coefficient_controller, ordinary)
+                coefficient = self._coefficient(ordinary)
                 columns["coefficient"] = torch.full_like(columns["sampling_temperature"], coefficient)
             self._prepare(columns, self._world(columns))
         return columns
@@ -97,10 +97,15 @@ class Generation:
         """Prepare the rows of a whole optimizer step from the forward pass that they are trained on."""
         trainer, constants = self._trainer, detached(batch)
         if trainer.coefficient_controller is not None:
-            coefficient = controllers.observe(trainer.coefficient_controller, constants)
+            coefficient = self._coefficient(constants)
             column = torch.full_like(batch.weight, coefficient)
             batch, constants = (b.replace(coefficient=column) for b in (batch, constants))
         return batch.with_prepared(**trainer.rule.prepare(constants).prepared)
+
+    def _coefficient(self, ordinary: TokenBatch) -> float:
+        trainer = self._trainer
+        return controllers.observe(
+            trainer.coefficient_controller, ordinary, trainer.entropy_forecast)
 
     # --------------------------------------------------------------------------------- its draws
 

@@ -12,6 +12,7 @@ from transformers import TrainerCallback
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.running import faults
+from llm_bridge.trainer import controllers
 from llm_bridge.trainer.batches import gathered, map_columns
 from llm_bridge.trainer.micro_batch import MicroBatch, contributions
 from llm_bridge.trainer.step_metrics import step_metrics
@@ -51,6 +52,7 @@ class StepRecords(TrainerCallback):
             **measured(parts, trainer.rule, self._learning_rate, trainer.accelerator),
             "temperature": temperature(parts),
             "coefficient": coefficient(trainer.rule, trainer.coefficient_controller),
+            **controllers.report(trainer.coefficient_controller),
             "learning_rate": self._learning_rate,
             "seconds": time.perf_counter() - self._started,
         }

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from entropy_theory.controllers import EntropyForecast
 from entropy_theory.policy import clamped_entropy
 from simulations.engine.announcement import Announcement
 from simulations.engine.task import Task
@@ -79,6 +80,8 @@ class Block(ABC):
         if dynamics.temperature is not None:
             self.temperature = self.per_run(dynamics.temperature, "temperature")
         self.coefficient: np.ndarray | None = None
+        self.forecast: EntropyForecast | None = None
+        """That of the steps on the last batch, for a controller that asks for it."""
         self.step = step
         self._evaluated = -1
 
@@ -172,7 +175,7 @@ class Block(ABC):
             if self.coefficient_controller.reads == "clamped_entropy":
                 seen = clamped_entropy(self.logits, self.rule.removed_fraction)
             self.coefficient = self.coefficient_controller.observe(
-                self.by_prompt(seen).mean(axis=-1))
+                self.by_prompt(seen).mean(axis=-1), self.forecast)
 
     def _set_target(self, target: np.ndarray) -> None:
         if not (target >= 0).all():

@@ -110,9 +110,17 @@ class _Recorder:
             tail_reward=self.tail_reward / self.tail_steps,
             tail_spread=np.sqrt(variance),
             tail_switches=self.tail_switches,
+            saturated=self._count("coefficient_saturated"),
+            held=self._count("coefficient_held"),
             logits=np.asarray(self.logits),
             forecasts=Forecasts(**changes) if self.record.forecasts else None,
         )
+
+    def _count(self, name: str) -> np.ndarray:
+        """Return what the coefficient's controller reports under this name, [runs], or 0."""
+        loop = self.block.coefficient_controller
+        found = {} if loop is None else loop.report()
+        return np.zeros(self.block.n_runs) + np.asarray(found.get(name, 0.0))
 
 
 def _or_nan(values: np.ndarray | None, n_runs: int) -> np.ndarray:

@@ -20,7 +20,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from entropy_theory import forecast
+from entropy_theory import entropy_change, forecast
+from entropy_theory.controllers import EntropyForecast
 from entropy_theory.policy import entropy
 from entropy_theory.tabular import logit_step, state_gradient, sum_by_index
 from entropy_theory.token_batch import TokenBatch
@@ -48,6 +49,8 @@ class Runs(Block):
         """[runs or 1, prompts or 1, answers]."""
         self.correct = (self.reward == self.reward.max(axis=-1, keepdims=True)).astype(np.float64)
         """1 at the right answers, those with a state's largest reward; 0 elsewhere."""
+        loop = self.coefficient_controller
+        self._foretells = loop is not None and loop.forecasts
         self.reuses = self.dynamics.steps_per_batch > 1
         self.levels = self._levels() if self.dynamics.pools else None
         self.kept: TokenBatch | None = None
@@ -200,17 +203,43 @@ class Runs(Block):
                     if self.temperature is not None:
                         temperature[i] = self.temperature
                 self.draw()
-                change = self.direction()
-                if self.features is not None:
-                    flat = change.reshape(self.n_runs, -1)
-                    change = ((flat @ self.features) @ self.features.T).reshape(change.shape)
-                change *= self.learning_rate
-                self.logits += change
+                if self._foretells:
+                    self._add_forecast()
+                self.logits += self.change()
                 self.step += 1
         if not math.isfinite(self.logits.sum()):
             raise diverged(self.step)
         return StepMeasures(
             entropy=entropy, reward=reward, temperature=temperature) if measured else None
+
+    def change(self) -> np.ndarray:
+        """Return this step's change of all logits: [runs, states, actions]."""
+        change = self.direction()
+        if self.features is not None:
+            flat = change.reshape(self.n_runs, -1)
+            change = ((flat @ self.features) @ self.features.T).reshape(change.shape)
+        change *= self.learning_rate
+        return change
+
+    def _add_forecast(self) -> None:
+        """Forecast this step's change of `mean_entropy`, the visits of states kept, and add it to the
+        batch's.
+
+        It is first order in the change of logits, which parameters that are shared have mixed already.
+        """
+        chosen, shares = self.coefficient, self.token_shares().reshape(self.n_runs, -1) / self.n_prompts
+        rates = []
+        for value in (0.0, 1.0):
+            self.coefficient = np.full(self.n_runs, value)
+            by_state = entropy_change.first_order(self.logits, self.change())
+            rates.append((shares * by_state).sum(axis=-1))
+        self.coefficient = chosen
+        base, whole = rates
+        added = EntropyForecast(base=base, per_unit=whole - base)
+        if self.step % self.dynamics.steps_per_batch and self.forecast is not None:
+            added = EntropyForecast(base=self.forecast.base + added.base,
+                                    per_unit=self.forecast.per_unit + added.per_unit)
+        self.forecast = added
 
     def draw(self) -> None:
         """Draw this step's batch: draws and, where rows are pooled, sums; a second call repeats it."""
@@ -302,7 +331,10 @@ class Runs(Block):
         flat = self.log_probabilities().reshape(self.n_runs, -1)
         index = self.kept.state * self.logits.shape[-1] + self.kept.action
         log_prob = np.take_along_axis(flat, index.reshape(self.n_runs, -1), axis=1)
-        batch = self.kept.replace(log_prob=log_prob.reshape(index.shape), step=self.step)
+        columns: dict[str, Any] = {"log_prob": log_prob.reshape(index.shape), "step": self.step}
+        if self.coefficient is not None:
+            columns["coefficient"] = np.broadcast_to(self.coefficient[:, None, None], index.shape)
+        batch = self.kept.replace(**columns)
         if self.rule.prepares_every_step:
             batch = self.rule.prepare(batch.replace(prepared={}))
         return batch

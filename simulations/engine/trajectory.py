@@ -87,6 +87,11 @@ class Trajectory:
     """The standard deviation of entropy over every step of the tail, the chatter of control: [runs]."""
     tail_switches: ByRun
     """How often the temperature changed in the tail, [runs]."""
+    saturated: ByRun
+    """The number of batches at which the coefficient that would hold the target was out of bounds,
+    [runs]; 0 without a controller that says so (`controllers.ForecastCoefficient`)."""
+    held: ByRun
+    """The number of batches at which the coefficient had no power over entropy and stayed, [runs]."""
     logits: np.ndarray
     """The logits of each record, [records, runs, states, actions]; empty unless asked for."""
     forecasts: Forecasts | None = None
@@ -105,7 +110,8 @@ class Trajectory:
         return dataclasses.replace(self, **taken)
 
 
-_BY_RUN = ("final_logits", "tail_entropy", "tail_reward", "tail_spread", "tail_switches")
+_BY_RUN = ("final_logits", "tail_entropy", "tail_reward", "tail_spread", "tail_switches",
+           "saturated", "held")
 BY_RECORD = (
     "entropy", "reward", "entropy_within_correct", "temperature", "coefficient", "covariance",
     "covariance_pg", "distinct_answers", "response_length", "pass_at_k", "entropy_by_state",

@@ -8,6 +8,8 @@ import pytest
 
 from entropy_theory.controllers import (
     AdaptiveCoefficient,
+    EntropyForecast,
+    ForecastCoefficient,
     ProportionalTemperature,
     TargetEntropyCoefficient,
     TemperatureSwitch,
@@ -18,8 +20,15 @@ BUILD = {
     "proportional": lambda: ProportionalTemperature(target=0.5),
     "aent": lambda: AdaptiveCoefficient(warm_up_steps=1),
     "target": lambda: TargetEntropyCoefficient(target=0.5),
+    "forecast": lambda: ForecastCoefficient(target=0.5, low=-0.4, high=0.4, smoothing=0.5),
 }
 SERIES = (0.1, 0.9, 0.2, 0.21, 0.05, 0.5, 0.7)
+
+
+def forecast_of(entropy):
+    """Some forecast that goes with an entropy, so that runs have forecasts of their own."""
+    entropy = np.asarray(entropy)
+    return EntropyForecast(base=-0.02 + 0.03 * entropy, per_unit=0.1 * entropy)
 
 
 def test_proportional_temperature_is_clipped_around_the_target():
@@ -54,10 +63,12 @@ def test_target_coefficient_rises_at_or_below_the_target_and_acts_only_there():
 def test_a_restored_controller_goes_on_as_the_saved_one(name):
     saved, fresh = BUILD[name](), BUILD[name]()
     for entropy in SERIES[:3]:
-        saved.observe(np.array(entropy))
+        saved.observe(np.array(entropy), forecast_of(entropy))
     fresh.load_state_dict(json.loads(json.dumps(saved.state_dict())))
     for entropy in SERIES[3:]:
-        assert saved.observe(np.array(entropy)) == fresh.observe(np.array(entropy))
+        forecast = forecast_of(entropy)
+        assert saved.observe(np.array(entropy), forecast) == fresh.observe(np.array(entropy), forecast)
+    assert {k: float(v) for k, v in saved.report().items()} == fresh.report()
 
 
 @pytest.mark.parametrize("name", BUILD)
@@ -65,9 +76,9 @@ def test_runs_side_by_side_are_each_their_own(name):
     together = BUILD[name]()
     alone = [BUILD[name]() for _ in range(2)]
     for pair in zip(SERIES, SERIES[::-1], strict=True):
-        both = together.observe(np.array(pair))
+        both = together.observe(np.array(pair), forecast_of(pair))
         for k, controller in enumerate(alone):
-            assert both[k] == controller.observe(np.array(pair[k]))
+            assert both[k] == controller.observe(np.array(pair[k]), forecast_of(pair[k]))
 
 
 @pytest.mark.parametrize("name", BUILD)
@@ -76,3 +87,101 @@ def test_nan_and_foreign_states_are_refused(name):
         BUILD[name]().observe(np.array(math.nan))
     with pytest.raises(ValueError, match="not the state of a"):
         BUILD[name]().load_state_dict({"integral": 1.0})
+
+
+# ------------------------------------------------------------------ by forecasts
+
+
+def plant(controller, entropy, steps, *, base=-0.01, per_unit=0.05, sign=1.0, target=None):
+    """Entropies where each step does exactly what was forecast, times ``sign`` in what is told."""
+    found, forecast = [], None
+    for step in range(steps):
+        if target is not None:
+            controller.target = target(step)
+        found.append(float(entropy))
+        chosen = controller.observe(np.asarray(entropy), forecast)
+        forecast = EntropyForecast(base=np.asarray(base), per_unit=np.asarray(sign * per_unit))
+        entropy = entropy + base + float(chosen) * per_unit
+    return np.array(found)
+
+
+def loop(**options):
+    return ForecastCoefficient(**{"target": 0.5, "low": -9.0, "high": 9.0, "horizon": 10.0,
+                                  "feedback_horizon": math.inf, **options})
+
+
+@pytest.mark.parametrize("start", [0.2, 0.9])
+def test_an_exact_forecast_closes_the_distance_by_one_over_the_horizon_a_step(start):
+    """From either side; the first step, before any forecast, has coefficient 0."""
+    found = plant(loop(), start, 30)
+    assert found[1] == pytest.approx(start - 0.01)
+    # Thirty additions and subtractions of numbers below 1.
+    np.testing.assert_allclose(found[1:] - 0.5, (start - 0.51) * 0.9 ** np.arange(29), atol=1e-14)
+
+
+@pytest.mark.parametrize("feedback_horizon", [math.inf, 25.0])
+def test_feedback_takes_away_what_forecasts_miss(feedback_horizon):
+    """The base change is 0.02 nats a batch below its forecast: without feedback 10 x 0.02 stay missing.
+    What is missed decays by 1 - 1/25, the distance by 1 - 1/10 beside it."""
+    controller, entropy, forecast, distances = loop(feedback_horizon=feedback_horizon), 0.5, None, []
+    for _ in range(200):
+        chosen = controller.observe(np.asarray(entropy), forecast)
+        forecast = EntropyForecast(base=np.asarray(-0.01), per_unit=np.asarray(0.05))
+        distances.append(0.5 - entropy)
+        entropy += -0.03 + 0.05 * float(chosen)
+    expected, missed = [0.0, 0.03], 0.02 * (1 - 1 / feedback_horizon)
+    while len(expected) < 200:
+        expected.append(0.9 * expected[-1] + missed)
+        missed *= 1 - 1 / feedback_horizon
+    np.testing.assert_allclose(distances, expected, atol=1e-13)
+    assert distances[-1] == pytest.approx(0.2 if feedback_horizon == math.inf else 0.0, abs=1e-3)
+
+
+def test_forecasts_are_smoothed():
+    controller = loop(smoothing=0.75, target=0.0)
+    forecasts = [EntropyForecast(base=np.asarray(b), per_unit=np.asarray(u))
+                 for b, u in ((0.1, 0.4), (0.3, 0.8))]
+    for forecast in (None, *forecasts):
+        chosen = controller.observe(np.asarray(0.0), forecast)
+    assert float(controller.base) == pytest.approx(0.75 * 0.1 + 0.25 * 0.3)
+    assert float(controller.per_unit) == pytest.approx(0.75 * 0.4 + 0.25 * 0.8)
+    assert float(chosen) == pytest.approx(-0.15 / 0.5)
+
+
+@pytest.mark.parametrize(("bounds", "far", "near"), [
+    ({"high": 0.25}, 9.0, 0.4), ({"low": -0.05}, 0.0, 2.6)])
+def test_saturation_is_counted_and_winds_nothing_up(bounds, far, near):
+    """100 batches towards a target beyond the bound; then one that is met as if from anew."""
+    controller = loop(feedback_horizon=40.0, **bounds)
+    found = plant(controller, 2.0, 200, target=lambda step: far if step < 100 else near)
+    # The last coefficient in use takes entropy up by 0.0125 - 0.01, or down by 0.01 + 0.0025.
+    np.testing.assert_allclose(np.diff(found[1:101]), 0.0025 if far else -0.0125, atol=1e-12)
+    assert float(controller.saturated) == 99
+    assert abs(float(controller.bias)) < 1e-15
+    np.testing.assert_allclose(found[100:] - near, (found[100] - near) * 0.9 ** np.arange(100),
+                               atol=1e-13)
+
+
+@pytest.mark.parametrize("per_unit", [-0.05, 0.0, 1e-12])
+def test_without_power_or_with_the_wrong_sign_the_coefficient_stays(per_unit):
+    controller = loop(coefficient=0.3, feedback_horizon=40.0)
+    controller.observe(np.asarray(0.2))
+    for _ in range(5):
+        chosen = controller.observe(
+            np.asarray(0.2), EntropyForecast(base=np.asarray(0.0), per_unit=np.asarray(per_unit)))
+    assert float(chosen) == 0.3
+    assert controller.report()["coefficient_held"] == 5
+    assert controller.report()["coefficient_saturated"] == 0
+
+
+def test_a_forecast_of_the_wrong_sign_does_not_hold_the_target():
+    """What the tests above would miss if the controller did not read the sign."""
+    assert abs(plant(loop(), 0.2, 60)[-1] - 0.5) < 1e-2
+    assert abs(plant(loop(), 0.2, 60, sign=-1.0)[-1] - 0.5) > 0.5
+
+
+def test_forecasts_that_are_not_finite_are_refused():
+    for base, per_unit in ((math.nan, 1.0), (0.0, math.inf)):
+        with pytest.raises(ValueError, match="forecast is not finite"):
+            loop().observe(np.asarray(0.2), EntropyForecast(
+                base=np.asarray(base), per_unit=np.asarray(per_unit)))

@@ -29,6 +29,7 @@ from tests.tolerances import FLOAT64
 STEPS, STATES, ACTIONS, RATE = 40, 2, 5, 0.6
 OPTIONS = {
     "entropy-bonus": {"coefficient": 0.1, "target": 1.2, "coefficient_step": 0.01},
+    "diverse-bonus": {"coefficient": 0.2},
     "reference-kl": {"coefficient": 0.2}, "clip-cov": {"ratio": 0.2, "lower": 0.01},
     "kl-cov": {"ratio": 0.2}, "gspo": {"clip_low": 0.1, "clip_high": 0.1},
     "aepo": {"alpha": 0.7, "target": 1.2, "control": "proportional"},

@@ -30,7 +30,8 @@ def test_without_verl_the_module_imports_and_its_use_says_what_to_install():
             use()
 
 
-@pytest.mark.parametrize("name", [n for n in update_rules.RULES if n not in ("aepo", "natural-gradient")])
+@pytest.mark.parametrize("name", [n for n in update_rules.RULES if n not in ("aepo", "natural-gradient",
+"diverse-bonus")])
 def test_verl_normalizes(name):
     """A length factor of the rule's own would come on top of loss_agg_mode."""
     options = {"adaptive": False} if name == "aent" else {}
@@ -47,7 +48,7 @@ def test_bases_may_be_nested():
 def test_a_new_rule_is_taken_to_need_the_whole_batch():
     """What a rule computes for itself must be declared again: forgetting it is slow and never wrong."""
     whole = {name for name in update_rules.RULES if verl_plugin.needs_whole_batch(update_rules.get(name))}
-    assert whole == {"clip-cov", "kl-cov", "aepo", "natural-gradient"}
+    assert whole == {"clip-cov", "kl-cov", "aepo", "natural-gradient", "diverse-bonus"}
 
     class Half(Grpo):
         def _scores(self, batch):
@@ -60,7 +61,9 @@ def test_a_new_rule_is_taken_to_need_the_whole_batch():
 @pytest.mark.parametrize(("name", "options", "message"), [
     ("aepo", {}, "second batch"),
     ("aent", {}, "before the step.*: set adaptive=false"),
+    ("aent", {"adaptive": False, "target": 0.5, "hold": "forecast"}, ": leave target out"),
     ("natural-gradient", {}, "listed exactly"),
+    ("clip-cov", {"base": "diverse-bonus"}, "which answers of a prompt are right"),
     ("kl-cov", {"base": "aepo"}, "second batch"),
     ("grpo", {"normalization": "dr-grpo"}, "loss_agg_mode"),
     ("clip-cov", {"base": {"name": "grpo", "normalization": "sequence-mean"}}, "loss_agg_mode"),

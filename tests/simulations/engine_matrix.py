@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory.controllers import EntropyForecast
+from entropy_theory.entropy_change import first_order
 from entropy_theory.policy import log_softmax
 from entropy_theory.tabular import listing, logit_step, response_batch
 from entropy_theory.token_batch import TokenBatch, concatenate, mean_over_sequences
@@ -45,14 +48,20 @@ PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 OPTIONS: dict[str, dict[str, Any]] = {
     "reinforce": {}, "grpo": {}, "gspo": {}, "clip-higher": {"dynamic_sampling": True},
     "natural-gradient": {}, "entropy-bonus": {"coefficient": 0.1, "target": 0.9},
+    "diverse-bonus": {"coefficient": 0.3},
     "entropy-advantage": {}, "reference-kl": {"coefficient": 0.2},
     "clip-cov": {"ratio": 0.5, "lower": 0.01}, "kl-cov": {"ratio": 0.2},
     "aepo": {"alpha": 0.7, "target": 0.9},
     "aent": {"coefficient": 0.1, "removed_fraction": 0.4, "warm_up_steps": 5, "coefficient_high": 0.3},
 }
+FORECAST: dict[str, Any] = {
+    "hold": "forecast", "coefficient_low": -2.0, "coefficient_high": 2.0, "horizon": 5.0,
+    "feedback_horizon": 10.0}
 RULE_OF: dict[str, UpdateRule] = {
     **{name: get(name, **options) for name, options in OPTIONS.items()},
     "entropy-bonus, constant": get("entropy-bonus", coefficient=0.1),
+    "entropy-bonus, forecast": get("entropy-bonus", target=0.9, **FORECAST),
+    "diverse-bonus, forecast": get("diverse-bonus", target=0.9, **FORECAST),
     "aepo, proportional": get("aepo", alpha=0.7, target=0.9, control="proportional"),
     **{f"a user's: {kind.name}": kind(steps=30) if kind is Fading else kind(least=0.1)  # type: ignore
        if kind.name == "tail-sensitive" else kind() for kind in HONEST},
@@ -129,18 +138,44 @@ def plain(case: Case) -> np.ndarray:
     logits = reference = task.logits[RUN]
     reward = np.broadcast_to(task.reward, (RUNS, *task.reward.shape[1:]))[RUN].astype(float)
     batch: Any = None
+    forecast: EntropyForecast | None = None
+
+    def change(rows: TokenBatch) -> np.ndarray:
+        step = logit_step(logits, rows, rule)
+        if task.features is not None:
+            step = (task.features @ (task.features.T @ step.ravel())).reshape(step.shape)
+        return RATE * step
+
     for step in range(STEPS):
         if step % case.steps_per_batch == 0:
             number = step // case.steps_per_batch + 1
-            batch = _batch(case, rule, loops, logits, reward, reference, task.tree, number)
+            batch = _batch(case, rule, loops, logits, reward, reference, task.tree, number, forecast)
             batch = rule.prepare(batch.replace(step=step))
         elif rule.prepares_every_step:
             batch = rule.prepare(_now(batch, logits, step).replace(prepared={}))
-        change = logit_step(logits, _now(batch, logits, step), rule)
-        if task.features is not None:
-            change = (task.features @ (task.features.T @ change.ravel())).reshape(change.shape)
-        logits = logits + RATE * change
+        now = _now(batch, logits, step)
+        if loops[1] is not None and loops[1].forecasts:
+            here = _forecast(logits, reward, task.tree, now, change)
+            if step % case.steps_per_batch and forecast is not None:
+                here = EntropyForecast(base=forecast.base + here.base,
+                                       per_unit=forecast.per_unit + here.per_unit)
+            forecast = here
+        logits = logits + change(now)
     return logits
+
+
+def _forecast(
+    logits: np.ndarray, reward: np.ndarray, tree: TokenTree | None, now: TokenBatch,
+    change: Callable[[TokenBatch], np.ndarray],
+) -> EntropyForecast:
+    """What coefficients 0 and 1 do to the mean of the listing's entropies, to first order."""
+    rows = listing(logits, reward) if tree is None else response_batch(logits, reward, tree=tree)
+    base, whole = (
+        first_order(logits, change(now.replace(coefficient=np.full(now.mask.shape, value))))
+        for value in (0.0, 1.0))
+    return EntropyForecast(
+        base=mean_over_sequences(rows.replace(entropy=base[rows.state]), "entropy"),
+        per_unit=mean_over_sequences(rows.replace(entropy=(whole - base)[rows.state]), "entropy"))
 
 
 def _now(batch: TokenBatch, logits: np.ndarray, step: int) -> TokenBatch:
@@ -149,7 +184,7 @@ def _now(batch: TokenBatch, logits: np.ndarray, step: int) -> TokenBatch:
 
 def _batch(
     case: Case, rule: UpdateRule, loops: tuple[Any, Any], logits: np.ndarray, reward: np.ndarray,
-    reference: np.ndarray, tree: TokenTree | None, number: int,
+    reference: np.ndarray, tree: TokenTree | None, number: int, forecast: EntropyForecast | None,
 ) -> TokenBatch:
     """A batch of one run as rows: all answers, or those drawn as the ``number``-th batch."""
     columns: dict[str, Any] = {"removed_fraction": rule.removed_fraction}
@@ -163,7 +198,8 @@ def _batch(
 
     everything = listed(None)
     temperature, coefficient = (
-        None if loop is None else float(loop.observe(mean_over_sequences(everything, loop.reads)))
+        None if loop is None else float(
+            loop.observe(mean_over_sequences(everything, loop.reads), forecast))
         for loop in loops)
     parts = []
     for kind, degree, size in (
@@ -281,7 +317,8 @@ made by `python -m tests.simulations.engine_matrix`, and a test keeps it true.
 - **NumPy**: the rule is asked about every row.
 - **refused**: the rule is not defined there, and says why and what to use.
 
-Several optimizer steps on the same samples (`steps_per_batch`) always take NumPy's rows. Tables need
+Several optimizer steps on the same samples (`steps_per_batch`) always take NumPy's rows, and so does a
+coefficient that is held by forecasts (`hold="forecast"`), which NumPy makes at every step. Tables need
 numba (`pip install 'policy-entropy[fast]'`), and so do traces. Where a long run is left to NumPy, the
 reason is logged once.
 """

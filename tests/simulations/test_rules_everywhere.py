@@ -21,7 +21,7 @@ from simulations.problems.token_trees import TokenProblem
 ACTIVE = {
     "reinforce": {}, "grpo": {}, "gspo": {}, "clip-higher": {}, "natural-gradient": {},
     "entropy-bonus": {"coefficient": 0.3, "target": 0.9},
-    "entropy-advantage": {},
+    "diverse-bonus": {"coefficient": 0.3}, "entropy-advantage": {},
     "reference-kl": {"coefficient": 0.2}, "clip-cov": {"ratio": 0.2, "lower": 0.01},
     "kl-cov": {"ratio": 0.2}, "aepo": {"alpha": 0.7, "target": 0.9, "control": "proportional"},
     "aent": {"coefficient": 0.3, "removed_fraction": 0.4, "warm_up_steps": 0,

@@ -12,6 +12,11 @@ falls: entropy can be held at no first-order price but what the rest points cost
 not by itself stop learning. True of any differentiable J and H of any parameters: a network, responses
 of any length.
 
+Steps of a size leave the level set by no more than their square: at one state with n tabular logits,
+along d = eta step, |H(z + d) - H(z)| <= (1/2)(5/8 + (1/5) log n) |d|^2, whatever eta. The first order is
+gone, and the rest is at most that of any step (``extension.remainder-constant``). A controller that
+projects exactly at every step has this drift to take back, of order eta^2 a step.
+
 Searched at one state with tabular logits and graded rewards, both sides times <h, h>, so that nothing
 is divided where the policy is uniform.
 """
@@ -23,16 +28,18 @@ from typing import Any
 import numpy as np
 
 from entropy_theory import policy
+from entropy_theory.claims.extensions.remainder_constant import curvature_constant
 from entropy_theory.verification import (
     GRADED_REWARD,
     Cases,
     Claim,
     Mutant,
+    Scalar,
     Statement,
     bandit_instances,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.verification.arithmetic import Real, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
 from entropy_theory.verification.formula.limits import (
@@ -43,6 +50,7 @@ from entropy_theory.verification.formula.limits import (
     has_derivative,
     implies,
 )
+from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import ACTIONS, Term, definition
 
 
@@ -238,5 +246,48 @@ level_set_flow = Claim(
         Mutant(name="the flow with the component added instead of taken away",
                statement=variant(_flow, margin=lambda i: -ar.total(
                    reward_gradient(i.logits, i.reward) * ar.entropy_gradient(i.logits)))),
+    ),
+)
+
+# ------------------------------------------------------------------ steps of a size
+
+SIZE = Scalar(name="size", low=0.01, high=1e3, grid=(1, 10, 100), range=POSITIVE)
+"""The step's size over the squared length of the entropy's gradient."""
+
+
+def _drift_room(i: Cases, constant: Real, whole: bool = False) -> Reals:
+    """Half the constant times |d|^2, less the change of entropy, for d of any size along the step."""
+    h = ar.entropy_gradient(i.logits)
+    step = scaled_step(i.logits, i.reward)
+    if whole:
+        step = ar.per_action(ar.total(h * h)) * reward_gradient(i.logits, i.reward)
+    step = ar.per_action(i.size) * step
+    return constant * ar.total(step * step) / 2 - np.abs(ar.entropy_change(i.logits, step))
+
+
+def _constant(i: Cases) -> Real:
+    return curvature_constant(i.logits.shape[-1], i.logits)
+
+
+_drift = Statement(
+    latex=r"For $d = \eta\bigl(g - \frac{\langle g,h\rangle}{\langle h,h\rangle}h\bigr)$ of any size, "
+          r"$|\mathcal H(z+d)-\mathcal H(z)| \le \frac12(\frac58+\frac15\log n)\lVert d\rVert^2$.",
+    margin=lambda i: _drift_room(i, _constant(i)),
+)
+
+level_set_drift = Claim(
+    id="extension.level-set-drift",
+    source="Extension (entropy control, tabular)",
+    title="A step of size eta along an entropy level set leaves it by an order of eta squared",
+    scope="one tabular state of at least three actions (two have no such step), one step of any size",
+    statement=_drift,
+    instances=bandit_instances(SIZE, actions=(3, 6), correct=False, vectors=(GRADED_REWARD,)),
+    mutants=(
+        Mutant(name="the whole gradient leaves it by no more",
+               statement=variant(_drift, margin=lambda i: _drift_room(i, _constant(i), whole=True))),
+        Mutant(name="by a hundredth of that", statement=variant(
+            _drift, margin=lambda i: _drift_room(i, _constant(i) / 100))),
+        Mutant(name="not at all", statement=variant(
+            _drift, margin=lambda i: _drift_room(i, 0 * _constant(i)))),
     ),
 )

@@ -61,6 +61,9 @@ def of(task: Task) -> TracedEngine:
         raise RefusedError("traces know no tree and no features")
     if task.dynamics.steps_per_batch > 1:
         raise RefusedError("it takes several optimizer steps on the same samples")
+    loop = task.dynamics.rule.coefficient_controller()
+    if loop is not None and loop.forecasts:
+        raise RefusedError("its controller steers by the forecast of each step, which traces do not make")
     n_states, n_actions = task.logits.shape[1:]
     if n_states * n_actions > MOST_LOGITS:
         raise RefusedError(

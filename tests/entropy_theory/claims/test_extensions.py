@@ -12,6 +12,7 @@ import pytest
 from entropy_theory import entropy_change, forecast
 from entropy_theory.claims.extensions import (
     clamped_bonus,
+    diverse_bonus,
     entropy_bonus,
     hessian,
     natural_entropy_bonus,
@@ -37,6 +38,11 @@ EXPECTED = [
     ("extension.entropy-bonus-two-actions", "proved", "none"),
     ("extension.natural-entropy-bonus", "proved", "none"),
     ("extension.clamped-bonus", "proved", "none"),
+    ("extension.diverse-bonus", "proved", "none"),
+    ("extension.diverse-bonus-price", "refuted", "none"),
+    ("extension.diverse-bonus-full-entropy", "true with a hypothesis", "none"),
+    ("extension.diverse-bonus-natural", "proved", "none"),
+    ("extension.level-set-drift", "proved", "none"),
     ("extension.score-forecast", "first-order", "none"),
     ("later-work.sampled-action", "proved", "not in sources"),
     ("later-work.sampled-action-sign", "proved", "not in sources"),
@@ -231,3 +237,33 @@ def test_flow_balancing_is_a_sum_over_rises():
     np.testing.assert_allclose(rate, 2 * np.sum(coefficients * t * (flow > 0), axis=-1), atol=1e-15)
     assert rate.min() > -1e-17
     assert rate.max() > 1e-4
+
+
+def test_the_bonus_among_right_answers_against_differences():
+    """H(q), the reward and the full entropy after a small plain and a small natural step."""
+    generator, logits = random_policies(9, 6)
+    correct = generator.random(logits.shape) < 0.5
+    correct[:, 0] = True
+    h = 1e-5
+
+    def measured(z):
+        p = softmax(z)
+        right = np.where(correct, p, 0).sum(axis=-1)
+        q = np.where(correct, p, 1) / np.where(correct, right[:, None], 1)
+        return np.stack([-np.where(correct, q * np.log(q), 0).sum(axis=-1), right, entropy(z)])
+
+    def slope(step):
+        return (measured(logits + h * step) - measured(logits - h * step)) / (2 * h)
+
+    claims = diverse_bonus
+    plain = slope(claims.diverse_step(logits, correct))
+    np.testing.assert_allclose(plain[0], claims.diversity_rate(logits, correct), atol=1e-8)
+    np.testing.assert_allclose(plain[1], claims.reward_rate(logits, correct), atol=1e-8)
+    np.testing.assert_allclose(plain[2], claims._full_rate(logits, correct), atol=1e-8)
+    natural = slope(claims.surprise(logits, correct))
+    spread = claims.spread(logits, correct)
+    np.testing.assert_allclose(
+        natural, [spread, 0 * spread, claims.right_mass(logits, correct) * spread], atol=1e-7)
+    np.testing.assert_allclose(claims.diversity(logits, correct), measured(logits)[0], atol=1e-14)
+    assert (plain[1] < -1e-3).any()
+    assert (plain[2] < -1e-4).any()

@@ -193,6 +193,14 @@ def test_aent():
             assert np.abs(found - expected).max() <= ROUNDINGS * (1 + np.abs(expected).max())
 
 
+def test_diverse_bonus():
+    """pi x at right answers, the bonus alone: its base has no step where the advantage is 0."""
+    for where, i in draws("extensions.diverse_bonus", "diverse_bonus"):
+        found = shipped_step("diverse-bonus", i.logits, i.correct, base="reinforce", coefficient=1.0,
+                             advantage=np.zeros(i.logits.shape))
+        assert_same(found, where.diverse_step(i.logits, i.correct), 1 + np.ptp(i.logits, axis=-1))
+
+
 def test_clip_cov():
     """No gradient where K is in [omega, 5 omega]: the claim's gain is what the rule adds to its base."""
     seen = 0

@@ -1,0 +1,332 @@
+r"""Extension: a bonus on the entropy among the right answers (update rule ``diverse-bonus``).
+
+One state, policy pi, right answers A*, p = pi(A*), q = pi given A*, and the surprise of right answers
+x_a = -(log q_a + H(q)), 0 elsewhere; E_q x = 0. The bonus in score form, E_pi[x grad log pi], moves the
+logits by
+
+    d_a = pi_a x_a,   which is p grad H(q),
+
+and leaves those of wrong answers where they are. So it raises H(q), at the rate sum pi_a^2 x_a^2 / p,
+strictly unless right answers are equally likely.
+
+What it does to the rest, to first order and per unit of step:
+
+- reward: -(1 - p) p^2 Cov_q(q, log q), a price, since common right answers give more than rare ones take:
+  at most (1 - p) p^2 H(q), and nothing once all answers are right;
+- full entropy: p sum S_a S~_a, as of a clamped bonus (``extension.clamped-bonus``): never negative where
+  no wrong answer is likelier than a right one, and possibly negative elsewhere.
+
+Under the natural gradient the bonus moves right logits by c x_a itself. Exactly then, whatever c, the
+odds of a right answer are multiplied by E_q e^{c x} >= 1, and q is tempered, q ~ q^{1 - c}: for
+0 < c <= 1 neither reward nor H(q) falls. To first order the reward stays, H(q) rises by Var_q(log q),
+and the full entropy by p Var_q(log q).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropy_theory.claims.extensions.clamped_bonus import rate, renormalized
+from entropy_theory.claims.extensions.natural_entropy_bonus import STRENGTH
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Scalar,
+    Statement,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula.limits import (
+    equal,
+    has_derivative,
+    has_gradient,
+    implies,
+)
+from entropy_theory.verification.formula.statement import POSITIVE
+from entropy_theory.verification.formula.terms import Term, definition
+
+SOURCE = "Extension: a bonus on the entropy among right answers"
+
+
+@definition
+def right_mass(logits: Reals, correct: Mask) -> Reals:
+    """p, the probability of a right answer."""
+    return ar.total(ar.softmax(logits), correct)
+
+
+@definition
+def diversity(logits: Reals, correct: Mask) -> Reals:
+    """H(q), the entropy of the policy given a right answer."""
+    depth = logits - ar.largest(logits, correct)[..., None]
+    depth = np.where(correct, depth, 0 * depth)
+    return np.log(ar.total(np.exp(depth), correct)) - ar.mean(renormalized(logits, correct), depth)
+
+
+@definition
+def surprise(logits: Reals, correct: Mask) -> Reals:
+    """x_a = -(log q_a + H(q)) at right answers, zero elsewhere."""
+    x = -ar.centered(renormalized(logits, correct), logits)
+    return np.where(correct, x, 0 * x)
+
+
+@definition
+def diverse_step(logits: Reals, correct: Mask) -> Reals:
+    """d_a = pi_a x_a, the step of the plain gradient."""
+    return ar.softmax(logits) * surprise(logits, correct)
+
+
+@definition
+def diversity_rate(logits: Reals, correct: Mask) -> Reals:
+    """What the step adds to H(q): E_q[pi x^2]."""
+    x = surprise(logits, correct)
+    return ar.total(renormalized(logits, correct) * x * diverse_step(logits, correct))
+
+
+@definition
+def spread(logits: Reals, correct: Mask) -> Reals:
+    """Var_q(log q)."""
+    q = renormalized(logits, correct)
+    return ar.covariance(q, logits, logits)
+
+
+@definition
+def reward_rate(logits: Reals, correct: Mask) -> Reals:
+    """What the step adds to p: -(1 - p) p^2 Cov_q(q, log q)."""
+    q, p = renormalized(logits, correct), right_mass(logits, correct)
+    return -right_mass(logits, ~correct) * p * p * ar.covariance(q, q, logits)
+
+
+def _along(i: Any, t: Any, direction: Any) -> Any:
+    return i.logits + ar.per_action(t) * direction
+
+
+def _equally_likely(i: Any) -> Term:
+    return equal(ar.largest(i.logits, i.correct), ar.smallest(i.logits, i.correct))
+
+
+# ------------------------------------------------------------------ it raises the entropy among them
+
+
+def _is_the_gradient(i: Any) -> tuple[Term, ...]:
+    step, p = diverse_step(i.logits, i.correct), right_mass(i.logits, i.correct)
+    rises = diversity_rate(i.logits, i.correct)
+    return (
+        has_gradient(lambda z: diversity(z, i.correct), i.logits, step / ar.per_action(p)),
+        has_derivative(lambda t: diversity(_along(i, t, step), i.correct), 0, rises),
+        equal(ar.total(step), 0),
+        implies(equal(rises, 0), _equally_likely(i)),
+    )
+
+
+def _surprise_of_all(i: Cases) -> Reals:
+    """The rate of H(q) where surprise is -(log pi_a + H) at right answers, not centered among them."""
+    p = ar.softmax(i.logits)
+    step = -p * ar.centered(p, i.logits)
+    return ar.total(renormalized(i.logits, i.correct) * surprise(i.logits, i.correct) * step, i.correct)
+
+
+_rises = Statement(
+    latex=r"The step $d_a = \pi_a x_a$ on $A^*$, $x_a = -(\log q_a + H(q))$, is $p\,\nabla H(q)$: it "
+          r"adds $\mathbb E_q[\pi x^2] \ge 0$ to $H(q)$, zero only where right answers are equally "
+          r"likely.",
+    margin=lambda i: diversity_rate(i.logits, i.correct),
+    beyond=_is_the_gradient,
+)
+
+diverse_bonus = Claim(
+    id="extension.diverse-bonus",
+    source=SOURCE,
+    title="A bonus on surprise among right answers is the gradient of their entropy, and raises it",
+    scope="one tabular state, plain gradient, first order",
+    statement=_rises,
+    instances=bandit_instances(),
+    mutants=(
+        Mutant(name="sign of the bonus flipped", statement=variant(
+            _rises, margin=lambda i: -diversity_rate(i.logits, i.correct))),
+        Mutant(name="surprise is not centered among right answers",
+               statement=variant(_rises, margin=_surprise_of_all)),
+        Mutant(name="it rises as under the natural gradient, by Var_q(log q)", statement=variant(
+            _rises, margin=lambda i: diversity_rate(i.logits, i.correct)
+            - spread(i.logits, i.correct))),
+        Mutant(name="it rises strictly everywhere", statement=variant(_rises, relation=">")),
+    ),
+)
+
+# ------------------------------------------------------------------ what it does to the reward
+
+
+def _price(i: Cases) -> Reals:
+    """The price, and what is left of its bound (1 - p) p^2 H(q)."""
+    p, wrong = right_mass(i.logits, i.correct), right_mass(i.logits, ~i.correct)
+    price = -reward_rate(i.logits, i.correct)
+    return np.stack([price, wrong * p * p * diversity(i.logits, i.correct) - price], axis=-1)
+
+
+def _an_eighth_of_the_bound(i: Cases) -> Reals:
+    p, wrong = right_mass(i.logits, i.correct), right_mass(i.logits, ~i.correct)
+    most = wrong * p * p * diversity(i.logits, i.correct) / 8
+    return most + reward_rate(i.logits, i.correct)
+
+
+_free = Statement(
+    latex=r"The step $d_a = \pi_a x_a$ on $A^*$ does not lower the reward $p$, to first order.",
+    margin=lambda i: reward_rate(i.logits, i.correct),
+)
+
+_costs = Statement(
+    latex=r"The step adds $-(1-p)\,p^2\,\mathrm{Cov}_q(q, \log q)$ to $p$, between $-(1-p)\,p^2 H(q)$ "
+          r"and $0$; it is $0$ only where right answers are equally likely, or all answers are right.",
+    margin=_price,
+    beyond=lambda i: (
+        has_derivative(
+            lambda t: right_mass(_along(i, t, diverse_step(i.logits, i.correct)), i.correct), 0,
+            reward_rate(i.logits, i.correct)),
+        implies(equal(reward_rate(i.logits, i.correct), 0),
+                _equally_likely(i) | np.all(i.correct, axis=-1)),
+    ),
+)
+
+diverse_bonus_price = Claim(
+    id="extension.diverse-bonus-price",
+    source=SOURCE,
+    title="A bonus on the entropy among right answers costs no reward (plain gradient)",
+    scope="one tabular state, plain gradient, first order",
+    statement=_free,
+    instances=bandit_instances(),
+    repair=_costs,
+    repair_is="instead",
+    repair_note="a price that vanishes as all answers become right; none under the natural gradient",
+    mutants=(
+        Mutant(name="the price is an eighth of its bound at most",
+               statement=variant(_costs, margin=_an_eighth_of_the_bound, beyond=None)),
+        Mutant(name="the bound without the factor 1 - p", statement=variant(
+            _costs, margin=lambda i: -reward_rate(i.logits, i.correct) - right_mass(
+                i.logits, i.correct) ** 2 * ar.covariance(
+                    renormalized(i.logits, i.correct), renormalized(i.logits, i.correct), i.logits),
+            beyond=None)),
+    ),
+)
+
+# ------------------------------------------------------------------ what it does to the full entropy
+
+
+def _full_rate(logits: Reals, correct: Mask) -> Reals:
+    return right_mass(logits, correct) * rate(logits, correct)
+
+
+NO_WRONG_LIKELIER = Condition(
+    latex="no wrong answer is likelier than a right one",
+    value=lambda i: np.all(
+        i.correct | ~ar.less(ar.smallest(i.logits, i.correct)[..., None], i.logits), axis=-1),
+)
+
+NO_RIGHT_LIKELIER = Condition(
+    latex="no right answer is likelier than a wrong one",
+    value=lambda i: np.all(
+        i.correct | ~ar.less(i.logits, ar.largest(i.logits, i.correct)[..., None]), axis=-1),
+)
+
+_full = Statement(
+    latex=r"The step $d_a = \pi_a x_a$ on $A^*$ does not lower the entropy of the whole policy, to first "
+          r"order.",
+    margin=lambda i: _full_rate(i.logits, i.correct),
+)
+
+_full_on_top = Statement(
+    latex=r"Where no wrong answer is likelier than a right one it adds "
+          r"$p\sum_{A^*} S_a\tilde S_a \ge 0$.",
+    margin=lambda i: _full_rate(i.logits, i.correct),
+    conditions=(NO_WRONG_LIKELIER,),
+    beyond=lambda i: (has_derivative(
+        lambda t: ar.entropy(_along(i, t, diverse_step(i.logits, i.correct))), 0,
+        _full_rate(i.logits, i.correct)),),
+)
+
+diverse_bonus_full_entropy = Claim(
+    id="extension.diverse-bonus-full-entropy",
+    source=SOURCE,
+    title="A bonus on the entropy among right answers never lowers the full entropy (plain gradient)",
+    scope="one tabular state, plain gradient, first order",
+    statement=_full,
+    instances=bandit_instances(),
+    repair=_full_on_top,
+    repair_is="hypothesis",
+    repair_note="no wrong answer is likelier than a right one",
+    mutants=(
+        Mutant(name="it adds as much as to the entropy among right answers", statement=variant(
+            _full_on_top, margin=lambda i: _full_rate(i.logits, i.correct)
+            - diversity_rate(i.logits, i.correct), beyond=None)),
+        Mutant(name="no right answer is likelier than a wrong one instead", statement=variant(
+            _full_on_top, conditions=(NO_RIGHT_LIKELIER,), beyond=None)),
+    ),
+)
+
+# ------------------------------------------------------------------ under the natural gradient
+
+
+@definition
+def natural_step(logits: Reals, correct: Mask, strength: Reals) -> Reals:
+    """c x_a."""
+    return ar.per_action(strength) * surprise(logits, correct)
+
+
+@definition
+def odds_growth(logits: Reals, correct: Mask, strength: Reals) -> Reals:
+    """E_q e^{c x}: by what the odds of a right answer are multiplied."""
+    return ar.mean(renormalized(logits, correct), np.exp(natural_step(logits, correct, strength)))
+
+
+def _gains(i: Cases) -> Reals:
+    """What the step adds to H(q), and what it multiplies the odds by, less 1."""
+    moved = i.logits + natural_step(i.logits, i.correct, i.strength)
+    one = ar.constant(1, like=i.logits)
+    return np.stack([diversity(moved, i.correct) - diversity(i.logits, i.correct),
+                     odds_growth(i.logits, i.correct, i.strength) - one], axis=-1)
+
+
+def _natural_rates(i: Any) -> tuple[Term, ...]:
+    x, p = surprise(i.logits, i.correct), right_mass(i.logits, i.correct)
+    moved = i.logits + natural_step(i.logits, i.correct, i.strength)
+    growth = odds_growth(i.logits, i.correct, i.strength)
+    varies = spread(i.logits, i.correct)
+    return (
+        equal(right_mass(moved, i.correct), p * growth / (1 - p + p * growth)),
+        has_derivative(lambda c: right_mass(_along(i, c, x), i.correct), 0, 0 * p),
+        has_derivative(lambda c: diversity(_along(i, c, x), i.correct), 0, varies),
+        has_derivative(lambda c: ar.entropy(_along(i, c, x)), 0, p * varies),
+    )
+
+
+_natural = Statement(
+    latex=r"For $0 < c \le 1$ the step $c\,x_a$ on $A^*$ multiplies the odds of a right answer by "
+          r"$\mathbb E_q e^{cx} \ge 1$ and does not lower $H(q)$. To first order it leaves $p$, and "
+          r"adds $\mathrm{Var}_q(\log q)$ to $H(q)$ and $p\,\mathrm{Var}_q(\log q)$ to the full entropy.",
+    margin=_gains,
+    beyond=_natural_rates,
+)
+
+diverse_bonus_natural = Claim(
+    id="extension.diverse-bonus-natural",
+    source=SOURCE,
+    title="Under the natural gradient a bonus on the entropy among right answers costs no reward",
+    scope="one softmax policy, natural gradient, one step of any size up to strength 1",
+    statement=_natural,
+    instances=bandit_instances(STRENGTH),
+    mutants=(
+        Mutant(name="strengths up to 3", statement=variant(_natural),
+               instances=bandit_instances(
+                   Scalar(name="strength", low=2.01, high=3.0, grid=(3,), range=POSITIVE))),
+        Mutant(name="the reward stays exactly", statement=variant(
+            _natural, relation="==", beyond=None, margin=lambda i: odds_growth(
+                i.logits, i.correct, i.strength) - ar.constant(1, like=i.logits))),
+        Mutant(name="H(q) rises by at least its first order", statement=variant(
+            _natural, beyond=None, margin=lambda i: _gains(i)[..., 0] - i.strength * spread(
+                i.logits, i.correct))),
+    ),
+)

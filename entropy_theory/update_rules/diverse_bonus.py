@@ -1,0 +1,109 @@
+"""Diverse bonus: a base rule plus coefficient x the gradient of the entropy among the right answers.
+
+With q = pi given a right answer, p the probability of one and l(y) = log pi(y | prompt), summed over the
+tokens of y, the bonus pushes along
+
+    p grad H(q) = E_{y ~ pi} [ 1{y right} x(y) grad l(y) ],      x(y) = -(l(y) - E_q l),
+
+rare right answers up, common ones down, and nothing at wrong ones: the x(y) of right answers have mean 0
+under q. Entropy among right answers is what is left once a prompt is solved
+(`extension.entropy-ceiling`); it is raised by every such step (``extension.diverse-bonus``). Under the
+natural gradient it costs no reward, under the plain one a price that vanishes as p tends to 1.
+
+From samples x_i = -(l_i - mean of l over the k right answers of the group), 0 at wrong answers, 0 where
+the group has no other right one. Its own l_i in the mean makes it (k - 1)/k of the unbiased estimate, so
+that the expected bonus of a group of G samples is the exact one times
+
+    1 - (1 - (1 - p)^G) / (p G).
+
+A listing of all answers, weighted by their probabilities, gives the exact one: the mean goes by
+``weight``.
+
+l is the log-probability under the policy that sampled (``old_log_prob``): x is a judgment of the answer
+that was drawn, made once like its advantage, and as with an advantage later optimizer steps on the same
+samples move by ratio x x, clipped by the base rule's bounds. Under the current policy it would have to be
+summed again over the whole batch for every step, for a difference of second order in what the steps
+moved.
+
+x has no bound: it is as large as an answer is rare. Under q its second moment is at most that of log q,
+about log(number of right answers)^2, because an answer that is drawn with probability q_i brings q_i
+log^2 q_i; an answer of probability 0 is never drawn, and adds 0 to a listing. Long answers spread: l is a
+sum over tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from entropy_theory import advantages
+from entropy_theory.array_types import Array, TokenColumn
+from entropy_theory.policy import namespace
+from entropy_theory.reads import RATIO
+from entropy_theory.token_batch import TokenBatch, sequence_weight
+from entropy_theory.update_rules.bonus import Bonus
+from entropy_theory.update_rules.clipped_ratio import length_factor, ratio, unclipped
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DiverseBonus(Bonus):
+    """The base rule's scores plus coefficient x ratio x x, clipped, on right answers of ordinary rows."""
+
+    name: ClassVar[str] = "diverse-bonus"
+    coefficient: Array = 0.05
+    """Reward per nat of surprise among right answers, a number or one a run. Where it is adapted, this is
+    its first value."""
+    normalization: str = "token-mean"
+    """How the bonus is averaged over tokens: with "token-mean" (here divided by the mean length) and
+    "dr-grpo" (by the longest) it is the gradient of an entropy; "sequence-mean" divides each answer's
+    part by its own length, as GRPO does."""
+    positive_reward: float = 1.0
+    """An answer is right where its reward is at least this."""
+
+    def __post_init__(self) -> None:
+        Bonus.__post_init__(self)
+        if math.isnan(self.positive_reward):
+            raise ValueError("positive_reward must be a number, got nan")
+
+    @property
+    def own_reads(self) -> frozenset[str]:
+        return frozenset({RATIO, "old_log_prob"})
+
+    def surprise(self, batch: TokenBatch) -> TokenColumn:
+        """Return x of each token's answer, [..., sequences, positions], nats; 0 but at right ones."""
+        xp = namespace(batch.log_prob)
+        rows = batch.is_ordinary
+        right = rows & advantages.right_answers(batch, rows, self.positive_reward)
+        # An answer of probability 0 in a listing has log-probability -inf and weight 0.
+        log_prob = xp.where(right & xp.isfinite(batch.old_log_prob), batch.old_log_prob,
+                            xp.zeros_like(batch.log_prob))
+        of_answer = xp.sum(log_prob, axis=-1, keepdims=True)
+        centered = advantages.group_mean(batch, right, of_answer) - of_answer
+        return xp.where(right, centered, xp.zeros_like(batch.log_prob))
+
+    def _prepare(self, batch: TokenBatch) -> TokenBatch:
+        factor = length_factor(batch, batch.is_ordinary, self.normalization)
+        return self.base.prepare(batch).with_prepared(
+            **{f"{self.name}.gain": self.surprise(batch) * factor})
+
+    def _scores(self, batch: TokenBatch) -> TokenColumn:
+        gain, r = self._strength(batch) * batch.prepared[f"{self.name}.gain"], ratio(batch)
+        bonus = namespace(r).where(unclipped(r, gain, *self.base.clip_bounds), r * gain, 0 * r)
+        return self.base.scores(batch) + bonus
+
+    def metrics(self, batch: TokenBatch) -> dict[str, Array]:
+        """Return ``right_answer_spread`` and the base rule's metrics.
+
+        It is the root mean square, in nats and by weight, of the surprise over right answers: the
+        standard deviation of their log-probabilities within prompts, 0 where the bonus does nothing.
+        """
+        xp = namespace(batch.log_prob)
+        rows = batch.is_ordinary
+        right = rows & advantages.right_answers(batch, rows, self.positive_reward)
+        weight = sequence_weight(batch, right)
+        surprise = xp.max(abs(self.surprise(batch)), axis=-1, keepdims=True)
+        total = xp.sum(weight, axis=(-2, -1))
+        square = xp.sum(weight * surprise * surprise, axis=(-2, -1))
+        spread = xp.sqrt(square / xp.where(total > 0, total, xp.ones_like(total)))
+        return self._with_base_metrics(batch, {"right_answer_spread": spread})

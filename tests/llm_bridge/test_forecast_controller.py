@@ -1,0 +1,83 @@
+"""Guards llm_bridge/trainer: a rule that holds its target by forecasts is shown each step's."""
+
+import numpy as np
+import pytest
+import transformers
+
+from entropy_theory import update_rules
+from entropy_theory.controllers import EntropyForecast
+from tests.llm_bridge.language_models import tabular_trainer
+
+RULE = update_rules.get(
+    "diverse-bonus", target=2.0, hold="forecast", coefficient=0.1, coefficient_low=-3.0,
+    coefficient_high=3.0, smoothing=0.5)
+
+
+class Forecasts:
+    """A double of what makes forecasts: those of a list, by the optimizer step that was taken last."""
+
+    def __init__(self, trainer):
+        self.trainer, self.asked = trainer, []
+
+    def __call__(self):
+        step = self.trainer.state.global_step
+        self.asked.append(step)
+        if step == 0:
+            return None
+        return EntropyForecast(base=np.asarray(-0.01 * step), per_unit=np.asarray(0.02 + 0.01 * step))
+
+
+def made(folder, **options):
+    records = []
+    trainer = tabular_trainer(folder, RULE, on_step=records.append, **options)
+    trainer.entropy_forecast = Forecasts(trainer)
+    return trainer, records
+
+
+def expected(entropies):
+    """The coefficients that the controller alone chooses."""
+    loop = RULE.coefficient_controller()
+    found = []
+    for step, entropy in enumerate(entropies):
+        forecast = None if step == 0 else EntropyForecast(
+            base=np.asarray(-0.01 * step), per_unit=np.asarray(0.02 + 0.01 * step))
+        found.append(float(loop.observe(np.asarray(entropy), forecast)))
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"micro_batches": 4}], ids=str)
+def test_each_step_has_the_coefficient_of_the_last_steps_forecast(tmp_path, options):
+    trainer, records = made(tmp_path, steps=4, **options)
+    trainer.train()
+    assert trainer.entropy_forecast.asked == [0, 1, 2, 3]
+    found = [record["coefficient"] for record in records]
+    # The same arithmetic on the same numbers, read from the records.
+    np.testing.assert_allclose(found, expected([r["entropy"] for r in records]), rtol=1e-12)
+    assert found[0] == 0.1
+    assert len(set(found)) == 4
+    assert "forecast_base" not in records[0]
+    assert records[1]["forecast_base"] == -0.01
+    assert records[-1]["coefficient_saturated"] == records[-1]["coefficient_held"] == 0
+
+
+def test_a_resumed_run_holds_on(tmp_path):
+    class StopAt(transformers.TrainerCallback):
+        def on_step_end(self, args, state, control, **_):
+            control.should_training_stop = state.global_step == 2
+
+    whole, records = made(tmp_path / "whole", steps=4)
+    whole.train()
+    first, _ = made(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
+    first.add_callback(StopAt())
+    first.train()
+    again, resumed = made(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
+    again.train(resume_from_checkpoint=str(tmp_path / "cut" / "checkpoint-2"))
+    names = ("coefficient", "forecast_base", "forecast_per_unit")
+    assert [[r[name] for name in names] for r in resumed] == [[r[name] for name in names]
+                                                              for r in records[2:]]
+
+
+def test_without_forecasts_training_is_refused(tmp_path):
+    trainer = tabular_trainer(tmp_path, RULE)
+    with pytest.raises(ValueError, match=r"set its entropy_forecast .* or use hold 'integral'"):
+        trainer.train()
