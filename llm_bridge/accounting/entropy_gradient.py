@@ -92,7 +92,12 @@ class EntropyGradient:
 
     @property
     def takes_own_pass(self) -> bool:
-        """Whether the forward pass at hand allows no further backward pass."""
+        """Whether the forward pass at hand does not do: it is another one, or allows one backward pass."""
+        return self.needs_backward or _drops(self.model)
+
+    @property
+    def needs_backward(self) -> bool:
+        """Whether gradients come from ``backward`` alone, into ``.grad``."""
         checkpoints = any(
             getattr(module, "gradient_checkpointing", False) for module in self.model.modules())
         return checkpoints or is_sharded(self._accelerator, self.model)
@@ -130,7 +135,7 @@ class EntropyGradient:
         Raises:
             ValueError: an entropy without gradient.
         """
-        by_backward = self.takes_own_pass
+        by_backward = self.needs_backward
         total, value = self.zero(), 0.0
         seen = []
         # FSDP2 averages over ranks, where the mean is a sum over them.
@@ -212,6 +217,11 @@ def _mean(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
             "logits with gradients on (not under torch.no_grad, and not detached)"
         )
     return torch.where(measure != 0, measure * entropy, 0.0).sum()
+
+
+def _drops(model: Any) -> bool:
+    dropouts = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in model.modules())
+    return dropouts or (getattr(model.config, "attention_dropout", None) or 0) > 0
 
 
 def _add(total: Slope, found: Sequence[torch.Tensor | None]) -> None:

@@ -35,6 +35,8 @@ WHOLE, ROUNDING = "step", "rounding"
 """The only part of a step that is read after it, and what the addends of one read before leave."""
 LARGEST_GAP = 0.02
 """The gap of token effects (`TokenEffects.gap`) beyond which they are not to be trusted."""
+NORMS = 2.0**-24
+"""The rounding of float32, in which norms compute even where the weights are float64."""
 
 Columns = Mapping[str, torch.Tensor]
 
@@ -164,7 +166,8 @@ class StepAccountant:
                 parts[ROUNDING] = path.change - math.fsum(parts.values())
             effects = None
             if tokens and self._step is not None:
-                move(parameters, lambda place: end[place])
+                # The step's gradient is that of the tokens at the weights before it.
+                move(parameters, lambda place: start[place])
                 effects = self._token_effects(path.slope, parts, start)
         finally:
             move(parameters, lambda place: end[place])
@@ -213,7 +216,7 @@ class StepAccountant:
         (power,) = gradient.sum_over_ranks([power])
         # Along u the mean entropy moves by ``power``. A move of the cube root of the rounding balances
         # what rounding and the third derivative make of a symmetric difference.
-        width = gradient.roundoff ** (1 / 3) / abs(power) if power else 0.0
+        width = max(gradient.roundoff, NORMS) ** (1 / 3) / abs(power) if power else 0.0
         found = [self._along(direction, sign * width) for sign in (1, -1)]
         derivatives = [
             {name: (getattr(up, name) - getattr(down, name)) / (2 * width) if width
