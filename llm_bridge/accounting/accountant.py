@@ -108,6 +108,7 @@ class Accountant(TrainerCallback):
             ordinary ones by default.
         share: the residual that is let stand, as a share of the measured change.
         most_points: the most points on a step's path.
+        published: whether the account goes to the trainer, and to its log.
 
     Raises:
         ValueError: a distance below 0 or no distance at all. When training begins: a frozen model, ZeRO,
@@ -120,6 +121,7 @@ class Accountant(TrainerCallback):
         reads: Literal["before", "after"] = "before",
         choose: Callable[[TokenBatch], torch.Tensor] | None = None,
         share: float = accounting.SHARE, most_points: int = accounting.MOST_POINTS,
+        published: bool = True,
     ):
         forecast_every = every if forecast_every is None else forecast_every
         for name, value in (("every", every), ("forecast_every", forecast_every)):
@@ -130,6 +132,9 @@ class Accountant(TrainerCallback):
         self._trainer, self._every, self._forecast_every = trainer, every, forecast_every
         self._tokens, self._forecast_tokens, self._reads = tokens, forecast_tokens, reads
         self._choose, self._share, self._most_points = choose, share, most_points
+        self._published = published
+        self.current: StepAccount | None = None
+        """The account of the current step, as far as it is known."""
         self._clipping = Clipping(trainer.accelerator)
         self._gradient: EntropyGradient | None = None
         self._at_hand: _AtHand | None = None
@@ -140,7 +145,7 @@ class Accountant(TrainerCallback):
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
         """Forget the step before."""
-        self._trainer.entropy_account = None
+        self._give(None)
         self._at_hand, self._snapshot, self._clipping.factor = None, None, 1.0
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
@@ -167,14 +172,14 @@ class Accountant(TrainerCallback):
             if self._forecast_tokens:
                 found = self._divided(found, self._snapshot.announced_tokens())
                 found = self._with_unit(found)
-            trainer.entropy_account = found
+            self._give(found)
 
     def on_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Account for the step that was taken."""
         snapshot, self._snapshot = self._snapshot, None
         if snapshot is None or not snapshot.keeps_weights:
             return
-        trainer, before = self._trainer, self._trainer.entropy_account
+        trainer, before = self._trainer, self.current
         found = snapshot.finish(
             tokens=self._tokens, share=self._share, most_points=self._most_points)
         parts = trainer.micro_batches
@@ -186,8 +191,7 @@ class Accountant(TrainerCallback):
             coefficient=rule_parts.coefficient(trainer.rule, parts),
             change_per_coefficient=None if before is None else before.change_per_coefficient,
         )
-        trainer.entropy_account = (
-            made if found.tokens is None else self._divided(made, found.tokens))
+        self._give(made if found.tokens is None else self._divided(made, found.tokens))
 
     # --------------------------------------------------------------------------------- its parts
 
@@ -205,6 +209,11 @@ class Accountant(TrainerCallback):
                 readable(trainer.optimizer)
             self._gradient = EntropyGradient(trainer.model, trainer.accelerator)
         return self._gradient
+
+    def _give(self, found: StepAccount | None) -> None:
+        self.current = found
+        if self._published:
+            self._trainer.entropy_account = found
 
     def _is_accounted(self) -> bool:
         return self._every > 0 and self._trainer.state.global_step % self._every == 0
