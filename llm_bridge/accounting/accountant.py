@@ -28,7 +28,13 @@ from entropy_theory import accounting
 from entropy_theory.accounting import Account
 from entropy_theory.token_batch import TokenBatch, sequence_weight
 from llm_bridge.accounting import rule_parts
-from llm_bridge.accounting.entropy_gradient import EntropyGradient, Slope, StepRows
+from llm_bridge.accounting.clipping import Clipping
+from llm_bridge.accounting.entropy_gradient import (
+    EntropyGradient,
+    Slope,
+    StepRows,
+    check_accelerator,
+)
 from llm_bridge.accounting.optimizer_step import readable
 from llm_bridge.accounting.step_accountant import StepAccountant, TokenEffects
 from llm_bridge.head.token_statistics import TokenStatistics
@@ -200,11 +206,7 @@ class Accountant(TrainerCallback):
         """The gradient of the trainer's model; made when it is first asked for, in training."""
         if self._gradient is None:
             trainer = self._trainer
-            if trainer.accelerator.distributed_type.value == "DEEPSPEED":
-                raise ValueError(
-                    "DeepSpeed keeps gradients and the optimizer's state to itself, so that its step "
-                    "cannot be accounted for: train with DDP or FSDP2, or without an account"
-                )
+            check_accelerator(trainer.accelerator)
             if self._reads == "before":
                 readable(trainer.optimizer)
             self._gradient = EntropyGradient(trainer.model, trainer.accelerator)
@@ -262,22 +264,6 @@ class Accountant(TrainerCallback):
     def _of_all_ranks(self, numbers: Mapping[str, float]) -> dict[str, float]:
         whole = self.gradient.sum_over_ranks(list(numbers.values()))
         return dict(zip(numbers, whole, strict=True))
-
-
-class Clipping:
-    """Sees by what factor accelerate scales gradients down."""
-
-    def __init__(self, accelerator: Any):
-        self.factor = 1.0
-        original = accelerator.clip_grad_norm_
-
-        def clip_grad_norm(parameters: Any, max_norm: float, *rest: Any, **options: Any) -> Any:
-            norm = original(parameters, max_norm, *rest, **options)
-            # torch.nn.utils.clip_grad_norm_: the same formula, with the norm before clipping.
-            self.factor *= min(1.0, float(max_norm) / (float(norm) + 1e-6))
-            return norm
-
-        accelerator.clip_grad_norm_ = clip_grad_norm
 
 
 class _AtHand:

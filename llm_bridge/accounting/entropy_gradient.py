@@ -210,6 +210,20 @@ class EntropyGradient:
                 parameter.grad = grad
 
 
+def check_accelerator(accelerator: Any) -> None:
+    """Raise ValueError for a kind of distribution whose steps cannot be accounted for."""
+    if accelerator.distributed_type.value == "DEEPSPEED":
+        raise ValueError(
+            "DeepSpeed keeps gradients and the optimizer's state to itself, so that its steps cannot be "
+            "accounted for: train with DDP or FSDP2, or without an account"
+        )
+    if accelerator.scaler is not None:
+        raise ValueError(
+            "float16 autocast scales the loss and may skip a step, which cannot be accounted for: train "
+            "in bfloat16 or float32 (bf16=True, or fp16=False), or without an account"
+        )
+
+
 def _mean(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
     if not entropy.requires_grad:
         raise ValueError(

@@ -211,7 +211,8 @@ class _StepSnapshot:
 
     def compare(self, found: StepAccount | None) -> AuditedStep:
         """Return the audited step, once the optimizer has taken it, with what was accounted for."""
-        assert found is not None and found.account is not None
+        assert found is not None
+        assert found.account is not None
         change = self._after() - self._before
         by_token = {
             "coefficients": self._by_coefficients(),

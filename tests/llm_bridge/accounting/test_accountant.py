@@ -12,6 +12,7 @@ from llm_bridge.accounting import entropy_gradient, step_accountant
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.accounting.optimizer_step import UnreadableStepError
 from llm_bridge.analysis import tokens as audited_tokens
+from llm_bridge.trainer.batches import map_columns
 from llm_bridge.trainer.micro_batch import contributions
 from tests.llm_bridge.language_models import low_digit, tabular_trainer
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
@@ -81,7 +82,7 @@ def test_on_a_tabular_policy_under_sgd_parts_and_whole_are_the_theorems(
     tables = [made.model.table.weight.detach().clone()]
     found = Accounts(made, share=1e-9, most_points=257, forecast_tokens=True)
     made.train()
-    for step, parts, record in zip(found.steps, found.parts, records, strict=True):
+    for step, record in zip(found.steps, records, strict=True):
         assert step.forecast_parts.keys() == {"gradient"}
         assert step.forecast == pytest.approx(record["forecast_entropy_change"], abs=EXACT)
         assert abs(step.forecast) > 1e-5
@@ -129,8 +130,6 @@ def test_a_tokens_part_is_its_own_covariance(tmp_path):
 
 
 def step_batch(parts):
-    from llm_bridge.trainer.batches import map_columns
-
     return map_columns(lambda *columns: torch.cat(columns), *(p.batch for p in parts))
 
 
