@@ -66,7 +66,8 @@ def along_path(
         most_points: at most so many points are taken; at least 2, the ends.
 
     Raises:
-        ValueError: a share, a rounding or a number of points out of range, or a change that is not finite.
+        ValueError: a share, a rounding or a number of points out of range, or a change that is not
+        finite.
     """
     if not (share > 0 and rounding >= 0 and most_points >= 2):
         raise ValueError(

@@ -12,10 +12,10 @@ adds to TRL's log, at every optimizer step,
   (log pi - mean)(A - mean);
 - the performance ceiling that the law R = b - a e^H announces from the steps so far, its interval, and
   whether the fit is to be trusted;
-- with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`: what
-  the step was to do to the mean entropy of its own states by the entropy's gradient and the optimizer's
-  state, the measured change, and its parts; both sums so far and their correlation. Such a step costs two
-  forward and two backward passes more, and two forward passes.
+- with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`:
+  what the step was to do to the mean entropy of its own states by the entropy's gradient and the
+  optimizer's state, the measured change, and its parts; both sums so far and their correlation. Such a
+  step costs two forward and two backward passes more, and two forward passes.
 
 The coefficients are not computed from a formula but read off: minus the gradient that reaches each
 token's log-probability and entropy in the trainer's own backward pass is weight x score and

@@ -3,10 +3,12 @@
     trainer.add_callback(Accountant(trainer, every=10))
     trainer.train()
 
-leaves in ``trainer.entropy_account``, at each optimizer step that is due, what the step was to do to the mean
-entropy at its own states before it was taken, and what it did after (`step_accountant`), divided
+leaves in ``trainer.entropy_account``, at each optimizer step that is due, what the step was to do to
+the mean entropy at its own states before it was taken, and what it did after (`step_accountant`),
+divided
 
-- by the addends of the optimizer's step: this batch's gradient, clipping, momentum, weight decay, rounding;
+- by the addends of the optimizer's step: this batch's gradient, clipping, momentum, weight decay,
+  rounding;
 - by token, and from there by right and wrong answers, and by the rules that the update rule is made of.
 
 What a token's state weighs in the mean is one thing, and what the token moves another: a token's part is
@@ -57,10 +59,12 @@ class StepAccount:
     forecast_parts: dict[str, float]
     """The forecast by addend of the step (`optimizer_step.ADDENDS`); its sum is the forecast."""
     account: Account | None = None
-    """The measured change and its parts; None before the step, and where only a forecast was asked for."""
+    """The measured change and its parts; None before the step, and where only a forecast was asked
+    for."""
     response_change: float | None = None
     """The change of the entropy of whole responses to first order, visitation included: the mean over
-    prompts of -Cov(log pi(y), change of log pi(y)) within a prompt's samples; None without two samples."""
+    prompts of -Cov(log pi(y), change of log pi(y)) within a prompt's samples; None without two
+    samples."""
     coefficient: float | None = None
     """The rule's coefficient in this step; None where it has none."""
     change_per_coefficient: float | None = None
@@ -333,8 +337,9 @@ def response_change(
 ) -> float | None:
     """Change of the entropy of whole responses to first order, nats, averaged over the step's prompts.
 
-    -Cov(log pi(y), change of log pi(y)) over a prompt's ordinary samples, with G / (G - 1) for the mean that
-    is theirs (the response identity): the change of the entropy to go, and of where the policy goes.
+    -Cov(log pi(y), change of log pi(y)) over a prompt's ordinary samples, with G / (G - 1) for the mean
+    that is theirs (the response identity): the change of the entropy to go, and of where the policy
+    goes.
 
     Args:
         parts: the step's micro-batches.

@@ -2,17 +2,17 @@
 
 The mean is that of `token_batch.mean_entropy`: over the tokens of a sequence, then over the ordinary
 sequences of the step. Its gradient costs one more backward pass on the forward pass at hand, before the
-loss takes its own (`add_backward_pass`). That is ``torch.autograd.grad``, which leaves ``.grad`` alone, and
-with it the buckets of data parallelism. It does not work where a backward pass is more than that:
+loss takes its own (`add_backward_pass`). That is ``torch.autograd.grad``, which leaves ``.grad`` alone,
+and with it the buckets of data parallelism. It does not work where a backward pass is more than that:
 
 - gradient checkpointing: a forward pass is run again in each backward pass, and torch's reentrant kind
   refuses ``autograd.grad``;
-- sharded weights (FSDP2): the hooks that gather weights and scatter gradients belong to ``backward``, once
-  for each forward pass.
+- sharded weights (FSDP2): the hooks that gather weights and scatter gradients belong to ``backward``,
+  once for each forward pass.
 
-There, and wherever the forward pass at hand has dropout or other weights than those asked for, a forward and
-a backward pass of their own are taken (`EntropyGradient.evaluate`): without dropout, into ``.grad``s that
-are set aside before and put back after where ``autograd.grad`` does not do.
+There, and wherever the forward pass at hand has dropout or other weights than those asked for, a
+forward and a backward pass of their own are taken (`EntropyGradient.evaluate`): without dropout, into
+``.grad``s that are set aside before and put back after where ``autograd.grad`` does not do.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class StepRows:
     statistics: Callable[[], TokenStatistics]
     """One forward pass: the statistics of the rows' tokens under the weights as they are."""
     measure: torch.Tensor
-    """[sequences, positions]: the weight of each token's state in the mean; the weights of all rows of all
-    ranks sum to 1."""
+    """[sequences, positions]: the weight of each token's state in the mean; the weights of all rows of
+    all ranks sum to 1."""
     moved: Mapping[str, torch.Tensor]
     """What the step's loss multiplies the gradients of the tokens' statistics with (names of
     `TokenStatistics`), [sequences, positions] each; its sign is that of the objective."""
@@ -92,7 +92,7 @@ class EntropyGradient:
 
     @property
     def takes_own_pass(self) -> bool:
-        """Whether the forward pass at hand does not do: it is another one, or allows one backward pass."""
+        """Whether the forward pass at hand will not do: it drops, or allows one backward pass."""
         return self.needs_backward or _drops(self.model)
 
     @property

@@ -1,6 +1,6 @@
 """Reads the step that torch's SGD, Adam or AdamW takes, as a sum of addends, one parameter at a time.
 
-The addends are exact: with P the scaling of this very step, so Adam's second moment with this batch in it,
+The addends are exact. With P the scaling of this very step, this batch in Adam's second moment,
 
     theta' - theta = -P g  - P (momentum carried over)  - weight decay  (+ rounding)
 

@@ -1,14 +1,14 @@
 """Accounts for the entropy change of one optimizer step of a model: what was to come, and what came.
 
-Before the step, from the gradient g of the mean entropy and the optimizer's state: the forecast <g, d theta>,
-divided into the step's addends (`optimizer_step`). After it, from the average of g along the step
-(`entropy_theory.accounting`): the account, with the same parts, which add up to the measured change. The
-part ``rounding`` is what the weights' number format made of the addends.
+Before the step, from the gradient g of the mean entropy and the optimizer's state: the forecast <g, d
+theta>, divided into the step's addends (`optimizer_step`). After it, from the average of g along the
+step (`entropy_theory.accounting`): the account, with the same parts, which add up to the measured
+change. The part ``rounding`` is what the weights' number format made of the addends.
 
-All tokens at once: the loss's gradient is a sum over tokens of coefficient x grad log pi (and x grad H for
-state terms), so that with u = P g a token's part in <g, -P gradient> is its coefficient times the change
-of its own log pi (and H) along u. One symmetric difference, two forward passes, gives these for all. It is
-checked: they must add up to the inner product (`TokenEffects.gap`).
+All tokens at once: the loss's gradient is a sum over tokens of coefficient x grad log pi (and x grad H
+for state terms), so that with u = P g a token's part in <g, -P gradient> is its coefficient times the
+change of its own log pi (and H) along u. One symmetric difference, two forward passes, gives these for
+all. It is checked: they must add up to the inner product (`TokenEffects.gap`).
 
 Memory: the gradient of the entropy, and for an accounted step one more while the path is refined, and the
 weights before and after. Training goes on with the weights that the optimizer left, to the last bit.

@@ -1,4 +1,4 @@
-"""Guards entropy_theory/accounting.py: parts add up to the change, and a change that is not met is told."""
+"""Guards entropy_theory/accounting.py: parts add up to the change, or it is told."""
 
 import numpy as np
 import pytest

@@ -102,7 +102,7 @@ def test_on_a_tabular_policy_under_sgd_parts_and_whole_are_the_theorems(
 
 
 def test_a_tokens_part_is_its_own_covariance(tmp_path):
-    """To first order on a tabular policy: learning rate x forecast (i) x the state's share in the mean."""
+    """To first order on a tabular policy: learning rate x forecast (i) x the state's share."""
     made = tabular_trainer(tmp_path, update_rules.get("entropy-bonus", coefficient=0.5),
                            micro_batches=2)
     seen = []
