@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
 from llm_bridge.accounting.optimizer_step import local, working
@@ -155,6 +156,7 @@ class EntropyGradient:
                 seen.append(_detached(statistics))
             if by_backward:
                 _add(total, [p.grad for p in self.parameters])
+        self._reshard()
         if not is_sharded(self._accelerator, self.model):
             total = self.whole(total)
         return self.sum_over_ranks([value])[0], total, seen
@@ -162,7 +164,15 @@ class EntropyGradient:
     def statistics(self, rows: Sequence[StepRows]) -> list[TokenStatistics]:
         """What a pass without gradient and without dropout sees of each token."""
         with self._without_dropout(), torch.no_grad():
-            return [part.statistics() for part in rows]
+            found = [part.statistics() for part in rows]
+        self._reshard()
+        return found
+
+    def move(self, weights: Callable[[int], torch.Tensor]) -> None:
+        """Give each parameter other weights: this rank's part, as the function says for its place."""
+        with torch.no_grad():
+            for place, parameter in enumerate(self.parameters):
+                local(parameter).copy_(weights(place))
 
     def products(self, tensors: Mapping[str, torch.Tensor], slope: Slope, place: int) -> dict[str, float]:
         """Inner products of the slope by one parameter with tensors of its shape, this rank's share."""
@@ -180,6 +190,12 @@ class EntropyGradient:
             return list(numbers)
         column = torch.tensor(numbers, dtype=torch.float64, device=self._accelerator.device)
         return self._accelerator.reduce(column, "sum").tolist()
+
+    def _reshard(self) -> None:
+        """Give up gathered weights, which FSDP2 keeps after a forward pass: they may be others next."""
+        for module in self.model.modules():
+            if isinstance(module, FSDPModule):
+                module.reshard()
 
     @contextlib.contextmanager
     def _without_dropout(self) -> Iterator[None]:
@@ -259,10 +275,3 @@ def _copies(parameter: torch.Tensor, ranks: int) -> int:
     mesh = parameter.device_mesh
     replicated = [mesh.size(d) for d, p in enumerate(parameter.placements) if p.is_replicate()]
     return functools.reduce(operator.mul, replicated, 1)
-
-
-def move(parameters: Sequence[torch.Tensor], weights: Callable[[int], torch.Tensor]) -> None:
-    """Give each parameter other weights: those that the function gives for its place."""
-    with torch.no_grad():
-        for place, parameter in enumerate(parameters):
-            local(parameter).copy_(weights(place))

@@ -26,7 +26,7 @@ import torch
 
 from entropy_theory import accounting
 from entropy_theory.accounting import Account
-from llm_bridge.accounting.entropy_gradient import EntropyGradient, Slope, StepRows, move
+from llm_bridge.accounting.entropy_gradient import EntropyGradient, Slope, StepRows
 from llm_bridge.accounting.optimizer_step import OptimizerStep, local, working
 from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
@@ -143,7 +143,7 @@ class StepAccountant:
         def slope_at(t: float) -> Slope:
             if t in (0.0, 1.0):
                 return last if t else self._slope.copy()
-            move(parameters, lambda place: working(start[place]) + t * difference(place))
+            self._gradient.move(lambda place: working(start[place]) + t * difference(place))
             return self._gradient.evaluate(self._rows)[1]
 
         def project(slope: Slope) -> float:
@@ -167,10 +167,10 @@ class StepAccountant:
             effects = None
             if tokens and self._step is not None:
                 # The step's gradient is that of the tokens at the weights before it.
-                move(parameters, lambda place: start[place])
+                self._gradient.move(lambda place: start[place])
                 effects = self._token_effects(path.slope, parts, start)
         finally:
-            move(parameters, lambda place: end[place])
+            self._gradient.move(lambda place: end[place])
         return Accounted(
             account=Account(
                 forecast_parts=self.forecast_parts, parts=parts, measured=measured,
@@ -239,13 +239,12 @@ class StepAccountant:
 
     def _along(self, direction: Slope, width: float) -> list[TokenStatistics]:
         """What is seen at the present weights + width x direction, which are as they were after."""
-        parameters = self._gradient.parameters
-        here = [local(p).clone() for p in parameters]
+        here = [local(p).clone() for p in self._gradient.parameters]
         try:
-            move(parameters, lambda at: working(here[at]) + width * direction.parts[at])
+            self._gradient.move(lambda at: working(here[at]) + width * direction.parts[at])
             return self._gradient.statistics(self._rows)
         finally:
-            move(parameters, lambda at: here[at])
+            self._gradient.move(lambda at: here[at])
 
 
 def _effect(derivatives: Columns, moved: Columns) -> torch.Tensor:
