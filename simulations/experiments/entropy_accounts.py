@@ -1,14 +1,14 @@
 """Entropy changes accounted for where logits share parameters: where forecasts fail, and which hold.
 
 Four prompts of graded difficulty trained together by GRPO, exactly, on shared parameters (logits =
-start + features theta, theta moving by gradient steps with momentum). How far the kernel is from the identity is
-the coupling. For every step: (i) the forecast from the rule's coefficients, as if logits were independent;
-(i') the inner product of the gradient of the mean entropy by theta with the step; the account, which is
-that gradient averaged along the step, in two parts, this step's gradient and momentum; and the measured
-change.
+start + features theta, theta moving by gradient steps with momentum). How far the kernel is from the
+identity is the coupling. For every step: (i) the forecast from the rule's coefficients, as if logits
+were independent; (i') the inner product of the gradient of the mean entropy by theta with the step; the
+account, which is that gradient averaged along the step, in two parts, this step's gradient and
+momentum; and the measured change.
 
-(i) is (i') where logits are independent and there is no momentum. With coupling it is not, while (i') errs
-by first order alone, and the account by its quadrature.
+(i) is (i') where logits are independent and there is no momentum. With coupling it is not, while (i')
+errs by first order alone, and the account by its quadrature.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     shape = (len(config.couplings), len(config.momenta), config.n_starts, config.steps)
     table = np.zeros((len(COLUMNS), *shape))
     for i, coupling in enumerate(config.couplings):
-        features = coupled_features(*starts.shape[1:], coupling, seed=seed)
+        features = coupled_features(starts.shape[1], config.n_actions, coupling, seed=seed)
         for j, momentum in enumerate(config.momenta):
             for k, start in enumerate(starts):
                 table[:, i, j, k] = _run(
@@ -135,8 +135,9 @@ def _caption(dataset: xr.Dataset) -> str:
                       / abs(dataset.measured).clip(1e-12)).max())
     return (
         "With independent logits and without momentum, forecast (i) from the coefficients is (i'), "
-        f"from the gradient of the entropy by the parameters, to {gap:.0e} nats. At coupling {most:g} (i) "
-        f"correlates with the measured change at {correlation('coefficients', most, 0.0):.3f} "
+        f"from the gradient of the entropy by the parameters, to {gap:.0e} nats. At coupling "
+        f"{most:g} (i) correlates with the measured change at "
+        f"{correlation('coefficients', most, 0.0):.3f} "
         f"({correlation('coefficients', most, last):.3f} with momentum {last:g}), (i') at "
         f"{correlation('entropy_gradient', most, 0.0):.4f} "
         f"({correlation('entropy_gradient', most, last):.4f}), the account at "
