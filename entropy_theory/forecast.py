@@ -152,7 +152,7 @@ class ForecastComparison:
 
     steps: int
     correlation: dict[str, float]
-    """Pearson correlation of each forecast with the measured change."""
+    """Pearson correlation of each forecast with the measured change, further ones by their names."""
     slope: dict[str, float]
     """Least-squares slope through the origin of measured against forecast; for the coefficient
     forecast it is the effective learning rate."""
@@ -171,7 +171,7 @@ class ForecastComparison:
 
 
 def compare(
-    coefficients: Array, first_order: Array, exact: Array, measured: Array
+    coefficients: Array, first_order: Array, exact: Array, measured: Array, **further: Array
 ) -> ForecastComparison:
     """Compare the three forecasts with the measured entropy change over the steps of a run.
 
@@ -180,6 +180,7 @@ def compare(
         first_order: forecast (ii), [steps], nats.
         exact: forecast (iii), [steps], nats.
         measured: measured entropy change at the same states, [steps], nats.
+        further: other forecasts of it, [steps] each, which get a correlation and a slope.
 
     Raises:
         ValueError: no step, or a value that is not finite.
@@ -188,6 +189,7 @@ def compare(
         "coefficients": np.asarray(coefficients, dtype=float),
         "first_order": np.asarray(first_order, dtype=float),
         "exact": np.asarray(exact, dtype=float),
+        **{name: np.asarray(values, dtype=float) for name, values in further.items()},
     }
     target = np.asarray(measured, dtype=float)
     for name, values in {**columns, "measured": target}.items():

@@ -200,7 +200,13 @@ def _report(found: dict[str, Any]) -> None:
             print(
                 f"audit, {summary['steps']} {level}: correlation with the measured entropy change "
                 f"(i) {correlation['coefficients']:.3f}, (ii) {correlation['first_order']:.3f}, "
-                f"(iii) {correlation['exact']:.6f}; larger error: {summary['dominant']}; "
+                f"(iii) {correlation['exact']:.6f}"
+                + "".join(
+                    f", {label} {correlation[column]:.3f} (slope {summary['slope'][column]:.3g})"
+                    for label, column in (("(i')", "entropy_gradient"), ("accounted", "accounted"))
+                    if column in correlation
+                )
+                + f"; larger error: {summary['dominant']}; "
                 f"identity holds to {summary['identity_error']:.1e}"
             )
 

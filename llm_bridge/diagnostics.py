@@ -11,7 +11,11 @@ adds to TRL's log, at every optimizer step,
 - the covariance table of Cui et al. (Table 1): the mean of the largest token covariances
   (log pi - mean)(A - mean);
 - the performance ceiling that the law R = b - a e^H announces from the steps so far, its interval, and
-  whether the fit is to be trusted.
+  whether the fit is to be trusted;
+- with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`:
+  what the step was to do to the mean entropy of its own states by the entropy's gradient and the
+  optimizer's state, the measured change, and its parts; both sums so far and their correlation. Such a
+  step costs two forward and two backward passes more, and two forward passes.
 
 The coefficients are not computed from a formula but read off: minus the gradient that reaches each
 token's log-probability and entropy in the trainer's own backward pass is weight x score and
@@ -22,18 +26,24 @@ that it draws no random number: the weights that come out are the same to the la
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from transformers import TrainerCallback
 
 from entropy_theory import forecast
 from entropy_theory.forecast import StateStatistics
 from entropy_theory.token_batch import TokenBatch, mean_entropy
+from llm_bridge.accounting.clipping import Clipping
+from llm_bridge.accounting.entropy_gradient import EntropyGradient, StepRows, check_accelerator
+from llm_bridge.accounting.optimizer_step import readable
+from llm_bridge.accounting.step_accountant import Accounted, StepAccountant
 from llm_bridge.analysis.ceiling import Ceiling, performance_ceiling
 from llm_bridge.analysis.covariance_table import covariance_table
-from llm_bridge.head.token_statistics import from_logits
+from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.trainer.batches import gathered, map_columns, prefix_states
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 
@@ -56,20 +66,26 @@ class Diagnostics(TrainerCallback):
             ``_get_per_token_logps_and_entropies``, as TRL's losses do.
         forecast_every: forecast every N-th step, the first included; with 0 there is no forecast, and no
             extra forward pass.
+        account_every: account for every N-th step, the first included; 0: for none.
+        account_reads: "before": the step is read from the state of torch's SGD, Adam or AdamW before it
+            is taken; "after": it is the difference of the weights, for any optimizer, with one part.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
     Raises:
-        ValueError: a trainer that cannot be watched in this way.
+        ValueError: a trainer that cannot be watched in this way; when training begins, an optimizer whose
+            step cannot be read before it is taken (`UnreadableStepError`), where that is asked for.
     """
 
     def __init__(
-        self, trainer: Any, *, forecast_every: int = 1,
+        self, trainer: Any, *, forecast_every: int = 1, account_every: int = 0,
+        account_reads: Literal["before", "after"] = "before",
         on_step: Callable[[dict[str, Any]], None] | None = None,
     ):
         if isinstance(trainer, EntropyTrainer):
             raise ValueError("an EntropyTrainer logs its own forecast: attach to a GRPOTrainer")
-        if forecast_every < 0:
-            raise ValueError(f"forecast_every must be at least 0, got {forecast_every}")
+        for name, value in (("forecast_every", forecast_every), ("account_every", account_every)):
+            if value < 0:
+                raise ValueError(f"{name} must be at least 0, got {value}")
         hooks = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
         for hook in hooks:
             if not hasattr(trainer, hook):
@@ -85,6 +101,15 @@ class Diagnostics(TrainerCallback):
         self._parts: list[dict[str, torch.Tensor]] = []
         self._reward: float | None = None
         self._learning_rate = 0.0
+        self._account_every, self._account_reads = account_every, account_reads
+        self._clipping = Clipping(trainer.accelerator) if account_every else None
+        self._gradient: EntropyGradient | None = None
+        self._calls: list[Callable[[], Any]] = []
+        self._before: StepAccountant | None = None
+        self._accounted: Accounted | None = None
+        self.forecasts: list[float] = []
+        self.measured: list[float] = []
+        """Forecast (i') and measured change of each accounted step, nats."""
         self.entropy: list[float] = []
         self.reward: list[float] = []
         """One point of the law a generation."""
@@ -121,6 +146,9 @@ class Diagnostics(TrainerCallback):
         states = prefix_states(input_ids, attention_mask)
         part["state"] = states[:, input_ids.shape[1] - logits_to_keep : -1]
         self._parts.append(part)
+        if self._is_accounted():
+            self._calls.append(
+                lambda: self._statistics(input_ids, attention_mask, logits_to_keep))
         return found
 
     def _keep(self, part: dict[str, torch.Tensor], name: str) -> Callable[[torch.Tensor], None]:
@@ -155,17 +183,23 @@ class Diagnostics(TrainerCallback):
         """Compute the sums over the vocabulary that the forecast needs, at the trainer's temperature."""
         model.eval()
         try:
-            with torch.no_grad(), self._trainer.accelerator.autocast():
-                logits = model(
-                    input_ids=input_ids[:, :-1], attention_mask=attention_mask[:, :-1],
-                    use_cache=False, logits_to_keep=logits_to_keep,
-                ).logits
+            with torch.no_grad():
+                found = self._statistics(input_ids, attention_mask, logits_to_keep, model)
         finally:
             model.train()
-        ids = input_ids[:, -logits_to_keep:]
-        with torch.no_grad():
-            state = from_logits(logits / self._trainer.temperature, ids).state
-        return {name: getattr(state, name) for name in STATISTICS}
+        return {name: getattr(found.state, name) for name in STATISTICS}
+
+    def _statistics(
+        self, input_ids: Any, attention_mask: Any, logits_to_keep: int, model: Any = None
+    ) -> TokenStatistics:
+        """Compute the statistics of all tokens by one forward pass, at the trainer's temperature."""
+        trainer = self._trainer
+        with trainer.accelerator.autocast():
+            logits = (trainer.model if model is None else model)(
+                input_ids=input_ids[:, :-1], attention_mask=attention_mask[:, :-1],
+                use_cache=False, logits_to_keep=logits_to_keep,
+            ).logits
+        return from_logits(logits / trainer.temperature, input_ids[:, -logits_to_keep:])
 
     # ------------------------------------------------------------------------------------- callbacks
 
@@ -174,10 +208,49 @@ class Diagnostics(TrainerCallback):
         names = [PREFIX + name for name in ("entropy", "reward")]
         points = [entry for entry in state.log_history if all(name in entry for name in names)]
         self.entropy, self.reward = ([entry[name] for entry in points] for name in names)
+        names = [PREFIX + name for name in ("entropy_gradient", "measured_entropy_change")]
+        points = [entry for entry in state.log_history if all(name in entry for name in names)]
+        self.forecasts, self.measured = ([entry[name] for entry in points] for name in names)
+        if self._account_every:
+            check_accelerator(self._trainer.accelerator)
+            if self._account_reads == "before":
+                readable(self._trainer.optimizer)
+            self._gradient = EntropyGradient(self._trainer.model, self._trainer.accelerator)
+
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
+        """Forget the step before."""
+        self._before, self._accounted, self._calls = None, None, []
+        if self._clipping is not None:
+            self._clipping.factor = 1.0
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
-        """Note the learning rate of the step about to be taken."""
+        """Note the learning rate of the step about to be taken, and forecast it."""
         self._learning_rate = self._trainer._get_learning_rate()
+        if not self._calls or self._gradient is None or self._clipping is None:
+            return
+        lengths = [part["mask"].sum(-1) for part in self._parts]
+        (count,) = self._gradient.sum_over_ranks([float(sum((n > 0).sum() for n in lengths))])
+        if not count:
+            return
+        rows = [
+            StepRows(
+                statistics=call,
+                measure=torch.where(
+                    part["mask"], 1 / (length.clamp(min=1)[:, None].double() * count), 0.0),
+                # The gradients hold all weights and scales; an objective is minus a loss.
+                moved={name: -part[f"by_{name}"] for name in ("log_prob", "entropy")},
+            )
+            for call, part, length in zip(self._calls, self._parts, lengths, strict=True)
+        ]
+        reads = self._account_reads == "before"
+        self._before = StepAccountant(
+            self._gradient, rows, self._trainer.optimizer if reads else None,
+            clip=self._clipping.factor)
+
+    def on_optimizer_step(self, *_: Any, **__: Any) -> None:
+        """Account for the step that was taken."""
+        if self._before is not None:
+            self._accounted, self._before = self._before.finish(), None
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
         """Record the step that was just taken."""
@@ -204,11 +277,38 @@ class Diagnostics(TrainerCallback):
             "ceiling": self.ceiling.value, "ceiling_low": self.ceiling.low,
             "ceiling_high": self.ceiling.high, "ceiling_trusted": self.ceiling.trusted,
         }
+        record |= self._account()
         for name, value in record.items():
             if value is not None and name != "step":
                 self._trainer._metrics["train"][PREFIX + name].append(float(value))
         if self._on_step is not None and self._trainer.accelerator.is_main_process:
             self._on_step({**record, "ceiling_doubts": list(self.ceiling.doubts)})
+
+    def _account(self) -> dict[str, Any]:
+        """Say what the step's account found, and how the forecasts have done so far."""
+        if self._accounted is None:
+            return {}
+        account, tokens = self._accounted.account, self._accounted.tokens
+        self.forecasts.append(account.forecast)
+        self.measured.append(account.measured)
+        found = {
+            "entropy_gradient": account.forecast,
+            "measured_entropy_change": account.measured,
+            "accounted": account.accounted,
+            **{f"accounted/{name}": value for name, value in account.parts.items()},
+            "entropy_gradient_cumulative": math.fsum(self.forecasts),
+            "measured_entropy_change_cumulative": math.fsum(self.measured),
+        }
+        if tokens is not None:
+            found["accounted_token_gap"] = tokens.gap
+        if len(self.forecasts) > 2 and np.std(self.forecasts) > 0 and np.std(self.measured) > 0:
+            found["entropy_gradient_correlation"] = float(
+                np.corrcoef(self.forecasts, self.measured)[0, 1])
+        return found
+
+    def _is_accounted(self) -> bool:
+        every = self._account_every
+        return every > 0 and self._trainer.state.global_step % every == 0
 
     def _is_due(self) -> bool:
         return self._every > 0 and self._trainer.state.global_step % self._every == 0

@@ -1,4 +1,4 @@
-"""Audits whether the theory's assumptions hold on a model: three forecasts beside the measured change.
+"""Audits whether the theory's assumptions hold on a model: forecasts beside the measured change.
 
 For an audited optimizer step, the whole distribution at the step's ordinary states is evaluated
 before and after the step. At each state, with dz the measured change of the log-probabilities (a
@@ -11,6 +11,10 @@ logit step, for logits are defined up to a constant):
 (i) - (ii) is the error of the tabular assumption (and of the optimizer, where that is not SGD),
 (ii) - (iii) the error of first order. Beside (i) stands its exact version at the step's learning
 rate, which is (iii) for a tabular model under SGD.
+
+Without the tabular assumption, and before the step too, stands (i'): the inner product of the gradient of
+the mean entropy by the parameters with the optimizer's step; and after it the account, the same with the
+average of that gradient along the step (`llm_bridge.accounting`).
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -27,6 +31,8 @@ from transformers import TrainerCallback
 from entropy_theory import entropy_change, forecast, policy, tabular
 from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
+from llm_bridge.accounting.accountant import Accountant, StepAccount
+from llm_bridge.accounting.optimizer_step import UnreadableStepError, readable
 from llm_bridge.analysis import kernel_record
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.tangent_kernel import Kernel, LadderBuilder, LogitJacobian, measure
@@ -61,7 +67,14 @@ class AuditedStep:
     exact: float
     measured: float
     by_token: dict[str, list[float]]
-    """These five numbers for up to KEPT_TOKENS single tokens."""
+    """The last five numbers for up to KEPT_TOKENS single tokens."""
+    entropy_gradient: float | None = None
+    """Forecast (i'), nats; None in audits made before there was one."""
+    accounted: float | None = None
+    """The change along the step, nats; None as ``entropy_gradient``."""
+    parts: dict[str, float] | None = None
+    """What the parts of the step did, which sum to ``accounted``: the addends of an optimizer that can be
+    read before its step (`optimizer_step.ADDENDS`), else the step as a whole."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,21 +123,50 @@ class Auditor(TrainerCallback):
         self._details = details
         trainer.keeps_logits = self._is_due
         self._snapshot: _StepSnapshot | None = None
+        self._accountant: Accountant | None = None
         self.steps = list(earlier or [])
+
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
+        """Find out whether the optimizer's step can be read before it is taken."""
+        if self._accountant is not None:
+            return  # training goes on
+        try:
+            readable(self._trainer.optimizer)
+        except UnreadableStepError:
+            reads: Literal["before", "after"] = "after"
+        else:
+            reads = "before"
+        self._accountant = Accountant(
+            self._trainer, every=self._every, reads=reads, choose=self._rows, published=False,
+            tokens=self._details is not None,
+        )
+
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
+        """Forget the step before."""
+        if self._accountant is not None:
+            self._accountant.on_step_begin()
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Keep the distributions that the step starts from; there are none in a step without rows."""
         if self._is_due() and any(bool(p.batch.mask.any()) for p in self._trainer.micro_batches):
-            self._snapshot = _StepSnapshot(self._trainer, self._details)
+            self._snapshot = _StepSnapshot(self._trainer, self._rows, self._details)
+            assert self._accountant is not None
+            self._accountant.on_pre_optimizer_step()
 
     def on_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Evaluate the distributions again, and compare."""
         if self._snapshot is None:
             return
-        self.steps.append(self._snapshot.compare())
+        assert self._accountant is not None
+        self._accountant.on_optimizer_step()
+        self.steps.append(self._snapshot.compare(self._accountant.current))
         self._snapshot = None
         if self._on_audit is not None:
             self._on_audit(self.steps)
+
+    def _rows(self, batch: TokenBatch) -> torch.Tensor:
+        model = self._trainer.accelerator.unwrap_model(self._trainer.model)
+        return _choose_rows(batch, max(1, TABLE_ELEMENTS // model.config.vocab_size))
 
     def _is_due(self) -> bool:
         return self._trainer.state.global_step % self._every == 0
@@ -133,12 +175,14 @@ class Auditor(TrainerCallback):
 class _StepSnapshot:
     """The log-probabilities at the audited states of the current step, before it is taken."""
 
-    def __init__(self, trainer: EntropyTrainer, details: Details | None = None):
+    def __init__(
+        self, trainer: EntropyTrainer, choose: Callable[[TokenBatch], torch.Tensor],
+        details: Details | None = None,
+    ):
         self._trainer, self._details = trainer, details
         parts = trainer.micro_batches
         batch = map_columns(lambda *columns: torch.cat(columns), *(p.batch for p in parts))
-        vocabulary = trainer.accelerator.unwrap_model(trainer.model).config.vocab_size
-        rows = _choose_rows(batch, max(1, TABLE_ELEMENTS // vocabulary))
+        rows = choose(batch)
         inputs = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
         self._rows = {key: torch.cat([p.inputs[key] for p in parts])[rows] for key in inputs}
         self._mask = batch.mask[rows]
@@ -160,13 +204,15 @@ class _StepSnapshot:
                 learning_rate=self._learning_rate,
             )
             # Of the record's rows, which are audited; both leave out those without a token.
-            kept = torch.nonzero(batch.is_ordinary.any(-1))[:, 0]
-            self._recorded_rows = torch.searchsorted(kept, rows).numpy(force=True)
+            self._kept = torch.nonzero(batch.is_ordinary.any(-1))[:, 0]
+            self._recorded_rows = torch.searchsorted(self._kept, rows).numpy(force=True)
             if details.kernel_states:
                 self._kernel = self._measure_kernel(details)
 
-    def compare(self) -> AuditedStep:
-        """Return the audited step, once the optimizer has taken it."""
+    def compare(self, found: StepAccount | None) -> AuditedStep:
+        """Return the audited step, once the optimizer has taken it, with what was accounted for."""
+        assert found is not None
+        assert found.account is not None
         change = self._after() - self._before
         by_token = {
             "coefficients": self._by_coefficients(),
@@ -179,6 +225,9 @@ class _StepSnapshot:
             ),
         }
         if self._details is not None:
+            if found.tokens is not None:
+                effects = torch.cat(found.tokens.by_token)[self._kept]
+                self._record.attribution[:] = policy.to_numpy(effects.double())
             self._keep_details(self._details, by_token["measured"])
         count = len(self._state)
         kept = np.unique(np.linspace(0, count - 1, min(count, KEPT_TOKENS)).astype(int))
@@ -190,6 +239,8 @@ class _StepSnapshot:
             entropy=float(self._measure @ _rowwise(policy.entropy, self._before)),
             **{name: float(self._measure @ values) for name, values in by_token.items()},
             by_token={name: values[kept].tolist() for name, values in by_token.items()},
+            entropy_gradient=found.forecast, accounted=found.account.accounted,
+            parts=found.account.parts,
         )
 
     def _after(self) -> np.ndarray:
@@ -387,7 +438,13 @@ def _rowwise(function: Callable[..., np.ndarray], *tables: np.ndarray) -> np.nda
 def summary(steps: list[AuditedStep]) -> dict[str, Any]:
     """Summarize how well the forecasts met the measured changes of steps and of single tokens."""
     names = ("coefficients", "first_order", "exact", "measured")
-    of_steps = forecast.compare(*([getattr(step, name) for step in steps] for name in names))
+    further: dict[str, Any] = {
+        name: [getattr(step, name) for step in steps] for name in ("entropy_gradient", "accounted")
+        # A run that is continued from before there were accounts has steps without.
+        if all(getattr(step, name) is not None for step in steps)
+    }
+    of_steps = forecast.compare(
+        *([getattr(step, name) for step in steps] for name in names), **further)
     of_tokens = forecast.compare(
         *(np.concatenate([step.by_token[name] for step in steps]) for name in names)
     )

@@ -120,7 +120,8 @@ def _forecasts(found: dict[str, Any]) -> str:
         ), f"r = {summary['correlation'][name]:.3f}. {caption}")
         for name, (title, caption) in titles.items()
     ]
-    columns = ("step", "entropy", "coefficients_exact", "first_order", "exact", "measured")
+    columns = ("step", "entropy", "coefficients_exact", "entropy_gradient", "first_order", "exact",
+               "accounted", "measured")
     return pages.section(
         "Forecast against measurement",
         pages.paragraph(
@@ -132,9 +133,27 @@ def _forecasts(found: dict[str, Any]) -> str:
         pages.panels(figures),
         pages.paragraph("Means over each step's sequences, nats:", "small"),
         pages.table(
-            ["step", "entropy", "(i) exact, SGD", "(ii)", "(iii)", "measured"],
-            [[step[name] for name in columns] for step in steps],
+            ["step", "entropy", "(i) exact, SGD", "(i′)", "(ii)", "(iii)", "accounted", "measured"],
+            [[step.get(name) for name in columns] for step in steps],
         ),
+        _parts(steps),
+    )
+
+
+def _parts(steps: Sequence[dict[str, Any]]) -> str:
+    """Return a table of what moved the mean entropy; nothing for audits made before there was one."""
+    parts = [step.get("parts") or {} for step in steps]
+    names = list(dict.fromkeys(name for found in parts for name in found))
+    if not names:
+        return ""
+    return pages.paragraph(
+        "(i′) is the inner product of the gradient of the mean entropy by the parameters with the "
+        "optimizer's step, without any assumption on the logits. Averaged along the step it accounts for "
+        "the measured change, by the parts of the step (nats):", "small",
+    ) + pages.table(
+        ["step", *(name.replace("_", " ") for name in names), "accounted"],
+        [[step["step"], *(found.get(name) for name in names), step.get("accounted")]
+         for step, found in zip(steps, parts, strict=True)],
     )
 
 
@@ -293,10 +312,16 @@ def map_page(found: dict[str, Any], tokens: AuditedTokens, decode: Decode) -> st
         '<span class="t">nothing</span><span class="t u2">a little</span>'
         '<span class="t u5">raises</span></p>'
     )
+    says = (
+        "Each token of an answer moved the mean entropy of this step's places, through all parameters "
+        "that they share: as much as is shown, in the step that was taken"
+        if audited_tokens.is_attributed(tokens) else
+        "Each token of an answer moves the entropy of the place where it was drawn; forecast (i) says "
+        "by how much"
+    )
     body = (
         pages.paragraph(
-            f"{_name(found)}, step {tokens.step}. Each token of an answer moves the entropy of the place "
-            f"where it was drawn; forecast (i) says by how much. Tokens with a bar below lower entropy, "
+            f"{_name(found)}, step {tokens.step}. {says}. Tokens with a bar below lower entropy, "
             f"with a bar above raise it; the stronger, the more. Of all that is moved {-down:.0%} goes "
             f"down and {up:.0%} up. A prompt's tokens (grey) are not drawn, and move none.", "soft")
         + key
@@ -334,7 +359,7 @@ def _map_row(
     cut = f" … and {len(places) - len(shown)} more" if len(shown) < len(places) else ""
     question = "".join(_plain(decode(int(i))) for i in prompt)
     details = pages.table(
-        ["token", "π", "entropy here", "share of the forecast", "measured change", "covariance"],
+        ["token", "π", "entropy here", "share", "measured change", "covariance"],
         [[pages.Markup(f"<code>{html.escape(pages.token(decode(int(tokens.token_ids[row, t]))))}</code>"),
           float(np.exp(tokens.log_prob[row, t])), float(tokens.entropy[row, t]),
           f"{share[row, t]:+.3%}", _number(tokens.measured[row, t]),

@@ -27,13 +27,16 @@ from llm_bridge.running.run_folder import RunRecord
 
 SAME = ("model", "task", "data", "reward", "chat_template", "max_new_tokens")
 """The options in which runs must agree."""
-UNTOLD = ("output", "log_to", "save_every", "save_model", "audit_every", "device", "dtype")
+UNTOLD = ("output", "log_to", "save_every", "save_model", "audit_every", "account_every", "device",
+          "dtype")
 """Options in which runs may differ without computing anything else, so that they are not shown."""
 CURVES = {
     "entropy": ("Entropy", "nats per token"),
     "reward": ("Reward", "mean of the step"),
     "distinct_answers": ("Distinct answers", "of a prompt's samples"),
     "forecast_entropy_change": ("Forecast entropy change", "nats per step"),
+    "entropy_gradient": ("Entropy change forecast by its gradient", "nats per step"),
+    "measured_entropy_change": ("Measured entropy change, same states", "nats per step"),
     "temperature": ("Temperature of the second batch", "T"),
     "coefficient": ("Coefficient", ""),
     "mean_length": ("Length", "tokens"),
@@ -112,7 +115,8 @@ def summary(run: RunRecord) -> dict[str, Any]:
 
     First and last are means over a tenth of the steps. ``forecast_correlation`` is that of each step's
     forecast with the change of the logged entropy to the next step, in which other prompts count too;
-    ``audit_correlation`` is that of an audit, on the same tokens.
+    ``audit_correlation`` is that of an audit, on the same tokens, and ``account_correlation`` that of
+    forecast (i') with the measured change of the same tokens, at the steps that were accounted for.
     """
     ceiling = _ceiling(run)
     evaluation = run.evaluation or {}
@@ -136,6 +140,7 @@ def summary(run: RunRecord) -> dict[str, Any]:
         "forecast_correlation": forecast_correlation(run),
         "audit_correlation": None if run.audit is None else run.audit["summary"].get(
             "steps", {}).get("correlation", {}).get("coefficients"),
+        "account_correlation": account_correlation(run),
         "temperature_last": _mean(_tenth(run.column("temperature"))),
         "coefficient_last": _mean(_tenth(run.column("coefficient"))),
         "seconds_a_step": _median(run.column("seconds")),
@@ -152,6 +157,19 @@ def forecast_correlation(run: RunRecord) -> float | None:
         if f is not None and before is not None and after is not None
         and following["step"] == step["step"] + 1
     ]
+    return _correlation(pairs)
+
+
+def account_correlation(run: RunRecord) -> float | None:
+    """The correlation of forecast (i') with the measured change; None where it is undefined."""
+    columns = (run.column(name) for name in ("entropy_gradient", "measured_entropy_change"))
+    return _correlation([
+        (forecast, measured) for forecast, measured in zip(*columns, strict=True)
+        if forecast is not None and measured is not None
+    ])
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     columns = np.array(pairs, dtype=float).reshape(-1, 2)
     if len(columns) < 3 or (columns.std(0) == 0).any():
         return None
@@ -222,7 +240,8 @@ def page(runs: Sequence[RunRecord], table: Sequence[dict[str, Any]]) -> str:
             "First and last: means over a tenth of the steps. Ceiling: what the law R = b − a exp(H) "
             "announces at zero entropy. Forecast correlation: of forecast (i) with the change of the "
             "logged entropy to the next step, which is one on other prompts; audit correlation: on the "
-            "same tokens.", "small soft"))
+            "same tokens; account correlation: of the forecast by the entropy's gradient, on the same "
+            "tokens.", "small soft"))
         + pages.section("In what they differ", pages.table(
             ["option", *names],
             [[name, *("none" if v is None else _told(v) for v in values)]

@@ -60,6 +60,9 @@ class AuditedTokens:
     """Change of the mean entropy that the token causes by forecast (i), nats per unit learning rate."""
     measured: np.ndarray
     """Measured entropy change at the token's state, nats; NaN where it was not audited."""
+    attribution: np.ndarray
+    """Change of the mean entropy that the token caused, through all parameters, nats; NaN where tokens
+    were not told apart."""
     reward: np.ndarray
     """The response's reward, [rows]."""
     advantage: np.ndarray
@@ -101,6 +104,7 @@ def record(
         covariance=of(covariance.double()),
         forecast=_shares(batch, contribution)[policy.to_numpy(kept)],
         measured=np.full(of(ordinary).shape, np.nan),
+        attribution=np.full(of(ordinary).shape, np.nan),
         reward=of(reward.double()), advantage=of(advantage.double()),
         group=of(group.expand(ordinary.shape))[:, 0],
     )
@@ -141,6 +145,8 @@ def read(path: Path) -> AuditedTokens:
         columns: dict[str, Any] = {name: stored[name] for name in stored.files}
     for name, kind in (("step", int), ("learning_rate", float)):
         columns[name] = kind(columns[name])
+    # Records made before there were accounts have none.
+    columns.setdefault("attribution", np.full(columns["measured"].shape, np.nan))
     return AuditedTokens(**columns)
 
 
@@ -281,7 +287,18 @@ def entropy_by_token(steps: Sequence[AuditedTokens], decode: Decode) -> list[Tok
     ]
 
 
+def is_attributed(tokens: AuditedTokens) -> bool:
+    """Whether tokens were told apart by what they did, through all parameters."""
+    return bool(np.isfinite(tokens.attribution[tokens.mask]).all())
+
+
 def relative_forecast(tokens: AuditedTokens) -> np.ndarray:
-    """Return each token's contribution over the sum of all absolute ones, [rows, positions]."""
-    size = np.abs(tokens.forecast[tokens.mask]).sum()
-    return tokens.forecast / size if size > 0 else np.zeros_like(tokens.forecast)
+    """Return each token's contribution over the sum of all absolute ones, [rows, positions].
+
+    Contributions are those to the accounted change where tokens were told apart, else those of
+    forecast (i).
+    """
+    values = tokens.attribution if is_attributed(tokens) else tokens.forecast
+    values = np.where(tokens.mask, values, 0.0)
+    size = np.abs(values).sum()
+    return values / size if size > 0 else np.zeros_like(values)

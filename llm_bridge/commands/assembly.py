@@ -9,6 +9,7 @@ from typing import Any
 import transformers
 
 from entropy_theory import update_rules
+from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.analysis import audit
 from llm_bridge.commands.train_config import AuditConfig, TrainConfig, parse_trl_options, round_up
 from llm_bridge.data import models, tasks
@@ -73,6 +74,8 @@ def build_trainer(
         model, [task.reward], arguments, rule=rule, tempered_fraction=config.tempered_fraction,
         on_step=on_step, train_dataset=task.dataset(), processing_class=tokenizer,
     )
+    if config.account_every:
+        trainer.add_callback(Accountant(trainer, every=config.account_every))
     trainer.remove_callback(transformers.PrinterCallback)
     return trainer
 

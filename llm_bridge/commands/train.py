@@ -122,6 +122,7 @@ def closing_averages(records: list[dict[str, Any]]) -> dict[str, float]:
     last = records[-max(1, len(records) // 10) :]
     found = {
         name: [record[name] for record in last if record.get(name) is not None]
-        for name in last[-1] if name != "step"
+        # Some steps have more: those that are accounted for.
+        for name in dict.fromkeys(name for record in last for name in record) if name != "step"
     }
     return {name: sum(values) / len(values) for name, values in found.items() if values}

@@ -71,6 +71,10 @@ class TrainConfig:
     """Render each prompt as a user's turn of the model's chat template."""
     audit_every: int = 0
     """Compare forecast and measured entropy change at every N-th step; 0: never."""
+    account_every: int = 0
+    """At every N-th step, say what moved the entropy: forecast (i') before the step, and after it the
+    measured change divided by the optimizer's parts, rules, right and wrong answers (metrics.jsonl). Such
+    a step takes about twice the time of training without sampling again; 0: never."""
     save_every: int | None = None
     """Steps between checkpoints, 0: none; by default a quarter of the run."""
     save_model: bool = True
@@ -138,7 +142,7 @@ def resolved(config: TrainConfig) -> TrainConfig:
             f"micro_batches {config.micro_batches}{shares} does not divide the step's {rows} "
             f"completions ({config.prompts} prompts x {config.samples} samples)"
         )
-    for label in ("audit_every", "save_every", "max_grad_norm"):
+    for label in ("audit_every", "account_every", "save_every", "max_grad_norm"):
         if getattr(config, label) < 0:
             raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
     if not (config.learning_rate is not None and 0 < config.learning_rate < math.inf):

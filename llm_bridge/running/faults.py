@@ -123,7 +123,15 @@ def rounding(model: Any, mixed_precision: str) -> float:
         model: its parameters' formats count, that of quantized ones as bfloat16.
         mixed_precision: accelerate's: "no", "fp16", "bf16" or "fp8".
     """
-    roundoff = {"no": 0.0, "fp16": 2.0**-11, "bf16": 2.0**-8, "fp8": 2.0**-4}[mixed_precision]
+    return ROUNDINGS * roundoff(model, mixed_precision) + ACCUMULATION
+
+
+def roundoff(model: Any, mixed_precision: str) -> float:
+    """The relative rounding error of the coarsest format that the model multiplies in.
+
+    Arguments as `rounding`.
+    """
+    found = {"no": 0.0, "fp16": 2.0**-11, "bf16": 2.0**-8, "fp8": 2.0**-4}[mixed_precision]
     for weight in model.parameters():
         if not weight.is_floating_point():
             own = 2.0**-8
@@ -131,8 +139,8 @@ def rounding(model: Any, mixed_precision: str) -> float:
             own = 2.0**-11
         else:
             own = torch.finfo(weight.dtype).eps / 2
-        roundoff = max(roundoff, own)
-    return ROUNDINGS * roundoff + ACCUMULATION
+        found = max(found, own)
+    return found
 
 
 def check_ratio(batch: TokenBatch, largest: float, *, step: int) -> None:

@@ -34,6 +34,7 @@ from typing import Any
 import torch
 from trl import GRPOTrainer
 
+from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import checkpoints, faults
@@ -124,6 +125,8 @@ class EntropyTrainer(GRPOTrainer):
         self.reference_model = None if frozen is None else reference.prepare(frozen, self)
         self.micro_batches: list[MicroBatch] = []
         self.keeps_logits: Callable[[], bool] = lambda: False
+        self.before_backward: list[Callable[[TokenBatch], None]] = []
+        self.entropy_account: Any = None
         self.resampling_rounds = resampling_rounds
         check_resampling(self)
         self.steps_per_batch = args.steps_per_generation // args.gradient_accumulation_steps
@@ -216,6 +219,8 @@ class EntropyTrainer(GRPOTrainer):
             batch = self.generation.prepared(batch)
         # A generation's weights sum to 1, and each of its optimizer steps takes a part of the rows.
         batch = batch.replace(weight=batch.weight * self.steps_per_batch)
+        for look in self.before_backward:
+            look(batch)
         loss, seen = micro_batch.loss_of(batch, self.rule, inputs, statistics, logits)
         self.micro_batches.append(seen)
         # Data parallelism averages gradients over ranks, and the weights are those of all ranks.

@@ -56,6 +56,8 @@ class StepRecords(TrainerCallback):
             "learning_rate": self._learning_rate,
             "seconds": time.perf_counter() - self._started,
         }
+        if trainer.entropy_account is not None:
+            record |= trainer.entropy_account.metrics()
         for name, value in record.items():
             if value is not None and name not in ("step", "learning_rate"):
                 trainer._metrics["train"][name].append(value)

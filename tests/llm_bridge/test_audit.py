@@ -44,6 +44,9 @@ def test_on_a_tabular_policy_under_sgd_the_coefficients_announce_the_change(
         assert step.exact == pytest.approx(step.measured, rel=0, abs=IDENTITY)
         assert step.coefficients_exact == pytest.approx(step.measured, rel=0, abs=IDENTITY)
         assert 0.5 * step.coefficients == pytest.approx(step.first_order, rel=0, abs=IDENTITY)
+        assert step.entropy_gradient == pytest.approx(step.first_order, rel=0, abs=IDENTITY)
+        assert step.accounted == pytest.approx(step.measured, rel=0.02, abs=1e-8)
+        assert sum(step.parts.values()) == pytest.approx(step.accounted, rel=0, abs=IDENTITY)
         # A wrong weight of tokens in the mean would cancel above, but not token by token.
         np.testing.assert_allclose(
             step.by_token["coefficients_exact"], step.by_token["measured"], rtol=0, atol=IDENTITY
@@ -73,6 +76,13 @@ def test_on_a_transformer_the_identity_holds_and_the_assumption_does_not(tmp_pat
         assert step["exact"] == pytest.approx(step["measured"], rel=0, abs=IDENTITY)
         assert abs(step["coefficients_exact"] - step["measured"]) > 1e-6
         assert step["states"] < step["tokens"]  # first tokens share their prompt's state
+        # AdamW, a step that is large for this model: the account holds where first order does not.
+        assert step["accounted"] == pytest.approx(step["measured"], rel=0.02)
+        assert abs(step["entropy_gradient"] - step["measured"]) < abs(
+            step["coefficients_exact"] - step["measured"])
+        assert {"gradient", "rounding"} <= step["parts"].keys()
+    assert found["audit"]["steps"]["correlation"]["accounted"] > 0.999
+    assert found["audit"]["steps"]["slope"]["entropy_gradient"] > 0
     assert found["audit"]["steps"]["identity_error"] <= IDENTITY
     assert stored["provenance"]["seed"] == 0
 
@@ -102,6 +112,8 @@ def test_measured_changes_are_those_of_the_model(tmp_path, monkeypatch):
     assert step.tokens == 5
     assert step.entropy == pytest.approx(watch.before, abs=1e-12)
     assert step.measured == pytest.approx(watch.after - watch.before, abs=1e-12)
+    # The account is of the audited rows alone.
+    assert step.entropy_gradient == pytest.approx(step.first_order, abs=1e-12)
 
 
 def test_audit_every_other_step(tmp_path):

@@ -28,6 +28,7 @@ def tokens(**changes) -> AuditedTokens:
         "log_prob": np.where(mask, -rng.random((8, 2)), -99.0), "entropy": np.ones((8, 2)),
         "covariance": np.where(mask, np.arange(16.0).reshape(8, 2), 1e9),
         "forecast": np.where(mask, rng.normal(size=(8, 2)), 0.0), "measured": np.zeros((8, 2)),
+        "attribution": np.full((8, 2), np.nan),
         "reward": np.array([1.0, 0, 0, 0, 1, 1, 1, 0]),
         "advantage": np.array([3.0, -1, -1, -1, 1, 1, 1, -3]) / np.sqrt(3),
         "group": np.array([0] * 4 + [7] * 4), **changes,
@@ -77,6 +78,28 @@ def test_shares_of_the_forecast_add_up():
     assert (fours.count, fours.share) == (8, pytest.approx(share[:, 0].sum()))
     still = audited_tokens.relative_forecast(tokens(forecast=np.zeros((8, 2))))
     assert not still.any()
+
+
+def test_what_tokens_did_is_shown_where_it_was_measured():
+    """The account's attribution takes the place of forecast (i), padding aside."""
+    did = np.where(tokens().mask, np.arange(16.0).reshape(8, 2), np.nan)
+    made = tokens(attribution=did)
+    assert audited_tokens.is_attributed(made)
+    assert not audited_tokens.is_attributed(tokens())
+    share = audited_tokens.relative_forecast(made)
+    total = np.nansum(did)
+    np.testing.assert_allclose(share[made.mask], did[made.mask] / total, rtol=1e-12)
+    assert share[3, 1] == 0
+
+
+def test_records_made_before_there_were_accounts_are_read(tmp_path):
+    made = tokens()
+    audited_tokens.write(tmp_path / "new.npz", made)
+    with np.load(tmp_path / "new.npz") as stored:
+        np.savez(tmp_path / "old.npz", **{n: stored[n] for n in stored.files if n != "attribution"})
+    found = audited_tokens.read(tmp_path / "old.npz")
+    assert np.isnan(found.attribution).all()
+    assert found.attribution.shape == found.mask.shape
 
 
 @pytest.mark.parametrize("name", ["grpo", "aepo"])

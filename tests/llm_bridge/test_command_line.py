@@ -68,6 +68,24 @@ def numbers(folder: Path) -> list[dict]:
     ]
 
 
+def test_a_run_says_what_moved_its_entropy(config):
+    """Every other step, without another number of the run."""
+    short = dataclasses.replace(config, steps=3, audit_every=0, save_every=0, save_model=False)
+    found = training.train(dataclasses.replace(short, account_every=2))
+    plain = training.train(dataclasses.replace(short, output=config.output.parent / "plain"))
+    records = numbers(Path(found["output"]))
+    for record, without in zip(records, numbers(Path(plain["output"])), strict=True):
+        accounted = record["step"] != 2
+        assert ("accounted" in record) == accounted
+        assert record.items() >= without.items()
+        if accounted:
+            assert record["accounted"] == pytest.approx(
+                record["measured_entropy_change"], rel=0.02, abs=1e-5)
+            assert record["accounted/aepo"] + record["accounted/grpo"] == pytest.approx(
+                record["accounted/right"] + record["accounted/wrong"], abs=1e-6)
+    assert "accounted" in found["closing"]
+
+
 def interrupt(config, monkeypatch, step) -> None:
     """Run until ``step`` steps are logged, then die."""
     original = step_log.StepLog.append

@@ -53,6 +53,22 @@ def test_a_summary_by_hand(tmp_path):
     assert (found["steps"], found["seconds_a_step"], found["constant_answer"]) == (40, 2.0, 0.125)
 
 
+def test_the_account_is_held_against_the_same_step():
+    """At the steps that were accounted for, three at least."""
+    def run(pairs):
+        return RunRecord(
+            name="", folder=None, options={}, status="", constant_answer_reward=None,
+            steps=[{"step": i} if pair is None else {
+                "step": i, "entropy_gradient": pair[0], "measured_entropy_change": pair[1]}
+                for i, pair in enumerate(pairs)],
+            evaluation=None, audit=None, provenance=None)
+
+    pairs = [(-0.2, -0.3), None, (0.1, 0.1), (-0.5, -0.4)]
+    expected = np.corrcoef(np.array([p for p in pairs if p]).T)[0, 1]
+    assert comparison.account_correlation(run(pairs)) == pytest.approx(expected)
+    assert comparison.account_correlation(run(pairs[:3])) is None
+
+
 def test_the_forecast_is_held_against_the_next_step():
     """Not the last one, not across a gap in the log, not where there is none."""
     def run(steps):

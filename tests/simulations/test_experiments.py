@@ -127,3 +127,17 @@ def test_audit_identities_hold_in_every_cell(smoke):
     assert float(abs(dataset.exact - dataset.measured).max()) < 1e-10
     assert float(dataset.first_order_error.min()) > 1e-10, "first order must err at these steps"
     assert float(dataset.correlation.min()) > 0.9
+
+
+def test_accounts_hold_where_logits_share_parameters(smoke):
+    """(i) is (i') for independent logits alone; what is accounted for is the change, and its parts it."""
+    dataset = smoke("entropy_accounts")
+    gap = abs(dataset.coefficients - dataset.entropy_gradient).sel(momentum=0.0)
+    assert gap.sel(coupling=0.0).max() < 1e-14
+    assert gap.sel(coupling=0.75).max() > 1e-4
+    assert (abs(dataset.by_gradient + dataset.by_momentum - dataset.accounted) < 1e-14).all()
+    assert (dataset.by_momentum.sel(momentum=0.0) == 0).all()
+    assert (abs(dataset.by_momentum.sel(momentum=0.9)).max("step") > 1e-4).all()
+    assert (abs(dataset.accounted - dataset.measured) <= 0.02 * abs(dataset.measured)).all()
+    assert (dataset.entropy_gradient_correlation > 0.98).all()
+    assert dataset.coefficients_correlation.sel(coupling=0.75, momentum=0.0) < 0.7

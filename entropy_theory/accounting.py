@@ -1,0 +1,177 @@
+"""Accounts for a change of mean entropy: how much of it each part of a step of the parameters caused.
+
+The mean entropy H of fixed states is a function of the parameters theta, whatever the model, the rule and
+the optimizer. For a step d that is the sum of parts d_k,
+
+    forecast   <grad H(theta), d_k>                           before the step, to first order;
+    account    <integral_0^1 grad H(theta + t d) dt, d_k>     after it, along the straight path.
+
+The account's parts add up to H(theta + d) - H(theta), whatever the size of the step, but for the error of
+the quadrature that stands in for the integral. That error is seen: the change itself is measured. For
+independent logits the forecast is that of Cui et al., Lemma 1, and AEPO, Eq. 6 (`entropy_change`).
+
+The path is refined by halving: with the trapezoid T of n intervals and the mean M at their midpoints,
+that of 2n is (T + M) / 2 and Simpson's rule (T + 2 M) / 3. So two sums are held, never all slopes: they
+may be numbers, vectors, or the gradients of a model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SHARE = 0.02
+"""The residual that is let stand, as a share of the measured change."""
+MOST_POINTS = 9
+"""The number of points on the path beyond which it is not refined: trapezoid, then 3, 5 and 9."""
+
+Slope = Any
+"""A gradient of the entropy: a number, a numpy array, or an object with ``+=`` and ``*=`` by numbers."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Path:
+    """The mean slope along a step, and how well it accounts for the measured change."""
+
+    slope: Slope
+    change: float
+    """<slope, step>, nats."""
+    points: int
+    """At how many points of the path the slope was taken, both ends included."""
+    converged: bool
+    """Whether what is left of the measured change is within the share and the rounding."""
+
+
+def along_path(
+    slope_at: Callable[[float], Slope],
+    project: Callable[[Slope], float],
+    measured: float,
+    *,
+    share: float = SHARE,
+    rounding: float = 0.0,
+    most_points: int = MOST_POINTS,
+) -> Path:
+    """Average the slope along a step until it accounts for the measured change, or points run out.
+
+    Args:
+        slope_at: gives the slope at theta + t step for t in [0, 1]. What it returns is changed in place.
+        project: gives the inner product of a slope with the step, nats.
+        measured: the change to be accounted for, nats.
+        share: the largest residual to stop at, as a share of abs(measured); above 0.
+        rounding: what rounding alone may leave of it, nats.
+        most_points: at most so many points are taken; at least 2, the ends.
+
+    Raises:
+        ValueError: a share, a rounding or a number of points out of range, or a change that is not
+        finite.
+    """
+    if not (share > 0 and rounding >= 0 and most_points >= 2):
+        raise ValueError(
+            f"share must be above 0, rounding at least 0 and most_points at least 2, got {share}, "
+            f"{rounding} and {most_points}"
+        )
+    if not math.isfinite(measured):
+        raise ValueError(f"the measured entropy change is {measured}: the policy has diverged")
+
+    def accounts(change: float) -> bool:
+        return abs(measured - change) <= share * abs(measured) + rounding
+
+    ends = slope_at(0.0)
+    ends += slope_at(1.0)
+    ends *= 0.5
+    change, intervals = project(ends), 1
+    if accounts(change):
+        return Path(slope=ends, change=change, points=2, converged=True)
+    while 2 * intervals + 1 <= most_points:
+        middle = slope_at(0.5 / intervals)
+        for place in range(1, intervals):
+            middle += slope_at((place + 0.5) / intervals)
+        middle *= 1 / intervals
+        simpson = (change + 2 * project(middle)) / 3
+        done = accounts(simpson)
+        if done or 4 * intervals + 1 > most_points:
+            middle *= 2
+            ends += middle
+            ends *= 1 / 3
+            return Path(slope=ends, change=simpson, points=2 * intervals + 1, converged=done)
+        ends += middle
+        ends *= 0.5
+        change, intervals = project(ends), 2 * intervals
+    return Path(slope=ends, change=change, points=intervals + 1, converged=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """A step's entropy change, forecast and accounted for, by the parts of the step; nats."""
+
+    forecast_parts: dict[str, float]
+    """What each part was to do to first order; their sum is the forecast."""
+    parts: dict[str, float]
+    """What each part did along the step; their sum is the accounted change."""
+    measured: float
+    points: int
+    """The number of points at which the gradient of the entropy was taken."""
+    converged: bool
+    """Whether the residual is within the share and the rounding that were asked for."""
+
+    @property
+    def forecast(self) -> float:
+        """The change to first order."""
+        return math.fsum(self.forecast_parts.values())
+
+    @property
+    def accounted(self) -> float:
+        """The change along the step."""
+        return math.fsum(self.parts.values())
+
+    @property
+    def residual(self) -> float:
+        """What is left of the measured change."""
+        return self.measured - self.accounted
+
+
+def of_step(
+    entropy: Callable[[np.ndarray], float],
+    gradient: Callable[[np.ndarray], np.ndarray],
+    parameters: np.ndarray,
+    parts: Mapping[str, np.ndarray],
+    **options: Any,
+) -> Account:
+    """Account for a step of a parameter vector.
+
+    Args:
+        entropy: gives the mean entropy at a parameter vector, nats.
+        gradient: gives its gradient there, of the same shape.
+        parameters: the vector before the step.
+        parts: the parts of the step, by name, each of that shape.
+        options: as `along_path`: share, rounding, most_points.
+
+    Raises:
+        ValueError: no part, or a part of another shape; as `along_path`.
+    """
+    for name, part in parts.items():
+        if np.shape(part) != np.shape(parameters):
+            raise ValueError(
+                f"part '{name}' of the step has shape {np.shape(part)}, the parameters have "
+                f"{np.shape(parameters)}"
+            )
+    if not parts:
+        raise ValueError("a step needs at least one part")
+    step = sum(parts.values(), np.zeros(np.shape(parameters)))
+    start = np.array(gradient(parameters), dtype=float)
+    measured = float(entropy(parameters + step)) - float(entropy(parameters))
+    path = along_path(
+        lambda t: start.copy() if t == 0 else np.array(gradient(parameters + t * step), dtype=float),
+        lambda slope: float(np.sum(slope * step)),
+        measured,
+        **options,
+    )
+    return Account(
+        forecast_parts={name: float(np.sum(start * part)) for name, part in parts.items()},
+        parts={name: float(np.sum(path.slope * part)) for name, part in parts.items()},
+        measured=measured, points=path.points, converged=path.converged,
+    )

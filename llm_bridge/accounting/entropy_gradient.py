@@ -1,0 +1,277 @@
+"""The gradient of a step's mean policy entropy by the trainable parameters, at the weights as they are.
+
+The mean is that of `token_batch.mean_entropy`: over the tokens of a sequence, then over the ordinary
+sequences of the step. Its gradient costs one more backward pass on the forward pass at hand, before the
+loss takes its own (`add_backward_pass`). That is ``torch.autograd.grad``, which leaves ``.grad`` alone,
+and with it the buckets of data parallelism. It does not work where a backward pass is more than that:
+
+- gradient checkpointing: a forward pass is run again in each backward pass, and torch's reentrant kind
+  refuses ``autograd.grad``;
+- sharded weights (FSDP2): the hooks that gather weights and scatter gradients belong to ``backward``,
+  once for each forward pass.
+
+There, and wherever the forward pass at hand has dropout or other weights than those asked for, a
+forward and a backward pass of their own are taken (`EntropyGradient.evaluate`): without dropout, into
+``.grad``s that are set aside before and put back after where ``autograd.grad`` does not do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.distributed.fsdp import FSDPModule
+from torch.distributed.tensor import DTensor
+
+from llm_bridge.accounting.optimizer_step import local, working
+from llm_bridge.head.token_statistics import TokenStatistics
+from llm_bridge.running import faults
+from llm_bridge.running.sharding import is_sharded
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepRows:
+    """Rows of a step that go through the model together."""
+
+    statistics: Callable[[], TokenStatistics]
+    """One forward pass: the statistics of the rows' tokens under the weights as they are."""
+    measure: torch.Tensor
+    """[sequences, positions]: the weight of each token's state in the mean; the weights of all rows of
+    all ranks sum to 1."""
+    moved: Mapping[str, torch.Tensor]
+    """What the step's loss multiplies the gradients of the tokens' statistics with (names of
+    `TokenStatistics`), [sequences, positions] each; its sign is that of the objective."""
+
+
+class Slope:
+    """Numbers shaped like the trainable parameters, the rank's own part, in float32 at least."""
+
+    def __init__(self, parts: list[torch.Tensor]):
+        self.parts = parts
+
+    def __iadd__(self, other: Slope) -> Slope:
+        for mine, its in zip(self.parts, other.parts, strict=True):
+            mine += its
+        return self
+
+    def __imul__(self, factor: float) -> Slope:
+        for mine in self.parts:
+            mine *= factor
+        return self
+
+    def copy(self) -> Slope:
+        """Return a slope of its own, with the same numbers."""
+        return Slope([part.clone() for part in self.parts])
+
+
+class EntropyGradient:
+    """Takes gradients of the mean entropy of rows of one step, and inner products with them.
+
+    Args:
+        model: the model in training, in whatever data parallelism wraps it.
+        accelerator: accelerate's.
+
+    Raises:
+        ValueError: a model without a trainable parameter.
+    """
+
+    def __init__(self, model: Any, accelerator: Any):
+        self.model, self._accelerator = model, accelerator
+        self.roundoff = faults.roundoff(model, accelerator.mixed_precision)
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        if not self.parameters:
+            raise ValueError(
+                "the model has no trainable parameter, so that nothing moves its entropy: unfreeze some "
+                "(requires_grad_), or give it an adapter (peft_config)"
+            )
+
+    @property
+    def takes_own_pass(self) -> bool:
+        """Whether the forward pass at hand will not do: it drops, or allows one backward pass."""
+        return self.needs_backward or _drops(self.model)
+
+    @property
+    def needs_backward(self) -> bool:
+        """Whether gradients come from ``backward`` alone, into ``.grad``."""
+        checkpoints = any(
+            getattr(module, "gradient_checkpointing", False) for module in self.model.modules())
+        return checkpoints or is_sharded(self._accelerator, self.model)
+
+    def zero(self) -> Slope:
+        """Return a slope of zeros."""
+        return Slope([torch.zeros_like(working(p)) for p in self.parameters])
+
+    def add_backward_pass(self, total: Slope, entropy: torch.Tensor, measure: torch.Tensor) -> None:
+        """Add the gradient of sum(measure x entropy) to ``total``; the graph stays for the loss.
+
+        Args:
+            total: the rank's own sum so far (`whole` then completes it).
+            entropy: [sequences, positions], with its gradient graph.
+            measure: [sequences, positions], constants; entropies where it is 0 do not count.
+
+        Raises:
+            ValueError: an entropy without gradient.
+        """
+        value = _mean(entropy, measure)
+        found = torch.autograd.grad(value, self.parameters, retain_graph=True, allow_unused=True)
+        _add(total, found)
+
+    def whole(self, total: Slope) -> Slope:
+        """Sum over ranks what `add_backward_pass` added up on each of them."""
+        if self._accelerator.num_processes > 1:
+            total.parts = [self._accelerator.reduce(part, "sum") for part in total.parts]
+        return total
+
+    def evaluate(self, rows: Sequence[StepRows]) -> tuple[float, Slope, list[TokenStatistics]]:
+        """Take the mean entropy of the rows, its gradient, and what was seen of each token.
+
+        A forward and a backward pass of their own, without dropout; ``.grad`` is as it was.
+
+        Raises:
+            ValueError: an entropy without gradient.
+        """
+        by_backward = self.needs_backward
+        total, value = self.zero(), 0.0
+        seen = []
+        # FSDP2 averages over ranks, where the mean is a sum over them.
+        scale = self._accelerator.num_processes if is_sharded(self._accelerator, self.model) else 1
+        with (
+            self._without_dropout(), torch.enable_grad(),
+            self._set_aside() if by_backward else contextlib.nullcontext(),
+        ):
+            for part in rows:
+                statistics = part.statistics()
+                mean = _mean(statistics.entropy, part.measure)
+                value += float(mean.detach())
+                if by_backward:
+                    (scale * mean).backward()
+                else:
+                    _add(total, torch.autograd.grad(mean, self.parameters, allow_unused=True))
+                seen.append(_detached(statistics))
+            if by_backward:
+                _add(total, [p.grad for p in self.parameters])
+        self._reshard()
+        if not is_sharded(self._accelerator, self.model):
+            total = self.whole(total)
+        return self.sum_over_ranks([value])[0], total, seen
+
+    def statistics(self, rows: Sequence[StepRows]) -> list[TokenStatistics]:
+        """What a pass without gradient and without dropout sees of each token."""
+        with self._without_dropout(), torch.no_grad():
+            found = [part.statistics() for part in rows]
+        self._reshard()
+        return found
+
+    def move(self, weights: Callable[[int], torch.Tensor]) -> None:
+        """Give each parameter other weights: this rank's part, as the function says for its place."""
+        with torch.no_grad():
+            for place, parameter in enumerate(self.parameters):
+                local(parameter).copy_(weights(place))
+
+    def products(self, tensors: Mapping[str, torch.Tensor], slope: Slope, place: int) -> dict[str, float]:
+        """Inner products of the slope by one parameter with tensors of its shape, this rank's share."""
+        part = slope.parts[place]
+        share = 1 / _copies(self.parameters[place], self._accelerator.num_processes)
+        # Products of float32 are summed in float64 without a copy in it.
+        return {
+            name: share * float((part * tensor).sum(dtype=torch.float64))
+            for name, tensor in tensors.items()
+        }
+
+    def sum_over_ranks(self, numbers: Sequence[float]) -> list[float]:
+        """Sum each number over all ranks, in one operation."""
+        if self._accelerator.num_processes == 1:
+            return list(numbers)
+        column = torch.tensor(numbers, dtype=torch.float64, device=self._accelerator.device)
+        return self._accelerator.reduce(column, "sum").tolist()
+
+    def _reshard(self) -> None:
+        """Give up gathered weights, which FSDP2 keeps after a forward pass: they may be others next."""
+        for module in self.model.modules():
+            if isinstance(module, FSDPModule):
+                module.reshard()
+
+    @contextlib.contextmanager
+    def _without_dropout(self) -> Iterator[None]:
+        """Put the model in evaluation mode; layers that are checkpointed go on being so."""
+        modes = [(module, module.training) for module in self.model.modules()]
+        try:
+            for module, training in modes:
+                # Its parts do not drop: it is the layer's own mode that decides on checkpointing.
+                module.training = training and getattr(module, "gradient_checkpointing", False)
+            yield
+        finally:
+            for module, training in modes:
+                module.training = training
+
+    @contextlib.contextmanager
+    def _set_aside(self) -> Iterator[None]:
+        """Give the parameters no ``.grad``, and their own back after."""
+        kept = [p.grad for p in self.parameters]
+        no_sync = getattr(self.model, "no_sync", contextlib.nullcontext)
+        sharded = is_sharded(self._accelerator, self.model)
+        try:
+            for parameter in self.parameters:
+                parameter.grad = None
+            with contextlib.nullcontext() if sharded else no_sync():
+                yield
+        finally:
+            for parameter, grad in zip(self.parameters, kept, strict=True):
+                parameter.grad = grad
+
+
+def check_accelerator(accelerator: Any) -> None:
+    """Raise ValueError for a kind of distribution whose steps cannot be accounted for."""
+    if accelerator.distributed_type.value == "DEEPSPEED":
+        raise ValueError(
+            "DeepSpeed keeps gradients and the optimizer's state to itself, so that its steps cannot be "
+            "accounted for: train with DDP or FSDP2, or without an account"
+        )
+    if accelerator.scaler is not None:
+        raise ValueError(
+            "float16 autocast scales the loss and may skip a step, which cannot be accounted for: train "
+            "in bfloat16 or float32 (bf16=True, or fp16=False), or without an account"
+        )
+
+
+def _mean(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
+    if not entropy.requires_grad:
+        raise ValueError(
+            "the entropies carry no gradient by the trainable parameters: compute them from the model's "
+            "logits with gradients on (not under torch.no_grad, and not detached)"
+        )
+    return torch.where(measure != 0, measure * entropy, 0.0).sum()
+
+
+def _drops(model: Any) -> bool:
+    dropouts = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in model.modules())
+    return dropouts or (getattr(model.config, "attention_dropout", None) or 0) > 0
+
+
+def _add(total: Slope, found: Sequence[torch.Tensor | None]) -> None:
+    for mine, its in zip(total.parts, found, strict=True):
+        if its is not None:
+            mine += working(its)
+
+
+def _detached(statistics: TokenStatistics) -> TokenStatistics:
+    columns: dict[str, Any] = {}
+    for field in dataclasses.fields(statistics):
+        column = getattr(statistics, field.name)
+        columns[field.name] = None if column is None else column.detach()
+    return TokenStatistics(**columns)
+
+
+def _copies(parameter: torch.Tensor, ranks: int) -> int:
+    """On how many ranks each number of a parameter is held."""
+    if not isinstance(parameter, DTensor):
+        return ranks
+    mesh = parameter.device_mesh
+    replicated = [mesh.size(d) for d, p in enumerate(parameter.placements) if p.is_replicate()]
+    return functools.reduce(operator.mul, replicated, 1)

@@ -1,0 +1,238 @@
+"""Reads the step that torch's SGD, Adam or AdamW takes, as a sum of addends, one parameter at a time.
+
+The addends are exact. With P the scaling of this very step, this batch in Adam's second moment,
+
+    theta' - theta = -P g  - P (momentum carried over)  - weight decay  (+ rounding)
+
+- ``gradient``: this batch's gradient as the backward pass left it, before clipping;
+- ``clipping``: (c - 1) times that, where the gradient was scaled by c;
+- ``momentum``: what earlier batches left in the momentum buffer;
+- ``weight_decay``: decoupled (AdamW), or this step's share of what is added to the gradient (SGD, Adam).
+
+Adam's step is no linear function of the gradient, for P depends on it. That is no addend of its own: only
+under the P of the step taken do the addends add up to it, and how much this batch changed P is a question
+about another step, which was not taken. What the weights' number format rounds away is seen once the step
+is taken, as the difference of theta' - theta and the addends.
+
+Nothing is held for more than a parameter at a time. With sharded weights (FSDP2) all of it is the rank's
+own shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.distributed.tensor import DTensor
+
+ADDENDS = ("gradient", "clipping", "momentum", "weight_decay")
+READABLE = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "adam"}
+
+
+class UnreadableStepError(ValueError):
+    """An optimizer whose step cannot be read before it is taken."""
+
+
+def local(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the rank's own part of a tensor, without gradient."""
+    tensor = tensor.detach()
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def working(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the rank's own part in float32, or as it is if it is float64."""
+    tensor = local(tensor)
+    return tensor if tensor.dtype == torch.float64 else tensor.float()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Addends:
+    """The addends of one parameter's step, each of its shape; None where there is none."""
+
+    scale: torch.Tensor | float
+    """P: this step takes -P times the gradient; above 0, but for ``maximize``."""
+    gradient: torch.Tensor
+    clipping: torch.Tensor | None
+    momentum: torch.Tensor | None
+    weight_decay: torch.Tensor | None
+
+    def named(self) -> dict[str, torch.Tensor]:
+        """Return those that there are, by name."""
+        found = {name: getattr(self, name) for name in ADDENDS}
+        return {name: addend for name, addend in found.items() if addend is not None}
+
+
+class OptimizerStep:
+    """The step that an optimizer is about to take from the gradients at hand.
+
+    Make it before the step. Its addends can be asked for before the step and, with the weights before
+    it, after; gradients must still be there.
+
+    Args:
+        optimizer: torch's SGD, Adam or AdamW, or accelerate's wrapper around one.
+        parameters: the model's trainable parameters.
+        clip: the factor c by which gradients were scaled down.
+
+    Raises:
+        UnreadableStepError: any other optimizer, or a gradient that is sparse, named with the remedy.
+        ValueError: not one parameter has a gradient.
+    """
+
+    def __init__(
+        self, optimizer: Any, parameters: Sequence[torch.nn.Parameter], *, clip: float = 1.0
+    ):
+        plain = readable(optimizer)
+        place = {id(parameter): at for at, parameter in enumerate(parameters)}
+        self._clip = clip
+        self._readers: dict[int, _Reader] = {}
+        for group in plain.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None or id(parameter) not in place:
+                    continue
+                if parameter.grad.is_sparse:
+                    raise UnreadableStepError(
+                        f"the step of {type(plain).__name__} on a sparse gradient cannot be read: make "
+                        "the embedding with sparse=False"
+                    )
+                kind = _Sgd if READABLE[type(plain)] == "sgd" else _Adam
+                self._readers[place[id(parameter)]] = kind(plain, group, parameter)
+        if not self._readers:
+            raise ValueError(
+                "no parameter has a gradient, so the optimizer takes no step: the loss does not reach "
+                "the model's trainable parameters (a rule without scores and state terms?)"
+            )
+
+    def addends(self, start: Sequence[torch.Tensor] | None = None) -> Iterator[tuple[int, Addends]]:
+        """Yield the place of each parameter that moves, with its addends.
+
+        Args:
+            start: the weights before the step, once it is taken; None before it is.
+        """
+        for place, reader in self._readers.items():
+            before = None if start is None else start[place]
+            scale, gradient, carried, decay = reader.read(before)
+            unclipped = gradient / self._clip if self._clip > 0 else torch.zeros_like(gradient)
+            yield place, Addends(
+                scale=scale, gradient=-scale * unclipped,
+                clipping=(1 - self._clip) * scale * unclipped if self._clip != 1 else None,
+                momentum=None if carried is None else -carried,
+                weight_decay=None if decay is None else -decay,
+            )
+
+
+def readable(optimizer: Any) -> Any:
+    """Return torch's own optimizer inside ``optimizer``. Raises UnreadableStepError for any other."""
+    plain = optimizer
+    while type(plain) not in READABLE and hasattr(plain, "optimizer"):
+        plain = plain.optimizer
+    if type(plain) not in READABLE:
+        raise UnreadableStepError(
+            f"the step of {type(plain).__name__} cannot be read before it is taken: use torch's SGD, "
+            "Adam or AdamW, or account after the step alone (reads='after'), from the difference of the "
+            "weights, for a copy of them at every step and with the whole step as its only part"
+        )
+    return plain
+
+
+class _Reader:
+    """The numbers of one parameter's step, as they are before it; its tensors are looked up when read."""
+
+    def __init__(self, optimizer: Any, group: dict[str, Any], parameter: torch.nn.Parameter):
+        assert parameter.grad is not None
+        self._optimizer, self._parameter = optimizer, parameter
+        self._version = local(parameter.grad)._version
+        self._rate, self._decay = float(group["lr"]), float(group["weight_decay"])
+        self._sign = -1.0 if group["maximize"] else 1.0
+
+    def read(self, start: torch.Tensor | None) -> _Parts:
+        """Return the parts of the step; ``start`` are the weights before it, if it has been taken."""
+        raise NotImplementedError
+
+    @property
+    def _state(self) -> dict[str, Any]:
+        return self._optimizer.state.get(self._parameter, {})
+
+    @property
+    def _gradient(self) -> torch.Tensor:
+        assert self._parameter.grad is not None
+        return working(self._parameter.grad)
+
+    @property
+    def _is_overwritten(self) -> bool:
+        """Whether the optimizer has changed the gradient in place."""
+        assert self._parameter.grad is not None
+        return local(self._parameter.grad)._version != self._version
+
+    def _weights(self, start: torch.Tensor | None) -> torch.Tensor:
+        return working(self._parameter if start is None else start)
+
+
+_Parts = tuple[torch.Tensor | float, torch.Tensor, torch.Tensor | None, torch.Tensor | None]
+"""P, the gradient, what momentum takes away, and what weight decay takes away."""
+
+
+class _Sgd(_Reader):
+    def __init__(self, optimizer: Any, group: dict[str, Any], parameter: torch.nn.Parameter):
+        super().__init__(optimizer, group, parameter)
+        self._momentum, self._nesterov = float(group["momentum"]), bool(group["nesterov"])
+        self._carries = bool(self._momentum) and self._state.get("momentum_buffer") is not None
+        # The buffer's first value is the gradient itself, whatever the dampening.
+        self._kept = 1 - float(group["dampening"]) if self._carries else 1.0
+
+    def read(self, start: torch.Tensor | None) -> _Parts:
+        gradient, weights = self._gradient, self._weights(start)
+        if not self._momentum:
+            decay = self._rate * self._decay * weights if self._decay else None
+            return self._sign * self._rate, gradient, None, decay
+        if start is not None and self._is_overwritten:
+            # torch's foreach form of Nesterov's momentum adds the buffer to the gradient itself.
+            gradient = gradient - self._momentum * working(self._state["momentum_buffer"])
+        # The step takes the buffer, or with Nesterov's momentum the gradient and momentum x buffer.
+        share, ahead = (self._momentum, 1.0) if self._nesterov else (1.0, 0.0)
+        scale = self._rate * (ahead + share * self._kept)
+        carried = None
+        if self._carries:
+            buffer = working(self._state["momentum_buffer"])
+            if start is None:
+                earlier = self._momentum * buffer
+            else:
+                earlier = buffer - self._kept * (self._sign * gradient + self._decay * weights)
+            carried = self._rate * share * earlier
+        decay = scale * self._decay * weights if self._decay else None
+        return self._sign * scale, gradient, carried, decay
+
+
+class _Adam(_Reader):
+    def __init__(self, optimizer: Any, group: dict[str, Any], parameter: torch.nn.Parameter):
+        super().__init__(optimizer, group, parameter)
+        self._first, self._second = (float(beta) for beta in group["betas"])
+        self._eps, self._amsgrad = float(group["eps"]), bool(group["amsgrad"])
+        self._decoupled = bool(group["decoupled_weight_decay"])
+        self._carries = bool(self._state)
+        self._steps = (float(self._state["step"]) if self._carries else 0.0) + 1
+
+    def read(self, start: torch.Tensor | None) -> _Parts:
+        gradient, weights = self._gradient, self._weights(start)
+        whole = self._sign * gradient
+        if self._decay and not self._decoupled:
+            whole = whole + self._decay * weights
+        moment, square = self._moment("exp_avg", whole), self._moment("exp_avg_sq", whole)
+        if start is None:
+            square = self._second * square + (1 - self._second) * whole * whole
+            earlier = self._first * moment
+        else:
+            earlier = moment - (1 - self._first) * whole
+        if self._amsgrad:
+            square = torch.maximum(square, self._moment("max_exp_avg_sq", whole))
+        spread = square.sqrt() / (1 - self._second**self._steps) ** 0.5
+        scaling = self._rate / (1 - self._first**self._steps) / (spread + self._eps)
+        scale = (1 - self._first) * scaling
+        decay = None
+        if self._decay:
+            decay = (self._rate if self._decoupled else scale) * self._decay * weights
+        return self._sign * scale, gradient, scaling * earlier if self._carries else None, decay
+
+    def _moment(self, name: str, like: torch.Tensor) -> torch.Tensor:
+        return working(self._state[name]) if self._state else torch.zeros_like(like)

@@ -1,0 +1,256 @@
+"""Accounts for the entropy change of one optimizer step of a model: what was to come, and what came.
+
+Before the step, from the gradient g of the mean entropy and the optimizer's state: the forecast <g, d
+theta>, divided into the step's addends (`optimizer_step`). After it, from the average of g along the
+step (`entropy_theory.accounting`): the account, with the same parts, which add up to the measured
+change. The part ``rounding`` is what the weights' number format made of the addends.
+
+All tokens at once: the loss's gradient is a sum over tokens of coefficient x grad log pi (and x grad H
+for state terms), so that with u = P g a token's part in <g, -P gradient> is its coefficient times the
+change of its own log pi (and H) along u. One symmetric difference, two forward passes, gives these for
+all. It is checked: they must add up to the inner product (`TokenEffects.gap`).
+
+Memory: the gradient of the entropy, and for an accounted step one more while the path is refined, and the
+weights before and after. Training goes on with the weights that the optimizer left, to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from entropy_theory import accounting
+from entropy_theory.accounting import Account
+from llm_bridge.accounting.entropy_gradient import EntropyGradient, Slope, StepRows
+from llm_bridge.accounting.optimizer_step import OptimizerStep, local, working
+from llm_bridge.head.token_statistics import TokenStatistics
+from llm_bridge.running import faults
+
+WHOLE, ROUNDING = "step", "rounding"
+"""The only part of a step that is read after it, and what the addends of one read before leave."""
+LARGEST_GAP = 0.02
+"""The gap of token effects (`TokenEffects.gap`) beyond which they are not to be trusted."""
+NORMS = 2.0**-24
+"""The rounding of float32, in which norms compute even where the weights are float64."""
+
+Columns = Mapping[str, torch.Tensor]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenEffects:
+    """What the tokens of a step did to the mean entropy through their gradient, clipping included."""
+
+    derivatives: Sequence[Columns]
+    """For each of the step's rows, by statistic, [sequences, positions]: what a unit of the token's
+    coefficient does, nats."""
+    clip: float
+    """The factor by which the gradient was scaled down."""
+    by_token: list[torch.Tensor]
+    """For each of the step's rows, [sequences, positions]: what each token did, nats."""
+    total: float
+    """The parts ``gradient`` and ``clipping`` of the step, to which all tokens must add up, nats."""
+    gap: float
+    """By how much they do not, as a share of the sum of their absolute values."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the tokens add up to the whole."""
+        return self.gap <= LARGEST_GAP
+
+    def of(self, moved: Sequence[Columns]) -> list[torch.Tensor]:
+        """What coefficients other than the step's would have done (see `StepRows.moved`)."""
+        pairs = zip(self.derivatives, moved, strict=True)
+        return [self.clip * _effect(derivative, columns) for derivative, columns in pairs]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accounted:
+    """An accounted step."""
+
+    account: Account
+    tokens: TokenEffects | None
+    log_prob: list[torch.Tensor]
+    """Log-probabilities of the step's tokens after the step, for each of its rows."""
+
+
+class StepAccountant:
+    """Holds what is known of a step before it is taken.
+
+    Args:
+        gradient: of the model.
+        rows: the rows of the step.
+        optimizer: torch's SGD, Adam or AdamW; None: the step is not read before it is taken.
+        clip: the factor by which gradients were scaled down.
+        seen: mean entropy of the rows and its gradient, where they are known; it becomes this object's.
+        keeps_weights: whether `finish` will be called.
+
+    Raises:
+        UnreadableStepError: another optimizer.
+        ValueError: as `OptimizerStep` and `EntropyGradient`.
+    """
+
+    def __init__(
+        self, gradient: EntropyGradient, rows: Sequence[StepRows], optimizer: Any | None, *,
+        clip: float = 1.0, seen: tuple[float, Slope] | None = None, keeps_weights: bool = True,
+    ):
+        self._gradient, self._rows, self._clip = gradient, rows, clip
+        self._step = None if optimizer is None else OptimizerStep(
+            optimizer, gradient.parameters, clip=clip)
+        if seen is None:
+            self.entropy, self._slope, _ = gradient.evaluate(rows)
+        else:
+            self.entropy, self._slope = seen
+        self.keeps_weights = keeps_weights
+        self._start = None
+        if keeps_weights:
+            self._start = [local(p).clone() for p in gradient.parameters]
+        self.forecast_parts = {} if self._step is None else self._parts(self._slope, None)
+        """The forecast of each addend, nats; none where the step is not read before it is taken."""
+
+    def announced_tokens(self) -> TokenEffects:
+        """What tokens will do to first order. Raises ValueError for a step that is not read before."""
+        return self._token_effects(self._slope.copy(), self.forecast_parts, None)
+
+    def finish(
+        self, *, tokens: bool = True, share: float = accounting.SHARE,
+        most_points: int = accounting.MOST_POINTS,
+    ) -> Accounted:
+        """Account for the step, once it is taken.
+
+        Weights of 16 bits have no points between those before and after a step: their path has two.
+
+        Args:
+            tokens: whether tokens are told apart, where the step was read before it was taken.
+            share: as `accounting.along_path`.
+            most_points: as `accounting.along_path`.
+        """
+        parameters, start = self._gradient.parameters, self._start
+        assert start is not None, "the weights before the step were not kept"
+        entropy, last, seen = self._gradient.evaluate(self._rows)
+        measured = entropy - self.entropy
+        end = [local(p).clone() for p in parameters]
+        if any(weights.element_size() < 4 for weights in end):
+            most_points = 2
+
+        def difference(place: int) -> torch.Tensor:
+            return working(end[place]) - working(start[place])
+
+        def slope_at(t: float) -> Slope:
+            if t in (0.0, 1.0):
+                return last if t else self._slope.copy()
+            self._gradient.move(lambda place: working(start[place]) + t * difference(place))
+            return self._gradient.evaluate(self._rows)[1]
+
+        def project(slope: Slope) -> float:
+            places = range(len(parameters))
+            return self._gradient.sum_over_ranks([sum(
+                self._gradient.products({WHOLE: difference(place)}, slope, place)[WHOLE]
+                for place in places
+            )])[0]
+
+        try:
+            path = accounting.along_path(
+                slope_at, project, measured, share=share, most_points=most_points,
+                rounding=self._rounding(),
+            )
+            if self._step is None:
+                parts = {WHOLE: path.change}
+                self.forecast_parts = {WHOLE: project(self._slope)}
+            else:
+                parts = self._parts(path.slope, start)
+                parts[ROUNDING] = path.change - math.fsum(parts.values())
+            effects = None
+            if tokens and self._step is not None:
+                # The step's gradient is that of the tokens at the weights before it.
+                self._gradient.move(lambda place: start[place])
+                effects = self._token_effects(path.slope, parts, start)
+        finally:
+            self._gradient.move(lambda place: end[place])
+        return Accounted(
+            account=Account(
+                forecast_parts=self.forecast_parts, parts=parts, measured=measured,
+                points=path.points, converged=path.converged,
+            ),
+            tokens=effects, log_prob=[statistics.log_prob for statistics in seen],
+        )
+
+    def _rounding(self) -> float:
+        """What rounding alone changes of the difference of two means, nats.
+
+        An entropy is a mean of log-probabilities, which are off by `faults.ROUNDINGS` of 1, of random
+        sign over tokens; the difference has two such means.
+        """
+        count = self._gradient.sum_over_ranks(
+            [float(sum(int((part.measure != 0).sum()) for part in self._rows))])[0]
+        each = faults.ROUNDINGS * self._gradient.roundoff
+        return each * math.sqrt(2 / max(count, 1.0))
+
+    def _parts(self, slope: Slope, start: Sequence[torch.Tensor] | None) -> dict[str, float]:
+        """Return <slope, addend> for each addend of the step."""
+        assert self._step is not None
+        found: dict[str, float] = defaultdict(float)
+        for place, addends in self._step.addends(start):
+            for name, product in self._gradient.products(addends.named(), slope, place).items():
+                found[name] += product
+        return dict(zip(found, self._gradient.sum_over_ranks(list(found.values())), strict=True))
+
+    def _token_effects(
+        self, slope: Slope, parts: Mapping[str, float], start: Sequence[torch.Tensor] | None
+    ) -> TokenEffects:
+        """Divide the gradient's part over tokens; the slope is made the direction P x slope."""
+        if self._step is None:
+            raise ValueError("tokens are told apart only where the optimizer's step is read before it")
+        gradient, direction, power = self._gradient, slope, 0.0
+        moving = {}
+        for place, addends in self._step.addends(start):
+            scaled = addends.scale * slope.parts[place]
+            power += gradient.products({WHOLE: scaled}, slope, place)[WHOLE]
+            moving[place] = scaled
+        direction.parts = [
+            moving.get(place, torch.zeros_like(part)) for place, part in enumerate(slope.parts)]
+        (power,) = gradient.sum_over_ranks([power])
+        # Along u the mean entropy moves by ``power``. A move of the cube root of the rounding balances
+        # what rounding and the third derivative make of a symmetric difference.
+        width = max(gradient.roundoff, NORMS) ** (1 / 3) / abs(power) if power else 0.0
+        found = [self._along(direction, sign * width) for sign in (1, -1)]
+        derivatives = [
+            {name: (getattr(up, name) - getattr(down, name)) / (2 * width) if width
+             else torch.zeros_like(up.log_prob) for name in rows.moved}
+            for rows, up, down in zip(self._rows, *found, strict=True)
+        ]
+        by_token = [
+            self._clip * _effect(derivative, rows.moved)
+            for derivative, rows in zip(derivatives, self._rows, strict=True)
+        ]
+        whole, size = gradient.sum_over_ranks([
+            sum(float(effect.sum(dtype=torch.float64)) for effect in by_token),
+            sum(float(effect.abs().sum(dtype=torch.float64)) for effect in by_token),
+        ])
+        total = parts.get("gradient", 0.0) + parts.get("clipping", 0.0)
+        return TokenEffects(
+            derivatives=derivatives, clip=self._clip, by_token=by_token, total=total,
+            gap=abs(whole - total) / size if size > 0 else float(total != 0),
+        )
+
+    def _along(self, direction: Slope, width: float) -> list[TokenStatistics]:
+        """What is seen at the present weights + width x direction, which are as they were after."""
+        here = [local(p).clone() for p in self._gradient.parameters]
+        try:
+            self._gradient.move(lambda at: working(here[at]) + width * direction.parts[at])
+            return self._gradient.statistics(self._rows)
+        finally:
+            self._gradient.move(lambda at: here[at])
+
+
+def _effect(derivatives: Columns, moved: Columns) -> torch.Tensor:
+    """Sum coefficient x derivative over the statistics that a token's loss is made of."""
+    products = [
+        torch.where(moved[name] != 0, moved[name] * derivative, 0.0)
+        for name, derivative in derivatives.items() if name in moved
+    ]
+    return torch.stack(products).sum(0)

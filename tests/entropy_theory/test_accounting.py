@@ -1,0 +1,118 @@
+"""Guards entropy_theory/accounting.py: parts add up to the change, or it is told."""
+
+import numpy as np
+import pytest
+
+from entropy_theory import accounting, entropy_change, policy
+from entropy_theory.token_tree import TokenTree
+from simulations.problems.shared_parameters import coupled_features
+from tests.tolerances import FLOAT64, ROUNDING
+
+
+def shared(n_states=3, n_actions=5, coupling=0.6, seed=0):
+    """The mean entropy of softmax(start + features theta), and its gradient by theta."""
+    rng = np.random.default_rng(seed)
+    features = coupled_features(n_states, n_actions, coupling, seed=seed)
+    start, measure = rng.normal(size=(n_states, n_actions)), rng.dirichlet(np.ones(n_states))
+
+    def logits(theta):
+        return start + (features @ theta).reshape(start.shape)
+
+    def entropy(theta):
+        return float(measure @ policy.entropy(logits(theta)))
+
+    def gradient(theta):
+        return features.T @ (measure[:, None] * policy.entropy_gradient(logits(theta))).ravel()
+
+    return logits, entropy, gradient, measure, features, rng
+
+
+def test_on_shared_parameters_the_parts_add_up_to_the_change():
+    _, entropy, gradient, _, features, rng = shared()
+    theta = 0.3 * rng.normal(size=features.shape[1])
+    parts = {name: 0.4 * rng.normal(size=theta.shape) for name in ("gradient", "momentum", "decay")}
+    found = accounting.of_step(entropy, gradient, theta, parts, share=1e-9, most_points=257)
+    assert found.converged
+    assert found.measured == entropy(theta + sum(parts.values())) - entropy(theta)
+    assert abs(found.measured) > 1e-4
+    assert found.accounted == pytest.approx(found.measured, rel=1e-9)
+    assert found.accounted == pytest.approx(sum(found.parts.values()), rel=ROUNDING)
+    assert abs(found.forecast - found.measured) > 1e-3  # first order is not enough here
+    # Each part is a line integral, here by 4096 midpoints (error 1 / 4096^2 of the second derivative).
+    step = sum(parts.values())
+    places = (np.arange(4096) + 0.5) / 4096
+    mean = np.mean([gradient(theta + t * step) for t in places], axis=0)
+    for name, part in parts.items():
+        assert found.parts[name] == pytest.approx(mean @ part, abs=1e-7)
+        assert found.forecast_parts[name] == pytest.approx(gradient(theta) @ part, rel=1e-12)
+
+
+def test_with_independent_logits_the_forecast_is_the_covariance():
+    """Coupling 0: the forecast is -Cov(log pi, step) at each state, and with coupling it is not that of
+    the step of the coefficients, but that of the step that the features make of it."""
+    for coupling in (0.0, 0.6):
+        logits, entropy, gradient, measure, features, rng = shared(coupling=coupling)
+        theta = np.zeros(features.shape[1])
+        coefficients = 0.1 * rng.normal(size=logits(theta).shape)
+        moved = (features @ features.T @ coefficients.ravel()).reshape(coefficients.shape)
+        found = accounting.of_step(
+            entropy, gradient, theta, {"gradient": features.T @ coefficients.ravel()})
+        network = measure @ entropy_change.first_order(logits(theta), moved)
+        tabular = measure @ entropy_change.first_order(logits(theta), coefficients)
+        assert found.forecast == pytest.approx(network, abs=64 * FLOAT64)
+        assert (abs(found.forecast - tabular) < 64 * FLOAT64) == (coupling == 0)
+
+
+def test_on_a_token_tree_the_response_entropy_is_accounted_for():
+    """The response entropy, whose visitation moves with the policy: gradient by the tree's recursion."""
+    tree, rng = TokenTree(3, 3), np.random.default_rng(1)
+    start = rng.normal(size=(tree.n_states, 3))
+
+    def entropy(logits):
+        return float(tree.visitation(policy.softmax(logits)) @ policy.entropy(logits))
+
+    def gradient(logits):
+        return tree.expectation_gradient(policy.softmax(logits), -policy.log_softmax(logits))
+
+    parts = {"policy gradient": rng.normal(size=start.shape), "bonus": 0.5 * rng.normal(size=start.shape)}
+    found = accounting.of_step(entropy, gradient, start, parts)
+    assert found.converged
+    assert abs(found.residual) <= 0.02 * abs(found.measured)
+    assert abs(found.forecast - found.measured) > 0.02 * abs(found.measured)
+
+
+@pytest.mark.parametrize(("power", "points"), [(1, 2), (3, 3), (5, 5), (7, 9)])
+def test_no_more_points_than_needed(power, points):
+    """x^power from 0 to 1: the trapezoid is exact for slopes of degree 1, Simpson's for 3; and the mean
+    slope is the one whose projection is returned."""
+    seen = []
+
+    def slope(t):
+        seen.append(t)
+        return power * t ** (power - 1) if power > 1 else 1.0
+
+    found = accounting.along_path(slope, lambda s: s, 1.0, share=0.003, most_points=9)
+    assert (found.points, found.converged) == (points, True)
+    assert sorted(seen) == list(np.linspace(0, 1, points))
+    assert found.slope == pytest.approx(found.change, rel=ROUNDING)
+
+
+def test_a_change_that_is_not_met_is_told():
+    """A slope that is not that of the measured change, at every limit of points."""
+    for most, points in ((2, 2), (3, 3), (4, 3), (9, 9), (16, 9)):
+        found = accounting.along_path(lambda t: 1.0, lambda s: s, 2.0, most_points=most)
+        assert (found.points, found.converged, found.change) == (points, False, pytest.approx(1.0))
+    near = accounting.along_path(lambda t: 1.0, lambda s: s, 0.9, rounding=0.09)
+    assert near.converged
+
+
+def test_bad_input_is_named():
+    for bad in ({"share": 0.0}, {"rounding": -1.0}, {"most_points": 1}):
+        with pytest.raises(ValueError, match="share must be above 0"):
+            accounting.along_path(lambda t: 1.0, lambda s: s, 1.0, **bad)
+    with pytest.raises(ValueError, match="diverged"):
+        accounting.along_path(lambda t: 1.0, lambda s: s, float("nan"))
+    with pytest.raises(ValueError, match="'gradient' of the step has shape"):
+        accounting.of_step(float, lambda x: x, np.zeros(3), {"gradient": np.zeros(2)})
+    with pytest.raises(ValueError, match="at least one part"):
+        accounting.of_step(float, lambda x: x, np.zeros(3), {})

@@ -1,0 +1,107 @@
+"""Guards the account of llm_bridge/diagnostics.py: any TRL trainer's loss, forecast and measured."""
+
+import numpy as np
+import pytest
+import torch
+
+from entropy_theory import entropy_change, policy
+from llm_bridge import diagnostics
+from llm_bridge.accounting.optimizer_step import UnreadableStepError
+from llm_bridge.data import models
+from tests.llm_bridge.language_models import (
+    PROMPTS,
+    ScoringFromLogits,
+    grpo_trainer,
+    tabular,
+    tiny_llama,
+)
+from tests.llm_bridge.test_diagnostics import LOSSES
+
+EXACT = 1e-11
+"""Nats: sums of some thousand float64 numbers of order 1."""
+
+
+@pytest.mark.parametrize("micro_batches", [1, 2])
+@pytest.mark.parametrize("options", LOSSES, ids=str)
+def test_on_a_tabular_policy_the_account_is_the_change(tmp_path, options, micro_batches):
+    model, tokenizer = tabular()
+    records = []
+    made = grpo_trainer(tmp_path, model, tokenizer, kind=ScoringFromLogits,
+                        micro_batches=micro_batches, **{"max_grad_norm": 0.01, **options})
+    diagnostics.attach(made, account_every=1, on_step=records.append)
+    temperature = options.get("temperature", 1.0)
+    before = model.table.weight.detach().numpy() / temperature
+    made.train()
+    step = model.table.weight.detach().numpy() / temperature - before
+    states = [row[-1] for row in tokenizer(list(PROMPTS)).input_ids]
+    (record,) = records
+    assert record["entropy_gradient"] == pytest.approx(
+        entropy_change.first_order(before, step)[states].mean(), abs=EXACT)
+    change = policy.entropy(before + step)[states].mean() - policy.entropy(before)[states].mean()
+    assert abs(change) > 1e-5
+    assert record["measured_entropy_change"] == pytest.approx(change, abs=EXACT)
+    assert record["accounted"] == pytest.approx(change, rel=0.02)
+    parts = {name: record[f"accounted/{name}"] for name in ("gradient", "clipping", "rounding")}
+    assert sum(parts.values()) == pytest.approx(record["accounted"], abs=EXACT)
+    assert parts["clipping"] * parts["gradient"] < 0
+    assert record["accounted_token_gap"] < 1e-4
+
+
+def watched(folder, *, watch=True, steps=4, **options):
+    """TRL's own loss on a transformer with dropout, under AdamW."""
+    model, tokenizer = models.load(str(tiny_llama(folder / "model")))
+    model.config.attention_dropout = 0.2
+    for layer in model.model.layers:
+        layer.self_attn.attention_dropout = 0.2
+    models.sample_plainly(model, tokenizer)
+    made = grpo_trainer(folder / "run", model, tokenizer, steps=steps, micro_batches=2, tokens=4,
+                        optim="adamw_torch", learning_rate=1e-3)
+    records = []
+    if watch:
+        diagnostics.attach(made, on_step=records.append, **{"account_every": 1, **options})
+    return made, records
+
+
+def test_on_a_transformer_the_account_meets_the_measured_change(tmp_path):
+    """Dropout is in the loss and not in the measurement; sums and correlation are those of the steps."""
+    made, records = watched(tmp_path)
+    made.train()
+    forecast, measured = (
+        np.array([record[name] for record in records])
+        for name in ("entropy_gradient", "measured_entropy_change")
+    )
+    for record in records:
+        # Float32: the rounding that the accountant allows for is some 1e-6 nats here.
+        assert record["accounted"] == pytest.approx(
+            record["measured_entropy_change"], rel=0.02, abs=2e-6)
+    assert np.abs(measured).max() > 1e-5
+    assert records[-1]["entropy_gradient_cumulative"] == pytest.approx(forecast.sum())
+    assert records[-1]["measured_entropy_change_cumulative"] == pytest.approx(measured.sum())
+    assert "entropy_gradient_correlation" not in records[1]
+    assert records[-1]["entropy_gradient_correlation"] == pytest.approx(
+        np.corrcoef(forecast, measured)[0, 1])
+    assert "diagnostics/accounted/momentum" in made.state.log_history[1]
+
+
+@pytest.mark.parametrize("reads", ["before", "after"])
+def test_training_is_what_it_is_without(tmp_path, reads):
+    found = []
+    for watch in (False, True):
+        made, _ = watched(tmp_path, watch=watch, account_reads=reads)
+        made.train()
+        found.append(torch.cat([p.detach().flatten() for p in made.model.parameters()]))
+    assert torch.equal(*found)
+
+
+def test_every_other_step_and_any_optimizer(tmp_path):
+    made, records = watched(tmp_path, account_every=2, account_reads="after")
+    made.optimizer = torch.optim.Adagrad(made.model.parameters(), lr=1e-3)
+    made.train()
+    assert ["accounted" in record for record in records] == [True, False, True, False]
+    assert "accounted/step" in records[0]
+    made, _ = watched(tmp_path)
+    made.optimizer = torch.optim.Adagrad(made.model.parameters(), lr=1e-3)
+    with pytest.raises(UnreadableStepError, match="Adagrad"):
+        made.train()
+    with pytest.raises(ValueError, match="account_every must be at least 0, got -1"):
+        watched(tmp_path, account_every=-1)

@@ -1,0 +1,355 @@
+"""Guards llm_bridge/accounting: what is said of an entropy change is what happened, part by part."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from entropy_theory import entropy_change, update_rules
+from llm_bridge.accounting import entropy_gradient, step_accountant
+from llm_bridge.accounting.accountant import Accountant
+from llm_bridge.accounting.optimizer_step import UnreadableStepError
+from llm_bridge.analysis import tokens as audited_tokens
+from llm_bridge.trainer.batches import map_columns
+from llm_bridge.trainer.micro_batch import contributions
+from tests.llm_bridge.language_models import low_digit, tabular_trainer
+from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
+from tests.tolerances import FLOAT64
+
+EXACT = 1e-11
+"""Nats: sums of some thousand float64 numbers of order 1."""
+DIFFERENCE = 1e-5
+"""Nats: a symmetric difference that moves entropy by 2^-8 is off by 2^-16 / 6 of a third derivative, of
+the order of the effects themselves (at most some tenths of a nat here)."""
+
+
+class Accounts(transformers.TrainerCallback):
+    """Keeps each step's account, and the micro-batches it is of."""
+
+    def __init__(self, made, **options):
+        self.made, self.steps, self.parts = made, [], []
+        made.add_callback(Accountant(made, **options))
+        made.add_callback(self)
+
+    def on_optimizer_step(self, *_, **__):
+        self.steps.append(self.made.entropy_account)
+        self.parts.append(list(self.made.micro_batches))
+
+
+def accounted(made, **options):
+    found = Accounts(made, **options)
+    made.train()
+    return found
+
+
+OPTIMIZERS = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.03),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.03, momentum=0.9, weight_decay=0.1),
+    "nesterov": lambda p: torch.optim.SGD(p, lr=0.03, momentum=0.9, nesterov=True, foreach=True),
+    "adam": lambda p: torch.optim.Adam(p, lr=1e-3, weight_decay=0.1),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=1e-3, weight_decay=0.1),
+}
+
+
+def small_llama(folder, optimizer="adamw", rule="grpo", **options):
+    made = llama_trainer(folder, update_rules.get(rule) if isinstance(rule, str) else rule,
+                         **{"max_grad_norm": 0.5, "steps": 3, **options})
+    trained = [p for p in made.model.parameters() if p.requires_grad]
+    made.optimizer = OPTIMIZERS[optimizer](trained)
+    return made
+
+
+# ------------------------------------------------------------------------------- independent logits
+
+
+@pytest.mark.parametrize("micro_batches", [1, 4])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("grpo", {}), ("entropy-bonus", {"coefficient": 0.5}), ("aepo", {}),
+     ("aent", {"coefficient": 0.5, "adaptive": False, "removed_fraction": 0.4}),
+     ("clip-cov", {"ratio": 0.2, "lower": 0.0})],
+)
+def test_on_a_tabular_policy_under_sgd_parts_and_whole_are_the_theorems(
+    tmp_path, name, options, micro_batches
+):
+    """The forecast is the sum of the covariances of forecast (i), each token's part its own, and
+    the account meets the exact change."""
+    records = []
+    made = tabular_trainer(tmp_path, update_rules.get(name, **options), steps=2,
+                           micro_batches=micro_batches, on_step=records.append)
+    tables = [made.model.table.weight.detach().clone()]
+    found = Accounts(made, share=1e-9, most_points=257, forecast_tokens=True)
+    made.train()
+    for step, record in zip(found.steps, records, strict=True):
+        assert step.forecast_parts.keys() == {"gradient"}
+        assert step.forecast == pytest.approx(record["forecast_entropy_change"], abs=EXACT)
+        assert abs(step.forecast) > 1e-5
+        assert step.account.converged
+        assert step.account.accounted == pytest.approx(step.account.measured, rel=1e-9, abs=EXACT)
+        assert abs(step.account.parts["rounding"]) < EXACT
+        assert step.tokens.gap < 1e-4
+        assert sum(step.by_answer.values()) == pytest.approx(step.tokens.total, abs=DIFFERENCE)
+        assert sum(step.by_rule.values()) == pytest.approx(step.tokens.total, abs=DIFFERENCE)
+        assert math.fsum(float(e.sum()) for e in step.tokens.by_token) == pytest.approx(
+            step.account.accounted, abs=DIFFERENCE)
+        assert record["accounted"] == step.account.accounted
+    states = torch.cat([p.inputs["prompt_ids"][~p.inputs["tempered"], -1] for p in found.parts[0]])
+    first = found.steps[0]
+    assert first.entropy == pytest.approx(
+        torch.distributions.Categorical(logits=tables[0][states]).entropy().mean().item(), abs=EXACT)
+
+
+def test_a_tokens_part_is_its_own_covariance(tmp_path):
+    """To first order on a tabular policy: learning rate x forecast (i) x the state's share."""
+    made = tabular_trainer(tmp_path, update_rules.get("entropy-bonus", coefficient=0.5),
+                           micro_batches=2)
+    seen = []
+
+    class Look(transformers.TrainerCallback):
+        def on_pre_optimizer_step(self, *_, **__):
+            seen.append((made.entropy_account, list(made.micro_batches)))
+
+    made.add_callback(Accountant(made, every=0, forecast_every=1, forecast_tokens=True))
+    made.add_callback(Look())
+    made.train()
+    ((step, parts),) = seen
+    assert step.account is None
+    found = torch.cat(step.tokens.by_token).numpy()
+    batch = step_batch(parts)
+    expected = 0.5 * audited_tokens._shares(batch, torch.cat([contributions(p) for p in parts]))
+    assert np.abs(expected).max() > 1e-3
+    np.testing.assert_allclose(found, expected, rtol=0, atol=DIFFERENCE)
+    # A unit of the coefficient is what the bonus adds: 0.5 of it is the bonus's own part.
+    assert step.coefficient == 0.5
+    assert 0.5 * step.change_per_coefficient == pytest.approx(
+        step.by_rule["entropy-bonus"], abs=DIFFERENCE)
+    assert step.by_rule["entropy-bonus"] > 1e-3
+    assert step.base_change == pytest.approx(step.by_rule["grpo"], abs=DIFFERENCE)
+
+
+def step_batch(parts):
+    return map_columns(lambda *columns: torch.cat(columns), *(p.batch for p in parts))
+
+
+def test_response_change_is_the_change_of_the_entropy_of_answers(tmp_path):
+    """Answers of one token: -Cov(log pi, step) at each prompt, estimated from its samples; exact where
+    the samples are as probable as the policy says, so here on very many of them."""
+    made = tabular_trainer(tmp_path, update_rules.get("grpo"), samples=400, learning_rate=0.05)
+    before = made.model.table.weight.detach().clone()
+    (step,) = accounted(made).steps
+    change = (made.model.table.weight.detach() - before).numpy()
+    states = sorted({int(i) for p in made.train_dataset["prompt"]
+                     for i in made.processing_class(p).input_ids[-1:]})
+    expected = entropy_change.first_order(before.numpy(), change)[states].mean()
+    # 400 samples a prompt: the covariance of two numbers of correlation near 1 is known to some 10 %.
+    assert step.response_change == pytest.approx(expected, rel=0.25)
+    assert step.account.measured == pytest.approx(expected, rel=0.25)
+
+
+# -------------------------------------------------------------------------------- shared parameters
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_on_a_transformer_parts_add_up_to_the_measured_change(tmp_path, optimizer):
+    """Within 2 %, for each optimizer, and tokens to their part; forecast (i) is another number."""
+    records = []
+    made = small_llama(tmp_path, optimizer, on_step=records.append, steps=4)
+    found = accounted(made)
+    names = {"sgd": set(), "momentum": {"momentum", "weight_decay"}, "nesterov": {"momentum"},
+             "adam": {"momentum", "weight_decay"}, "adamw": {"momentum", "weight_decay"}}[optimizer]
+    for place, step in enumerate(found.steps):
+        account = step.account
+        assert abs(account.measured) > 1e-4
+        assert account.converged
+        assert abs(account.residual) <= 0.02 * abs(account.measured) + 1e-6
+        expected = {"gradient", "clipping", "rounding"} | names
+        assert account.parts.keys() == (expected - {"momentum"} if place == 0 else expected)
+        # Norms compute in float32, whose rounding stands here for all of it.
+        assert abs(account.parts["rounding"]) < 1e-9
+        assert step.tokens.trusted
+        assert step.tokens.gap < 1e-2
+        assert step.tokens.total == pytest.approx(
+            account.parts["gradient"] + account.parts["clipping"], abs=EXACT)
+    gaps = [abs(r["forecast_entropy_change"] - r["measured_entropy_change"]) for r in records]
+    assert max(gaps) > 1e-3
+
+
+def test_the_account_is_that_of_the_weights_that_training_left(tmp_path):
+    """Entropy of the step's rows before and after, from the model itself at these weights."""
+    made = small_llama(tmp_path, steps=1)
+    start, found = weights(made), Accounts(made)
+    made.train()
+    end, (step,), (parts,) = weights(made), found.steps, found.parts
+    plain = made.accelerator.unwrap_model(made.model)
+    entropies = []
+    for table in (start, end):
+        plain.load_state_dict(table, strict=False)
+        (part,) = parts
+        with torch.no_grad():
+            logits = made.logits(plain, part.inputs)
+        entropy = torch.distributions.Categorical(logits=logits).entropy()
+        mask = part.batch.mask
+        entropies.append(((entropy * mask).sum(-1) / mask.sum(-1)).mean().item())
+    assert step.entropy == pytest.approx(entropies[0], abs=1e-6)
+    assert step.account.measured == pytest.approx(entropies[1] - entropies[0], abs=2e-6)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw", "nesterov"])
+def test_training_is_what_it_is_without_an_account(tmp_path, optimizer):
+    """To the last bit, at float32, with micro-batches and several points on the path."""
+    found = []
+    for options in (None, {"share": 1e-6}, {"reads": "after"}):
+        model = llama()[0].float()
+        made = small_llama(tmp_path, optimizer, model=model, micro_batches=2)
+        if options is not None:
+            accounts = Accounts(made, **options)
+        made.train()
+        found.append(torch.cat([w.flatten() for w in weights(made).values()]))
+        if options == {"share": 1e-6}:
+            assert max(step.account.points for step in accounts.steps) > 2
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
+
+
+def flat(step):
+    numbers = [step.entropy, step.account.measured, *step.forecast_parts.values(),
+               *step.account.parts.values(), *step.by_answer.values(), *step.by_rule.values()]
+    return np.array(numbers)
+
+
+@pytest.mark.parametrize("options", [
+    {"micro_batches": 2}, {"micro_batches": 4},
+    {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}},
+    {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": True},
+     "micro_batches": 2},
+], ids=str)
+@pytest.mark.filterwarnings("ignore:.*use_reentrant.*:")
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad.*:")
+def test_micro_batches_and_checkpointing_change_nothing(tmp_path, options):
+    """Rows that come in parts are one step: same entropy, forecast, account, tokens."""
+    whole = accounted(small_llama(tmp_path / "whole", "momentum", steps=2)).steps
+    parts = accounted(small_llama(tmp_path / "parts", "momentum", steps=2, **options)).steps
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(flat(one), flat(other), rtol=1e-4, atol=1e-7)
+
+
+def test_dropout_is_not_in_the_account(tmp_path):
+    """Attention dropout, which TRL's option leaves on: the account is of the policy without it, and its
+    passes draw no random number."""
+    found = []
+    for watched in (False, True):
+        model = llama(attention_dropout=0.3)[0]
+        made = small_llama(tmp_path, "momentum", model=model, steps=2, micro_batches=2)
+        if watched:
+            accounts = Accounts(made)
+        made.train()
+        found.append(torch.cat([w.flatten() for w in weights(made).values()]))
+    assert torch.equal(*found)
+    for step in accounts.steps:
+        assert abs(step.account.residual) <= 0.02 * abs(step.account.measured) + 1e-6
+
+
+def test_an_off_policy_step(tmp_path):
+    """The second step on a generation, with ratios, and the stale samples' states."""
+    found = accounted(small_llama(tmp_path, "sgd", num_iterations=2, steps=4))
+    for step in found.steps:
+        assert step.account.converged
+        assert step.tokens.gap < 1e-2
+
+
+def test_a_dead_batch_moves_by_momentum_and_decay_alone(tmp_path):
+    """All rewards equal from the second step on: no gradient, and yet entropy moves."""
+    made = small_llama(tmp_path, "momentum", steps=2)
+    made.reward_funcs[0] = lambda **rows: [
+        one * (made.state.global_step == 0) for one in low_digit(**rows)]
+    first, second = accounted(made).steps
+    assert first.account.parts["gradient"] != 0
+    assert second.account.parts["gradient"] == 0
+    assert not any(effects.any() for effects in second.tokens.by_token)
+    assert second.tokens.gap == 0
+    moved = second.account.parts["momentum"] + second.account.parts["weight_decay"]
+    assert abs(moved) > 1e-4
+    assert moved == pytest.approx(second.account.measured, rel=0.02)
+
+
+def test_an_adapter_is_accounted_for_by_its_own_weights(tmp_path):
+    peft = pytest.importorskip("peft")
+    config = peft.LoraConfig(r=2, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    made = small_llama(tmp_path, "adamw", peft_config=config, micro_batches=2)
+    frozen = {n: w.detach().clone() for n, w in made.model.named_parameters() if not w.requires_grad}
+    for step in accounted(made).steps:
+        assert step.account.converged
+        assert step.tokens.gap < 1e-2
+    for name, weight in made.model.named_parameters():
+        assert name not in frozen or torch.equal(weight, frozen[name])
+
+
+def test_16_bit_weights(tmp_path):
+    """The path has two points, and what the addends leave is told as rounding."""
+    made = small_llama(tmp_path, "sgd", model=llama()[0].bfloat16(), learning_rate=1.0)
+    for group in made.optimizer.param_groups:
+        group["lr"] = 1.0
+    for step in accounted(made, share=1e-9).steps:
+        assert step.account.points == 2
+        assert step.account.parts["rounding"] != 0
+        assert step.account.accounted == pytest.approx(
+            math.fsum(step.account.parts.values()), abs=EXACT)
+
+
+# ------------------------------------------------------------------------------------------- errors
+
+
+class Sign(torch.optim.SGD):
+    """An optimizer of a user's own."""
+
+
+def test_any_optimizer_is_read_after_its_step(tmp_path):
+    """Refused before the step; after it the change is one part, and the same."""
+    found = {}
+    for kind, options in ((Sign, {"reads": "after"}), (torch.optim.SGD, {})):
+        made = small_llama(tmp_path, "sgd", steps=2)
+        made.optimizer = kind(made.model.parameters(), lr=0.03)
+        found[kind] = accounted(made, **options).steps
+    for own, torchs in zip(found[Sign], found[torch.optim.SGD], strict=True):
+        assert own.account.parts.keys() == {"step"}
+        assert own.tokens is None
+        assert own.account.accounted == pytest.approx(torchs.account.accounted, abs=EXACT)
+        assert own.forecast == pytest.approx(torchs.forecast, abs=EXACT)
+    made = small_llama(tmp_path, "sgd")
+    made.optimizer = Sign(made.model.parameters(), lr=0.03)
+    with pytest.raises(UnreadableStepError, match=r"step of Sign cannot be read.*reads='after'"):
+        accounted(made)
+
+
+def test_a_frozen_model_is_refused(tmp_path):
+    made = small_llama(tmp_path, "sgd")
+    made.model.requires_grad_(False)
+    with pytest.raises(ValueError, match="no trainable parameter"):
+        entropy_gradient.EntropyGradient(made.model, made.accelerator)
+
+
+def test_entropies_without_gradient_are_refused(tmp_path):
+    made = small_llama(tmp_path, "sgd")
+    gradient = entropy_gradient.EntropyGradient(made.model, made.accelerator)
+    ones = torch.ones(2, 3)
+    with pytest.raises(ValueError, match="carry no gradient"):
+        gradient.add_backward_pass(gradient.zero(), ones, ones)
+
+
+def test_distances_are_checked(tmp_path):
+    made = small_llama(tmp_path, "sgd")
+    with pytest.raises(ValueError, match="every must be at least 0, got -1"):
+        Accountant(made, every=-1)
+    with pytest.raises(ValueError, match="are 0"):
+        Accountant(made, every=0)
+
+
+def test_every_other_step(tmp_path):
+    records = []
+    made = small_llama(tmp_path, "sgd", steps=4, on_step=records.append)
+    found = accounted(made, every=2)
+    assert [step and step.step for step in found.steps] == [1, None, 3, None]
+    assert ["accounted" in record for record in records] == [True, False, True, False]
+    assert FLOAT64 < step_accountant.LARGEST_GAP

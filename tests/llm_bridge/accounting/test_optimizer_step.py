@@ -1,0 +1,138 @@
+"""Guards llm_bridge/accounting/optimizer_step.py: the addends are torch's own step, for every option."""
+
+import pytest
+import torch
+from accelerate import Accelerator
+
+from llm_bridge.accounting.optimizer_step import OptimizerStep, UnreadableStepError
+from tests.tolerances import FLOAT32, FLOAT64
+
+SGD = [
+    {}, {"weight_decay": 0.1}, {"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.3},
+    {"momentum": 0.9, "nesterov": True}, {"momentum": 0.9, "weight_decay": 0.1, "dampening": 0.3},
+    {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, {"momentum": 0.9, "maximize": True},
+    {"momentum": 0.9, "nesterov": True, "maximize": True, "weight_decay": 0.1},
+]
+ADAM = [
+    {}, {"weight_decay": 0.1}, {"amsgrad": True}, {"maximize": True, "weight_decay": 0.1},
+    {"betas": (0.5, 0.6), "eps": 1e-3}, {"betas": (0.0, 0.9)},
+    {"lr": torch.tensor(0.05, dtype=torch.float64)},
+]
+OPTIMIZERS = [
+    *((torch.optim.SGD, options) for options in SGD),
+    *((torch.optim.Adam, options) for options in ADAM),
+    *((torch.optim.AdamW, options) for options in ADAM),
+]
+
+
+def problem(kind, options, form, dtype=torch.float64):
+    torch.manual_seed(0)
+    parameters = [torch.nn.Parameter(torch.randn(shape, dtype=dtype)) for shape in ((5, 3), (4,))]
+    unused = torch.nn.Parameter(torch.ones(2, dtype=dtype))
+    optimizer = kind([*parameters, unused], **{"lr": 0.05, **form, **options})
+    return [*parameters, unused], optimizer
+
+
+def clipped_gradients(parameters, size, *, limit):
+    """New random gradients, scaled down to the limit; returns the factor."""
+    for parameter in parameters[:2]:
+        parameter.grad = size * torch.randn_like(parameter)
+    norm = torch.nn.utils.clip_grad_norm_(parameters, limit)
+    return min(1.0, limit / (float(norm) + 1e-6))
+
+
+@pytest.mark.parametrize("form", [{"foreach": False}, {"foreach": True}, {"fused": True}], ids=str)
+@pytest.mark.parametrize(("kind", "options"), OPTIMIZERS, ids=lambda v: getattr(v, "__name__", str(v)))
+def test_the_addends_are_the_step_before_it_and_after_it(kind, options, form):
+    if form.get("foreach") and isinstance(options.get("lr"), torch.Tensor):
+        pytest.skip("torch takes a rate as a tensor in the foreach form only with capturable")
+    parameters, optimizer = problem(kind, options, form)
+    for size, limit in ((1.0, 1e9), (3.0, 1.0), (0.5, 2.0)):
+        clip = clipped_gradients(parameters, size, limit=limit)
+        step = OptimizerStep(optimizer, parameters, clip=clip)
+        start = [parameter.detach().clone() for parameter in parameters]
+        announced = {at: addends.named() for at, addends in step.addends()}
+        optimizer.step()
+        found = {at: addends.named() for at, addends in step.addends(start)}
+        assert announced.keys() == found.keys() == {0, 1}
+        for at, addends in found.items():
+            moved = parameters[at].detach() - start[at]
+            assert moved.abs().max() > 1e-4
+            torch.testing.assert_close(sum(addends.values()), moved, rtol=0, atol=256 * FLOAT64)
+            assert ("clipping" in addends) == (clip < 1)
+            for name, addend in addends.items():
+                torch.testing.assert_close(announced[at][name], addend, rtol=0, atol=256 * FLOAT64)
+        optimizer.zero_grad()
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.AdamW])
+def test_each_addend_is_what_its_name_says(kind):
+    """Without gradient only momentum and decay move; from the unclipped one the clip takes its share."""
+    options = {"momentum": 0.9} if kind is torch.optim.SGD else {}
+    parameters, optimizer = problem(kind, {**options, "weight_decay": 0.1}, {})
+    clip = clipped_gradients(parameters, 3.0, limit=1.0)
+    (_, first), _ = OptimizerStep(optimizer, parameters, clip=clip).addends()
+    assert first.momentum is None
+    torch.testing.assert_close(first.clipping, (clip - 1) * first.gradient)
+    torch.testing.assert_close(first.gradient, -first.scale * parameters[0].grad / clip)
+    torch.testing.assert_close(first.weight_decay, -0.05 * 0.1 * parameters[0].detach())
+    optimizer.step()
+    for parameter in parameters[:2]:
+        parameter.grad.zero_()
+    start = parameters[0].detach().clone()
+    (_, dead), _ = OptimizerStep(optimizer, parameters).addends()
+    assert not dead.gradient.any()
+    assert dead.clipping is None
+    optimizer.step()
+    torch.testing.assert_close(parameters[0].detach() - start, dead.momentum + dead.weight_decay)
+
+
+def test_gradients_scaled_down_to_nothing():
+    """A limit of the norm far below it leaves a factor of 1e-9: the addends are still the step."""
+    parameters, optimizer = problem(torch.optim.SGD, {}, {})
+    clip = clipped_gradients(parameters, 1.0, limit=1e-9)
+    step = OptimizerStep(optimizer, parameters, clip=clip)
+    found = {at: sum(addends.named().values()) for at, addends in step.addends()}
+    torch.testing.assert_close(found[0], -0.05 * parameters[0].grad, rtol=1e-6, atol=64 * FLOAT64)
+
+
+@pytest.mark.parametrize(("kind", "options"), [(torch.optim.SGD, {"momentum": 0.9}),
+                                               (torch.optim.AdamW, {})])
+def test_16_bit_weights_leave_a_rounding(kind, options):
+    """The addends are the step but for a rounding of the weights (2^-9 of them) and of the state (2^-9
+    of the step, a few times)."""
+    parameters, optimizer = problem(kind, options, {}, dtype=torch.bfloat16)
+    for _ in range(3):
+        clip = clipped_gradients(parameters, 3.0, limit=1.0)
+        step = OptimizerStep(optimizer, parameters, clip=clip)
+        start = [parameter.detach().clone() for parameter in parameters]
+        optimizer.step()
+        for at, addends in step.addends(start):
+            total = sum(addends.named().values())
+            assert total.dtype == torch.float32
+            allowed = 2**-8 * start[at].float().abs() + 4 * 2**-8 * total.abs() + FLOAT32
+            assert ((parameters[at].float() - start[at].float() - total).abs() <= allowed).all()
+
+
+def test_the_optimizer_inside_accelerates_wrapper_is_read():
+    parameters, optimizer = problem(torch.optim.AdamW, {}, {})
+    wrapped = Accelerator(cpu=True).prepare_optimizer(optimizer)
+    clipped_gradients(parameters, 1.0, limit=1e9)
+    assert len(list(OptimizerStep(wrapped, parameters).addends())) == 2
+
+
+class Sign(torch.optim.SGD):
+    """An optimizer of a user's own."""
+
+
+def test_what_cannot_be_read_is_refused():
+    parameters, optimizer = problem(Sign, {}, {})
+    clipped_gradients(parameters, 1.0, limit=1e9)
+    with pytest.raises(UnreadableStepError, match=r"step of Sign cannot be read.*use torch's SGD"):
+        OptimizerStep(optimizer, parameters)
+    embedding = torch.nn.Embedding(4, 2, sparse=True)
+    embedding(torch.tensor([1])).sum().backward()
+    with pytest.raises(UnreadableStepError, match="sparse"):
+        OptimizerStep(torch.optim.SGD(embedding.parameters()), list(embedding.parameters()))
+    with pytest.raises(ValueError, match="no parameter has a gradient"):
+        OptimizerStep(torch.optim.SGD(parameters[2:]), parameters)
