@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import torch
@@ -14,6 +15,7 @@ from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.trainer import batches
+from llm_bridge.trainer.options import InertRuleWarning
 from tests.llm_bridge import collectives
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 from tests.llm_bridge.two_processes import judged_by_nobody, judged_on_one_rank
@@ -36,6 +38,34 @@ CASES = {
     "resampled": ("aepo", {"alpha": 2.0}, {"num_generations": 4, "resampling_rounds": 2}),
     "judged on one rank": ("grpo", {}, {"reward": judged_on_one_rank}),
     "judged by nobody": ("kl-cov", {"ratio": 0.2}, {"reward": judged_by_nobody, **TWICE}),
+}
+LONG = {"learning_rate": 0.01, "steps": 4}
+CONTROLLED = {
+    "alpha": 2.0, "target": 2.0,
+    "base": update_rules.get("aent", warm_up_steps=0, coefficient=0.1, removed_fraction=0.4)}
+OF_WHOLE_RUNS = {
+    "both controllers": ("aepo", CONTROLLED, {
+        **LONG, "num_iterations": 2, "per_device_train_batch_size": 6, "gradient_accumulation_steps": 1,
+        "steps_per_generation": 2, "num_generations": 4, "resampling_rounds": 1,
+        "mask_truncated_completions": True}),
+    "judged on one rank, two micro-batches": ("kl-cov", {"ratio": 0.2, "cov_log_prob": "current"}, {
+        **LONG, "num_iterations": 2, "per_device_train_batch_size": 6, "gradient_accumulation_steps": 2,
+        "reward": judged_on_one_rank}),
+}
+"""Runs of which the collectives alone are compared."""
+OPTIONS = {"aent": {"warm_up_steps": 0, "removed_fraction": 0.4}, "clip-cov": {"ratio": 0.2, "lower": 0.05},
+           "kl-cov": {"ratio": 0.2}, "entropy-bonus": {"target": 2.0}, "aepo": CONTROLLED}
+"""With which rules do something on a handful of tokens."""
+CUTS = {
+    "1 micro-batch": {},
+    "2 micro-batches, 2 iterations": {
+        "per_device_train_batch_size": 6, "gradient_accumulation_steps": 2, "num_iterations": 2},
+    "4 micro-batches, 2 steps a generation": {
+        "per_device_train_batch_size": 3, "gradient_accumulation_steps": 2, "steps_per_generation": 4},
+}
+OF_ALL_RULES = {
+    f"{rule}, {cut}": (rule, OPTIONS.get(rule, {}), {**LONG, **options})
+    for rule in update_rules.RULES if rule != "natural-gradient" for cut, options in CUTS.items()
 }
 SHARDED = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 6}
 """Two rows a pass: on one rank they may share a prompt, on the other not."""
@@ -80,7 +110,7 @@ class Rows(transformers.TrainerCallback):
 def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
     """A run of a case: its collectives, calls of the model, rows and weights on this rank."""
     rank = int(os.environ["RANK"])
-    rule, rule_options, options = CASES[case]
+    rule, rule_options, options = {**CASES, **OF_WHOLE_RUNS, **OF_ALL_RULES}[case]
     options = {**ON_EACH_RANK, **options, **(SHARDED if sharded else {})}
     reward, rounds = options.pop("reward", None), options.pop("resampling_rounds", 0)
     model, tokenizer = llama()
@@ -127,9 +157,18 @@ def all_rows() -> TokenBatch:
     return batches.gathered(accelerator, batch)
 
 
+def of_all_rules(folder: Path) -> None:
+    warnings.simplefilter("ignore", InertRuleWarning)  # clip-higher's, where nothing can be clipped
+    found = {case: ragged(folder, case)["collectives"] for case in OF_ALL_RULES}
+    torch.save(found, folder / f"rules-{os.environ['RANK']}.pt")
+    dist.barrier()
+
+
 def main(folder: Path) -> None:
     rank = os.environ["RANK"]
     found = {case: ragged(folder, case) for case in CASES}
+    for case in OF_WHOLE_RUNS:
+        found[case] = {"collectives": ragged(folder, case)["collectives"]}
     found["sharded"] = ragged(folder, "two generations", sharded=True)
     torch.save(found, folder / f"runs-{rank}.pt")
     whole = all_rows()
@@ -140,4 +179,4 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
-    main(Path(sys.argv[1]))
+    (of_all_rules if "of_all_rules" in sys.argv else main)(Path(sys.argv[1]))

@@ -12,7 +12,7 @@ from llm_bridge.trainer import batches
 from llm_bridge.trainer.loss import policy_loss
 from tests.llm_bridge import forked_ranks
 from tests.llm_bridge.llama_steps import llama
-from tests.llm_bridge.ragged_processes import CASES, LONGEST
+from tests.llm_bridge.ragged_processes import CASES, LONGEST, OF_ALL_RULES, OF_WHOLE_RUNS
 from tests.llm_bridge.test_shared_prompts import assert_same
 
 SELECTED = {"kl-cov.selected", "clip-cov.selected"}
@@ -43,6 +43,27 @@ def test_ranks_make_the_same_collectives(runs, case):
     for step in zip(*(run[case]["steps"] for run in runs), strict=True):
         widths = {parts[0]["completion_ids"].shape[1] for parts in step}
         assert case in ("second batch", "resampled") or widths == set(LONGEST)
+
+
+@pytest.mark.parametrize("case", OF_WHOLE_RUNS)
+def test_ranks_make_the_same_collectives_over_whole_runs(runs, case):
+    """Dead groups and their replacements, rows cut off, rows that one rank cannot judge, second batches of
+    other lengths, generations that serve several steps, in several micro-batches."""
+    first, second = (run[case]["collectives"] for run in runs)
+    assert len(first) > 40
+    assert first == second
+
+
+@pytest.mark.deep
+def test_ranks_make_the_same_collectives_with_every_rule(tmp_path):
+    """Each rule reads, prepares and records other columns, in one micro-batch and in several."""
+    run = forked_ranks.run("tests.llm_bridge.ragged_processes", str(tmp_path), "of_all_rules")
+    assert run.returncode == 0, run.stderr[-3000:]
+    first, second = (torch.load(tmp_path / f"rules-{rank}.pt", weights_only=True) for rank in (0, 1))
+    assert list(first) == list(OF_ALL_RULES)
+    for case, collectives in first.items():
+        assert len(collectives) > 20, case
+        assert collectives == second[case], case
 
 
 def test_gathered_rows_are_those_of_both_ranks(folder):
