@@ -26,11 +26,15 @@ setup: .venv/ready  ## the virtual environment
 reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFILE=smoke|default|full)
 	$(BIN)/python -m paper_figures reproduce --profile $(PROFILE)
 
+# $(call system,COMMAND,PACKAGES,WHAT GOES WITHOUT): installs where this is Debian and root, else says so.
+system = @command -v $(1) >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || echo '$(1) is not installed, $(3): apt install $(2)'
+
 prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root)
-	@command -v coqc >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { apt-get update -qq; apt-get install -y -qq --no-install-recommends coq libcoq-stdlib libcoq-coquelicot make; }; } || echo 'Rocq is not installed: apt install coq libcoq-stdlib libcoq-coquelicot'
+	$(call system,coqc,coq libcoq-stdlib libcoq-coquelicot make,nothing can be proved here)
 	$(BIN)/python -m entropy_theory prove
 
-test: .venv/ready  ## the fast tests
+test: .venv/ready  ## the fast tests (Chromium opens the report; installed here if this is Debian and root)
+	$(call system,chromium,chromium,tests of pages are skipped)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not deep'
 
 test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an environment of its own

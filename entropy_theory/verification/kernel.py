@@ -393,13 +393,24 @@ def _accepts(proof: Proof, folder: Path, errors: Mapping[str, str]) -> Result:
     # Rocq adds the ending; the file is as old as the compiled module.
     said = (folder / "Accepted" / place).with_suffix(".out")
     text = said.read_text() if said.exists() else ""
-    assumed = tuple(re.findall(r"^(\S+)\s*:", text, re.MULTILINE))
-    if "Closed under the global context" not in text and not assumed:
+    assumed, foreign = _assumptions(text)
+    if "Closed under the global context" not in text and not assumed and not foreign:
         return Result(accepted=False, message=f"{said}: nothing is said of what the proof assumes")
-    foreign = [name for name in assumed if name not in AXIOMS and name != "Axioms"]
-    assumed = tuple(name for name in assumed if name != "Axioms")
     if foreign:
         return Result(accepted=False, axioms=assumed,
-                      message=f"{proof.path} assumes {', '.join(foreign)}, which is no axiom of the "
-                              "classical real numbers")
+                      message=f"{proof.path} assumes: {'; '.join(foreign)}. Only the axioms of the "
+                              "classical real numbers are accepted")
     return Result(accepted=True, axioms=assumed)
+
+
+def _assumptions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What `Print Assumptions` printed: the axioms that are accepted, and all else.
+
+    Types are indented. A line that is not names something assumed: an axiom, or a check that was switched
+    off ("bad is assumed to be guarded.", "Type hierarchy is collapsed").
+    """
+    lines = [line.strip() for line in text.splitlines() if line and not line[0].isspace()]
+    said = [line for line in lines if line not in ("Axioms:", "Closed under the global context")]
+    names = [re.split(r"\s*:", line)[0] for line in said]
+    return (tuple(name for name in names if name in AXIOMS),
+            tuple(line for name, line in zip(names, said, strict=True) if name not in AXIOMS))

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Claim, Statement, kernel, ledger
+from entropy_theory.verification import Claim, Condition, Statement, kernel, ledger
+from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import QUICK
 from entropy_theory.verification.formula.statement import subterms
 from entropy_theory.verification.formula.terms import Term, constant, make
@@ -35,6 +36,8 @@ from entropy_theory.verification.verdict import Verdict
 FACTORS = (Fraction(19, 20), Fraction(21, 20))
 """By how much a constant is moved: one of the two makes the statement stronger, if it matters."""
 SAMPLED = 256
+FALSE_PREMISE = "a false premise added"
+NEVER = Condition(latex="0 < -1", value=lambda i: ar.less(constant(0), constant(-1)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,6 +153,7 @@ def of_statement(claim: Claim) -> Iterator[Sabotage]:
                        claim=replaced(claim, with_formula(statement, -margin, hypotheses)))
     if statement.beyond is not None:
         yield changed("limit dropped", "", beyond=None)
+    yield changed(FALSE_PREMISE, "", conditions=(*statement.conditions, NEVER))
     for number in constants(statement):
         for factor in FACTORS:
             moved = constant(number.operation.detail * factor, number.axes)
@@ -192,27 +196,43 @@ def of_proof(claim: Claim, folder: Path) -> Iterator[Sabotage]:
 def verdict_of(claim: Claim) -> str:
     """How well the claim's statement is established by kernel and adversary, quickly."""
     statement = established(claim)
-    said = kernel.evidence(claim)
-    if any(e.outcome == "pass" for e in said):
+    accepted = any(e.outcome == "pass" for e in kernel.evidence(claim))
+    if accepted and NEVER not in statement.conditions:
         return "proved"
-    found = search(statement, claim.instances, QUICK.search, witnesses=claim.witnesses)
-    if any(e.outcome != "pass" for e in found):
+    try:
+        found = search(statement, claim.instances, QUICK.search, witnesses=claim.witnesses)
+    except (ValueError, FloatingPointError) as error:  # `judge` makes evidence of it, of an error
+        return f"undecided: {error}"
+    if any(e.counterexample is not None for e in found):
         return "refuted"
+    if any(e.outcome != "pass" for e in found):
+        return f"undecided: {found[0].detail}"
+    if NEVER in statement.conditions:
+        return "proved"  # by anything: from what is false everything follows
     return "verified" if statement.beyond is None else "undecided"
 
 
 def attacked(sabotage: Sabotage, before: str, accepted: Mapping[str, Any]) -> Outcome:
-    """Judge a sabotaged claim as the ledger would."""
+    """Judge a sabotaged claim as the ledger would, by what the kernel has accepted so far."""
     after = verdict_of(sabotage.claim)
     if after != before:
         return Outcome(sabotage=sabotage, noticed="verdict", said=f"{before} became {after}")
+    return compared(sabotage, accepted, f"still {after}")
+
+
+def compared(sabotage: Sabotage, accepted: Mapping[str, Any], said: str) -> Outcome:
+    """Judge a sabotaged claim that keeps its verdict: the accepted ledger knows what was said."""
     record = accepted.get(sabotage.claim_id)
+    if record is None:
+        return Outcome(sabotage=sabotage, noticed="", said=said)
     now = said_by(sabotage.claim)
-    if record is not None and text_digest(now) != record["says"]:
-        return Outcome(sabotage=sabotage, noticed="accepted ledger", said="other words, another formula")
-    if record is not None and not np.allclose(now["samples"], record["samples"], rtol=1e-4, atol=1e-7):
-        return Outcome(sabotage=sabotage, noticed="accepted ledger", said="another margin")
-    return Outcome(sabotage=sabotage, noticed="", said=f"still {after}")
+    if text_digest(now) != record["says"]:
+        said += ", but in other words or another formula"
+    elif not np.allclose(now["samples"], record["samples"], rtol=1e-4, atol=1e-7):
+        said += ", but with another margin"
+    else:
+        return Outcome(sabotage=sabotage, noticed="", said=said)
+    return Outcome(sabotage=sabotage, noticed="accepted ledger", said=said)
 
 
 def said_by(claim: Claim) -> dict[str, Any]:
@@ -221,33 +241,38 @@ def said_by(claim: Claim) -> dict[str, Any]:
                                            counterexample=None, problems=()))
 
 
-def sabotage_all(claims: Mapping[str, Claim], folder: Path) -> Iterator[Outcome]:
+def sabotage_all(
+    claims: Mapping[str, Claim], folder: Path, on_line: Callable[[str], None] = lambda line: None
+) -> Iterator[Outcome]:
     """Sabotage claims in every way, and judge each sabotaged claim.
 
-    The kernel is asked about all sabotaged proofs at once, where it is installed; else they are refused
-    unread, because nobody has accepted them.
+    The kernel is asked anew about every sabotaged statement that had a proof, with the old proof, and
+    about every sabotaged proof. Where it is not installed they are refused unread, because nobody has
+    accepted them.
     """
     accepted = ledger.read_accepted()
-    before = {claim_id: verdict_of(claim) for claim_id, claim in claims.items()}
-    for claim_id, claim in claims.items():
+    proved = []
+    for place, (claim_id, claim) in enumerate(claims.items()):
+        before = verdict_of(claim)
+        on_line(f"{place + 1} of {len(claims)}: {claim_id}, {before}")
+        if before == "proved" and kernel.rocq_version() is not None:
+            proved.append(claim)
+            continue
         for sabotage in of_statement(claim):
-            yield attacked(sabotage, before[claim_id], accepted)
-    by_kind: dict[str, list[Sabotage]] = {}
-    for claim_id, claim in claims.items():
-        if before[claim_id] == "proved":
-            for sabotage in of_proof(claim, folder / "proofs"):
-                by_kind.setdefault(sabotage.kind, []).append(sabotage)
-    for kind, sabotages in by_kind.items():
-        if kernel.rocq_version() is not None:
-            build = folder / "build" / kind.replace(" ", "_").replace("=", "is")
-            results = kernel.prove([s.claim for s in sabotages], folder=build)
-            for sabotage in sabotages:
-                found = results[sabotage.claim_id]
-                yield Outcome(sabotage=sabotage, noticed="" if found.accepted else "kernel",
-                              said=found.message)
-        else:
-            for sabotage in sabotages:
+            yield attacked(sabotage, before, accepted)
+    plans = [(claim, [*of_statement(claim), *of_proof(claim, folder / "proofs")]) for claim in proved]
+    # One sabotage of each claim at a time: each has the module names of its claim.
+    for turn in range(max((len(plan) for _, plan in plans), default=0)):
+        now = [plan[turn] for _, plan in plans if turn < len(plan)]
+        results = kernel.prove([s.claim for s in now], folder=folder / "build")
+        on_line(f"kernel, turn {turn + 1}: {len(now)} sabotaged claims")
+        for sabotage in now:
+            if sabotage.kind == FALSE_PREMISE:
                 yield attacked(sabotage, "proved", accepted)
+                continue
+            found = results[sabotage.claim_id]
+            yield (compared(sabotage, accepted, "proved by the old proof") if found.accepted
+                   else Outcome(sabotage=sabotage, noticed="kernel", said=found.message))
 
 
 def table(outcomes: Iterable[Outcome]) -> str:
@@ -269,8 +294,11 @@ def main(ids: tuple[str, ...]) -> int:
     """Print the table, and each survivor; exit status 1 if there is one."""
     claims = {i: c for i, c in all_claims().items() if not ids or i in ids}
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = list(sabotage_all(claims, Path(folder)))
+        outcomes = list(sabotage_all(claims, Path(folder), lambda line: print(line, file=sys.stderr)))
     print(table(outcomes))
+    for o in outcomes:
+        if o.noticed == "accepted ledger":
+            print(f"{o.sabotage.claim_id}: {o.sabotage.kind} ({o.sabotage.detail}): {o.said}")
     survivors = [o for o in outcomes if not o.noticed]
     for o in survivors:
         print(f"survives: {o.sabotage.claim_id}: {o.sabotage.kind} ({o.sabotage.detail}): {o.said}")

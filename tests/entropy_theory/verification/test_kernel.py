@@ -51,7 +51,7 @@ def test_the_worked_example_is_proved(example, folder, monkeypatch):
     assert said.outcome == "pass"
     assert "not re-checked" not in said.detail
     monkeypatch.setattr(kernel, "BUILD", folder)
-    assert judge(example, QUICK).statement == "verified"
+    assert judge(example, QUICK).statement == "proved"
 
 
 SABOTAGES = {
@@ -62,6 +62,11 @@ SABOTAGES = {
         r"Theorem proved.*", "Theorem proved : 0 < 1.\nProof. lra. Qed.\n", t, flags=re.DOTALL), "line"),
     "does not compile": (lambda t: t.replace("Qed.", "ring. Qed."), "line"),
     "deleted": (lambda t: "", "proved"),
+    "never ends": (lambda t: re.sub(
+        r"Theorem proved(.*?)Proof\..*",
+        r"Unset Guard Checking.\nFixpoint absurd (n : nat) : 0 = 1 := absurd n.\nSet Guard Checking.\n"
+        r"Theorem proved\1Proof. exfalso; pose proof (absurd 0); lra. Qed.\n", t, flags=re.DOTALL),
+        "guarded"),
 }
 
 
@@ -105,6 +110,16 @@ def test_a_changed_statement_is_not_the_accepted_one(tmp_path, monkeypatch):
     path.write_text("Theorem proved : True. Proof. trivial. Qed.")
     (said,) = kernel.evidence(claim, tmp_path / "nowhere")
     assert said.outcome == "skipped"
+
+
+def test_assumptions_are_read_to_the_last_line():
+    """A check that was switched off has no type after a colon, and is an assumption all the same."""
+    known = "Axioms:\nClassicalDedekindReals.sig_not_dec\n  : forall P : Prop,\n    {~ ~ P} + {~ P}\n"
+    assert kernel._assumptions(known) == (("ClassicalDedekindReals.sig_not_dec",), ())
+    assert kernel._assumptions("Closed under the global context\n") == ((), ())
+    for line in ("bad is assumed to be guarded.", "Type hierarchy is collapsed (logic is inconsistent)",
+                 "absurd : 0 = 1", "T is assumed to be positive."):
+        assert kernel._assumptions(known + line + "\n")[1] == (line,)
 
 
 def test_every_proof_belongs_to_a_claim():
