@@ -53,7 +53,8 @@ OF_WHOLE_RUNS = {
         "reward": judged_on_one_rank}),
 }
 """Runs of which the collectives alone are compared."""
-OPTIONS = {"aent": {"warm_up_steps": 0, "removed_fraction": 0.4}, "clip-cov": {"ratio": 0.2, "lower": 0.05},
+OPTIONS = {"aent": {"warm_up_steps": 0, "removed_fraction": 0.4},
+           "clip-cov": {"ratio": 0.2, "lower": 0.05},
            "kl-cov": {"ratio": 0.2}, "entropy-bonus": {"target": 2.0}, "aepo": CONTROLLED}
 """With which rules do something on a handful of tokens."""
 CUTS = {

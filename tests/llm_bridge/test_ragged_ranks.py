@@ -47,8 +47,8 @@ def test_ranks_make_the_same_collectives(runs, case):
 
 @pytest.mark.parametrize("case", OF_WHOLE_RUNS)
 def test_ranks_make_the_same_collectives_over_whole_runs(runs, case):
-    """Dead groups and their replacements, rows cut off, rows that one rank cannot judge, second batches of
-    other lengths, generations that serve several steps, in several micro-batches."""
+    """Dead groups and their replacements, rows cut off, rows that one rank cannot judge, second batches
+    of other lengths, generations that serve several steps, in several micro-batches."""
     first, second = (run[case]["collectives"] for run in runs)
     assert len(first) > 40
     assert first == second
