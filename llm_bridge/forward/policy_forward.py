@@ -30,14 +30,19 @@ TRIED_ROWS = 8
 class Forward:
     """The forward pass of a model of one trainer: the policy, or a reference."""
 
-    def __init__(self, accelerator: Any, model: Any, *, removed_fraction: float | None = None):
+    def __init__(
+        self, accelerator: Any, model: Any, *, removed_fraction: float | None = None,
+        temperature: float = 1.0,
+    ):
         """
         Args:
             accelerator: accelerate's accelerator, whose autocast applies.
             model: the model of transformers inside data parallelism and adapters.
             removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no
                 clamped entropy.
+            temperature: T, where the policy is softmax(the model's logits / T).
         """
+        self._temperature = temperature
         self._accelerator = accelerator
         self._removed_fraction = removed_fraction
         signature = inspect.signature(type(model).forward)
@@ -46,7 +51,11 @@ class Forward:
         self._agrees: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
     def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
-        """Return the logits [rows, positions, vocabulary] from which the completions were drawn."""
+        """Return the policy's logits [rows, positions, vocabulary], at the completions' tokens."""
+        logits = self._model_logits(model, rows)
+        return logits if self._temperature == 1 else logits / self._temperature
+
+    def _model_logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
         tokens = torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1)[:, :-1]
         mask = torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1)[:, :-1]
         return self._call(
@@ -61,7 +70,7 @@ class Forward:
             first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
             if len(first) < len(owner) and self._shares_prompts(model, rows):
                 return self._with_shared_prompts(model, rows, first, owner)
-        return self._fused_statistics(model, rows, lambda: self.logits(model, rows))
+        return self._fused_statistics(model, rows, lambda: self._model_logits(model, rows))
 
     def from_logits(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
         """Return the same statistics, computed from logits."""
@@ -80,7 +89,7 @@ class Forward:
         mask = rows.get("mask", rows["completion_mask"]).bool()
         return fused_forward.statistics(
             self._accelerator.unwrap_model(model), forward, rows["completion_ids"], mask,
-            removed_fraction=self._removed_fraction, **options,
+            removed_fraction=self._removed_fraction, temperature=self._temperature, **options,
         )
 
     def _with_shared_prompts(
@@ -108,7 +117,7 @@ class Forward:
         if plain not in self._fused:
             short = {name: rows[name][:1, :2] for name in COLUMNS}
             found = fused_forward.obstacle(
-                plain, lambda: self.logits(model, short), tuple(short["completion_ids"].shape)
+                plain, lambda: self._model_logits(model, short), tuple(short["completion_ids"].shape)
             )
             if found is not None and self._accelerator.is_main_process:
                 logger.warning(
@@ -142,7 +151,7 @@ class Forward:
         cut = {name: rows[name][:TRIED_ROWS] for name in COLUMNS}
         owners = shared_prompts.distinct(cut["prompt_ids"], cut["prompt_mask"])
         with torch.no_grad():
-            plain = self._fused_statistics(model, cut, lambda: self.logits(model, cut))
+            plain = self._fused_statistics(model, cut, lambda: self._model_logits(model, cut))
             try:
                 shared = self._with_shared_prompts(model, cut, *owners)
             except shared_prompts.NoPastError:

@@ -9,14 +9,18 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 - controllers observe the policy that sampled, once a generation;
 - ``weight`` alone normalizes: neither gradient accumulation nor data parallelism rescales a step;
 - a rule with a controller gets a second batch, sampled at the controller's temperature, whose rows
-  are added to the step (AEPO, Eq. 1). They are scored at temperature 1, without any correction for
-  the temperature: that correction would undo what they are for;
+  are added to the step (AEPO, Eq. 1). They are scored as all others, without any correction for the
+  temperature: that correction would undo what they are for;
 - a rule with a reference policy gets the starting model, as a frozen copy or, where TRL puts an
   adapter on it (``peft_config``), as the model without the adapter;
 - a generation in which no completion can be used (no reward function could judge any, or all are
   cut off and masked) is a step with gradient zero: no second batch is drawn, no controller observes,
   the optimizer's own momentum and weight decay go on, and the log has ``usable_fraction`` 0;
-- options of TRL that would change the objective or the sampling distribution are refused;
+- options of TRL that would change the objective or the sampling distribution are refused
+  (`trl_options` has all of them), unless they say what the rule says, as `from_trl` makes it of them;
+- the policy is softmax(logits / T) where ``temperature`` is T: sampling, scores, entropies and forecasts
+  are its; a second batch is drawn at the controller's temperature times T;
+- dropout is off;
 - plain samples are drawn by `group_sampling`, which reads a prompt once for its group; everything
   else (vLLM, continuous batching, sharded weights, a target's nucleus) is sampled by TRL;
 - before the first step on a generation the policy is the one that scored it: a ratio other than 1
@@ -48,15 +52,20 @@ from llm_bridge.trainer.options import (
     check_plain_sampling,
     check_resampling,
     check_rule,
+    check_samples_and_loss,
     check_second_batch,
     check_tempered_fraction,
     grpo_config,
     warn_of_inertness,
+    without_penalty,
 )
 from llm_bridge.trainer.records import StepRecords
 from llm_bridge.trainer.scoring import Scoring
+from llm_bridge.trainer.translation import from_trl
 
-__all__ = ["EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "grpo_config"]
+__all__ = [
+    "EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "from_trl", "grpo_config",
+]
 
 
 class EntropyTrainer(GRPOTrainer):
@@ -102,7 +111,7 @@ class EntropyTrainer(GRPOTrainer):
     ):
         if args is None:
             raise ValueError("give args: trainer.grpo_config(output_dir, ...) has the right defaults")
-        check_config(args)
+        check_config(args, rule)
         check_rule(rule)
         check_tempered_fraction(tempered_fraction)
         self.needs_reference = "reference_log_prob" in rule.required_columns
@@ -110,7 +119,8 @@ class EntropyTrainer(GRPOTrainer):
         if self.needs_reference and kwargs.get("peft_config") is None:
             # Before TRL and the optimizer touch the model, and before a checkpoint is resumed.
             frozen = reference.frozen_copy(model, args, kwargs.get("quantization_config"))
-        super().__init__(model, reward_funcs, args, **kwargs)
+        super().__init__(model, reward_funcs, without_penalty(args), **kwargs)
+        check_samples_and_loss(self)
         if self.aux_loss_enabled:
             raise ValueError("set router_aux_loss_coef=0: the router's loss is no part of the rule")
         self.rule = rule
@@ -124,7 +134,8 @@ class EntropyTrainer(GRPOTrainer):
         self.steps_per_batch = args.steps_per_generation // args.gradient_accumulation_steps
         self.rewards: torch.Tensor | None = None
         self.forward = Forward(
-            self.accelerator, self.generating_model, removed_fraction=clamped_fraction(rule)
+            self.accelerator, self.generating_model, removed_fraction=clamped_fraction(rule),
+            temperature=self.temperature,
         )
         self.scoring = Scoring(self.forward, batch_size=args.per_device_train_batch_size)
         self.generation = Generation(self, tempered_fraction=tempered_fraction)

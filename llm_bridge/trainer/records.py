@@ -46,9 +46,11 @@ class StepRecords(TrainerCallback):
         """Record the step that was just taken."""
         trainer = self._trainer
         parts, trainer.micro_batches = trainer.micro_batches, []
+        # A step on the model's logits z moves those of the policy, z / T, by 1 / T^2 of a step on them.
+        rate = self._learning_rate / trainer.temperature**2
         record = {
             "step": trainer.state.global_step,
-            **measured(parts, trainer.rule, self._learning_rate, trainer.accelerator),
+            **measured(parts, trainer.rule, rate, trainer.accelerator),
             "temperature": temperature(parts),
             "coefficient": coefficient(trainer.rule, trainer.coefficient_controller),
             "learning_rate": self._learning_rate,
