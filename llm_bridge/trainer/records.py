@@ -38,8 +38,8 @@ class StepRecords(TrainerCallback):
         trainer = self._trainer
         self._learning_rate = trainer._get_learning_rate()
         faults.check_gradient(
-            trainer.model, folder=Path(trainer.args.output_dir), step=trainer.state.global_step,
-            rows=[part.inputs for part in trainer.micro_batches],
+            trainer.model, trainer.accelerator, folder=Path(trainer.args.output_dir),
+            step=trainer.state.global_step, rows=[part.inputs for part in trainer.micro_batches],
         )
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
@@ -54,6 +54,7 @@ class StepRecords(TrainerCallback):
             "temperature": temperature(parts),
             "coefficient": coefficient(trainer.rule, trainer.coefficient_controller),
             "learning_rate": self._learning_rate,
+            "skipped": faults.skipped(trainer.accelerator),
             "seconds": time.perf_counter() - self._started,
         }
         for name, value in record.items():

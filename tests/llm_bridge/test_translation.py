@@ -91,7 +91,8 @@ def trained(folder, kind, options, **more):
         "max_completion_length": LONGEST, "num_iterations": 2, "max_steps": 2, "optim": "sgd",
         "max_grad_norm": 0.0, "learning_rate": 0.03, "lr_scheduler_type": "constant",
         "save_strategy": "no", "shuffle_dataset": False, "disable_tqdm": True,
-        "dataloader_pin_memory": False, "gradient_checkpointing": False, "disable_dropout": True, **options})
+        "dataloader_pin_memory": False, "gradient_checkpointing": False, "disable_dropout": True,
+        **options})
     more = {name: value(arguments) for name, value in more.items()}
     made = kind(model, [judge], arguments, processing_class=tokenizer, **more,
                 train_dataset=datasets.Dataset.from_dict({"prompt": list(PROMPTS) * 2}))
