@@ -40,7 +40,7 @@ from trl import GRPOTrainer
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.policy_forward import Forward
-from llm_bridge.running import checkpoints, faults
+from llm_bridge.running import checkpoints, faults, ranks
 from llm_bridge.trainer import controllers, draws, micro_batch, reference
 from llm_bridge.trainer.batches import token_batch
 from llm_bridge.trainer.generation import Generation
@@ -239,10 +239,9 @@ class EntropyTrainer(GRPOTrainer):
         with checkpoints.whole_or_not_at_all(folder):
             super()._save_checkpoint(model, trial)
             self.accelerator.wait_for_everyone()
-            if self.args.should_save:
-                controllers.save(
-                    folder, temperature=self.controller, coefficient=self.coefficient_controller)
-                checkpoints.seal(folder)
+            ranks.agreed(lambda: self.args.should_save and controllers.save(
+                folder, temperature=self.controller, coefficient=self.coefficient_controller))
+            checkpoints.seal(folder)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
