@@ -236,11 +236,16 @@ class EntropyTrainer(GRPOTrainer):
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")
+
+        def save_controllers() -> None:
+            if self.args.should_save:
+                controllers.save(
+                    folder, temperature=self.controller, coefficient=self.coefficient_controller)
+
         with checkpoints.whole_or_not_at_all(folder):
             super()._save_checkpoint(model, trial)
             self.accelerator.wait_for_everyone()
-            ranks.agreed(lambda: self.args.should_save and controllers.save(
-                folder, temperature=self.controller, coefficient=self.coefficient_controller))
+            ranks.agreed(save_controllers)
             checkpoints.seal(folder)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
