@@ -1,8 +1,8 @@
 """Several processes (ranks) as one run: which one writes files, how they agree, how they end.
 
 ``accelerate launch`` or ``torchrun`` start the same command several times. Only the main rank writes
-files (`on_main`). What each rank must do by itself, and may fail at, is done in `agreed`; what any of them
-may do is `dealt_out`. In one process all of this is plain function calls.
+files (`on_main`). What each rank must do by itself, and may fail at, is done in `agreed`; what any of
+them may do is `dealt_out`. In one process all of this is plain function calls.
 """
 
 from __future__ import annotations

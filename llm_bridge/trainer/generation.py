@@ -71,7 +71,8 @@ class Generation:
         if trainer.controller is None and self._single_forward:
             return columns
         if not (self._needs_scores or trainer.scoring.has_kept):
-            self._prepare(columns, self._world(columns, unscored(columns["mask"], trainer.model)))
+            zeros = unscored(columns["mask"], trainer.model)
+            self._prepare(columns, self._world(columns, zeros, is_unscored=True))
             return columns
         self._score(columns)
         ordinary = self._world(columns)
@@ -159,12 +160,13 @@ class Generation:
             return trainer.scoring.statistics(trainer.model, columns)["log_prob"]
 
     def _world(
-        self, columns: Columns, policy: dict[str, torch.Tensor] | None = None
+        self, columns: Columns, policy: dict[str, torch.Tensor] | None = None, *,
+        is_unscored: bool = False,
     ) -> TokenBatch:
         trainer = self._trainer
         return preparation.world_batch(
             columns, policy, accelerator=trainer.accelerator, step=trainer.state.global_step,
-            seed=trainer.args.seed,
+            seed=trainer.args.seed, is_unscored=is_unscored,
         )
 
     def _prepare(self, columns: Columns, world: TokenBatch) -> None:

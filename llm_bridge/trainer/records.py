@@ -12,7 +12,7 @@ from transformers import TrainerCallback
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.running import faults
-from llm_bridge.trainer.batches import gathered, map_columns
+from llm_bridge.trainer.batches import OF_A_SEQUENCE, gathered, map_columns
 from llm_bridge.trainer.micro_batch import MicroBatch, contributions
 from llm_bridge.trainer.step_metrics import step_metrics
 
@@ -74,7 +74,8 @@ def measured(
     forecasts = [found for part in parts if (found := contributions(part)) is not None]
     if forecasts:
         extra["forecast"] = torch.cat(forecasts)
-    batch = gathered(accelerator, batch.with_prepared(**extra))
+    batch = gathered(
+        accelerator, batch.with_prepared(**extra), narrow=(*OF_A_SEQUENCE, "answer"))
     # Averages of a few hundred float32 numbers should not show rounding.
     batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
     return step_metrics(batch, rule, learning_rate)

@@ -153,9 +153,9 @@ def all_rows() -> TokenBatch:
     batch = TokenBatch(
         log_prob=number, old_log_prob=number, reward=number.float(), weight=number, sequence=place,
         mask=place % 2 == 0, tempered=place % 3 == 0,
-        prepared={"selected": place % 5 == 0, "scale": number},
+        group=place[:, :1].expand(2, width), prepared={"selected": place % 5 == 0, "scale": number},
     )
-    return batches.gathered(accelerator, batch)
+    return batches.gathered(accelerator, batch, narrow=("group",))
 
 
 def of_all_rules(folder: Path) -> None:
@@ -174,7 +174,8 @@ def main(folder: Path) -> None:
     torch.save(found, folder / f"runs-{rank}.pt")
     whole = all_rows()
     torch.save({"mask": whole.mask, "tempered": whole.tempered, "sequence": whole.sequence,
-                "reward": whole.reward, **whole.prepared}, folder / f"gathered-{rank}.pt")
+                "reward": whole.reward, "group": whole.group,
+                **whole.prepared}, folder / f"gathered-{rank}.pt")
     dist.barrier()
 
 

@@ -78,7 +78,7 @@ def test_gathered_rows_are_those_of_both_ranks(folder):
         expected = {
             "mask": present & (place % 2 == 0), "tempered": present & (place % 3 == 0),
             "selected": present & (place % 5 == 0), "sequence": place, "reward": place.float(),
-            "scale": place.double(),
+            "scale": place.double(), "group": place[:, :1].expand(4, 6),
         }
         for name, column in expected.items():
             torch.testing.assert_close(found[name], column, rtol=0, atol=0, msg=name)
@@ -134,6 +134,12 @@ def test_sharded_weights_are_called_equally_often_and_make_the_same_step(runs):
     for run in (first, second):
         before, after = run["weights"][:2]
         assert_same({name: after[name] - before[name] for name in before}, expected)
+
+
+def test_ranks_score_nothing_that_the_rule_does_not_read(runs):
+    """On-policy GRPO reads rewards and masks alone: the head is tried by two calls, and each step is one."""
+    for run in runs:
+        assert len(run["two generations"]["calls"]) == 2 + 2
 
 
 def test_the_cases_are_what_they_say(runs):
