@@ -96,7 +96,7 @@ def map_columns(function: Callable[..., torch.Tensor], *batches: TokenBatch) -> 
 
 
 def _mapped(function: Callable[..., torch.Tensor], *batches: TokenBatch) -> TokenBatch:
-    """As `map_columns`, with the name of the column as the first argument."""
+    """Do as `map_columns` does, with the name of the column as the first argument."""
     first = batches[0]
     own = {
         field.name: function(field.name, *(getattr(batch, field.name) for batch in batches))

@@ -137,7 +137,7 @@ def test_sharded_weights_are_called_equally_often_and_make_the_same_step(runs):
 
 
 def test_ranks_score_nothing_that_the_rule_does_not_read(runs):
-    """On-policy GRPO reads rewards and masks alone: the head is tried by two calls, and each step is one."""
+    """On-policy GRPO reads rewards and masks alone: two calls try the head, and each step is one more."""
     for run in runs:
         assert len(run["two generations"]["calls"]) == 2 + 2
 

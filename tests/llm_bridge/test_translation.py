@@ -1,22 +1,14 @@
 """Guards llm_bridge/trainer/translation.py: the rule that TRL's options describe takes the step of TRL's
-own loss, on the same completions of uneven lengths.
-
-Oracle: TRL's GRPOTrainer. Rewards are in the ten thousands, so that the 1e-4 that TRL adds to their
-standard deviation is rounding.
+own loss. What departs is in test_departures.py.
 """
 
-import datasets
 import pytest
-import torch
-import transformers
 import trl
 
 from entropy_theory import update_rules
-from llm_bridge.trainer import EntropyTrainer, from_trl
-from tests.llm_bridge.llama_steps import llama, weights
+from llm_bridge.trainer import from_trl
+from tests.llm_bridge.trl_steps import CUT, both, difference
 
-PROMPTS = ("1", "12+3=", "412+27=")
-LONGEST, GROUP = 6, 8
 SAME = 1e-5
 """Largest difference of weights, relative to the largest change of one. TRL's log-probabilities, down to
 -16, are float32: rounded by up to 1e-6, and so are the ratios made of them. Its 1e-4 is 1e-7 of a
@@ -39,79 +31,6 @@ CASES = {
     "entropy bonus": {"entropy_coef": 0.2},
     "temperature": {"temperature": 0.7, "learning_rate": 0.01},
 }
-CUT = {"gradient_accumulation_steps": 2, "per_device_train_batch_size": 12}
-"""Two micro-batches, whose rows TRL draws at random."""
-
-
-def dealt(stop: int):
-    """In place of sampling: completions of uneven lengths, some of them cut off."""
-
-    def completions(prompt_ids, *_, **__):
-        generator = torch.Generator().manual_seed(5)
-        found = []
-        for row in range(len(prompt_ids)):
-            length = int(torch.randint(1, LONGEST + 1, (), generator=generator))
-            tokens = torch.randint(4, 14, (length,), generator=generator).tolist()
-            found.append([*tokens[:-1], stop] if row % 3 else tokens)
-        return found, None
-
-    return completions
-
-
-def judge(completion_ids, **_):
-    """Rewards that depend on the tokens, spread by ten thousand."""
-    return [1e4 * (sum(ids[:3]) % 7) / 7 for ids in completion_ids]
-
-
-class Weights(transformers.TrainerCallback):
-    """The weights before each optimizer step, and after the last."""
-
-    def __init__(self, made):
-        self.made, self.found = made, []
-
-    def on_pre_optimizer_step(self, *_, **__):
-        self.found.append(weights(self.made))
-
-    on_train_end = on_pre_optimizer_step
-
-
-def trained(folder, kind, options, **more):
-    """The changes of the weights at two steps on one generation."""
-    model, tokenizer = llama()
-    # Both load the reference that the model names.
-    path = folder / "start"
-    if not path.exists():
-        model.save_pretrained(path)
-        tokenizer.save_pretrained(path)
-    model = type(model).from_pretrained(path, dtype=torch.float64)
-    model.generation_config = llama()[0].generation_config
-    arguments = trl.GRPOConfig(**{
-        "output_dir": str(folder / "run"), "use_cpu": True, "bf16": False, "logging_steps": 1,
-        "per_device_train_batch_size": len(PROMPTS) * GROUP, "num_generations": GROUP,
-        "max_completion_length": LONGEST, "num_iterations": 2, "max_steps": 2, "optim": "sgd",
-        "max_grad_norm": 0.0, "learning_rate": 0.03, "lr_scheduler_type": "constant",
-        "save_strategy": "no", "shuffle_dataset": False, "disable_tqdm": True,
-        "dataloader_pin_memory": False, "gradient_checkpointing": False, "disable_dropout": True,
-        **options})
-    more = {name: value(arguments) for name, value in more.items()}
-    made = kind(model, [judge], arguments, processing_class=tokenizer, **more,
-                train_dataset=datasets.Dataset.from_dict({"prompt": list(PROMPTS) * 2}))
-    made.remove_callback(transformers.PrinterCallback)
-    made._generate_single_turn = dealt(tokenizer.eos_token_id)
-    seen = Weights(made)
-    made.add_callback(seen)
-    made.train()
-    steps = [{name: after[name] - before[name] for name in after}
-             for before, after in zip(seen.found, seen.found[1:], strict=False)]
-    return steps, made
-
-
-def assert_same(found, expected, largest_difference=SAME):
-    for own, theirs in zip(found, expected, strict=True):
-        largest = max(float(change.abs().max()) for change in theirs.values())
-        assert largest > 1e-3
-        worst = max(float((own[name] - theirs[name]).abs().max()) for name in theirs)
-        assert worst <= largest_difference * largest
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -120,18 +39,18 @@ def test_the_step_is_that_of_trl_s_loss(tmp_path, case):
     options = CASES[case]
     if options.get("scale_rewards") == "none":
         options = {**options, "learning_rate": 5e-6}
-    expected, theirs = trained(tmp_path, trl.GRPOTrainer, options)
-    found, _ = trained(tmp_path, EntropyTrainer, options, rule=from_trl)
+    found, expected, theirs = both(tmp_path, options)
     clipped = theirs.state.log_history[1].get("clip_ratio/region_mean")
     assert clipped > 0.05
-    assert_same(found, expected)
+    for own, other in zip(found, expected, strict=True):
+        assert difference(own, other) <= SAME
 
 
 @pytest.mark.parametrize("case", ["grpo", "dapo", "dr_grpo", "corrected reference"])
 def test_micro_batches_change_nothing(tmp_path, case):
-    expected, _ = trained(tmp_path, trl.GRPOTrainer, {**CASES[case], **CUT})
-    found, _ = trained(tmp_path, EntropyTrainer, {**CASES[case], **CUT}, rule=from_trl)
-    assert_same(found, expected)
+    found, expected, _ = both(tmp_path, {**CASES[case], **CUT})
+    for own, other in zip(found, expected, strict=True):
+        assert difference(own, other) <= SAME
 
 
 @pytest.mark.parametrize(("options", "message"), [
