@@ -32,10 +32,15 @@ GPU_LOST = (
 """CUDA's messages for a device that no longer answers, which wrong code alone does not cause."""
 
 
-def training_settings(args: Any) -> str:
-    """Say which of TRL's options ``args`` set the memory that training takes, and how to change them."""
+def training_settings(args: Any, rows: int) -> str:
+    """Say which of TRL's options ``args`` set the memory that training takes, and how to change them.
+
+    Args:
+        args: the options.
+        rows: completions of one forward pass, those of a second batch included.
+    """
     return (
-        f"{args.per_device_train_batch_size} completions of up to {args.max_completion_length} tokens "
+        f"{rows} completions of up to {args.max_completion_length} tokens "
         "at once: raise micro_batches (gradient_accumulation_steps, with a smaller "
         "per_device_train_batch_size), lower max_new_tokens (max_completion_length), or turn "
         "gradient_checkpointing on"

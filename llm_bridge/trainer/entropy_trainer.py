@@ -74,7 +74,8 @@ class EntropyTrainer(GRPOTrainer):
     Args (beside GRPOTrainer's):
         rule: the update rule.
         tempered_fraction: share of the prompts that the second batch of a rule with a controller
-            answers again, in (0, 1]; 1 is the paper's form, 1/4 the authors' code.
+            answers again, in (0, 1]; 1 is the paper's form, 1/4 the authors' code. Forward passes grow
+            by this share beyond ``per_device_train_batch_size``.
         resampling_rounds: DAPO's dynamic sampling: up to so many times a step, as many prompts again
             are drawn from the training data, and those whose rewards differ within their group
             replace those of equal rewards; with 0 none is replaced. Controllers, records and the second
@@ -231,7 +232,9 @@ class EntropyTrainer(GRPOTrainer):
 
     def train(self, *arguments: Any, **options: Any) -> Any:
         """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on."""
-        with faults.device_errors_named(faults.training_settings(self.args)):
+        with faults.device_errors_named(faults.training_settings(
+            self.args, self.generation.rows_at_once
+        )):
             return super().train(*arguments, **options)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:

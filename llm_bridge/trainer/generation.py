@@ -51,6 +51,12 @@ class Generation:
             or not trainer.rule.reads.isdisjoint(OF_THE_POLICY)
         )
 
+    @property
+    def rows_at_once(self) -> int:
+        """Number of rows of one forward pass of a rank, those of the second batch included."""
+        splits = self._trainer.args.steps_per_generation
+        return (self._place.rows + self._tempered_rows) // splits
+
     def columns(self, inputs: Examples, generate: Generate) -> Columns:
         """Return the columns of a generation, with its second batch and what the rule prepared.
 

@@ -12,6 +12,7 @@ from entropy_theory.support import results
 from llm_bridge.running import checkpoints, faults
 from llm_bridge.sampling import sampling
 from llm_bridge.trainer.controllers import CONTROLLER_STATE
+from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 
@@ -131,6 +132,19 @@ def test_out_of_memory_names_what_to_change(tmp_path, place, error):
     """Wherever in the step: a GPU is often full only when the optimizer makes its moments."""
     made = failing(tmp_path, place, error)
     with pytest.raises(OSError, match=r"24 completions of up to 6 tokens.*micro_batches.*max_new"):
+        made.train()
+
+
+@pytest.mark.parametrize(("fraction", "rows"), [(1.0, 48), (1 / 3, 32)])
+def test_out_of_memory_counts_the_rows_of_a_second_batch(tmp_path, fraction, rows):
+    """They are beyond what per_device_train_batch_size says."""
+    made = tabular_trainer(tmp_path, update_rules.get("aepo"), fraction=fraction)
+
+    def fail(*_, **__):
+        raise OUT_OF_MEMORY[0]
+
+    made._compute_loss = fail
+    with pytest.raises(OSError, match=f"out of memory with {rows} completions"):
         made.train()
 
 
