@@ -14,7 +14,7 @@ from torch.distributed.fsdp import fully_shard
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward.policy_forward import Forward
-from llm_bridge.trainer import batches
+from llm_bridge.trainer import batches, reference
 from llm_bridge.trainer.options import InertRuleWarning
 from tests.llm_bridge import collectives
 from tests.llm_bridge.llama_steps import llama, llama_trainer
@@ -25,6 +25,8 @@ LONGEST = (3, 6)
 PROMPTS = ("1", "12+3=", "412+27=", "5", "3+8=", "77")
 ON_EACH_RANK = {"per_device_train_batch_size": 12, "gradient_accumulation_steps": 1}
 TWICE = {"steps": 2, "num_iterations": 2, "learning_rate": 0.01}
+CHECKPOINTED = {
+    "gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
 CASES = {
     "micro-batches": (
         "aent", {"warm_up_steps": 0, "coefficient": 0.1, "removed_fraction": 0.4},
@@ -37,6 +39,7 @@ CASES = {
     "cut off": ("grpo", {}, {"mask_truncated_completions": True}),
     "resampled": ("aepo", {"alpha": 2.0}, {"num_generations": 4, "resampling_rounds": 2}),
     "judged on one rank": ("grpo", {}, {"reward": judged_on_one_rank}),
+    "checkpointed": ("grpo", {}, {**TWICE, **CHECKPOINTED}),
     "judged by nobody": ("kl-cov", {"ratio": 0.2}, {"reward": judged_by_nobody, **TWICE}),
 }
 LONG = {"learning_rate": 0.01, "steps": 4}
@@ -70,6 +73,9 @@ OF_ALL_RULES = {
 }
 SHARDED = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 6}
 """Two rows a pass: on one rank they may share a prompt, on the other not."""
+
+
+SHARDED_CASES = [case for case in CASES if case != "judged by nobody"]
 
 
 def dealt(rank: int, stop: int):
@@ -119,6 +125,8 @@ def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
         for layer in model.model.layers:
             fully_shard(layer)
         fully_shard(model)
+        # accelerate shards later than the reference is copied; what is sharded cannot be copied.
+        reference.frozen_copy = lambda *_: llama()[0].requires_grad_(False).eval()
     made = llama_trainer(folder / case, update_rules.get(rule, **rule_options), model=model,
                          prompts=PROMPTS, max_completion_length=max(LONGEST), **options)
     if sharded:
@@ -165,6 +173,12 @@ def of_all_rules(folder: Path) -> None:
     dist.barrier()
 
 
+def of_sharded(folder: Path) -> None:
+    found = {case: ragged(folder, case, sharded=True) for case in SHARDED_CASES}
+    torch.save(found, folder / f"sharded-{os.environ['RANK']}.pt")
+    dist.barrier()
+
+
 def main(folder: Path) -> None:
     rank = os.environ["RANK"]
     found = {case: ragged(folder, case) for case in CASES}
@@ -181,4 +195,5 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
-    (of_all_rules if "of_all_rules" in sys.argv else main)(Path(sys.argv[1]))
+    job = sys.argv[2] if len(sys.argv) > 2 else "main"
+    {"main": main, "of_all_rules": of_all_rules, "of_sharded": of_sharded}[job](Path(sys.argv[1]))

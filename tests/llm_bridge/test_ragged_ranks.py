@@ -12,7 +12,13 @@ from llm_bridge.trainer import batches
 from llm_bridge.trainer.loss import policy_loss
 from tests.llm_bridge import forked_ranks
 from tests.llm_bridge.llama_steps import llama
-from tests.llm_bridge.ragged_processes import CASES, LONGEST, OF_ALL_RULES, OF_WHOLE_RUNS
+from tests.llm_bridge.ragged_processes import (
+    CASES,
+    LONGEST,
+    OF_ALL_RULES,
+    OF_WHOLE_RUNS,
+    SHARDED_CASES,
+)
 from tests.llm_bridge.test_shared_prompts import assert_same
 
 SELECTED = {"kl-cov.selected", "clip-cov.selected"}
@@ -137,9 +143,30 @@ def test_sharded_weights_are_called_equally_often_and_make_the_same_step(runs):
 
 
 def test_ranks_score_nothing_that_the_rule_does_not_read(runs):
-    """On-policy GRPO reads rewards and masks alone: two calls try the head, and each step is one more."""
+    """On-policy GRPO reads rewards and masks alone: two calls of all ranks together try the head, and
+    each step is one more. Prompts are read once there as well, by calls of each rank's own."""
     for run in runs:
-        assert len(run["two generations"]["calls"]) == 2 + 2
+        calls = run["two generations"]["calls"]
+        assert calls.count("DistributedDataParallel") == 2 + 2
+        # The trial, which reads all in one way and in the other, and the prompts of each step.
+        assert calls.count("LlamaForCausalLM") == 3 + 2
+
+
+@pytest.mark.deep
+def test_sharded_weights_make_the_step_of_one_process_in_every_case(tmp_path):
+    """FSDP2 on ragged rows, two at a time: second batches, references, several steps a generation,
+    checkpointing."""
+    run = forked_ranks.run("tests.llm_bridge.ragged_processes", str(tmp_path), "of_sharded")
+    assert run.returncode == 0, run.stderr[-3000:]
+    runs = [torch.load(tmp_path / f"sharded-{rank}.pt", weights_only=True) for rank in (0, 1)]
+    for case in SHARDED_CASES:
+        first, second = (run[case] for run in runs)
+        assert first["collectives"] == second["collectives"], case
+        assert first["calls"] == second["calls"], case
+        expected = one_process_step(runs, case)
+        for found in (first, second):
+            before, after = found["weights"][:2]
+            assert_same({name: after[name] - before[name] for name in before}, expected)
 
 
 def test_the_cases_are_what_they_say(runs):
