@@ -179,7 +179,7 @@ OPTIONS: dict[str, Option] = {
     **_all(WITHOUT_EFFECT, "do_train do_eval do_predict resume_from_checkpoint",
            "read by scripts, not by a trainer"),
 }
-"""What becomes of each option, by its name in TRL 1.15 and 1.16."""
+"""What becomes of each option, by its name in TRL 1.16."""
 
 
 def check_refused(args: Any) -> None:
