@@ -185,7 +185,8 @@ class AdaptiveCoefficient(Controller):
 class TargetEntropyCoefficient(Controller):
     """A coefficient that rises by a step while H <= target and falls while H is above (Skywork-OR1).
 
-    Above the target the coefficient that acts is 0, whatever value it has reached; TRL does the same.
+    Above the target the coefficient that acts is 0, whatever value it has reached, as in TRL; but the
+    entropy that decides is that of the policy about to be updated, in TRL that of the policy before.
     """
 
     state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy")

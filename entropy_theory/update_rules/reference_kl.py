@@ -2,12 +2,15 @@
 
 Estimators of the KL at a sampled token, with d = log pi - log pi_ref (Schulman's names):
 
-    k1 = d,    k2 = d^2 / 2,    k3 = exp(-d) - 1 + d.
+    k1 = d,    k2 = d^2 / 2,    k3 = exp(-d) - 1 + d,    k3-corrected = r k3,
+
+r = pi / pi_old being the token's ratio, which is differentiated too (DeepSeek-V3.2; TRL's default).
 
 In placement "loss" the estimator is differentiated. Its expected gradient on samples of pi is
 
 - k2: grad KL(pi || pi_ref), exactly;
 - k3: grad KL(pi_ref || pi), the other direction (the usual GRPO penalty);
+- k3-corrected: grad KL(pi || pi_ref), on samples of pi_old too: its slope is r d, on-policy that of k2;
 - k1: zero, since E[grad log pi] = 0: noise and no penalty. Refused.
 
 In placement "reward" the sequence's sum of k1 under the sampling policy is taken off its reward before
@@ -24,13 +27,14 @@ import numpy as np
 
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace, to_numpy
+from entropy_theory.reads import RATIO
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor
+from entropy_theory.update_rules.clipped_ratio import capped_exp, length_factor, ratio
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import per_run
 
-ESTIMATORS = ("k1", "k2", "k3")
+ESTIMATORS = ("k1", "k2", "k3", "k3-corrected")
 PLACEMENTS = ("loss", "reward")
 
 
@@ -43,7 +47,8 @@ class ReferenceKl(Modifier):
     coefficient: Array = 0.01
     """The coefficient, a number or one a run; Cui et al., Figure 10, have .001 to .1."""
     estimator: str = "k2"
-    """The estimator: "k1" (placement "reward" only), "k2" or "k3" (placement "loss" only)."""
+    """The estimator: "k1" (placement "reward" only); "k2", "k3" or "k3-corrected" (placement "loss"
+    only)."""
     placement: str = "loss"
     """Where the KL is subtracted, "loss" or "reward"."""
 
@@ -67,7 +72,8 @@ class ReferenceKl(Modifier):
     @property
     def own_reads(self) -> frozenset[str]:
         log_prob = "log_prob" if self.placement == "loss" else "old_log_prob"
-        return frozenset({log_prob, "reference_log_prob"})
+        own = {RATIO} if self.estimator == "k3-corrected" else set()
+        return frozenset({log_prob, "reference_log_prob", *own})
 
     @property
     def is_sequence_wise(self) -> bool:
@@ -117,7 +123,10 @@ class ReferenceKl(Modifier):
         if self.placement == "reward":
             return scores
         difference = _difference(batch, batch.log_prob)
-        slope = difference if self.estimator == "k2" else 1 - capped_exp(-difference)
+        if self.estimator == "k3":
+            slope = 1 - capped_exp(-difference)
+        else:
+            slope = difference if self.estimator == "k2" else ratio(batch) * difference
         factor = batch.prepared["reference-kl.factor"]
         return scores - per_run(self.coefficient, factor) * factor * slope
 

@@ -119,6 +119,10 @@ class Auditor(TrainerCallback):
             raise ValueError(f"audit every N-th step with N at least 1, got {every}")
         if trainer.accelerator.num_processes > 1:
             raise ValueError("an audit runs on one process: start it without a launcher")
+        if trainer.temperature != 1:
+            raise ValueError(
+                f"an audit takes the model's logits for the policy's: train at temperature 1 instead of "
+                f"{trainer.temperature}")
         self._trainer, self._every, self._on_audit = trainer, every, on_audit
         self._details = details
         trainer.keeps_logits = self._is_due

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from pathlib import Path
 from typing import Any
 
 from entropy_theory.support import results, user_code
@@ -65,13 +64,9 @@ def train(config: TrainConfig) -> dict[str, Any]:
         config=config, seed=config.seed, device=device_name(config), packages=PACKAGES
     )
 
-    def begin() -> Path | None:
-        checkpoint = checkpoints.last_whole(folder.checkpoints)
-        folder.begin(provenance, step=0 if checkpoint is None else checkpoints.step_of(checkpoint))
-        return checkpoint
-
-    checkpoint = ranks.on_main(begin)
+    checkpoint = checkpoints.last_whole(folder.checkpoints)
     done = 0 if checkpoint is None else checkpoints.step_of(checkpoint)
+    ranks.on_main(lambda: folder.begin(provenance, step=done))
     title = f"{rule.name} on {task.name}"
     with StepProgress(config.steps, title=title, done=done, shown=ranks.is_main()) as progress:
 

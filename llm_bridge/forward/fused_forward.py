@@ -27,7 +27,8 @@ Head = Callable[[torch.nn.Linear, torch.Tensor], torch.Tensor]
 
 def statistics(
     model: Any, forward: Callable[[], torch.Tensor], token_ids: torch.Tensor, mask: torch.Tensor,
-    *, removed_fraction: float | None = None, first: torch.Tensor | None = None,
+    *, removed_fraction: float | None = None, temperature: float = 1.0,
+    first: torch.Tensor | None = None,
 ) -> TokenStatistics:
     """Compute statistics of the tokens: `token_statistics.from_logits` of what ``forward`` returns.
 
@@ -38,6 +39,7 @@ def statistics(
         mask: [sequences, positions]; where it is False nothing is computed, and all columns are 0.
         removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no clamped
             entropy.
+        temperature: what the logits are divided by.
         first: the head's input [sequences, 1, features] at a position before those of ``forward``,
             from a pass of its own (`hidden_states`); with None ``forward`` has all positions.
     """
@@ -49,6 +51,7 @@ def statistics(
         packed = per_token.column_stack(
             hidden.reshape(-1, hidden.shape[-1])[places], module.weight,
             token_ids.reshape(-1)[places], removed_fraction=removed_fraction, bias=module.bias,
+            temperature=temperature,
         )
         # Without a single token the result still hangs on the weights: other ranks wait for them.
         whole = packed.new_zeros(mask.numel(), packed.shape[-1]).index_copy(0, places, packed)

@@ -30,14 +30,19 @@ TRIED_ROWS = 8
 class Forward:
     """The forward pass of a model of one trainer: the policy, or a reference."""
 
-    def __init__(self, accelerator: Any, model: Any, *, removed_fraction: float | None = None):
+    def __init__(
+        self, accelerator: Any, model: Any, *, removed_fraction: float | None = None,
+        temperature: float = 1.0,
+    ):
         """
         Args:
             accelerator: accelerate's accelerator, whose autocast applies.
             model: the model of transformers inside data parallelism and adapters.
             removed_fraction: share of the vocabulary that the clamped entropy leaves out; None: no
                 clamped entropy.
+            temperature: T, where the policy is softmax(the model's logits / T).
         """
+        self._temperature = temperature
         self._accelerator = accelerator
         self._removed_fraction = removed_fraction
         signature = inspect.signature(type(model).forward)
@@ -46,7 +51,11 @@ class Forward:
         self._agrees: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
     def logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
-        """Return the logits [rows, positions, vocabulary] from which the completions were drawn."""
+        """Return the policy's logits [rows, positions, vocabulary], at the completions' tokens."""
+        logits = self._model_logits(model, rows)
+        return logits if self._temperature == 1 else logits / self._temperature
+
+    def _model_logits(self, model: Any, rows: dict[str, Any]) -> torch.Tensor:
         tokens = torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1)[:, :-1]
         mask = torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1)[:, :-1]
         return self._call(
@@ -61,7 +70,7 @@ class Forward:
             first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
             if len(first) < len(owner) and self._shares_prompts(model, rows):
                 return self._with_shared_prompts(model, rows, first, owner)
-        return self._fused_statistics(model, rows, lambda: self.logits(model, rows))
+        return self._fused_statistics(model, rows, lambda: self._model_logits(model, rows))
 
     def from_logits(self, logits: torch.Tensor, rows: dict[str, Any]) -> TokenStatistics:
         """Return the same statistics, computed from logits."""
@@ -80,16 +89,18 @@ class Forward:
         mask = rows.get("mask", rows["completion_mask"]).bool()
         return fused_forward.statistics(
             self._accelerator.unwrap_model(model), forward, rows["completion_ids"], mask,
-            removed_fraction=self._removed_fraction, **options,
+            removed_fraction=self._removed_fraction, temperature=self._temperature, **options,
         )
 
     def _with_shared_prompts(
         self, model: Any, rows: dict[str, Any], first: torch.Tensor, owner: torch.Tensor
     ) -> TokenStatistics:
         ids, prompt_mask = rows["completion_ids"], rows["prompt_mask"]
-        cache = transformers.DynamicCache(config=model.config)
-        hidden = fused_forward.hidden_states(model, lambda: self._call(
-            model, rows["prompt_ids"][first], prompt_mask[first], past_key_values=cache,
+        # Data parallelism expects one call a step, the one whose graph holds the other's.
+        plain = self._accelerator.unwrap_model(model)
+        cache = transformers.DynamicCache(config=plain.config)
+        hidden = fused_forward.hidden_states(plain, lambda: self._call(
+            plain, rows["prompt_ids"][first], prompt_mask[first], past_key_values=cache,
             use_cache=True, logits_to_keep=1,
         ))[owner]
         shared_prompts.check_past(cache, prompt_mask.shape[1])
@@ -108,7 +119,7 @@ class Forward:
         if plain not in self._fused:
             short = {name: rows[name][:1, :2] for name in COLUMNS}
             found = fused_forward.obstacle(
-                plain, lambda: self.logits(model, short), tuple(short["completion_ids"].shape)
+                plain, lambda: self._model_logits(model, short), tuple(short["completion_ids"].shape)
             )
             if found is not None and self._accelerator.is_main_process:
                 logger.warning(
@@ -123,26 +134,28 @@ class Forward:
         Asked at every pass: TRL turns gradient checkpointing off to score and on again to train. Only
         the trial, which compares the two ways, is made once.
         """
-        if model is not self._accelerator.unwrap_model(model):
-            return False  # data parallelism expects one call a step
+        plain = self._accelerator.unwrap_model(model)
+        if model is not plain and not isinstance(model, torch.nn.parallel.DistributedDataParallel):
+            return False
         if not self._takes_positions or is_sharded(self._accelerator, model):
             return False
-        if shared_prompts.obstacle(model) is not None:
+        if shared_prompts.obstacle(plain) is not None:
             return False
-        if model not in self._agrees:
-            self._agrees[model] = self._is_same_with_shared_prompts(model, rows)
-            if not self._agrees[model] and self._accelerator.is_main_process:
+        if plain not in self._agrees:
+            # Not through data parallelism, whose calls are collectives: each rank tries for itself.
+            self._agrees[plain] = self._is_same_with_shared_prompts(plain, rows)
+            if not self._agrees[plain] and self._accelerator.is_main_process:
                 logger.warning(
                     "%s reads each prompt again for every sample: with its past kept, its "
-                    "log-probs are others", type(model).__name__,
+                    "log-probs are others", type(plain).__name__,
                 )
-        return self._agrees[model]
+        return self._agrees[plain]
 
     def _is_same_with_shared_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
         cut = {name: rows[name][:TRIED_ROWS] for name in COLUMNS}
         owners = shared_prompts.distinct(cut["prompt_ids"], cut["prompt_mask"])
         with torch.no_grad():
-            plain = self._fused_statistics(model, cut, lambda: self.logits(model, cut))
+            plain = self._fused_statistics(model, cut, lambda: self._model_logits(model, cut))
             try:
                 shared = self._with_shared_prompts(model, cut, *owners)
             except shared_prompts.NoPastError:

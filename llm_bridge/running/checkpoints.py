@@ -2,7 +2,8 @@
 
 A kill during a save leaves a folder that looks like a checkpoint, and a full disk one with short
 files. A sealed checkpoint lists its files with their digests; only a folder that matches its seal
-is resumed from.
+is resumed from. Digests of terabytes take long: ranks share the files out, and call `seal`, `is_whole`
+and `last_whole` together.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from entropy_theory.support import results
+from llm_bridge.running import ranks
 
 SEAL = "seal.json"
 
 
 def seal(folder: Path) -> None:
     """Record the digest of every file of a finished checkpoint."""
-    results.write_json(folder / SEAL, _digests(folder))
+    found = _digests(folder)
+    ranks.on_main(lambda: results.write_json(folder / SEAL, found))
 
 
 @contextlib.contextmanager
@@ -39,23 +43,30 @@ def whole_or_not_at_all(folder: Path) -> Iterator[None]:
 
 def is_whole(folder: Path) -> bool:
     """Whether ``folder`` is sealed and every file is unchanged since."""
-    try:
-        sealed = results.read_json(folder / SEAL)
-    except ValueError:
-        return False
-    return bool(sealed == _digests(folder))
+
+
+    def sealed() -> Any:
+        try:
+            return results.read_json(folder / SEAL)
+        except ValueError:
+            return None
+
+    expected = ranks.on_main(sealed)
+    return expected is not None and bool(expected == _digests(folder))
 
 
 def last_whole(run: Path) -> Path | None:
     """Return the latest whole checkpoint of a run; a warning names each later one that is broken."""
-    found = [path for path in run.glob("checkpoint-*") if re.fullmatch(r".*-\d+", path.name)]
+    found = ranks.on_main(lambda: [
+        path for path in run.glob("checkpoint-*") if re.fullmatch(r".*-\d+", path.name)])
     for folder in sorted(found, key=step_of, reverse=True):
         if is_whole(folder):
             return folder
-        print(
-            f"warning: {folder} is incomplete or damaged; using the checkpoint before it",
-            file=sys.stderr,
-        )
+        if ranks.is_main():
+            print(
+                f"warning: {folder} is incomplete or damaged; using the checkpoint before it",
+                file=sys.stderr,
+            )
     return None
 
 
@@ -65,8 +76,11 @@ def step_of(folder: Path) -> int:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != SEAL)
-    return {str(path.relative_to(folder)): _digest(path) for path in files}
+    files = ranks.on_main(lambda: sorted(
+        path for path in folder.rglob("*") if path.is_file() and path.name != SEAL))
+    digests = ranks.dealt_out(files, _digest)
+    return {str(path.relative_to(folder)): digest
+            for path, digest in zip(files, digests, strict=True)}
 
 
 def _digest(path: Path) -> str:

@@ -21,6 +21,8 @@ sum is rounded each time: errors of random sign grow as sqrt(2 L), up to 14 for 
 head passes them on times the standard deviation of a state's logits, seldom above 4.5."""
 ACCUMULATION = 1e-3
 """What sums of thousands of float32 terms, taken in another order, add to that error, nats."""
+SMALLEST_LOSS_SCALE = 1.0
+"""From here on a float16 gradient that is not finite is no overflow of the scale."""
 
 GPU_LOST = (
     "unknown error", "unspecified launch failure", "no CUDA-capable device", "busy or unavailable",
@@ -30,10 +32,15 @@ GPU_LOST = (
 """CUDA's messages for a device that no longer answers, which wrong code alone does not cause."""
 
 
-def training_settings(args: Any) -> str:
-    """Say which of TRL's options ``args`` set the memory that training takes, and how to change them."""
+def training_settings(args: Any, rows: int) -> str:
+    """Say which of TRL's options ``args`` set the memory that training takes, and how to change them.
+
+    Args:
+        args: the options.
+        rows: completions of one forward pass, those of a second batch included.
+    """
     return (
-        f"{args.per_device_train_batch_size} completions of up to {args.max_completion_length} tokens "
+        f"{rows} completions of up to {args.max_completion_length} tokens "
         "at once: raise micro_batches (gradient_accumulation_steps, with a smaller "
         "per_device_train_batch_size), lower max_new_tokens (max_completion_length), or turn "
         "gradient_checkpointing on"
@@ -87,10 +94,18 @@ def full_disk_named(output: Path) -> Iterator[None]:
         raise
 
 
-def check_gradient(model: Any, *, folder: Path, step: int, rows: list[dict[str, Any]]) -> None:
+def check_gradient(
+    model: Any, accelerator: Any, *, folder: Path, step: int, rows: list[dict[str, Any]]
+) -> None:
     """Refuse a step whose gradient is not finite, before it spoils the weights.
 
+    In float16 a gradient that overflows is normal: it was scaled up too far, the step is skipped and the
+    scale is lowered. It is refused once there is nothing left to lower. DeepSpeed has taken the step by
+    now, or skipped it itself.
+
     Args:
+        model: the model, whose gradients are no longer scaled.
+        accelerator: accelerate's, which scales the loss and knows DeepSpeed's engine.
         folder: where ``diverged.pt`` with the step's rows is written, if the step is refused.
         step: number of optimizer steps taken so far.
         rows: the micro-batches' columns.
@@ -98,17 +113,43 @@ def check_gradient(model: Any, *, folder: Path, step: int, rows: list[dict[str, 
     Raises:
         ValueError: NaN or an infinity in the gradient.
     """
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    if not gradients or bool(torch.isfinite(torch.nn.utils.get_total_norm(gradients))):
+    engine = _deepspeed_engine(accelerator)
+    if engine is None:
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients) if gradients else 0.0
+    else:
+        # It keeps gradients in buffers of its own, and has their norm.
+        norm = engine.get_global_grad_norm()
+    if norm is None or bool(torch.isfinite(torch.as_tensor(norm))) or _is_overflow(accelerator):
         return
     path = folder / DIVERGED
     folder.mkdir(parents=True, exist_ok=True)
     torch.save({"step": step, "micro_batches": rows}, path)
+    state = (f"the weights are those after step {step}" if engine is None
+             else "DeepSpeed has taken the step, and spoiled the weights: go on from the last checkpoint")
     raise ValueError(
-        f"the gradient of step {step + 1} is not finite: the weights are those after step {step}, "
-        f"and the step's rows are in {path}; lower learning_rate, set max_grad_norm, or look at the "
-        "rule's coefficients"
+        f"the gradient of step {step + 1} is not finite: {state}, and the step's rows are in {path}; "
+        "lower learning_rate, set max_grad_norm, or look at the rule's coefficients"
     )
+
+
+def _is_overflow(accelerator: Any) -> bool:
+    """Whether a gradient that is not finite is skipped, and may be finite at a smaller loss scale."""
+    if accelerator.scaler is not None:
+        return bool(accelerator.scaler.get_scale() > SMALLEST_LOSS_SCALE)
+    return bool(skipped(accelerator))
+
+
+def skipped(accelerator: Any) -> float | None:
+    """1 where the step was skipped since its scaled gradient overflowed, else 0; None without a scale."""
+    if accelerator.scaler is None and _deepspeed_engine(accelerator) is None:
+        return None
+    return float(accelerator.optimizer_step_was_skipped)
+
+
+def _deepspeed_engine(accelerator: Any) -> Any | None:
+    is_deepspeed = accelerator.distributed_type.value == "DEEPSPEED"
+    return accelerator.deepspeed_engine_wrapped if is_deepspeed else None
 
 
 def rounding(model: Any, mixed_precision: str) -> float:

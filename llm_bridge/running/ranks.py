@@ -1,8 +1,8 @@
 """Several processes (ranks) as one run: which one writes files, how they agree, how they end.
 
 ``accelerate launch`` or ``torchrun`` start the same command several times. Only the main rank writes
-files (`on_main`). What each rank must do by itself, and may fail at, is done in `agreed`. In one process
-all of this is plain function calls.
+files (`on_main`). What each rank must do by itself, and may fail at, is done in `agreed`; what any of
+them may do is `dealt_out`. In one process all of this is plain function calls.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
 import torch.distributed as dist
 
+Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 SETUP_TIMEOUT = timedelta(minutes=30)
@@ -89,6 +90,22 @@ def on_main(function: Callable[[], Value]) -> Value:
     box = [value]
     dist.broadcast_object_list(box, src=0)
     return box[0]
+
+
+def dealt_out(items: Sequence[Item], function: Callable[[Item], Value]) -> list[Value]:
+    """Call ``function`` on each item once, on one rank or another of the main rank's machine.
+
+    All ranks call this together, with the same items, and get all results, in the order of the items. It
+    raises as `agreed` does.
+    """
+    if count() == 1:
+        return [function(item) for item in items]
+    near = min(count(), int(os.environ.get("LOCAL_WORLD_SIZE", count())))
+    rank = dist.get_rank()
+    own = items[rank::near] if rank < near else []
+    shares: list[list[Value]] = [[] for _ in range(count())]
+    dist.all_gather_object(shares, agreed(lambda: [function(item) for item in own]))
+    return [shares[place % near][place // near] for place in range(len(items))]
 
 
 def _on_those(chosen: bool, function: Callable[[], Value]) -> Value:

@@ -8,10 +8,13 @@ if TYPE_CHECKING:
         InertRuleWarning,
         MicroBatch,
         contributions,
+        from_trl,
         grpo_config,
     )
 
-__all__ = ["EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "grpo_config"]
+__all__ = [
+    "EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "from_trl", "grpo_config",
+]
 
 
 def __getattr__(name: str) -> Any:

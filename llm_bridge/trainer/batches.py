@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -12,6 +12,10 @@ from entropy_theory.token_batch import TokenBatch
 
 PREPARED = "prepared/"
 """The prefix, in a batch dictionary, of the columns that a rule's ``prepare`` added."""
+
+OF_A_SEQUENCE = (
+    "reward", "coefficient", "sampling_temperature", "tempered", "group", "sequence")
+"""The columns of `token_batch` that have one value at all positions of a row."""
 
 _MULTIPLIER = 0x9E3779B97F4A7C15 - 2**64  # odd, so that multiplication modulo 2^64 loses nothing
 
@@ -88,34 +92,51 @@ def token_batch(
 
 def map_columns(function: Callable[..., torch.Tensor], *batches: TokenBatch) -> TokenBatch:
     """Make a batch whose columns are ``function`` of the batches' columns, prepared ones included."""
+    return _mapped(lambda _, *columns: function(*columns), *batches)
+
+
+def _mapped(function: Callable[..., torch.Tensor], *batches: TokenBatch) -> TokenBatch:
+    """Do as `map_columns` does, with the name of the column as the first argument."""
     first = batches[0]
     own = {
-        field.name: function(*(getattr(batch, field.name) for batch in batches))
+        field.name: function(field.name, *(getattr(batch, field.name) for batch in batches))
         for field in dataclasses.fields(first)
         if isinstance(getattr(first, field.name), torch.Tensor)
     }
     prepared = {
-        name: function(*(batch.prepared[name] for batch in batches)) for name in first.prepared
+        name: function(name, *(batch.prepared[name] for batch in batches)) for name in first.prepared
     }
     return first.replace(**own, prepared=prepared)
 
 
-def gathered(accelerator: Any, batch: TokenBatch) -> TokenBatch:
+def gathered(
+    accelerator: Any, batch: TokenBatch, *, narrow: Collection[str] = ()
+) -> TokenBatch:
     """Gather the rows of all ranks, in order, padded on the right with zeros to the widest.
 
     Every column has the same dtype and shape on all ranks when it is gathered, whatever the lengths of
     their completions. (accelerate's ``pad_across_processes`` makes integers of booleans, and only where
     it pads: ranks would gather different types.)
+
+    Args:
+        accelerator: accelerate's accelerator, which gathers.
+        batch: the rows of this rank.
+        narrow: names of columns, prepared ones included, that have one value at all positions of a row:
+            it is sent once, and stands at all positions again.
     """
     if accelerator.num_processes == 1:
         return batch
     width = batch.mask.shape[1]
     widths = accelerator.gather(torch.tensor(width, device=batch.mask.device))
-    missing = int(widths.max()) - width
-    return map_columns(
-        lambda column: accelerator.gather(torch.nn.functional.pad(column, (0, missing)).contiguous()),
-        batch,
-    )
+    longest = int(widths.max())
+
+    def everywhere(name: str, column: torch.Tensor) -> torch.Tensor:
+        if name in narrow:
+            return accelerator.gather(column[:, :1].contiguous()).expand(-1, longest)
+        padded = torch.nn.functional.pad(column, (0, longest - width))
+        return accelerator.gather(padded.contiguous())
+
+    return _mapped(everywhere, batch)
 
 
 def join(first: dict[str, Any], second: dict[str, Any], *, pad_token: int) -> dict[str, Any]:

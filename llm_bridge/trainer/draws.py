@@ -94,9 +94,15 @@ class TrainingLog:
 
 @contextlib.contextmanager
 def sampling_at(trainer: Any, temperature: float) -> Iterator[None]:
-    """Sample the rule's target; scoring stays at temperature 1, and no correction is computed."""
+    """Sample the rule's target; scores stay those of the policy, and no correction is computed.
+
+    Args:
+        trainer: the trainer, whose ``temperature`` is that of the policy's logits.
+        temperature: of the target, on top of that.
+    """
     sampler = trainer.vllm_generation if trainer.use_vllm else trainer.generation_config
-    options = {**second_batch_options(trainer.rule), "temperature": temperature}
+    options = {
+        **second_batch_options(trainer.rule), "temperature": temperature * trainer.temperature}
     processors = options.pop("logits_processor", ())
     before = {name: getattr(sampler, name) for name in options}
     corrects = trainer.vllm_importance_sampling_correction

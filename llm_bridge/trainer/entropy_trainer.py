@@ -9,14 +9,18 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 - controllers observe the policy that sampled, once a generation;
 - ``weight`` alone normalizes: neither gradient accumulation nor data parallelism rescales a step;
 - a rule with a controller gets a second batch, sampled at the controller's temperature, whose rows
-  are added to the step (AEPO, Eq. 1). They are scored at temperature 1, without any correction for
-  the temperature: that correction would undo what they are for;
+  are added to the step (AEPO, Eq. 1). They are scored as all others, without any correction for the
+  temperature: that correction would undo what they are for;
 - a rule with a reference policy gets the starting model, as a frozen copy or, where TRL puts an
   adapter on it (``peft_config``), as the model without the adapter;
 - a generation in which no completion can be used (no reward function could judge any, or all are
   cut off and masked) is a step with gradient zero: no second batch is drawn, no controller observes,
   the optimizer's own momentum and weight decay go on, and the log has ``usable_fraction`` 0;
-- options of TRL that would change the objective or the sampling distribution are refused;
+- options of TRL that would change the objective or the sampling distribution are refused
+  (`trl_options` has all of them), unless they say what the rule says, as `from_trl` makes it of them;
+- the policy is softmax(logits / T) where ``temperature`` is T: sampling, scores, entropies and forecasts
+  are its; a second batch is drawn at the controller's temperature times T;
+- dropout is off;
 - plain samples are drawn by `group_sampling`, which reads a prompt once for its group; everything
   else (vLLM, continuous batching, sharded weights, a target's nucleus) is sampled by TRL;
 - before the first step on a generation the policy is the one that scored it: a ratio other than 1
@@ -37,7 +41,7 @@ from trl import GRPOTrainer
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.policy_forward import Forward
-from llm_bridge.running import checkpoints, faults
+from llm_bridge.running import checkpoints, faults, ranks
 from llm_bridge.trainer import controllers, draws, micro_batch, reference
 from llm_bridge.trainer.batches import token_batch
 from llm_bridge.trainer.generation import Generation
@@ -49,15 +53,20 @@ from llm_bridge.trainer.options import (
     check_plain_sampling,
     check_resampling,
     check_rule,
+    check_samples_and_loss,
     check_second_batch,
     check_tempered_fraction,
     grpo_config,
     warn_of_inertness,
+    without_penalty,
 )
 from llm_bridge.trainer.records import StepRecords
 from llm_bridge.trainer.scoring import Scoring
+from llm_bridge.trainer.translation import from_trl
 
-__all__ = ["EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "grpo_config"]
+__all__ = [
+    "EntropyTrainer", "InertRuleWarning", "MicroBatch", "contributions", "from_trl", "grpo_config",
+]
 
 
 class EntropyTrainer(GRPOTrainer):
@@ -66,7 +75,8 @@ class EntropyTrainer(GRPOTrainer):
     Args (beside GRPOTrainer's):
         rule: the update rule.
         tempered_fraction: share of the prompts that the second batch of a rule with a controller
-            answers again, in (0, 1]; 1 is the paper's form, 1/4 the authors' code.
+            answers again, in (0, 1]; 1 is the paper's form, 1/4 the authors' code. Forward passes grow
+            by this share beyond ``per_device_train_batch_size``.
         resampling_rounds: DAPO's dynamic sampling: up to so many times a step, as many prompts again
             are drawn from the training data, and those whose rewards differ within their group
             replace those of equal rewards; with 0 none is replaced. Controllers, records and the second
@@ -107,7 +117,7 @@ class EntropyTrainer(GRPOTrainer):
     ):
         if args is None:
             raise ValueError("give args: trainer.grpo_config(output_dir, ...) has the right defaults")
-        check_config(args)
+        check_config(args, rule)
         check_rule(rule)
         check_tempered_fraction(tempered_fraction)
         self.needs_reference = "reference_log_prob" in rule.required_columns
@@ -115,7 +125,8 @@ class EntropyTrainer(GRPOTrainer):
         if self.needs_reference and kwargs.get("peft_config") is None:
             # Before TRL and the optimizer touch the model, and before a checkpoint is resumed.
             frozen = reference.frozen_copy(model, args, kwargs.get("quantization_config"))
-        super().__init__(model, reward_funcs, args, **kwargs)
+        super().__init__(model, reward_funcs, without_penalty(args), **kwargs)
+        check_samples_and_loss(self)
         if self.aux_loss_enabled:
             raise ValueError("set router_aux_loss_coef=0: the router's loss is no part of the rule")
         self.rule = rule
@@ -132,7 +143,8 @@ class EntropyTrainer(GRPOTrainer):
         self.steps_per_batch = args.steps_per_generation // args.gradient_accumulation_steps
         self.rewards: torch.Tensor | None = None
         self.forward = Forward(
-            self.accelerator, self.generating_model, removed_fraction=clamped_fraction(rule)
+            self.accelerator, self.generating_model, removed_fraction=clamped_fraction(rule),
+            temperature=self.temperature,
         )
         self.scoring = Scoring(self.forward, batch_size=args.per_device_train_batch_size)
         self.generation = Generation(self, tempered_fraction=tempered_fraction)
@@ -231,18 +243,24 @@ class EntropyTrainer(GRPOTrainer):
     def train(self, *arguments: Any, **options: Any) -> Any:
         """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on."""
         controllers.check_forecaster(self.coefficient_controller, self.entropy_forecast)
-        with faults.device_errors_named(faults.training_settings(self.args)):
+        with faults.device_errors_named(faults.training_settings(
+            self.args, self.generation.rows_at_once
+        )):
             return super().train(*arguments, **options)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")
-        with checkpoints.whole_or_not_at_all(folder):
-            super()._save_checkpoint(model, trial)
-            self.accelerator.wait_for_everyone()
+
+        def save_controllers() -> None:
             if self.args.should_save:
                 controllers.save(
                     folder, temperature=self.controller, coefficient=self.coefficient_controller)
-                checkpoints.seal(folder)
+
+        with checkpoints.whole_or_not_at_all(folder):
+            super()._save_checkpoint(model, trial)
+            self.accelerator.wait_for_everyone()
+            ranks.agreed(save_controllers)
+            checkpoints.seal(folder)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)

@@ -51,6 +51,12 @@ class Generation:
             or not trainer.rule.reads.isdisjoint(OF_THE_POLICY)
         )
 
+    @property
+    def rows_at_once(self) -> int:
+        """Number of rows of one forward pass of a rank, those of the second batch included."""
+        splits = self._trainer.args.steps_per_generation
+        return (self._place.rows + self._tempered_rows) // splits
+
     def columns(self, inputs: Examples, generate: Generate) -> Columns:
         """Return the columns of a generation, with its second batch and what the rule prepared.
 
@@ -71,7 +77,8 @@ class Generation:
         if trainer.controller is None and self._single_forward:
             return columns
         if not (self._needs_scores or trainer.scoring.has_kept):
-            self._prepare(columns, self._world(columns, unscored(columns["mask"], trainer.model)))
+            zeros = unscored(columns["mask"], trainer.model)
+            self._prepare(columns, self._world(columns, zeros, is_unscored=True))
             return columns
         self._score(columns)
         ordinary = self._world(columns)
@@ -164,12 +171,13 @@ class Generation:
             return trainer.scoring.statistics(trainer.model, columns)["log_prob"]
 
     def _world(
-        self, columns: Columns, policy: dict[str, torch.Tensor] | None = None
+        self, columns: Columns, policy: dict[str, torch.Tensor] | None = None, *,
+        is_unscored: bool = False,
     ) -> TokenBatch:
         trainer = self._trainer
         return preparation.world_batch(
             columns, policy, accelerator=trainer.accelerator, step=trainer.state.global_step,
-            seed=trainer.args.seed,
+            seed=trainer.args.seed, is_unscored=is_unscored,
         )
 
     def _prepare(self, columns: Columns, world: TokenBatch) -> None:

@@ -1,11 +1,14 @@
 """Chooses and checks TRL's options for an update rule: the right defaults, and a refusal of others.
 
-Options of TRL that would change the objective or the sampling distribution are refused, and so are
-rules that samples do not allow.
+Options of TRL that would change the objective or the sampling distribution are refused (`trl_options`
+lists all), and so are rules that samples do not allow.
 """
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import logging
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,10 @@ from trl import GRPOConfig
 
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.sampling import logits_processors
+from llm_bridge.trainer import trl_options
+from llm_bridge.trainer.translation import NORMALIZATIONS, from_trl
+
+logger = logging.getLogger(__name__)
 
 PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
     "do_sample": (True,), "temperature": (1.0, None), "top_k": (0, None),
@@ -26,8 +33,15 @@ PLAIN_SAMPLING: dict[str, tuple[Any, ...]] = {
     "begin_suppress_tokens": (None,), "forced_bos_token_id": (None,),
     "forced_eos_token_id": (None,), "sequence_bias": (None,), "guidance_scale": (1.0, None),
     "penalty_alpha": (None,), "exponential_decay_length_penalty": (None,),
+    "watermarking_config": (None,), "diversity_penalty": (0.0, None), "num_return_sequences": (1, None),
 }
 """The generation settings, and the values at which they leave pi^T as it is."""
+HARMLESS_IN_VLLM = (
+    "stop", "stop_token_ids", "include_stop_str_in_output", "detokenize", "skip_special_tokens",
+    "spaces_between_special_tokens",
+)
+"""What ``generation_kwargs`` may ask of vLLM beside the neutral values of `PLAIN_SAMPLING`: they are its
+last word, over the temperature of a second batch as well."""
 
 
 class InertRuleWarning(UserWarning):
@@ -48,32 +62,25 @@ def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
         "logging_steps": 1,
         "shuffle_dataset": False,
         "report_to": "none",
-        "temperature": 1.0,
         "top_p": 1.0,
         "top_k": 0,
-        "loss_type": "grpo",
         "dataloader_pin_memory": torch.cuda.is_available(),
     }
     return GRPOConfig(output_dir=str(output_dir), **{**defaults, **options})
 
 
-def check_config(args: Any) -> None:
-    """Raise ValueError for options under which the loss or the samples would not be the rule's."""
-    neutral = {
-        "temperature": (1.0,), "top_p": (1.0,), "top_k": (0, None), "min_p": (0.0, None),
-        "repetition_penalty": (1.0,), "disable_dropout": (True,), "beta": (0.0,),
-        "entropy_coef": (0.0,), "use_adaptive_entropy": (False,), "top_entropy_quantile": (1.0,),
-        "off_policy_mask_threshold": (None,), "delta": (None,),
-        "importance_sampling_level": ("token",), "epsilon": (0.2,), "epsilon_high": (None,),
-        "loss_type": ("grpo", "dapo"), "scale_rewards": ("group", True),
-    }
-    for name, allowed in neutral.items():
-        value = getattr(args, name)
-        if value not in allowed:
-            raise ValueError(
-                f"option {name}={value!r} would change the objective or the samples behind the "
-                f"update rule's back: leave it at {allowed[0]!r} and use the rule's own options"
-            )
+def check_config(args: Any, rule: UpdateRule | None = None) -> None:
+    """Raise ValueError for options under which the loss or the samples would not be the rule's.
+
+    Args:
+        args: TRL's options.
+        rule: the update rule; with None the options of the objective are not looked at.
+    """
+    trl_options.check_refused(args)
+    if not 0 < args.temperature < float("inf"):
+        raise ValueError(f"temperature must be above 0 and finite, got {args.temperature}")
+    if rule is not None:
+        _check_objective(args, rule)
     splits, accumulated = args.steps_per_generation, args.gradient_accumulation_steps
     if splits % accumulated:
         raise ValueError(
@@ -89,6 +96,78 @@ def check_config(args: Any) -> None:
             f"multiple of the {reused} optimizer steps that share one generation: a run resumed "
             "between them would not continue exactly"
         )
+
+
+def _check_objective(args: Any, rule: UpdateRule) -> None:
+    """Raise ValueError for an option of the objective that is set, and to something else than the rule.
+
+    An option at TRL's default asks for nothing.
+    """
+    defaults = {field.name: field.default for field in dataclasses.fields(args)}
+    asked = {
+        name: getattr(args, name) for name, option in trl_options.OPTIONS.items()
+        if option.fate == trl_options.TRANSLATED and getattr(args, name) != defaults[name]
+    }
+    if not args.beta:
+        asked.pop("use_bias_correction_kl", None)
+    if NORMALIZATIONS.get(asked.get("loss_type", "")) == rule.length_normalization[0]:
+        asked.pop("loss_type")
+    if asked and from_trl(args) != rule:
+        name, value = next(iter(asked.items()))
+        raise ValueError(
+            f"option {name}={value!r} belongs to the objective, which here is the update rule's, and "
+            f"'{rule.name}' says something else: leave it at {defaults[name]!r} and use the rule's own "
+            "options, or give rule=from_trl(args), the rule that TRL's options describe")
+
+
+def without_penalty(args: Any) -> Any:
+    """Return the options without ``beta``, for which TRL would load a reference that the rule has."""
+    if not args.beta:
+        return args
+    found = copy.copy(args)
+    found.beta = 0.0
+    return found
+
+
+def switch_off_dropout(model: Any) -> list[float]:
+    """Switch off all dropout in a model, and return the shares that were dropped where it acted.
+
+    TRL's ``disable_dropout`` leaves the one that attention draws from a number of its module.
+    """
+    found = []
+    for module in model.modules():
+        name = "p" if isinstance(module, torch.nn.modules.dropout._DropoutNd) else "attention_dropout"
+        share = getattr(module, name, None)
+        if isinstance(share, float) and share > 0:
+            found.append(share)
+            setattr(module, name, 0.0)
+    return found
+
+
+def check_samples_and_loss(trainer: Any) -> None:
+    """Switch off dropout and tell, once for all ranks, what acts otherwise than in TRL.
+
+    Raises:
+        ValueError: prompts with images.
+    """
+    columns = getattr(trainer.train_dataset, "column_names", None) or ()
+    for name in ("image", "images"):
+        if name in columns:
+            raise ValueError(
+                f"prompts with images are not supported, and train_dataset has a column '{name}': train "
+                "on text, or remove it")
+    dropped = switch_off_dropout(trainer.model)
+    if not trainer.accelerator.is_main_process:
+        return
+    if dropped and not trainer.args.disable_dropout:
+        logger.warning(
+            "dropout (%d modules, of up to %.3g) is switched off: completions are drawn without it, and "
+            "ratios and entropies are those of the policy that draws; disable_dropout=True says so",
+            len(dropped), max(dropped))
+    if trainer.args.mask_truncated_completions:
+        logger.warning(
+            "mask_truncated_completions: completions that are cut off leave the baseline of their group "
+            "and the number of sequences as well, where TRL keeps them in both (docs/departures.md)")
 
 
 def check_rule(rule: UpdateRule) -> None:
@@ -127,17 +206,27 @@ def check_plain_sampling(trainer: Any) -> None:
 
     Generation fills whatever a configuration leaves unset from the checkpoint's own.
     """
-    config = trainer.model.generation_config
-    options = trainer.args.generation_kwargs or {}
-    if not trainer.use_vllm:
+    given = trainer.args.generation_kwargs or {}
+    if trainer.use_vllm:
+        found = {name: given.get(name, allowed[0]) for name, allowed in PLAIN_SAMPLING.items()}
+        for name, value in given.items():
+            if name == "temperature" or name not in (*PLAIN_SAMPLING, *HARMLESS_IN_VLLM):
+                raise ValueError(
+                    f"generation_kwargs[{name!r}]={value!r} would be the last word on what vLLM samples, "
+                    "behind the back of the rule and its second batch: leave it out (for a temperature "
+                    "there is the option temperature)")
+    else:
         config, _ = trainer.model._prepare_generation_config(trainer.generation_config)
-        options = {}
-    for name, allowed in PLAIN_SAMPLING.items():
-        value = options.get(name, allowed[0]) if trainer.use_vllm else getattr(config, name, None)
-        if value not in allowed:
+        found = {name: getattr(config, name, None) for name in PLAIN_SAMPLING}
+        if found.pop("temperature") != trainer.temperature:
+            raise ValueError(
+                f"generation_kwargs['temperature']={given.get('temperature')!r} is not the policy's, "
+                f"{trainer.temperature}: leave it out, and set the option temperature")
+    for name, value in found.items():
+        if value not in PLAIN_SAMPLING[name]:
             raise ValueError(
                 f"generation setting {name}={value!r} would bend the samples away from the policy "
-                f"whose entropy is measured: set it to {allowed[0]!r} in the model's "
+                f"whose entropy is measured: set it to {PLAIN_SAMPLING[name][0]!r} in the model's "
                 "generation_config"
             )
 

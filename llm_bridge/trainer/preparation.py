@@ -8,12 +8,12 @@ import torch
 
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
-from llm_bridge.trainer.batches import PREPARED, gathered, token_batch
+from llm_bridge.trainer.batches import OF_A_SEQUENCE, PREPARED, gathered, token_batch
 
 
 def world_batch(
     columns: dict[str, Any], policy: dict[str, torch.Tensor] | None, *, accelerator: Any, step: int,
-    seed: int,
+    seed: int, is_unscored: bool = False,
 ) -> TokenBatch:
     """Make a TokenBatch of the rows of all ranks.
 
@@ -23,12 +23,15 @@ def world_batch(
         accelerator: accelerate's accelerator, which gathers.
         step: the optimizer step about to be taken, counted from 0.
         seed: seed of the run.
+        is_unscored: whether ``policy`` are the zeros of `scoring.unscored`.
     """
     known = {**columns, "log_prob": columns["old_log_prob"]} if policy is None else policy
     batch = token_batch(
         columns, known["log_prob"], known["entropy"], known.get("clamped_entropy"), step=step, seed=seed
     )
-    return gathered(accelerator, batch)
+    # What is not scored is zero everywhere.
+    zeros = ("log_prob", "old_log_prob", "entropy", "clamped_entropy") if is_unscored else ()
+    return gathered(accelerator, batch, narrow=(*OF_A_SEQUENCE, *zeros))
 
 
 def prepare(rule: UpdateRule, columns: dict[str, Any], world: TokenBatch, *, rank: int) -> None:

@@ -13,7 +13,7 @@ from transformers import TrainerCallback
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.running import faults
 from llm_bridge.trainer import controllers
-from llm_bridge.trainer.batches import gathered, map_columns
+from llm_bridge.trainer.batches import OF_A_SEQUENCE, gathered, map_columns
 from llm_bridge.trainer.micro_batch import MicroBatch, contributions
 from llm_bridge.trainer.step_metrics import step_metrics
 
@@ -39,21 +39,24 @@ class StepRecords(TrainerCallback):
         trainer = self._trainer
         self._learning_rate = trainer._get_learning_rate()
         faults.check_gradient(
-            trainer.model, folder=Path(trainer.args.output_dir), step=trainer.state.global_step,
-            rows=[part.inputs for part in trainer.micro_batches],
+            trainer.model, trainer.accelerator, folder=Path(trainer.args.output_dir),
+            step=trainer.state.global_step, rows=[part.inputs for part in trainer.micro_batches],
         )
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
         """Record the step that was just taken."""
         trainer = self._trainer
         parts, trainer.micro_batches = trainer.micro_batches, []
+        # A step on the model's logits z moves those of the policy, z / T, by 1 / T^2 of a step on them.
+        rate = self._learning_rate / trainer.temperature**2
         record = {
             "step": trainer.state.global_step,
-            **measured(parts, trainer.rule, self._learning_rate, trainer.accelerator),
+            **measured(parts, trainer.rule, rate, trainer.accelerator),
             "temperature": temperature(parts),
             "coefficient": coefficient(trainer.rule, trainer.coefficient_controller),
             **controllers.report(trainer.coefficient_controller),
             "learning_rate": self._learning_rate,
+            "skipped": faults.skipped(trainer.accelerator),
             "seconds": time.perf_counter() - self._started,
         }
         if trainer.entropy_account is not None:
@@ -75,7 +78,8 @@ def measured(
     forecasts = [found for part in parts if (found := contributions(part)) is not None]
     if forecasts:
         extra["forecast"] = torch.cat(forecasts)
-    batch = gathered(accelerator, batch.with_prepared(**extra))
+    batch = gathered(
+        accelerator, batch.with_prepared(**extra), narrow=(*OF_A_SEQUENCE, "answer"))
     # Averages of a few hundred float32 numbers should not show rounding.
     batch = map_columns(lambda c: c.double() if c.is_floating_point() else c, batch)
     return step_metrics(batch, rule, learning_rate)

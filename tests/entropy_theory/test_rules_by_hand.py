@@ -109,19 +109,23 @@ def kl(p, q):
     return (p * np.log(p / q)).sum(-1)
 
 
-@pytest.mark.parametrize("estimator", ["k2", "k3"])
+@pytest.mark.parametrize("estimator", ["k2", "k3", "k3-corrected"])
 def test_reference_kl_in_the_loss_is_the_gradient_of_a_kl(estimator):
-    """k2: of KL(pi || ref); k3: of KL(ref || pi). In exact expectation, against finite differences."""
+    """k2: of KL(pi || ref); k3: of KL(ref || pi); corrected, of the former on samples of an older policy
+    too. In exact expectation, against finite differences."""
     rng = np.random.default_rng(37)
-    logits, reference = rng.normal(size=(2, 3, 5))
+    logits, reference, old = rng.normal(size=(3, 3, 5))
+    if estimator != "k3-corrected":
+        old = logits
     reward = np.zeros((3, 5))
     rule = update_rules.get("reference-kl", coefficient=1.0, estimator=estimator, base="reinforce")
-    batch = tabular.exact_batch(logits, reward, reference_logits=reference)
-    step = tabular.logit_step(logits, batch, rule)
+    batch = tabular.exact_batch(old, reward, reference_logits=reference)
+    now = policy.log_softmax(logits)[batch.state, batch.action]
+    step = tabular.logit_step(logits, batch.replace(log_prob=now), rule)
 
     def divergence(z):
         p, q = policy.softmax(z), policy.softmax(reference)
-        return (kl(p, q) if estimator == "k2" else kl(q, p)).mean()
+        return (kl(q, p) if estimator == "k3" else kl(p, q)).mean()
 
     slope = np.empty_like(logits)
     h = 1e-6

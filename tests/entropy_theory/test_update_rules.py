@@ -49,6 +49,7 @@ VARIANTS = [
     ("entropy-advantage", {}),
     ("reference-kl", {}),
     ("reference-kl", {"estimator": "k3", "coefficient": 0.1, "base": "reinforce"}),
+    ("reference-kl", {"estimator": "k3-corrected"}),
     ("reference-kl", {"estimator": "k1", "placement": "reward"}),
     ("clip-cov", {"ratio": 0.1, "lower": 0.05}),
     ("clip-cov", {"ratio": 0.2, "lower": -5, "cov_log_prob": "current", "base": "aepo"}),

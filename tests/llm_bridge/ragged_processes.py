@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import torch
@@ -13,7 +14,8 @@ from torch.distributed.fsdp import fully_shard
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward.policy_forward import Forward
-from llm_bridge.trainer import batches
+from llm_bridge.trainer import batches, reference
+from llm_bridge.trainer.options import InertRuleWarning
 from tests.llm_bridge import collectives
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 from tests.llm_bridge.two_processes import judged_by_nobody, judged_on_one_rank
@@ -23,6 +25,8 @@ LONGEST = (3, 6)
 PROMPTS = ("1", "12+3=", "412+27=", "5", "3+8=", "77")
 ON_EACH_RANK = {"per_device_train_batch_size": 12, "gradient_accumulation_steps": 1}
 TWICE = {"steps": 2, "num_iterations": 2, "learning_rate": 0.01}
+CHECKPOINTED = {
+    "gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
 CASES = {
     "micro-batches": (
         "aent", {"warm_up_steps": 0, "coefficient": 0.1, "removed_fraction": 0.4},
@@ -35,10 +39,43 @@ CASES = {
     "cut off": ("grpo", {}, {"mask_truncated_completions": True}),
     "resampled": ("aepo", {"alpha": 2.0}, {"num_generations": 4, "resampling_rounds": 2}),
     "judged on one rank": ("grpo", {}, {"reward": judged_on_one_rank}),
+    "checkpointed": ("grpo", {}, {**TWICE, **CHECKPOINTED}),
     "judged by nobody": ("kl-cov", {"ratio": 0.2}, {"reward": judged_by_nobody, **TWICE}),
+}
+LONG = {"learning_rate": 0.01, "steps": 4}
+CONTROLLED = {
+    "alpha": 2.0, "target": 2.0,
+    "base": update_rules.get("aent", warm_up_steps=0, coefficient=0.1, removed_fraction=0.4)}
+OF_WHOLE_RUNS = {
+    "both controllers": ("aepo", CONTROLLED, {
+        **LONG, "num_iterations": 2, "per_device_train_batch_size": 6, "gradient_accumulation_steps": 1,
+        "steps_per_generation": 2, "num_generations": 4, "resampling_rounds": 1,
+        "mask_truncated_completions": True}),
+    "judged on one rank, two micro-batches": ("kl-cov", {"ratio": 0.2, "cov_log_prob": "current"}, {
+        **LONG, "num_iterations": 2, "per_device_train_batch_size": 6, "gradient_accumulation_steps": 2,
+        "reward": judged_on_one_rank}),
+}
+"""Runs of which the collectives alone are compared."""
+OPTIONS = {"aent": {"warm_up_steps": 0, "removed_fraction": 0.4},
+           "clip-cov": {"ratio": 0.2, "lower": 0.05},
+           "kl-cov": {"ratio": 0.2}, "entropy-bonus": {"target": 2.0}, "aepo": CONTROLLED}
+"""With which rules do something on a handful of tokens."""
+CUTS = {
+    "1 micro-batch": {},
+    "2 micro-batches, 2 iterations": {
+        "per_device_train_batch_size": 6, "gradient_accumulation_steps": 2, "num_iterations": 2},
+    "4 micro-batches, 2 steps a generation": {
+        "per_device_train_batch_size": 3, "gradient_accumulation_steps": 2, "steps_per_generation": 4},
+}
+OF_ALL_RULES = {
+    f"{rule}, {cut}": (rule, OPTIONS.get(rule, {}), {**LONG, **options})
+    for rule in update_rules.RULES if rule != "natural-gradient" for cut, options in CUTS.items()
 }
 SHARDED = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 6}
 """Two rows a pass: on one rank they may share a prompt, on the other not."""
+
+
+SHARDED_CASES = [case for case in CASES if case != "judged by nobody"]
 
 
 def dealt(rank: int, stop: int):
@@ -80,7 +117,7 @@ class Rows(transformers.TrainerCallback):
 def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
     """A run of a case: its collectives, calls of the model, rows and weights on this rank."""
     rank = int(os.environ["RANK"])
-    rule, rule_options, options = CASES[case]
+    rule, rule_options, options = {**CASES, **OF_WHOLE_RUNS, **OF_ALL_RULES}[case]
     options = {**ON_EACH_RANK, **options, **(SHARDED if sharded else {})}
     reward, rounds = options.pop("reward", None), options.pop("resampling_rounds", 0)
     model, tokenizer = llama()
@@ -88,6 +125,8 @@ def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
         for layer in model.model.layers:
             fully_shard(layer)
         fully_shard(model)
+        # accelerate shards later than the reference is copied; what is sharded cannot be copied.
+        reference.frozen_copy = lambda *_: llama()[0].requires_grad_(False).eval()
     made = llama_trainer(folder / case, update_rules.get(rule, **rule_options), model=model,
                          prompts=PROMPTS, max_completion_length=max(LONGEST), **options)
     if sharded:
@@ -122,22 +161,39 @@ def all_rows() -> TokenBatch:
     batch = TokenBatch(
         log_prob=number, old_log_prob=number, reward=number.float(), weight=number, sequence=place,
         mask=place % 2 == 0, tempered=place % 3 == 0,
-        prepared={"selected": place % 5 == 0, "scale": number},
+        group=place[:, :1].expand(2, width), prepared={"selected": place % 5 == 0, "scale": number},
     )
-    return batches.gathered(accelerator, batch)
+    return batches.gathered(accelerator, batch, narrow=("group",))
+
+
+def of_all_rules(folder: Path) -> None:
+    warnings.simplefilter("ignore", InertRuleWarning)  # clip-higher's, where nothing can be clipped
+    found = {case: ragged(folder, case)["collectives"] for case in OF_ALL_RULES}
+    torch.save(found, folder / f"rules-{os.environ['RANK']}.pt")
+    dist.barrier()
+
+
+def of_sharded(folder: Path) -> None:
+    found = {case: ragged(folder, case, sharded=True) for case in SHARDED_CASES}
+    torch.save(found, folder / f"sharded-{os.environ['RANK']}.pt")
+    dist.barrier()
 
 
 def main(folder: Path) -> None:
     rank = os.environ["RANK"]
     found = {case: ragged(folder, case) for case in CASES}
+    for case in OF_WHOLE_RUNS:
+        found[case] = {"collectives": ragged(folder, case)["collectives"]}
     found["sharded"] = ragged(folder, "two generations", sharded=True)
     torch.save(found, folder / f"runs-{rank}.pt")
     whole = all_rows()
     torch.save({"mask": whole.mask, "tempered": whole.tempered, "sequence": whole.sequence,
-                "reward": whole.reward, **whole.prepared}, folder / f"gathered-{rank}.pt")
+                "reward": whole.reward, "group": whole.group,
+                **whole.prepared}, folder / f"gathered-{rank}.pt")
     dist.barrier()
 
 
 if __name__ == "__main__":
     os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
-    main(Path(sys.argv[1]))
+    job = sys.argv[2] if len(sys.argv) > 2 else "main"
+    {"main": main, "of_all_rules": of_all_rules, "of_sharded": of_sharded}[job](Path(sys.argv[1]))

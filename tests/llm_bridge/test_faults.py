@@ -2,6 +2,7 @@
 
 import errno
 import os
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from entropy_theory.support import results
 from llm_bridge.running import checkpoints, faults
 from llm_bridge.sampling import sampling
 from llm_bridge.trainer.controllers import CONTROLLER_STATE
+from tests.llm_bridge.language_models import tabular_trainer
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 
@@ -133,6 +135,19 @@ def test_out_of_memory_names_what_to_change(tmp_path, place, error):
         made.train()
 
 
+@pytest.mark.parametrize(("fraction", "rows"), [(1.0, 48), (1 / 3, 32)])
+def test_out_of_memory_counts_the_rows_of_a_second_batch(tmp_path, fraction, rows):
+    """They are beyond what per_device_train_batch_size says."""
+    made = tabular_trainer(tmp_path, update_rules.get("aepo"), fraction=fraction)
+
+    def fail(*_, **__):
+        raise OUT_OF_MEMORY[0]
+
+    made._compute_loss = fail
+    with pytest.raises(OSError, match=f"out of memory with {rows} completions"):
+        made.train()
+
+
 @pytest.mark.parametrize("error", GPU_IS_LOST, ids=str)
 def test_a_gpu_that_disappears_is_one_clear_error(tmp_path, error):
     with pytest.raises(OSError, match=r"GPU no longer answers \(CUDA error.*same command again"):
@@ -163,3 +178,55 @@ def test_sampling_names_its_own_settings(monkeypatch, error, message):
     monkeypatch.setattr(model, "forward", fail)
     with pytest.raises(OSError, match=message):
         sampling.sample(model, tokenizer, ["57="], max_new_tokens=6)
+
+
+def accelerator(kind="NO", **attributes):
+    return SimpleNamespace(distributed_type=SimpleNamespace(value=kind), **attributes)
+
+
+def deepspeed(norm, **attributes):
+    """As accelerate wraps DeepSpeed's engine: gradients are not where torch has them."""
+    engine = SimpleNamespace(get_global_grad_norm=lambda: norm)
+    return accelerator("DEEPSPEED", scaler=None, deepspeed_engine_wrapped=engine, **attributes)
+
+
+def a_gradient(value):
+    model = torch.nn.Linear(2, 2)
+    for weight in model.parameters():
+        weight.grad = torch.full_like(weight, value)
+    return model
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_an_overflow_of_float16_is_skipped_until_no_scale_helps(tmp_path, value):
+    """GradScaler overflows on purpose: it raises the scale until a gradient does."""
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=10**6)
+    model = a_gradient(value)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    scaler.scale(torch.ones(()))
+    for _ in range(2):  # 4, 2
+        scaler.unscale_(optimizer)
+        faults.check_gradient(model, accelerator(scaler=scaler), folder=tmp_path, step=1, rows=[])
+        before = model.weight.detach().clone()
+        scaler.step(optimizer)
+        scaler.update()
+        torch.testing.assert_close(model.weight.detach(), before, rtol=0, atol=0)
+    with pytest.raises(ValueError, match=r"gradient of step 2 is not finite.*those after step 1"):
+        faults.check_gradient(model, accelerator(scaler=scaler), folder=tmp_path, step=1, rows=[])
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_a_gradient_in_deepspeed_s_buffers_is_checked(tmp_path, value):
+    """There a parameter has no gradient, and to look at those found nothing to refuse."""
+    model = torch.nn.Linear(2, 2)
+    with pytest.raises(ValueError, match="go on from the last checkpoint"):
+        faults.check_gradient(
+            model, deepspeed(value, optimizer_step_was_skipped=False), folder=tmp_path, step=1, rows=[])
+    for fine in (deepspeed(value, optimizer_step_was_skipped=True), deepspeed(2.0),
+                 deepspeed(torch.tensor(2.0)), deepspeed(None)):
+        faults.check_gradient(model, fine, folder=tmp_path, step=1, rows=[])
+
+
+def test_a_skipped_step_is_on_record():
+    assert faults.skipped(accelerator(scaler=object(), optimizer_step_was_skipped=True)) == 1.0
+    assert faults.skipped(accelerator(scaler=None)) is None

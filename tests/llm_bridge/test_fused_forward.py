@@ -18,7 +18,7 @@ AENT = {"warm_up_steps": 0, "coefficient": 0.1, "removed_fraction": 0.4}
 def trained(folder, monkeypatch, rule, *, fused, **options):
     """Weights after training, the records, and the last dimension of what the model returned."""
     widths, records = set(), []
-    original = policy_forward.Forward.logits
+    original = policy_forward.Forward._model_logits
 
     def logits(self, *arguments):
         found = original(self, *arguments)
@@ -27,7 +27,7 @@ def trained(folder, monkeypatch, rule, *, fused, **options):
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(policy_forward.Forward, "logits", logits)
+        patch.setattr(policy_forward.Forward, "_model_logits", logits)
         patch.setattr(shared_prompts, "obstacle", lambda _: "the test says so")
         if not fused:
             patch.setattr(fused_forward, "obstacle", lambda *_: "the test says so")
@@ -49,6 +49,7 @@ CASES = {
     "micro-batches": ("aent", AENT, {"micro_batches": 4}),
     "off-policy": ("kl-cov", {"ratio": 0.2}, {"steps": 2, "num_iterations": 2}),
     "second batch": ("aepo", {"alpha": 2.0}, {"micro_batches": 2}),
+    "temperature": ("aent", AENT, {"temperature": 0.7}),
     "reference": ("reference-kl", {"coefficient": 0.3}, {"steps": 2, "num_iterations": 2}),
     "checkpointing": ("grpo", {}, {"gradient_checkpointing": True}),
     "cut off": ("grpo", {}, {"mask_truncated_completions": True}),

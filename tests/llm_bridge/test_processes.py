@@ -156,6 +156,7 @@ def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_
     [
         ("everywhere", "found by all"),
         ("agreed", "found while agreeing"),
+        pytest.param("dealt out", "found at one's share", marks=pytest.mark.deep),
         # Daily, the train command above fails in this way.
         pytest.param("alone", "found alone", marks=pytest.mark.deep),
     ],
@@ -182,6 +183,7 @@ def test_a_step_that_cannot_be_dealt_out_is_refused(config, tmp_path, monkeypatc
 def test_one_process_needs_no_group():
     assert (ranks.count(), ranks.is_main(), ranks.is_main_of_node()) == (1, True, True)
     assert ranks.on_main(lambda: 3) == ranks.agreed(lambda: 3) == 3
+    assert ranks.dealt_out([1, 2], lambda item: -item) == [-1, -2]
     with pytest.raises(KeyError), ranks.report_once():
         raise KeyError
     ranks.leave()

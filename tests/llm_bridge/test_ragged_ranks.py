@@ -12,7 +12,13 @@ from llm_bridge.trainer import batches
 from llm_bridge.trainer.loss import policy_loss
 from tests.llm_bridge import forked_ranks
 from tests.llm_bridge.llama_steps import llama
-from tests.llm_bridge.ragged_processes import CASES, LONGEST
+from tests.llm_bridge.ragged_processes import (
+    CASES,
+    LONGEST,
+    OF_ALL_RULES,
+    OF_WHOLE_RUNS,
+    SHARDED_CASES,
+)
 from tests.llm_bridge.test_shared_prompts import assert_same
 
 SELECTED = {"kl-cov.selected", "clip-cov.selected"}
@@ -45,6 +51,27 @@ def test_ranks_make_the_same_collectives(runs, case):
         assert case in ("second batch", "resampled") or widths == set(LONGEST)
 
 
+@pytest.mark.parametrize("case", OF_WHOLE_RUNS)
+def test_ranks_make_the_same_collectives_over_whole_runs(runs, case):
+    """Dead groups and their replacements, rows cut off, rows that one rank cannot judge, second batches
+    of other lengths, generations that serve several steps, in several micro-batches."""
+    first, second = (run[case]["collectives"] for run in runs)
+    assert len(first) > 40
+    assert first == second
+
+
+@pytest.mark.deep
+def test_ranks_make_the_same_collectives_with_every_rule(tmp_path):
+    """Each rule reads, prepares and records other columns, in one micro-batch and in several."""
+    run = forked_ranks.run("tests.llm_bridge.ragged_processes", str(tmp_path), "of_all_rules")
+    assert run.returncode == 0, run.stderr[-3000:]
+    first, second = (torch.load(tmp_path / f"rules-{rank}.pt", weights_only=True) for rank in (0, 1))
+    assert list(first) == list(OF_ALL_RULES)
+    for case, collectives in first.items():
+        assert len(collectives) > 20, case
+        assert collectives == second[case], case
+
+
 def test_gathered_rows_are_those_of_both_ranks(folder):
     """Booleans of the narrow rank too, prepared ones included."""
     for rank in (0, 1):
@@ -57,7 +84,7 @@ def test_gathered_rows_are_those_of_both_ranks(folder):
         expected = {
             "mask": present & (place % 2 == 0), "tempered": present & (place % 3 == 0),
             "selected": present & (place % 5 == 0), "sequence": place, "reward": place.float(),
-            "scale": place.double(),
+            "scale": place.double(), "group": place[:, :1].expand(4, 6),
         }
         for name, column in expected.items():
             torch.testing.assert_close(found[name], column, rtol=0, atol=0, msg=name)
@@ -113,6 +140,33 @@ def test_sharded_weights_are_called_equally_often_and_make_the_same_step(runs):
     for run in (first, second):
         before, after = run["weights"][:2]
         assert_same({name: after[name] - before[name] for name in before}, expected)
+
+
+def test_ranks_score_nothing_that_the_rule_does_not_read(runs):
+    """On-policy GRPO reads rewards and masks alone: two calls of all ranks together try the head, and
+    each step is one more. Prompts are read once there as well, by calls of each rank's own."""
+    for run in runs:
+        calls = run["two generations"]["calls"]
+        assert calls.count("DistributedDataParallel") == 2 + 2
+        # The trial, which reads all in one way and in the other, and the prompts of each step.
+        assert calls.count("LlamaForCausalLM") == 3 + 2
+
+
+@pytest.mark.deep
+def test_sharded_weights_make_the_step_of_one_process_in_every_case(tmp_path):
+    """FSDP2 on ragged rows, two at a time: second batches, references, several steps a generation,
+    checkpointing."""
+    run = forked_ranks.run("tests.llm_bridge.ragged_processes", str(tmp_path), "of_sharded")
+    assert run.returncode == 0, run.stderr[-3000:]
+    runs = [torch.load(tmp_path / f"sharded-{rank}.pt", weights_only=True) for rank in (0, 1)]
+    for case in SHARDED_CASES:
+        first, second = (run[case] for run in runs)
+        assert first["collectives"] == second["collectives"], case
+        assert first["calls"] == second["calls"], case
+        expected = one_process_step(runs, case)
+        for found in (first, second):
+            before, after = found["weights"][:2]
+            assert_same({name: after[name] - before[name] for name in before}, expected)
 
 
 def test_the_cases_are_what_they_say(runs):

@@ -6,6 +6,7 @@ import torch
 
 from entropy_theory import entropy_change, policy, tabular, update_rules
 from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.trainer import draws
 from tests.llm_bridge.language_models import PROMPTS, tabular_trainer
 from tests.llm_bridge.recorded_steps import (
     SMALL,
@@ -239,3 +240,31 @@ def test_no_row_is_scored_twice(tmp_path, monkeypatch, rule, steps, options, exp
     made.train()
     # Rows of both batches share the forward passes of the loss.
     assert len(calls) == expected
+
+
+@pytest.mark.parametrize("name", ["grpo", "aepo", "aent"])
+def test_the_policy_is_that_of_the_temperature(tmp_path, monkeypatch, name):
+    """softmax(logits / T): scores, entropies, the step and its forecast are its, and a second batch is
+    drawn at the controller's temperature times T."""
+    drawn = []
+    original = draws.sample_groups
+    monkeypatch.setattr(draws, "sample_groups", lambda *arguments, temperature, **options: drawn.append(
+        temperature) or original(*arguments, temperature=temperature, **options))
+    T, records = 0.5, []
+    rule = update_rules.get(name, **{"aepo": {"target": 9.0, "temperature_high": 1.4},
+                                     "aent": {"adaptive": False}}.get(name, {}))
+    made = tabular_trainer(tmp_path, rule, temperature=T, on_step=records.append)
+    table = made.model.table.weight
+    before = table.detach().numpy().copy()
+    (parts,) = recorded(made)
+    assert drawn == pytest.approx([T, 1.4 * T] if name == "aepo" else [T])
+    batch = rebuilt_batch(parts, before / T, made, rule)
+    expected = 0.5 / T * tabular.logit_step(before / T, batch, rule)
+    assert np.abs(expected).max() > 1e-2
+    np.testing.assert_allclose(table.detach().numpy() - before, expected, rtol=0, atol=SAME_STEP)
+    states = np.unique(batch.state)
+    (record,) = records
+    entropy = policy.entropy(before / T)[states]
+    assert record["entropy"] == pytest.approx(entropy.mean(), abs=64 * FLOAT64)
+    change = entropy_change.first_order(before / T, expected / T)[states].mean()
+    assert record["forecast_entropy_change"] == pytest.approx(change, abs=SAME_STEP)

@@ -1,11 +1,19 @@
 """Guards llm_bridge/trainer/options.py: what would bend the rule is refused, what is inert is told."""
 
+import dataclasses
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+
+import datasets
 import pytest
+import trl
 
 from entropy_theory import update_rules
-from llm_bridge.trainer import entropy_trainer
+from llm_bridge.trainer import entropy_trainer, options, trl_options
 from tests.llm_bridge.language_models import tabular as tabular_model
 from tests.llm_bridge.language_models import tabular_trainer
+from tests.llm_bridge.llama_steps import llama, llama_trainer
 from tests.llm_bridge.recorded_steps import SMALL
 
 
@@ -45,15 +53,94 @@ def test_a_rule_that_needs_every_action_is_refused(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("temperature", 0.7), ("top_k", 50), ("top_p", 0.9), ("repetition_penalty", 1.1),
-     ("beta", 0.04), ("entropy_coef", 0.01), ("disable_dropout", False), ("delta", 1.5),
+    [("temperature", 0.0), ("top_k", 50), ("top_p", 0.9), ("min_p", 0.1), ("repetition_penalty", 1.1),
+     ("vllm_structured_outputs_regex", "[0-9]+"), ("neftune_noise_alpha", 5.0),
+     ("multi_objective_aggregation", "normalize_then_sum"), ("use_adaptive_entropy", True),
+     ("top_entropy_quantile", 0.2), ("off_policy_mask_threshold", 0.1), ("enable_jit_checkpoint", True),
+     ("beta", 0.04), ("entropy_coef", 0.01), ("delta", 1.5),
      ("importance_sampling_level", "sequence"), ("epsilon", 0.01), ("loss_type", "dr_grpo"),
-     ("scale_rewards", "none"), ("generation_kwargs", {"temperature": 0.3})],
+     ("scale_rewards", "none"), ("generation_kwargs", {"temperature": 0.3}),
+     ("generation_kwargs", {"num_return_sequences": 2})],
 )
 def test_options_behind_the_rules_back_are_refused(tmp_path, option, value):
-    named = "temperature" if option == "generation_kwargs" else option
+    named = next(iter(value)) if option == "generation_kwargs" else option
     with pytest.raises(ValueError, match=named):
         tabular_trainer(tmp_path, update_rules.get("grpo"), **{option: value})
+
+
+@pytest.mark.parametrize(("options", "name", "rule"), [
+    ({"loss_type": "grpo"}, "grpo", {}),
+    ({"loss_type": "dapo"}, "grpo", {}),  # TRL's default, which asks for nothing
+    ({"loss_type": "dr_grpo"}, "grpo", {"normalization": "dr-grpo"}),
+    ({"loss_type": "bnpo"}, "clip-higher", {"normalization": "token-mean"}),
+    ({"epsilon_high": 0.28}, "grpo", {"clip_high": 0.28, "normalization": "token-mean", "std_ddof": 1}),
+    ({"use_bias_correction_kl": False}, "grpo", {}),
+])
+def test_options_that_say_what_the_rule_says_are_accepted(options, name, rule):
+    config = entropy_trainer.grpo_config("unused", use_cpu=True, **options)
+    entropy_trainer.check_config(config, update_rules.get(name, **rule))
+
+
+@pytest.mark.parametrize(("options", "name", "rule"), [
+    ({"loss_type": "grpo"}, "grpo", {"normalization": "token-mean"}),
+    ({"loss_type": "dr_grpo"}, "grpo", {}),
+    ({"epsilon_high": 0.28}, "clip-higher", {"normalization": "token-mean", "std_ddof": 1}),
+    ({"loss_type": "grpo", "epsilon": 0.1}, "grpo", {}),
+])
+def test_options_that_say_something_else_name_the_way_out(options, name, rule):
+    config = entropy_trainer.grpo_config("unused", use_cpu=True, **options)
+    with pytest.raises(ValueError, match=r"rule=from_trl\(args\)"):
+        entropy_trainer.check_config(config, update_rules.get(name, **rule))
+
+
+def test_every_option_of_trl_is_on_the_page():
+    """One that a later TRL brings has no entry, and one that is gone has one too many."""
+    names = {field.name for field in dataclasses.fields(trl.GRPOConfig)}
+    assert set(trl_options.OPTIONS) == names, "list it in trl_options.py, or take it out"
+    assert {option.fate for option in trl_options.OPTIONS.values()} == set(trl_options.MEANING)
+    page = Path(trl_options.__file__).parents[2] / "docs" / "trl_options.md"
+    made = trl_options.page(trl.GRPOConfig)
+    assert page.read_text() == made, "python -m llm_bridge.trainer.trl_options > docs/trl_options.md"
+
+
+def test_an_option_that_nobody_has_classified_is_refused_unless_left_alone():
+    later = dataclasses.make_dataclass("Later", [("surprise", float, 0.0)], bases=(trl.GRPOConfig,))
+    trl_options.check_refused(later(output_dir="unused", use_cpu=True))
+    with pytest.raises(ValueError, match=r"surprise=0\.5 is not known"):
+        trl_options.check_refused(later(output_dir="unused", use_cpu=True, surprise=0.5))
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+def test_dropout_is_off_whatever_a_plain_configuration_says(tmp_path, caplog, says_so):
+    """Also the dropout of attention, which TRL leaves on: ratios of a first step were not 1."""
+    logging.getLogger("llm_bridge").propagate = True
+    made = llama_trainer(
+        tmp_path, update_rules.get("grpo"), model=llama(attention_dropout=0.5)[0], steps=2,
+        num_iterations=2, learning_rate=0.01, disable_dropout=says_so)
+    assert ("dropout (2 modules, of up to 0.5) is switched off" in caplog.text) is not says_so
+    made.train()  # which checks the ratios
+
+
+def test_images_are_refused_before_anything_is_drawn(tmp_path):
+    data = datasets.Dataset.from_dict({"prompt": ["1"], "image": [None]})
+    model, tokenizer = tabular_model()
+    arguments = entropy_trainer.grpo_config(tmp_path, use_cpu=True)
+    with pytest.raises(ValueError, match="column 'image'"):
+        entropy_trainer.EntropyTrainer(
+            model, [len], arguments, rule=update_rules.get("grpo"), train_dataset=data,
+            processing_class=tokenizer)
+
+
+@pytest.mark.parametrize("given", [
+    {"temperature": 1.0}, {"structured_outputs": {"regex": "[0-9]"}}, {"logit_bias": {3: 1.0}},
+    {"top_k": 5}, {"seed": 3}])
+def test_what_vllm_would_be_told_last_is_refused(given):
+    """TRL updates the request with them: a temperature would be that of the second batch too."""
+    trainer = SimpleNamespace(use_vllm=True, args=SimpleNamespace(generation_kwargs=given))
+    with pytest.raises(ValueError, match=next(iter(given))):
+        options.check_plain_sampling(trainer)
+    trainer.args.generation_kwargs = {"stop": ["x"], "top_p": 1.0}
+    options.check_plain_sampling(trainer)
 
 
 @pytest.mark.parametrize(("strategy", "every"), [("steps", 0.375), ("steps", 3), ("epoch", 2)])

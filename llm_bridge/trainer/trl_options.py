@@ -1,0 +1,230 @@
+"""Says of every option of TRL's GRPOConfig what becomes of it in an EntropyTrainer.
+
+    python -m llm_bridge.trainer.trl_options > docs/trl_options.md
+
+prints the table for the installed TRL. What is refused here is refused at run time, from this list; an
+option that the list does not have is refused unless it is left at TRL's default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+SUPPORTED, PASSED_ON, TRANSLATED, DEPARTS, REFUSED, WITHOUT_EFFECT = (
+    "supported", "passed on", "translated", "departs", "refused", "without effect")
+MEANING = {
+    SUPPORTED: "does what TRL documents; code or tests here know of it",
+    PASSED_ON: "TRL, transformers or accelerate act on it; nothing here reads it or tests it",
+    TRANSLATED: "belongs to the objective: `from_trl(args)` makes the update rule of it; beside another "
+                "rule it must be left at TRL's default or say what that rule says",
+    DEPARTS: "acts, but otherwise than in TRL, as the note says",
+    REFUSED: "an error, with this reason, unless it has one of the values given",
+    WITHOUT_EFFECT: "nothing reads it, here or in TRL, under the options that are accepted",
+}
+"""What may become of an option."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Option:
+    """What becomes of an option of TRL."""
+
+    fate: str
+    """One of `MEANING`."""
+    note: str = ""
+    """For a refused option the reason; else what there is to know."""
+    allowed: tuple[Any, ...] = ()
+    """The values of a refused option that are accepted."""
+
+
+def _all(fate: str, names: str, note: str = "") -> dict[str, Option]:
+    return {name: Option(fate=fate, note=note) for name in names.split()}
+
+
+def _refused(reason: str, **allowed: tuple[Any, ...]) -> dict[str, Option]:
+    return {name: Option(fate=REFUSED, note=reason, allowed=values)
+            for name, values in allowed.items()}
+
+
+_BENT = "would bend the samples away from the policy whose entropy is measured"
+_LOSS = "belongs to a loss_type that is refused"
+_GENERATION = (
+    "optimizer steps that share a generation see all its rows: steps_per_generation is a multiple of "
+    "gradient_accumulation_steps")
+OPTIONS: dict[str, Option] = {
+    # ------------------------------------------------------------------------------- the objective
+    **_all(TRANSLATED, "epsilon epsilon_high", "the rule's clip_low and clip_high"),
+    **_all(TRANSLATED, "delta", "the rule's dual_clip; refused below 1 + the upper clip"),
+    **_all(TRANSLATED, "importance_sampling_level", "sequence: the rule gspo"),
+    **_all(TRANSLATED, "loss_type",
+           "the rule's normalization: grpo sequence-mean, dapo and bnpo token-mean, dr_grpo dr-grpo, "
+           "luspo the sum over a sequence's tokens; cispo, sapo and vespo are refused. TRL's default "
+           "cannot be told from no choice: dapo beside another rule leaves that rule's normalization"),
+    **_all(TRANSLATED, "scale_rewards",
+           "group: standard deviation over G - 1, without TRL's 1e-4; none: group-centered; batch is "
+           "refused"),
+    **_all(TRANSLATED, "beta use_bias_correction_kl",
+           "the rule reference-kl with estimator k3, or k3-corrected"),
+    **_all(TRANSLATED, "entropy_coef", "the rule entropy-bonus, averaged over the tokens of a step"),
+    **_refused(
+        "its coefficient acts a step later in TRL than it is measured: give the rule entropy-bonus with "
+        "a target, which measures the policy that the step starts from", use_adaptive_entropy=(False,)),
+    **_refused(
+        "leaves tokens out by a quantile of each micro-batch: give a rule that selects (clip-cov, "
+        "kl-cov)",
+        top_entropy_quantile=(1.0,)),
+    **_refused("drops sequences behind the rule's back: write a rule that does",
+               off_policy_mask_threshold=(None,)),
+    **_refused(
+        "normalizes each reward before the sum, and a rule sees their sum: normalize inside one reward "
+        "function", multi_objective_aggregation=("sum_then_normalize",)),
+    **_refused(
+        "the reference of a rule is the model that training starts from, and stays that",
+        sync_ref_model=(False,)),
+    **_all(SUPPORTED, "router_aux_loss_coef",
+           "must come to 0: the router's loss is no part of a rule"),
+    **_all(WITHOUT_EFFECT, "entropy_coef_min entropy_coef_max entropy_coef_delta entropy_target",
+           "belongs to use_adaptive_entropy, which is refused"),
+    **_all(WITHOUT_EFFECT, "sapo_temperature_neg sapo_temperature_pos vespo_k_pos vespo_lambda_pos "
+           "vespo_k_neg vespo_lambda_neg", _LOSS),
+    **_all(WITHOUT_EFFECT, "ref_model_mixup_alpha ref_model_sync_steps",
+           "belongs to sync_ref_model, which is refused"),
+    **_all(WITHOUT_EFFECT, "label_smoothing_factor average_tokens_across_devices",
+           "of transformers' own loss, which GRPO does not have"),
+    **_all(SUPPORTED, "reward_weights"),
+    **_all(DEPARTS, "mask_truncated_completions",
+           "the rows that are masked leave the group's baseline and the number of sequences as well; TRL "
+           "keeps them in both (docs/departures.md)"),
+    # ---------------------------------------------------------------------------------- the samples
+    **_all(SUPPORTED, "temperature",
+           "T: the policy is softmax(logits / T), as in TRL; a second batch is drawn at the controller's "
+           "temperature times T"),
+    **_refused(_BENT, top_p=(1.0,), top_k=(0, None), min_p=(None, 0.0), repetition_penalty=(1.0,),
+               vllm_structured_outputs_regex=(None,)),
+    **_all(SUPPORTED, "generation_kwargs",
+           "without what bends the samples; with vLLM, only what ends a completion or how it is decoded"),
+    **_all(SUPPORTED, "num_generations max_completion_length num_iterations"),
+    **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION),
+    **_all(SUPPORTED, "cache_implementation use_transformers_continuous_batching "
+           "transformers_continuous_batching_config", "TRL then draws, a prompt once for each sample"),
+    **_all(PASSED_ON, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
+    **_all(PASSED_ON, "chat_template_kwargs max_tool_calling_iterations pad_to_multiple_of"),
+    **_all(SUPPORTED, "use_vllm", "checked against a stand-in for vLLM only"),
+    **_all(SUPPORTED, "vllm_importance_sampling_correction vllm_importance_sampling_mode "
+           "vllm_importance_sampling_clip_max vllm_importance_sampling_clip_min",
+           "a factor of a token's whole objective, its reference KL included, which TRL leaves without"),
+    **_all(PASSED_ON, "vllm_importance_sampling_cap",
+           "the old name of vllm_importance_sampling_clip_max"),
+    **_all(PASSED_ON, "vllm_mode vllm_model_impl vllm_enable_sleep_mode vllm_server_base_url "
+           "vllm_server_host vllm_server_port vllm_server_timeout vllm_group_port "
+           "vllm_gpu_memory_utilization vllm_max_model_length vllm_tensor_parallel_size "
+           "ds3_gather_for_generation"),
+    # ------------------------------------------------------------------------------ the forward pass
+    **_all(DEPARTS, "disable_dropout",
+           "dropout is switched off either way, with a warning where it was to stay: completions are "
+           "drawn without it, and ratios and entropies are those of the policy that draws"),
+    **_refused("trains another policy than the one that draws the completions",
+               neftune_noise_alpha=(None, 0, 0.0)),
+    **_all(SUPPORTED, "bf16 use_cpu model_init_kwargs trust_remote_code"),
+    **_all(SUPPORTED, "fp16", "a step whose scaled gradient overflows is skipped and recorded"),
+    **_all(SUPPORTED, "gradient_checkpointing gradient_checkpointing_kwargs",
+           "prompts are then read again for each sample"),
+    **_all(SUPPORTED, "cast_lm_head_to_fp32", "logits are then held in memory"),
+    **_all(PASSED_ON, "tf32 use_cache use_liger_kernel liger_kernel_config torch_compile "
+           "torch_compile_backend torch_compile_mode torch_empty_cache_steps full_determinism"),
+    # ------------------------------------------------------------------------------------- the steps
+    **_all(SUPPORTED, "per_device_train_batch_size",
+           "rows of a forward pass; those of a second batch come on top, up to as many again"),
+    **_all(SUPPORTED, "gradient_accumulation_steps max_steps learning_rate lr_scheduler_type optim "
+           "max_grad_norm seed"),
+    **_all(PASSED_ON, "num_train_epochs lr_scheduler_kwargs warmup_steps optim_args weight_decay "
+           "adam_beta1 adam_beta2 adam_epsilon optim_target_modules"),
+    **_refused("halves the rows of a step after the rule has seen them: lower "
+               "per_device_train_batch_size", auto_find_batch_size=(False,)),
+    # ----------------------------------------------------------------------------------- the machines
+    **_all(SUPPORTED, "fsdp fsdp_config deepspeed",
+           "the configurations of llm_bridge/accelerate_configs"),
+    **_refused("ranks that share a row would each count it: shard by FSDP or DeepSpeed instead",
+               parallelism_config=(None,)),
+    **_all(PASSED_ON, "accelerator_config ddp_find_unused_parameters ddp_bucket_cap_mb "
+           "ddp_broadcast_buffers ddp_static_graph ddp_backend ddp_timeout local_rank"),
+    # --------------------------------------------------------------------------------------- the data
+    **_all(SUPPORTED, "shuffle_dataset", "grpo_config has it off: prompts in the order given"),
+    **_all(WITHOUT_EFFECT, "train_sampling_strategy length_column_name",
+           "TRL has a sampler of its own"),
+    **_all(PASSED_ON, "data_seed dataloader_drop_last dataloader_num_workers dataloader_pin_memory "
+           "dataloader_persistent_workers dataloader_prefetch_factor "
+           "dataloader_multiprocessing_context dataloader_in_order remove_unused_columns label_names "
+           "ignore_data_skip"),
+    # ------------------------------------------------------------------------- evaluation, logs, saves
+    **_all(PASSED_ON, "eval_strategy eval_steps eval_delay eval_on_start per_device_eval_batch_size "
+           "num_generations_eval prediction_loss_only eval_do_concat_batches eval_use_gather_object "
+           "eval_accumulation_steps include_for_metrics batch_eval_metrics bf16_full_eval fp16_full_eval "
+           "load_best_model_at_end metric_for_best_model greater_is_better",
+           "an evaluation's loss is TRL's own, under TRL's options"),
+    **_all(SUPPORTED, "output_dir logging_steps report_to disable_tqdm"),
+    **_all(PASSED_ON, "logging_strategy logging_first_step log_on_each_node logging_nan_inf_filter "
+           "include_num_input_tokens_seen log_level log_level_replica run_name project trackio_space_id "
+           "trackio_bucket_id trackio_static_space_id debug skip_memory_metrics log_completions "
+           "log_multimodal num_completions_to_print log_unique_prompts log_completions_hub_repo"),
+    **_all(SUPPORTED, "save_strategy save_steps",
+           "whole generations: save_steps is a multiple of the optimizer steps that share one"),
+    **_all(SUPPORTED, "save_total_limit"),
+    **_refused("saves at any step, between the steps of a generation too, from where a run would not "
+               "continue exactly", enable_jit_checkpoint=(False,)),
+    **_all(PASSED_ON, "save_only_model save_on_each_node restore_callback_states_from_checkpoint "
+           "push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push "
+           "hub_revision"),
+    **_all(WITHOUT_EFFECT, "do_train do_eval do_predict resume_from_checkpoint",
+           "read by scripts, not by a trainer"),
+}
+"""What becomes of each option, by its name in TRL 1.16."""
+
+
+def check_refused(args: Any) -> None:
+    """Raise ValueError for an option that is refused, or that is unknown and not at TRL's default."""
+    for name, option in OPTIONS.items():
+        if option.fate == REFUSED and hasattr(args, name):
+            value = getattr(args, name)
+            if value not in option.allowed:
+                raise ValueError(
+                    f"option {name}={value!r} is refused: {option.note}; leave it at "
+                    f"{option.allowed[0]!r}")
+    for field in dataclasses.fields(args):
+        if field.name not in OPTIONS and field.init and field.default is not dataclasses.MISSING:
+            value = getattr(args, field.name)
+            if value != field.default:
+                raise ValueError(
+                    f"option {field.name}={value!r} is not known to llm_bridge, which cannot say what it "
+                    f"would do to the update rule: leave it at {field.default!r}")
+
+
+def page(config: type) -> str:
+    """Write the table of TRL's options, as a Markdown page.
+
+    Args:
+        config: TRL's GRPOConfig, or another dataclass of options.
+    """
+    lines = [
+        "# What becomes of TRL's options", "",
+        "`EntropyTrainer` takes a `GRPOConfig` of TRL. This table is made by `python -m "
+        "llm_bridge.trainer.trl_options`, and a test holds it to the TRL that is installed: an option of "
+        "a later TRL fails it until it is listed, and is refused at run time unless left at its default.",
+        "", *(f"- **{fate}**: {meaning}." for fate, meaning in MEANING.items()), "",
+        "| option | TRL's default | here | |", "|---|---|---|---|",
+    ]
+    for field in sorted(dataclasses.fields(config), key=lambda field: field.name):
+        option = OPTIONS[field.name]
+        default = "" if field.default is dataclasses.MISSING else f"`{field.default!s}`"
+        note = option.note.replace("|", "\\|")
+        if option.fate == REFUSED:
+            note += "; accepted: " + ", ".join(f"`{value}`" for value in option.allowed)
+        lines.append(f"| {field.name} | {default} | {option.fate} | {note} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    from trl import GRPOConfig
+
+    print(page(GRPOConfig), end="")

@@ -1,0 +1,71 @@
+"""Guards llm_bridge/trainer/translation.py: the rule that TRL's options describe takes the step of TRL's
+own loss. What departs is in test_departures.py.
+"""
+
+import pytest
+import trl
+
+from entropy_theory import update_rules
+from llm_bridge.trainer import from_trl
+from tests.llm_bridge.trl_steps import CUT, both, difference
+
+SAME = 1e-5
+"""Largest difference of weights, relative to the largest change of one. TRL's log-probabilities, down to
+-16, are float32: rounded by up to 1e-6, and so are the ratios made of them. Its 1e-4 is 1e-7 of a
+standard deviation."""
+CASES = {
+    "grpo": {"loss_type": "grpo"},
+    "dapo": {"loss_type": "dapo"},
+    "bnpo": {"loss_type": "bnpo"},
+    "dr_grpo": {"loss_type": "dr_grpo"},
+    "luspo": {"loss_type": "luspo", "importance_sampling_level": "sequence"},
+    "sequence ratios": {"loss_type": "grpo", "importance_sampling_level": "sequence"},
+    "sequence ratios, dapo": {"importance_sampling_level": "sequence"},
+    "no standard deviation": {"loss_type": "grpo", "scale_rewards": "none"},
+    "asymmetric clip": {"epsilon": 0.1, "epsilon_high": 0.4},
+    "dual clip": {"epsilon": 0.2, "delta": 1.3},
+    "reference": {"beta": 0.3, "use_bias_correction_kl": False},
+    "corrected reference": {"beta": 0.3},
+    "reference, sequence ratios": {
+        "beta": 0.3, "use_bias_correction_kl": False, "importance_sampling_level": "sequence"},
+    "entropy bonus": {"entropy_coef": 0.2},
+    "temperature": {"temperature": 0.7, "learning_rate": 0.01},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_step_is_that_of_trl_s_loss(tmp_path, case):
+    """On-policy, and at a second step on the same completions where ratios are clipped."""
+    options = CASES[case]
+    if options.get("scale_rewards") == "none":
+        options = {**options, "learning_rate": 5e-6}
+    found, expected, theirs = both(tmp_path, options)
+    clipped = theirs.state.log_history[1].get("clip_ratio/region_mean")
+    assert clipped > 0.05
+    for own, other in zip(found, expected, strict=True):
+        assert difference(own, other) <= SAME
+
+
+@pytest.mark.parametrize("case", ["grpo", "dapo", "dr_grpo", "corrected reference"])
+def test_micro_batches_change_nothing(tmp_path, case):
+    found, expected, _ = both(tmp_path, {**CASES[case], **CUT})
+    for own, other in zip(found, expected, strict=True):
+        assert difference(own, other) <= SAME
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"loss_type": "cispo"}, "loss_type"), ({"loss_type": "sapo"}, "loss_type"),
+    ({"loss_type": "vespo"}, "loss_type"), ({"scale_rewards": "batch"}, "scale_rewards"),
+    ({"delta": 1.1}, "below the upper clip"),
+    ({"beta": 0.1, "importance_sampling_level": "sequence"}, "use_bias_correction_kl=False"),
+])
+def test_what_no_rule_expresses_is_refused(tmp_path, options, message):
+    arguments = trl.GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **options)
+    with pytest.raises(ValueError, match=message):
+        from_trl(arguments)
+
+
+def test_a_plain_configuration_is_a_rule(tmp_path):
+    """TRL's defaults: DAPO's mean over tokens, and the standard deviation over G - 1."""
+    arguments = trl.GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False)
+    assert from_trl(arguments) == update_rules.get("grpo", normalization="token-mean", std_ddof=1)
