@@ -34,5 +34,5 @@ html_copy_source = False
 html_show_search_summary = False  # from disk a browser does not let a page read another
 templates_path: list[str] = []
 exclude_patterns = ["static"]
-pygments_style = "sphinx"
+pygments_style = "tango"
 pygments_dark_style = "monokai"

@@ -26,6 +26,7 @@ from paper_figures.site.markup import (
     included,
     link,
     module_docstring,
+    orphan,
     table,
     text,
 )
@@ -53,7 +54,7 @@ def records(claims: Mapping[str, Claim]) -> dict[str, dict[str, Any]]:
 
 
 def evidence(results: Path) -> dict[str, list[tuple[str, list[dict[str, Any]]]]]:
-    """Return the evidence of the last ``verify --json``, by claim and in groups; none without ledger.json."""
+    """Return the evidence of the last ``verify --json``, by claim, in groups; none without the file."""
     path = results / "ledger.json"
     if not path.exists():
         return {}
@@ -72,7 +73,7 @@ def pages(
     """
     found, seen, files = records(claims), evidence(results), _files()
     written = {
-        folder_page(i): _page(claim, found[i], files[i], figures_of.get(i, ()), seen.get(i))
+        folder_page(i): orphan(_page(claim, found[i], files[i], figures_of.get(i, ()), seen.get(i)))
         for i, claim in claims.items()
     }
     return {**written, "claims/index": _index(claims, found)}
@@ -85,15 +86,13 @@ def _index(claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, Any]]) 
     ]
     meanings = [(badge(verdict), meaning) for verdict, meaning in VERDICTS.items()
                 if any(record["verdict"] == verdict for record in found.values())]
-    hidden = "\n".join(map(str, claims))
     return "\n".join([
         "# All statements", "",
-        f"{len(claims)} statements of the papers and of this project, each with a verdict that follows from "
-        "its evidence. Type to filter: a paper, a theorem, a word, a verdict.", "",
+        f"{len(claims)} statements of the papers and of this project, each with a verdict that "
+        "follows from its evidence. Type to filter: a paper, a theorem, a word, a verdict.", "",
         table(("claim", "what it says", "verdict", "where it stands"), rows, css="filterable"),
         "## What the verdicts mean", "",
         table(("verdict", "meaning"), [(b, text(m)) for b, m in meanings]),
-        fenced(f":hidden:\n\n{hidden}", "{toctree}"),
     ])
 
 
@@ -145,13 +144,17 @@ def _statement(statement: Statement) -> list[str]:
     lines = [text(statement.latex), ""]
     if statement.conditions:
         lines += ["Hypotheses:", "",
-                  *(f"- {formula(c.latex) if '$' not in c.latex and chr(92) in c.latex else text(c.latex)}"
-                    for c in statement.conditions), ""]
+                  *(f"- {_hypothesis(c.latex)}" for c in statement.conditions), ""]
     generated = formula_or_none(lambda: statement.formula)
     if generated is None:
         return [*lines, "It has no formula: the margin is a computation.", ""]
     return [*lines, "The formula, generated from what is searched and proved:", "",
             displayed(generated.splitlines())]
+
+
+def _hypothesis(latex: str) -> str:
+    """Return a hypothesis as prose, or as a formula where it is LaTeX without dollar signs."""
+    return formula(latex) if "\\" in latex and "$" not in latex else text(latex)
 
 
 def _proof(claim: Claim, record: Mapping[str, Any]) -> list[str]:
@@ -162,9 +165,9 @@ def _proof(claim: Claim, record: Mapping[str, Any]) -> list[str]:
                 "None: what is known is what searches, fits and printed numbers show.")
         return [said, "", *(f"- **{text(s.name)}** ({s.method}): {text(s.statement)}" for s in steps), ""]
     of = "what holds" if proof["of"] == "repair" else "the statement"
-    lines = [f"{proof['kernel']} accepted a theorem that is the formula of {of}, word for word; it rests on "
-             f"the {record['axioms'] or 'kernel alone'}. `python -m entropy_theory prove {claim.id}` checks "
-             "it again.", ""]
+    lines = [f"{proof['kernel']} accepted a theorem that is the formula of {of}, word for word; it "
+             f"rests on the {record['axioms'] or 'kernel alone'}. `python -m entropy_theory prove "
+             f"{claim.id}` checks it again.", ""]
     return [*lines, f"Digest of statement, proof and library: `{proof['digest'][:16]}`.", "",
             folded("The statement as the kernel reads it", fenced(kernel.statement_text(claim), "coq")),
             folded(f"The proof: {proof['file']}", included(ROOT / proof["file"], "coq"))]

@@ -13,15 +13,15 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from paper_figures.site.markup import blocks
+from paper_figures.site.markup import EMPHASIS, blocks
 
 SECTION = re.compile(r"(Args|Attributes|Examples?|Raises|Returns|Yields|Warns):$")
-SPAN = re.compile(r"(``.+?``|`[^`]+`)", re.DOTALL)
+SPAN = re.compile(rf"(``.+?``|`[^`]+`|{EMPHASIS})", re.DOTALL)
 SPECIAL = re.compile(r"([\\*|_`<>])")
 
 
 def converted(lines: list[str]) -> list[str]:
-    """Return a docstring's lines as reStructuredText, with its Google-style sections left for napoleon."""
+    """Return a docstring's lines as reStructuredText, its Google-style sections left to napoleon."""
     found: list[str] = []
     for in_section, chunk in _chunks(lines):
         if in_section:
@@ -53,7 +53,9 @@ def _escaped(source: str) -> str:
     parts = SPAN.split(source)
     found = []
     for part, after in zip(parts, [*parts[1:], ""], strict=True):
-        if SPAN.fullmatch(part):
+        if part.startswith("*") and SPAN.fullmatch(part):
+            found.append(part)
+        elif SPAN.fullmatch(part):
             # A plural's s must be kept off the closing backticks.
             found.append(f"``{part.strip('`')}``" + ("\\ " if after[:1].isalnum() else ""))
         else:

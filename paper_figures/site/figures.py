@@ -25,10 +25,11 @@ from paper_figures.site.markup import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACE = re.compile(r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Ablation|Equation|Eq\.) (\d+(?:\.\d+)?)")
+PLACE = re.compile(
+    r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Equation|Eq\.) (\d+(?:\.\d+)?)")
 CLAIM_ID = re.compile(r"\b[a-z]+(?:-[a-z]+)*\.[a-z0-9][a-z0-9.-]*[a-z0-9]\b")
 PAPERS = {"aepo": "AEPO", "entropy-mechanism": "Cui et al.", "aent": "AEnt"}
-"""What figures and claims of a paper have in common: the claims' prefix, the start of the figures' source."""
+"""How claims and figures of one paper begin: the claims' ids, and the figures' sources."""
 
 
 def page_name(name: str) -> str:

@@ -9,19 +9,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 SPECIAL = re.compile(r"([\\*_<>\[\]{}|#~^!])")
-SPAN = re.compile(r"(\$[^$]+\$|``[^`]+``|`[^`]+`)")
+EMPHASIS = r"(?<![\w|*\\])\*\w(?:[^*|\n]*\w)?\*(?![\w*])"
+SPAN = re.compile(rf"(\$[^$]+\$|``[^`]+``|`[^`]+`|{EMPHASIS})")
 BULLET = re.compile(r"(?:[-*]|\d+\.) ")
 RULED = re.compile(r"=+( +=+)+$")
 """The line above a table."""
 
 
 def text(source: str) -> str:
-    """Return prose as Markdown; ``$...$`` is a formula, text between backticks is code."""
+    """Return prose as Markdown: ``$...$`` is a formula, what stands between backticks is code."""
     return "".join(_span(part) if SPAN.fullmatch(part) else SPECIAL.sub(r"\\\1", part)
                    for part in SPAN.split(source))
 
 
 def _span(part: str) -> str:
+    if part.startswith("*"):
+        return part
     content = part.strip("`$").replace("\n", " ")
     return formula(content) if part.startswith("$") else f"`` {content} ``"
 
@@ -45,6 +48,11 @@ def fenced(content: str, info: str = "text") -> str:
 def link(shown: str, page: str) -> str:
     """Return a link to a page of the site, by its name from the top and without ending."""
     return f"[{text(shown)}](/{page}.md)"
+
+
+def orphan(page: str) -> str:
+    """Return a page that stands in no list at the side: links and search lead to it."""
+    return f"---\norphan: true\n---\n\n{page}"
 
 
 def badge(verdict: str) -> str:

@@ -18,8 +18,8 @@ FAILS = ("refuted", "corrected", "true with a hypothesis", "empirical", "undecid
 ABOUT = {
     "aepo": "*Arbitrary Entropy Policy Optimization Breaks The Exploration Bottleneck of Reinforcement "
             "Learning*, [arXiv 2510.08141](https://arxiv.org/abs/2510.08141).",
-    "entropy-mechanism": "*The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models*, "
-                         "[arXiv 2505.22617](https://arxiv.org/abs/2505.22617).",
+    "entropy-mechanism": "*The Entropy Mechanism of Reinforcement Learning for Reasoning Language "
+                         "Models*, [arXiv 2505.22617](https://arxiv.org/abs/2505.22617).",
     "aent": "*On Entropy Control in LLM-RL Algorithms*, "
             "[arXiv 2509.03493](https://arxiv.org/abs/2509.03493).",
     "later-work": "Single statements of later papers; each names its own.",

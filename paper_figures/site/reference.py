@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from entropy_theory.support.user_errors import EXTRA_OF
-from paper_figures.site.markup import docstring, fenced, link, module_docstring, table, text
+from paper_figures.site.markup import docstring, fenced, link, module_docstring, orphan, table, text
 
 ROOMS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures")
 ELSEWHERE = ("entropy_theory.claims.", "paper_figures.aepo", "paper_figures.aent",
@@ -34,10 +34,10 @@ def pages(names: Iterable[str]) -> dict[str, str]:
     for room in ROOMS:
         own = [name for name in chosen if name.split(".")[0] == room]
         rows = [(link(name, f"reference/{name}"), text(_headline(name))) for name in own]
-        parts += [f"## {text(room)}", "", table(("module", "what it is"), rows, (2, 4))] if own else []
-    hidden = "\n".join(chosen)
-    index = "\n".join([*parts, fenced(f":hidden:\n\n{hidden}", "{toctree}")])
-    return {**{f"reference/{name}": _page(name) for name in chosen}, "reference/index": index}
+        parts += [f"## {text(room)}", "", table(("module", "what it is"), rows, (2, 4),
+                        css="filterable")] if own else []
+    written = {f"reference/{name}": orphan(_page(name)) for name in chosen}
+    return {**written, "reference/index": "\n".join(parts)}
 
 
 def _headline(name: str) -> str:
@@ -59,8 +59,8 @@ def _page(name: str) -> str:
         missing = (error.name or "").partition(".")[0]
         if missing not in EXTRA_OF:
             raise
-        return (f"{head}{docstring(module_docstring(_file(name)))}\n\nThis module needs `{missing}`, which "
-                "was not installed where these pages were made: its members are not listed.\n")
+        return (f"{head}{docstring(module_docstring(_file(name)))}\n\nThis module needs `{missing}`, "
+                "which was not installed where these pages were made: its members are not listed.\n")
     return head + fenced(
         f".. automodule:: {name}\n   :members:\n   :ignore-module-all:\n   :show-inheritance:",
         "{eval-rst}")

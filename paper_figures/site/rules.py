@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import itertools
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
@@ -33,8 +34,8 @@ def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
     index = "\n".join([
         "# Update rules", "",
         "Each is one class that turns a batch of tokens into one coefficient a token, the same in the "
-        "simulator and in the loss of a language model. `update_rules.get(NAME, option=value)` makes one; "
-        "`combine` adds them.", "",
+        "simulator and in the loss of a language model. `update_rules.get(NAME, option=value)` makes "
+        "one; `combine` adds them.", "",
         table(("rule", "what it is", "what it does to entropy, to first order"), rows, (2, 5, 4)),
         fenced(f":hidden:\n\n{hidden}", "{toctree}"),
     ])
@@ -110,7 +111,8 @@ def _engines(name: str) -> tuple[list[str], list[str]]:
     headers = next(row for row in rows if row[0] == "rule" and "bandit, exact" in row)
     found = next((row for row in rows if row[0] == name and len(row) == len(headers)), None)
     if found is None:
-        raise ValueError(f"{ENGINES} has no row for '{name}': run python -m tests.simulations.engine_matrix")
+        raise ValueError(
+            f"{ENGINES} has no row for '{name}': run python -m tests.simulations.engine_matrix")
     return headers[1:], found[1:]
 
 
@@ -127,7 +129,7 @@ def _field_docstrings(kind: type) -> dict[str, str]:
     for base in reversed(kind.__mro__[:-1]):
         (node,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
         body = node.body if isinstance(node, ast.ClassDef) else []
-        for before, after in zip(body, body[1:], strict=False):
+        for before, after in itertools.pairwise(body):
             if (isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)
                     and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)):
                 found[before.target.id] = inspect.cleandoc(str(after.value.value))

@@ -18,7 +18,8 @@ from llm_bridge.data import models
 from paper_figures.figure import build
 
 ROOT = Path(__file__).parents[2]
-RULE, CLAIM, FIGURE = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+RULE, CLAIM, FIGURE = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
 def test_the_rule_keeps_what_rules_must_keep(tmp_path):

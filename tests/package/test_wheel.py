@@ -125,7 +125,8 @@ def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-        return subprocess.run([python, *arguments], cwd=tmp_path, env=clean, capture_output=True, text=True)
+        return subprocess.run([python, *arguments], cwd=tmp_path, env=clean, capture_output=True,
+                              text=True)
 
     light = run("-c", "import sys, entropy_theory; print('numpy' in sys.modules)")
     assert light.stdout == "False\n", light.stderr
