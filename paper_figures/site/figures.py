@@ -85,7 +85,7 @@ def _gallery(shown: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> st
     parts = ["# Gallery", "",
              "Every figure and table, redrawn from what was computed here. The verdict says whether the "
              "paper's finding comes out, and is computed from the plotted numbers.", ""]
-    for group in by_source(list(shown)):
+    for group in by_source([dict(figure) for figure in shown]):
         parts += [f"## {text(group['title'])}", "", ":::::{container} gallery"]
         for figure in group["figures"]:
             name = figure["name"]
