@@ -6,7 +6,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce prove test test-verl deep lint bench gpu clean
+.PHONY: help setup reproduce docs prove test test-verl deep lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -25,6 +25,9 @@ setup: .venv/ready  ## the virtual environment
 
 reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFILE=smoke|default|full)
 	$(BIN)/python -m paper_figures reproduce --profile $(PROFILE)
+
+docs: .venv/ready  ## the documentation, build/docs/index.html, with what make reproduce computed
+	$(BIN)/python -m paper_figures.site
 
 # $(call system,COMMAND,PACKAGES,WHAT GOES WITHOUT): installs where this is Debian and root, else says so.
 system = @command -v $(1) >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || echo '$(1) is not installed, $(3): apt install $(2)'

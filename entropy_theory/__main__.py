@@ -21,10 +21,10 @@ from entropy_theory.support.results import (
     write_text,
 )
 from entropy_theory.support.user_code import module_of_file
-from entropy_theory.support.user_errors import lookup, run_command
+from entropy_theory.support.user_errors import lookup, need, run_command
 from entropy_theory.update_rules import UpdateRule
 from entropy_theory.verification import kernel, ledger, report, rule_contract
-from entropy_theory.verification.check import FULL, QUICK
+from entropy_theory.verification.check import FULL, QUICK, checks
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.verdict import HOLDS, derive
 
@@ -274,6 +274,9 @@ def _jobs(
     quick: bool,
     accepted: Mapping[str, dict[str, Any]],
 ) -> dict[str, ClaimJob]:
+    for claim_id, claim in claims.items():
+        if any(check.method in ("symbolic", "smt") for check in checks(claim, QUICK)):
+            need(f"checking the proof steps of {claim_id}", "sympy", "z3")
     return {
         claim_id: ClaimJob(
             claim_id=claim_id,
@@ -299,5 +302,10 @@ def main() -> int:
     )
 
 
-if __name__ == "__main__":
+def command() -> None:
+    """Run the console script ``entropy-theory``."""
     run_command(main)
+
+
+if __name__ == "__main__":
+    command()

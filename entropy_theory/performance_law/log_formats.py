@@ -197,7 +197,7 @@ def _event_file(file: Path, notes: list[str]) -> list[Row]:
     except ImportError:
         raise ValueError(
             f"reading TensorBoard events ({file}) needs the package tensorboard: pip install "
-            "tensorboard, or export the run as CSV from TensorBoard's page"
+            "'policy-entropy[llm]', or export the run as CSV from TensorBoard's page"
         ) from None
     rows, size, count = [], 0, 0
     for record in RawEventFileLoader(str(file)).Load():

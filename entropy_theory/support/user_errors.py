@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 Value = TypeVar("Value")
+EXTRA_OF = {
+    "sympy": "proofs", "z3": "proofs",
+    "jinja2": "figures", "matplotlib": "figures",
+    "accelerate": "llm", "datasets": "llm", "gguf": "llm", "math_verify": "llm", "reasoning_gym": "llm",
+    "tensorboard": "llm", "torch": "llm", "transformers": "llm", "trl": "llm",
+    "verl": "verl", "numba": "fast", "distributed": "cluster", "triton": "kernels",
+    "nbclient": "notebooks", "myst_parser": "docs", "sphinx": "docs",
+}
+"""The extra of this package (``pip install 'policy-entropy[EXTRA]'``) that brings a module."""
+
+
+class MissingExtraError(ImportError):
+    """A module is not installed that one of this package's extras brings."""
 
 
 def lookup(mapping: Mapping[str, Value], name: str, kind: str) -> Value:
@@ -39,11 +53,28 @@ def check_choice(value: str, choices: Iterable[str], what: str) -> None:
     raise ValueError(f"unknown {what} '{value}': {hint}")
 
 
+def need(what: str, *modules: str) -> None:
+    """Raise a MissingExtraError unless all modules are installed; none of them is imported.
+
+    Args:
+        what: what needs them, as the subject of a sentence ("llm_bridge.trainer").
+        modules: top-level modules of `EXTRA_OF`.
+    """
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtraError(_missing(what, module), name=module)
+
+
+def _missing(what: str, module: str) -> str:
+    extra = EXTRA_OF[module]
+    return f"{what} needs {module}, which is not installed: pip install 'policy-entropy[{extra}]'"
+
+
 def run_command(main: Callable[[], int | None]) -> None:
     """Run a command-line entry point and exit.
 
-    ValueError and OSError are a user's to mend: they are printed as one line and the exit status is
-    2. Anything else is a bug of ours and keeps its traceback. Ctrl-C exits with 130.
+    ValueError, OSError and a missing extra are a user's to mend: they are printed as one line and the
+    exit status is 2. Anything else is a bug of ours and keeps its traceback. Ctrl-C exits with 130.
     """
     try:
         status = main()
@@ -52,8 +83,14 @@ def run_command(main: Callable[[], int | None]) -> None:
         # The reader (`| head`) has what it wanted; nothing is left to say, and nowhere to say it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, MissingExtraError) as error:
         print(f"error: {error}", file=sys.stderr)
+        status = 2
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in EXTRA_OF:
+            raise
+        print(f"error: {_missing('this command', module)}", file=sys.stderr)
         status = 2
     except KeyboardInterrupt:
         print("interrupted; finished results are kept, run the same command to resume",

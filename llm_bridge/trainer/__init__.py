@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from entropy_theory.support.user_errors import need
+
 if TYPE_CHECKING:
     from llm_bridge.trainer.entropy_trainer import (
         EntropyTrainer,
@@ -21,6 +23,7 @@ def __getattr__(name: str) -> Any:
     # The loss is verl's as well, and where verl is installed TRL is not.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    need(f"llm_bridge.trainer.{name}", "torch", "transformers", "trl")
     from llm_bridge.trainer import entropy_trainer
 
     return getattr(entropy_trainer, name)

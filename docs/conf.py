@@ -1,0 +1,38 @@
+"""Sphinx's settings; `make docs` generates the other pages and runs it."""
+
+from entropy_theory import __version__
+
+project = "policy-entropy"
+copyright = "the policy-entropy contributors"
+release = version = __version__
+
+extensions = [
+    "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode",
+    "paper_figures.site.mathematics", "paper_figures.site.docstrings",
+]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+html_math_renderer = "svg"
+
+# Two modules may each have an alias of the same name, such as Array: the link leads to one of them.
+suppress_warnings = ["ref.python"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+napoleon_use_ivar = True  # else a field's own docstring would be a second description of it
+toc_object_entries = False
+
+html_theme = "furo"
+html_title = "policy-entropy"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_js_files = ["filter.js"]
+html_copy_source = False
+html_show_search_summary = False  # from disk a browser does not let a page read another
+templates_path: list[str] = []
+exclude_patterns = ["static"]
+pygments_style = "tango"
+pygments_dark_style = "monokai"

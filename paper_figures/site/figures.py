@@ -1,0 +1,157 @@
+"""A page for each figure and table, and the gallery of all of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from entropy_theory.verification.claim import Claim
+from paper_figures.catalog import FIGURES
+from paper_figures.report.figures import by_source
+from paper_figures.reproduce.stages import SIMULATIONS
+from paper_figures.site.markup import (
+    badge,
+    docstring,
+    fenced,
+    folded,
+    included,
+    link,
+    module_docstring,
+    table,
+    text,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = re.compile(
+    r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Equation|Eq\.) (\d+(?:\.\d+)?)")
+CLAIM_ID = re.compile(r"\b[a-z]+(?:-[a-z]+)*\.[a-z0-9][a-z0-9.-]*[a-z0-9]\b")
+PAPERS = {"aepo": "AEPO", "entropy-mechanism": "Cui et al.", "aent": "AEnt"}
+"""How claims and figures of one paper begin: the claims' ids, and the figures' sources."""
+
+
+def page_name(name: str) -> str:
+    """Return the name of a figure's page."""
+    return f"figures/{name}"
+
+
+def claims_of(name: str, claims: Mapping[str, Claim]) -> list[str]:
+    """Return the claims that a figure speaks of: named by id, or by a place in the same paper.
+
+    Places are theorems, tables and the like that both the claim's source and the figure name.
+    """
+    figure = FIGURES[name]
+    words = "\n".join((figure.source, figure.title, figure.paper, figure.ours, _docstring(name)))
+    ids, places = set(CLAIM_ID.findall(words)), set(_places(words))
+    paper = next((p for p, start in PAPERS.items() if figure.source.startswith(start)), None)
+    return [
+        i for i, claim in claims.items()
+        if i in ids or (i.split(".")[0] == paper and places & set(_places(claim.source)))
+    ]
+
+
+def _places(words: str) -> list[str]:
+    return [f"{'Equation' if kind == 'Eq.' else kind} {number}" for kind, number in PLACE.findall(words)]
+
+
+def pages(
+    shown: Sequence[Mapping[str, Any]], claims: Mapping[str, Claim], results: Path, pictures: Path
+) -> dict[str, str]:
+    """Return the pages of figures and the gallery, by name; drawings are copied.
+
+    Args:
+        shown: what `report.figures.figures` says of each figure.
+        claims: the claims that have a page.
+        results: folder with figures/, as far as they were made.
+        pictures: folder of the site's source for the drawings.
+    """
+    made = {}
+    for figure in shown:
+        drawing = results / "figures" / f"{figure['name']}.svg"
+        if figure["verdict"] and drawing.exists():
+            pictures.mkdir(parents=True, exist_ok=True)
+            made[figure["name"]] = pictures / drawing.name
+            made[figure["name"]].write_bytes(drawing.read_bytes())
+    written = {
+        page_name(f["name"]): _page(f, claims_of(f["name"], claims), claims, f["name"] in made)
+        for f in shown
+    }
+    return {**written, "figures/index": _gallery(shown, made)}
+
+
+def _gallery(shown: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> str:
+    parts = ["# Gallery", "",
+             "Every figure and table, redrawn from what was computed here. The verdict says whether the "
+             "paper's finding comes out, and is computed from the plotted numbers.", ""]
+    for group in by_source([dict(figure) for figure in shown]):
+        parts += [f"## {text(group['title'])}", "", ":::::{container} gallery"]
+        for figure in group["figures"]:
+            name = figure["name"]
+            picture = (f"```{{image}} /pictures/{name}.svg\n:alt: {figure['title']}\n"
+                       f":target: {name}.html\n```" if name in made else "")
+            parts += ["::::{container} card", picture, "", link(figure["label"], page_name(name)),
+                      badge(figure["verdict"] or "not made yet"), "", text(figure["title"]), "::::"]
+        parts += [":::::", ""]
+    hidden = "\n".join(figure["name"] for figure in shown)
+    return "\n".join([*parts, fenced(f":hidden:\n\n{hidden}", "{toctree}")])
+
+
+def _page(
+    figure: Mapping[str, Any], about: Sequence[str], claims: Mapping[str, Claim], has_picture: bool
+) -> str:
+    name = figure["name"]
+    file = Path(str(sys.modules[FIGURES[name].data.__module__].__file__))
+    facts = [
+        ("verdict", badge(figure["verdict"] or "not made yet")),
+        ("the paper", text(figure["paper"])),
+        ("ours", text(figure["ours"])),
+        ("runs on", text(", ".join(figure["evidence"]))),
+        ("statements", ", ".join(link(claims[i].title, f"claims/{i}") for i in about)),
+        ("stage", text(_stages(file))),
+        ("source", f"`{file.relative_to(ROOT)}`"),
+        ("make it", "\n\n".join(f"`{command}`" for command in _commands(figure))),
+    ]
+    parts = [f"# {text(figure['source'])}: {text(figure['title'])}", ""]
+    if figure["problem"]:
+        parts += [f"{text(figure['problem'])}.", ""]
+    else:
+        parts += [text(figure["headline"]), ""]
+        if has_picture:
+            parts += [fenced(f":alt: {figure['title']}\n\n{text(figure['text'])}",
+                             f"{{figure}} /pictures/{name}.svg")]
+        else:
+            parts += [text(figure["text"]), ""]
+        for found in figure["tables"]:
+            rows = [[text(str(cell)) for cell in row] for row in found["rows"]]
+            parts += [f"**{text(found['title'])}**", "",
+                      table([text(str(c)) for c in found["columns"]], rows)]
+    parts += ["## At a glance", "", table(("", name), [f for f in facts if f[1]], (1, 5), css="facts")]
+    if not figure["problem"]:
+        parts += ["## Numbers behind the verdict", "",
+                  table(("number", "value"), [(text(k), text(v)) for k, v in figure["numbers"]]),
+                  "## Where the data come from", "",
+                  table(("input", "provenance"), [(text(k), text(v)) for k, v in figure["inputs"]]),
+                  f"Data digest `{figure['digest'][:16]}`.", ""]
+    parts += ["## What was done", "", docstring(_docstring(name)),
+              folded(f"Source: {file.relative_to(ROOT)}", included(file, "python"))]
+    return "\n".join(parts)
+
+
+def _commands(figure: Mapping[str, Any]) -> list[str]:
+    recipes = [f"python -m llm_bridge train --recipe {r}" for r in figure["rerun"]
+               if not r.startswith("python")]
+    return [*(r for r in figure["rerun"] if r.startswith("python")), *recipes,
+            f"python -m paper_figures build {figure['name']}"][:4]
+
+
+def _docstring(name: str) -> str:
+    return module_docstring(Path(str(sys.modules[FIGURES[name].data.__module__].__file__)))
+
+
+def _stages(file: Path) -> str:
+    """Return the stages of `reproduce` that compute what a figure's file reads."""
+    read = set(re.findall(r'simulation\(\s*\w+,\s*"(\w+)"', file.read_text(encoding="utf-8")))
+    return ", ".join(f"simulations {subject} ({', '.join(sorted(read & set(names)))})"
+                     for subject, (_, _, names) in SIMULATIONS.items() if read & set(names))

@@ -1,0 +1,100 @@
+"""What we found: ten results, each with its claim, its figure and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from entropy_theory.verification.claim import Claim
+from paper_figures.site import claims as claim_pages
+from paper_figures.site import figures as figure_pages
+from paper_figures.site.markup import badge, link, text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """A result in one sentence; the first of its claims says it precisely."""
+
+    sentence: str
+    claims: tuple[str, ...]
+    figures: tuple[str, ...]
+
+
+RESULTS = (
+    Result(sentence="Entropy cannot be held at an arbitrary value: what reinforces right answers "
+                    "alone is left with the entropy among them, at most $\\log|A^*|$.",
+           claims=("aepo.arbitrary-entropy", "extension.entropy-ceiling",
+                   "extension.sustainable-entropies"),
+           figures=("aepo-figure-1", "aepo-sustainable-targets", "reachable-entropies")),
+    Result(sentence="Whether a hot second batch raises entropy depends on the prompt; as temperature "
+                    "rises the sign of the effect changes at most once, and on some prompts never.",
+           claims=("aepo.high-temperature-raises", "extension.global-tempering",
+                   "extension.sign-change-temperature", "aepo.theorem-4.3b"),
+           figures=("aepo-theorem-4-3", "aepo-figure-2")),
+    Result(sentence="A collapse among right answers is not for ever: tempering ends it, after a time "
+                    "that grows exponentially with how far the policy has collapsed.",
+           claims=("aepo.revival-time", "extension.transient-collapse"),
+           figures=("aepo-sustainable-targets", "aepo-figure-4")),
+    Result(sentence="What a step does to entropy can be forecast from the rule's coefficients, token by "
+                    "token, with a proved bound on what the forecast leaves out.",
+           claims=("extension.score-forecast", "extension.remainder-constant"),
+           figures=("exact-and-first-order", "remainder-bound", "entropy-audit")),
+    Result(sentence="Policy gradients do not always lower entropy: the covariance that decides "
+                    "is positive where the reward is ordered like the policy, and may be negative "
+                    "elsewhere.",
+           claims=("entropy-mechanism.covariance-positive",
+                   "entropy-mechanism.covariance-positive-npg"),
+           figures=("covariance-sign-map", "entropy-mechanism-figure-8")),
+    Result(sentence="Performance is no function of entropy across algorithms: $R = b - a e^H$ is a "
+                    "curve of symmetric starts, and zero entropy does not say which answers are right.",
+           claims=("entropy-mechanism.algorithm-irrelevance", "entropy-mechanism.ceiling",
+                   "extension.symmetric-curve"),
+           figures=("entropy-mechanism-figure-6", "interventions-on-the-curve")),
+    Result(sentence="For responses of several tokens the printed entropy change of policy gradients "
+                    "lacks a factor, the probability of visiting the state.",
+           claims=("entropy-mechanism.theorem-1",), figures=("entropy-mechanism-figure-8",)),
+    Result(sentence="An entropy bonus has a middle between collapse and explosion: its stationary policy "
+                    "has an entropy strictly between that of the right answers and the uniform one.",
+           claims=("aepo.collapse-or-explosion",), figures=("phase-diagrams", "aepo-figure-3")),
+    Result(sentence="Clamping the entropy to likely tokens lessens its bias exactly where right "
+                    "tokens are denser among those that are kept.",
+           claims=("aent.clamping-reduces-bias", "extension.clamped-optimum"),
+           figures=("aent-figure-6", "aent-figure-1")),
+    Result(sentence="Length normalization is no matter of scale: with and without $1/|o|$ the "
+                    "gradient has another direction wherever right responses differ in length.",
+           claims=("aepo.length-factors", "aepo.objective-gradient"), figures=("response-length",)),
+)
+
+
+def page(claims: Mapping[str, Claim], figures: Sequence[Mapping[str, Any]]) -> str:
+    """Return the page of the results whose claims and figures all have pages."""
+    records, shown = claim_pages.records(claims), {f["name"]: f for f in figures}
+    parts = ["# What we found", "",
+             "Ten results that a researcher should know. Each stands on a statement with a verdict, "
+             "shows in a figure, and holds within a scope; but for the sentence that opens it, all is "
+             "generated from these.", ""]
+    for result in RESULTS:
+        if set(result.claims) <= claims.keys() and set(result.figures) <= shown.keys():
+            parts += [_result(result, claims, records, shown)]
+    return "\n".join(parts)
+
+
+def _result(
+    result: Result, claims: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]],
+    shown: Mapping[str, Mapping[str, Any]],
+) -> str:
+    first = claims[result.claims[0]]
+    holds = first.repair or first.statement
+    lines = [f"## {text(result.sentence)}", "", "What holds: " + text(holds.latex), ""]
+    for claim_id in result.claims:
+        record, claim = records[claim_id], claims[claim_id]
+        note = f" ({record['instead']}: {text(claim.repair_note)})" if record["instead"] else ""
+        lines.append(f"- {link(claim.title, claim_pages.folder_page(claim_id))} "
+                     f"{badge(record['verdict'])}{note}")
+    for name in result.figures:
+        figure = shown[name]
+        headline = text(figure["headline"] or figure["ours"])
+        lines.append(f"- {link(figure['label'], figure_pages.page_name(name))}: {headline}")
+    limits = dict.fromkeys(claims[i].scope for i in result.claims)
+    return "\n".join([*lines, "", f"**Limits.** Said of: {text('; '.join(limits))}.", ""])

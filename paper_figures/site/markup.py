@@ -1,0 +1,156 @@
+"""Writes MyST Markdown: prose that holds any character, formulas, tables, code, links."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+SPECIAL = re.compile(r"([\\*_<>\[\]{}|#~^!])")
+EMPHASIS = r"(?<![\w|*\\])\*\w(?:[^*|\n]*\w)?\*(?![\w*])"
+SPAN = re.compile(rf"(\$[^$]+\$|``[^`]+``|`[^`]+`|{EMPHASIS})")
+BULLET = re.compile(r"(?:[-*]|\d+\.) ")
+RULED = re.compile(r"=+( +=+)+$")
+"""The line above a table."""
+
+
+def text(source: str) -> str:
+    """Return prose as Markdown: ``$...$`` is a formula, what stands between backticks is code."""
+    return "".join(_span(part) if SPAN.fullmatch(part) else SPECIAL.sub(r"\\\1", part)
+                   for part in SPAN.split(source))
+
+
+def _span(part: str) -> str:
+    if part.startswith("*"):
+        return part
+    content = part.strip("`$").replace("\n", " ")
+    return formula(content) if part.startswith("$") else f"`` {content} ``"
+
+
+def formula(latex: str) -> str:
+    """Return a formula (without dollar signs) within a line."""
+    return "{math}`" + " ".join(latex.split()) + "`"
+
+
+def displayed(lines: Iterable[str]) -> str:
+    """Return formulas as lines of their own, which scroll where they are wide."""
+    return "\n".join(fenced(line, "{math}") for line in lines)
+
+
+def fenced(content: str, info: str = "text") -> str:
+    """Return text as a fenced block; the fence is longer than any in the text."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", content)), default=0))
+    return f"{fence}{info}\n{content.rstrip()}\n{fence}\n"
+
+
+def link(shown: str, page: str) -> str:
+    """Return a link to a page of the site, by its name from the top and without ending."""
+    return f"[{text(shown)}](/{page}.md)"
+
+
+def orphan(page: str) -> str:
+    """Return a page that stands in no list at the side: links and search lead to it."""
+    return f"---\norphan: true\n---\n\n{page}"
+
+
+def badge(verdict: str) -> str:
+    """Return a verdict as a colored label."""
+    return f"[{text(verdict)}]{{.badge .{slug(verdict)}}}"
+
+
+def slug(words: str) -> str:
+    """Return words as a name for a file, a class or an anchor."""
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
+
+
+def table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int] | None = None,
+    css: str = "",
+) -> str:
+    """Return a table whose cells are Markdown; nothing where there are no rows.
+
+    Args:
+        headers: the first row.
+        rows: cells, as many a row as headers.
+        widths: relative widths of the columns; by their content if None.
+        css: a class of the table.
+    """
+    body = [headers, *rows]
+    if len(body) == 1:
+        return ""
+    lines = [":header-rows: 1", *([f":widths: {' '.join(map(str, widths))}"] if widths else []),
+             *([f":class: {css}"] if css else []), ""]
+    for row in body:
+        for place, cell in enumerate(row):
+            start = "* - " if place == 0 else "  - "
+            first, *rest = (cell or " ").splitlines()
+            lines += [start + first, *("    " + line if line else "" for line in rest)]
+    return fenced("\n".join(lines), "{list-table}")
+
+
+def folded(summary: str, content: str) -> str:
+    """Return content that is shown when its summary is clicked."""
+    return (f"```{{raw}} html\n<details><summary>{summary}</summary>\n```\n\n{content}\n\n"
+            "```{raw} html\n</details>\n```\n")
+
+
+def included(path: Path, language: str) -> str:
+    """Return a file's text as a block of code."""
+    return fenced(path.read_text(encoding="utf-8"), language)
+
+
+def docstring(source: str) -> str:
+    """Return a docstring as Markdown: what is indented is shown as it stands, bullets are lists."""
+    parts = []
+    for is_literal, lines in blocks(source):
+        if is_literal:
+            python = lines[0].lstrip().startswith(">>>")
+            parts.append(fenced(inspect.cleandoc("\n".join(lines)), "pycon" if python else "text"))
+        else:
+            content = "\n".join(lines)
+            bullet = BULLET.match(content)
+            start = bullet[0] if bullet else ""
+            parts.append(start + text(content.removeprefix(start)))
+    return "\n\n".join(parts) + "\n"
+
+
+def blocks(source: str) -> list[tuple[bool, list[str]]]:
+    """Cut a docstring into blocks, each with whether it is to be shown as it stands.
+
+    A block is a paragraph, a bullet with the lines that go on with it, a run of indented lines, or a
+    table.
+    """
+    found: list[tuple[bool, list[str]]] = []
+    fresh, in_bullet, in_table = True, False, False
+    for line in inspect.cleandoc(source).splitlines():
+        if not line.strip():
+            if found and found[-1][0]:
+                found[-1][1].append("")
+            fresh, in_table = True, False
+            continue
+        in_table = in_table or bool(RULED.match(line))
+        bullet = bool(BULLET.match(line))
+        goes_on = in_bullet and line.startswith("  ") and (not fresh or not line.startswith("    "))
+        literal = in_table or line.startswith(">>>") or (line.startswith("  ") and not goes_on)
+        if found and literal and found[-1][0]:
+            found[-1][1].append(line)
+        elif fresh or bullet or not found or literal != found[-1][0]:
+            found.append((literal, [line]))
+        else:
+            found[-1][1].append(line)
+        in_bullet = bullet or goes_on
+        fresh = False
+    return [(literal, _trimmed(lines)) for literal, lines in found]
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def module_docstring(path: Path) -> str:
+    """Return a Python file's docstring, without importing it; "" if it has none."""
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""

@@ -1,0 +1,66 @@
+"""The API reference: a page a module, from its docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from entropy_theory.support.user_errors import EXTRA_OF
+from paper_figures.site.markup import docstring, fenced, link, module_docstring, orphan, table, text
+
+ROOMS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures")
+ELSEWHERE = ("entropy_theory.claims.", "paper_figures.aepo", "paper_figures.aent",
+             "paper_figures.entropy_mechanism", "paper_figures.extensions")
+"""What has pages of its own: claims and figures."""
+
+
+def modules() -> list[str]:
+    """Return the modules that the reference describes."""
+    names = []
+    for room in ROOMS:
+        found = pkgutil.walk_packages(importlib.import_module(room).__path__, prefix=f"{room}.")
+        names += [room, *(info.name for info in found)]
+    return [name for name in names
+            if not name.startswith(ELSEWHERE) and not name.rpartition(".")[2].startswith("__")]
+
+
+def pages(names: Iterable[str]) -> dict[str, str]:
+    """Return the pages of modules and their index, by name."""
+    chosen = list(names)
+    parts = ["# API reference", "", "Every public module, with the first sentence of its docstring.", ""]
+    for room in ROOMS:
+        own = [name for name in chosen if name.split(".")[0] == room]
+        rows = [(link(name, f"reference/{name}"), text(_headline(name))) for name in own]
+        parts += [f"## {text(room)}", "", table(("module", "what it is"), rows, (2, 4),
+                        css="filterable")] if own else []
+    written = {f"reference/{name}": orphan(_page(name)) for name in chosen}
+    return {**written, "reference/index": "\n".join(parts)}
+
+
+def _headline(name: str) -> str:
+    return " ".join(module_docstring(_file(name)).split("\n\n")[0].split())
+
+
+def _file(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ValueError(f"no module {name}")
+    return Path(spec.origin)
+
+
+def _page(name: str) -> str:
+    head = f"# {text(name)}\n\n"
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRA_OF:
+            raise
+        return (f"{head}{docstring(module_docstring(_file(name)))}\n\nThis module needs `{missing}`, "
+                "which was not installed where these pages were made: its members are not listed.\n")
+    return head + fenced(
+        f".. automodule:: {name}\n   :members:\n   :ignore-module-all:\n   :show-inheritance:",
+        "{eval-rst}")

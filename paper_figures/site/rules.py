@@ -1,0 +1,136 @@
+"""A page for each update rule: its formula, its options, what it does to entropy, what runs it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import itertools
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+from entropy_theory.update_rules import RULES, UpdateRule
+from entropy_theory.verification.rule_contract import entropy_effect
+from llm_bridge import verl_plugin
+from paper_figures.site.markup import docstring, fenced, folded, included, link, table, text
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINES = ROOT / "docs" / "engines.md"
+
+
+def page_name(name: str) -> str:
+    """Return the name of a rule's page."""
+    return f"rules/{name}"
+
+
+def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
+    """Return the pages of update rules and their index, by name."""
+    chosen = list(names)
+    written = {page_name(name): _page(name) for name in chosen}
+    rows = [(link(name, page_name(name)), text(_headline(RULES[name])), text(effect(RULES[name])))
+            for name in chosen]
+    hidden = "\n".join(chosen)
+    index = "\n".join([
+        "# Update rules", "",
+        "Each is one class that turns a batch of tokens into one coefficient a token, the same in the "
+        "simulator and in the loss of a language model. `update_rules.get(NAME, option=value)` makes "
+        "one; `combine` adds them.", "",
+        table(("rule", "what it is", "what it does to entropy, to first order"), rows, (2, 5, 4)),
+        fenced(f":hidden:\n\n{hidden}", "{toctree}"),
+    ])
+    return {**written, "rules/index": index}
+
+
+def effect(kind: type[UpdateRule]) -> str:
+    """Return what a rule's expected step does to the entropy of random policies, in words."""
+    try:
+        found = entropy_effect(kind())
+    except ValueError as error:  # a listing of all actions that the rule refuses
+        return f"not defined on a listing of all actions: {error}"
+    return (f"falls at {found.falls:.0%} of {found.policies:,} random policies (plain GRPO: "
+            f"{found.grpo_falls:.0%}); its mean change is {found.ratio:.2f} times GRPO's")
+
+
+def options(kind: type[UpdateRule]) -> list[tuple[str, str, str, str]]:
+    """Return name, type, default and meaning of each option of a rule."""
+    meanings = _field_docstrings(kind)
+    return [
+        (field.name, str(field.type), _default(field), meanings.get(field.name, ""))
+        for field in dataclasses.fields(kind)
+    ]
+
+
+def _headline(kind: type[UpdateRule]) -> str:
+    return str(inspect.getdoc(inspect.getmodule(kind))).splitlines()[0]
+
+
+def _page(name: str) -> str:
+    kind = RULES[name]
+    module = inspect.getmodule(kind)
+    file = Path(str(inspect.getsourcefile(kind)))
+    headers, row = _engines(name)
+    rows = [(f"`{option}`", f"`{typed}`", f"`{default}`", text(" ".join(meaning.split())))
+            for option, typed, default, meaning in options(kind)]
+    required = sorted(kind().required_columns)
+    parts = [
+        f"# {name}", "", docstring(inspect.getdoc(kind) or ""), "",
+        fenced(f'update_rules.get("{name}")\npython -m llm_bridge train --rule {name}', "text"),
+        "## The formula, and where it comes from", "", docstring(inspect.getdoc(module) or ""),
+        "## Options", "",
+        table(("option", "type", "default", "meaning"), rows, (2, 2, 2, 6)) or "It has none.", "",
+        "## What it does to entropy", "",
+        f"To first order, an expected step {text(effect(kind))}. The policies are those of "
+        "`entropy_theory.verification.rule_contract.entropy_effect`.", "",
+        "## What runs it", "",
+        table(("where", "how"), [
+            *((text(header), text(cell)) for header, cell in zip(headers, row, strict=True)),
+            ("TRL", text(kind().refuses_samples or "yes")),
+            ("verl", text(_in_verl(name))),
+        ]),
+        f"What the words mean: {link('which engine runs what', 'engines')}. It reads "
+        + (f"the columns {', '.join(f'`{c}`' for c in required)} beside rewards and log-probabilities."
+           if required else "rewards and log-probabilities alone."), "",
+        folded(f"Source: {file.relative_to(ROOT)}", included(file, "python")),
+    ]
+    return "\n".join(parts)
+
+
+def _in_verl(name: str) -> str:
+    try:
+        verl_plugin.make_rule(name, {})
+    except ValueError as error:
+        return str(error)
+    return "yes"
+
+
+def _engines(name: str) -> tuple[list[str], list[str]]:
+    """Return the headers and the row of a rule in the table of engines, which a test keeps true."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in ENGINES.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    headers = next(row for row in rows if row[0] == "rule" and "bandit, exact" in row)
+    found = next((row for row in rows if row[0] == name and len(row) == len(headers)), None)
+    if found is None:
+        raise ValueError(
+            f"{ENGINES} has no row for '{name}': run python -m tests.simulations.engine_matrix")
+    return headers[1:], found[1:]
+
+
+def _default(field: dataclasses.Field[object]) -> str:
+    if field.default_factory is not dataclasses.MISSING:
+        made = field.default_factory()
+        return f"{type(made).__name__}()" if dataclasses.is_dataclass(made) else repr(made)
+    return repr(field.default)
+
+
+def _field_docstrings(kind: type) -> dict[str, str]:
+    """Return the docstrings that stand below a class's fields, those of its bases included."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        (node,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        body = node.body if isinstance(node, ast.ClassDef) else []
+        for before, after in itertools.pairwise(body):
+            if (isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)
+                    and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)):
+                found[before.target.id] = inspect.cleandoc(str(after.value.value))
+    return found

@@ -1,0 +1,213 @@
+"""The documentation, built from a small selection: links lead somewhere, nothing comes from outside."""
+
+from __future__ import annotations
+
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from entropy_theory.update_rules import RULES
+from paper_figures.catalog import FIGURES
+from paper_figures.figure import build as build_figure
+from paper_figures.site import (
+    building,
+    docstrings,
+    figures,
+    found,
+    markup,
+    notebooks,
+    pages,
+    reference,
+    rules,
+)
+
+pytest.importorskip("sphinx", reason="needs sphinx: pip install '.[docs]'")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CLAIMS = ("aent.lemma-6", "aepo.arbitrary-entropy", "aepo.high-temperature-raises",
+          "aepo.theorem-4.3b", "entropy-mechanism.covariance-positive", "entropy-mechanism.theorem-1",
+          "extension.score-forecast", "extension.sustainable-entropies", "later-work.opefo")
+"""One claim of each source, and those that the hand-written pages link to."""
+
+
+class Links(HTMLParser):
+    """The links, sources and anchors of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str]] = []
+        self.anchors: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        for name, value in attrs:
+            if name in ("href", "src") and value:
+                self.found.append((tag, value))
+            if name == "id" and value:
+                self.anchors.add(value)
+
+
+def links_of(path: Path) -> Links:
+    links = Links()
+    links.feed(path.read_text(encoding="utf-8"))
+    return links
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, simulated):
+    results = tmp_path_factory.mktemp("results")
+    build_figure(FIGURES["aepo-figure-2"], simulated("aepo_figure_2"), results / "figures", ("svg",))
+    selection = pages.some(CLAIMS, ("aepo-figure-2", "aepo-table-1"), ("aepo", "reinforce"),
+                           ("entropy_theory.policy", "entropy_theory.token_batch"))
+    return building.build(selection, results, tmp_path_factory.mktemp("site") / "docs").parent
+
+
+def test_every_internal_link_leads_to_a_page_and_a_place(site):
+    """Sphinx checks its own references; links in raw HTML and to files are checked by nobody else."""
+    every = {path: links_of(path) for path in site.rglob("*.html")}
+    assert len(every) > 40
+    broken = []
+    for path, links in every.items():
+        for _, target in links.found:
+            address, _, anchor = target.partition("#")
+            if "://" in address or address.startswith(("mailto:", "data:")):
+                continue
+            aim = (path.parent / unquote(address.partition("?")[0])).resolve() if address else path
+            if aim.is_relative_to(site.parent / "report"):
+                continue  # made by another command
+            known = every[aim].anchors if aim in every else set()
+            if not aim.exists() or (anchor and known and unquote(anchor) not in known):
+                broken.append(f"{path.relative_to(site)}: {target}")
+    assert not broken, "\n".join(broken)
+
+
+def test_nothing_is_fetched_from_outside(site):
+    for path in site.rglob("*.html"):
+        for tag, target in links_of(path).found:
+            assert tag == "a" or "://" not in target, f"{path}: <{tag}> {target}"
+    for path in site.rglob("*.css"):
+        assert "url(http" not in path.read_text(encoding="utf-8")
+
+
+def test_the_paper_is_one_click_from_the_front_and_its_theorem_two(site):
+    front = {target for _, target in links_of(site / "index.html").found}
+    assert "papers/aepo.html" in front
+    paper = {target for _, target in links_of(site / "papers" / "aepo.html").found}
+    assert "../claims/aepo.theorem-4.3b.html" in paper
+
+
+def test_a_claims_page_holds_what_the_ledger_and_the_kernel_say(site):
+    page = (site / "claims" / "aepo.high-temperature-raises.html").read_text()
+    for said in ("true with a hypothesis", "weights=(1,2) correct={2} temperature=2", "classical reals",
+                 "entropy_theory/claims/aepo/high_temperature_raises.py",
+                 "figures/aepo-figure-2.html", 'class="formula"'):
+        assert said in page, said
+    assert "<code class=\"latex\">" not in page
+
+
+def test_figure_and_claim_link_to_each_other(site):
+    assert "claims/aepo.high-temperature-raises.html" in (site / "figures/aepo-figure-2.html").read_text()
+    made, missing = ((site / "figures" / f"{name}.html").read_text()
+                     for name in ("aepo-figure-2", "aepo-table-1"))
+    assert "aepo-figure-2.svg" in made
+    assert "reproduces in part" in made
+    assert "Not made yet" in missing
+
+
+def test_a_rules_page_has_every_option_with_its_meaning():
+    for name, kind in RULES.items():
+        shown = rules.options(kind)
+        assert all(meaning for _, _, _, meaning in shown), (name, shown)
+        assert rules.effect(kind)
+    assert ("target", "float", "0.5", "Mean token entropy to hold, nats.") in rules.options(RULES["aepo"])
+    page = rules.pages(["natural-gradient"])["rules/natural-gradient"]
+    assert "does not run under verl" in page
+
+
+def test_every_result_names_claims_and_figures_that_exist():
+    everything = pages.everything()
+    assert len(found.RESULTS) == 10
+    for result in found.RESULTS:
+        assert set(result.claims) <= everything.claims.keys()
+        assert set(result.figures) <= set(everything.figures)
+
+
+def test_figures_find_the_claims_of_their_place():
+    claims = pages.everything().claims
+    assert "aepo.theorem-4.3b" in figures.claims_of("aepo-theorem-4-3", claims)
+    assert "extension.remainder-constant" in figures.claims_of("remainder-bound", claims)
+    assert not any(i.startswith("aent") for i in figures.claims_of("aepo-figure-2", claims))
+
+
+def test_search_knows_the_pages(site):
+    index = (site / "searchindex.js").read_text()
+    for name in ("claims/aepo.theorem-4.3b", "rules/aepo", "reference/entropy_theory.policy", "found"):
+        assert f'"{name}"' in index
+
+
+def test_a_fault_ends_the_build(tmp_path, monkeypatch):
+    """A formula that cannot be set, or a link to nowhere, must not become a page with a hole."""
+    def write(selection, results, source):
+        source.mkdir()
+        shutil.copy(pages.WRITTEN / "conf.py", source)
+        shutil.copytree(pages.WRITTEN / "static", source / "static")
+        (source / "index.md").write_text("# A page\n\n{math}`\\nosuchcommand`\n\n[gone](/gone.md)\n")
+
+    monkeypatch.setattr(building, "write", write)
+    with pytest.raises(ValueError, match="Sphinx found faults"):
+        building.build(pages.some((), (), (), ()), tmp_path, tmp_path / "docs")
+
+
+
+@pytest.mark.parametrize(("source", "expected"), [
+    ("|A*| and a_b <x> [1]", r"\|A\*\| and a\_b \<x\> \[1\]"),
+    ("*so* `x_y` and $a*b$", "*so* `` x_y `` and {math}`a*b`"),
+])
+def test_prose_means_itself(source, expected):
+    assert markup.text(source) == expected
+
+
+def test_a_docstring_becomes_text_that_sphinx_reads():
+    source = ["Say |x| and `A`s.", "", "    J = a * b", "", "- one", "  more", "- two", "", "Args:",
+              "    x: a *b* c_."]
+    assert docstrings.converted(source) == [
+        r"Say \|x\| and ``A``\ s.", "", "::", "", "    J = a * b", "", "- one", "  more", "", "- two", "",
+        "", "Args:", r"    x: a *b* c\_.", ""]
+    table = "Before.\n\n=== ===\na   b\n=== ===\n1   2\n    3\n=== ==="
+    assert [literal for literal, _ in markup.blocks(table)] == [False, True]
+
+
+def test_notebooks_and_modules_all_have_pages():
+    assert len(notebooks.pages()) == 5
+    names = reference.modules()
+    assert {"entropy_theory.policy", "llm_bridge.trainer.loss", "paper_figures.site.markup"} <= set(names)
+    assert not any(name.startswith("entropy_theory.claims.") for name in names)
+
+
+def test_a_typo_names_the_nearest():
+    with pytest.raises(ValueError, match=r"aepo\.theorem-4\.3b"):
+        pages.some(("aepo.theorem-4.3",), (), (), ())
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH: apt-get install chromium")
+@pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (390, "dark")])
+def test_pages_open_from_disk_without_an_error(site, width, scheme):
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install '.[dev]'")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM)
+        page = browser.new_context(viewport={"width": width, "height": 900},
+                                   color_scheme=scheme).new_page()
+        troubles: list[str] = []
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda request: request.url.startswith(("file:", "data:"))
+                or troubles.append(request.url))
+        for name in ("index", "papers/aepo", "claims/aepo.theorem-4.3b", "rules/aepo",
+                     "figures/aepo-figure-2", "search"):
+            page.goto((site / f"{name}.html").as_uri() + ("?q=tempered" if name == "search" else ""))
+            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert over <= 0, name
+        page.wait_for_selector("ul.search li a")
+        browser.close()
+    assert not troubles
