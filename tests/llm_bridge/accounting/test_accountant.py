@@ -148,6 +148,23 @@ def test_response_change_is_the_change_of_the_entropy_of_answers(tmp_path):
     assert step.account.measured == pytest.approx(expected, rel=0.25)
 
 
+def test_response_change_by_hand(tmp_path):
+    """Minus the sample covariance (G - 1 below) of each prompt's samples, averaged over prompts."""
+    made = tabular_trainer(tmp_path, update_rules.get("grpo"), micro_batches=2)
+    found = accounted(made)
+    ((step,), (parts,)) = found.steps, found.parts
+    batch = step_batch(parts)
+    table = torch.log_softmax(made.model.table.weight.detach(), -1)
+    states = torch.cat([p.inputs["prompt_ids"][:, -1] for p in parts])
+    before, after = batch.log_prob[:, 0], table[states, batch.action[:, 0]]
+    covariances = [
+        np.cov(before[batch.group[:, 0] == g], (after - before)[batch.group[:, 0] == g])[0, 1]
+        for g in torch.unique(batch.group)
+    ]
+    assert len(covariances) == 3
+    assert step.response_change == pytest.approx(-np.mean(covariances), abs=EXACT)
+
+
 # -------------------------------------------------------------------------------- shared parameters
 
 
