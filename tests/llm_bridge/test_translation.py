@@ -6,8 +6,8 @@ import pytest
 import trl
 
 from entropy_theory import update_rules
-from llm_bridge.trainer import from_trl
-from tests.llm_bridge.trl_steps import CUT, both, difference
+from llm_bridge.trainer import EntropyTrainer, from_trl
+from tests.llm_bridge.trl_steps import CUT, as_by_vllm, both, difference, trained
 
 SAME = 1e-5
 """Largest difference of weights, relative to the largest change of one. TRL's log-probabilities, down to
@@ -51,6 +51,20 @@ def test_micro_batches_change_nothing(tmp_path, case):
     found, expected, _ = both(tmp_path, {**CASES[case], **CUT})
     for own, other in zip(found, expected, strict=True):
         assert difference(own, other) <= SAME
+
+
+@pytest.mark.parametrize(
+    ("mode", "checkpointing"), [("sequence_mask", True), ("token_truncate", False)])
+def test_samples_of_vllm_are_corrected_as_in_trl(tmp_path, mode, checkpointing):
+    """Rows are scored, with checkpointing off, before they are trained on, with checkpointing on."""
+    options = {
+        "vllm_importance_sampling_mode": mode, "vllm_importance_sampling_clip_max": 1.5,
+        "gradient_checkpointing": checkpointing, "learning_rate": 0.01}
+    plain, _ = trained(tmp_path, EntropyTrainer, {"learning_rate": 0.01}, rule=from_trl)
+    found, expected, _ = both(tmp_path, options, prepare=as_by_vllm)
+    for own, other in zip(found, expected, strict=True):
+        assert difference(own, other) <= SAME
+    assert difference(found[0], plain[0]) > 0.05
 
 
 @pytest.mark.parametrize(("options", "message"), [

@@ -53,15 +53,38 @@ class Weights(transformers.TrainerCallback):
     on_train_end = on_pre_optimizer_step
 
 
-def both(folder: Path, options: dict[str, Any], reward: Any = judge) -> tuple[Any, Any, Any]:
+def as_by_vllm(made: Any) -> None:
+    """Let the completions come with vLLM's log-probabilities: the model's, less .1 and .2 in turn."""
+    made.use_vllm = made.vllm_importance_sampling_correction = True
+    if isinstance(made, EntropyTrainer):
+        made.generation._corrects = True
+    draw = made._generate_single_turn
+
+    def drawn(prompt_ids: Any, *rest: Any, **options: Any) -> Any:
+        found, _ = draw(prompt_ids, *rest, **options)
+        likely = []
+        for row, (prompt, completion) in enumerate(zip(prompt_ids, found, strict=True)):
+            with torch.no_grad():
+                logits = made.model(torch.tensor([[*prompt, *completion]])).logits
+            every = logits[0, len(prompt) - 1 : -1].log_softmax(-1)
+            taken = every.gather(1, torch.tensor(completion)[:, None])[:, 0]
+            likely.append((taken - 0.1 * (1 + row % 2)).tolist())
+        return found, likely
+
+    made._generate_single_turn = drawn
+
+
+def both(
+    folder: Path, options: dict[str, Any], reward: Any = judge, prepare: Any = lambda _: None
+) -> tuple[Any, Any, Any]:
     """The steps of our trainer under the rule that the options describe, those of TRL's, and that one."""
-    expected, theirs = trained(folder, trl.GRPOTrainer, options, reward)
-    found, _ = trained(folder, EntropyTrainer, options, reward, rule=from_trl)
+    expected, theirs = trained(folder, trl.GRPOTrainer, options, reward, prepare)
+    found, _ = trained(folder, EntropyTrainer, options, reward, prepare, rule=from_trl)
     return found, expected, theirs
 
 
-def trained(folder, kind, options, reward=judge, **more):
-    """The changes of the weights at two steps on one generation, and the trainer."""
+def trained(folder, kind, options, reward=judge, prepare=lambda _: None, **more):
+    """The changes of the weights at two steps on one generation, and the trainer, after ``prepare``."""
     model, tokenizer = llama()
     # Both load the reference that the model names.
     path = folder / "start"
@@ -83,6 +106,7 @@ def trained(folder, kind, options, reward=judge, **more):
                 train_dataset=datasets.Dataset.from_dict({"prompt": list(PROMPTS) * 2}))
     made.remove_callback(transformers.PrinterCallback)
     made._generate_single_turn = dealt(tokenizer.eos_token_id)
+    prepare(made)
     seen = Weights(made)
     made.add_callback(seen)
     made.train()
