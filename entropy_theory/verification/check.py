@@ -38,6 +38,8 @@ class Profile:
 
     Attributes:
         search: effort on the statement and its repair.
+        proved_search: effort where the kernel has accepted the formula; what is left to be seen is that
+            its hypotheses can be met, and that the floats and balls mean the same formula.
         mutant_search: effort on each mutant.
         examples: Hypothesis examples on the statement; a third of it, at least 20, on the repair.
         mutant_examples: Hypothesis examples on each mutant.
@@ -49,6 +51,7 @@ class Profile:
     """
 
     search: Effort
+    proved_search: Effort
     mutant_search: Effort
     examples: int
     mutant_examples: int
@@ -60,6 +63,7 @@ class Profile:
 
 QUICK = Profile(
     search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6, sizes=(64,)),
+    proved_search=Effort(largest_total=9, random_cases=10_000, ascents=1, seconds=0.3, sizes=(64,)),
     mutant_search=Effort(largest_total=7, random_cases=8_000, ascents=1, seconds=0.3, sizes=(64,)),
     examples=30,
     mutant_examples=30,
@@ -70,6 +74,8 @@ QUICK = Profile(
 FULL = Profile(
     search=Effort(largest_total=13, random_cases=1_000_000, ascents=12, seconds=5.0,
                   sizes=(6, 64, 1_000, 10_001, 151_936)),
+    proved_search=Effort(largest_total=10, random_cases=100_000, ascents=2, seconds=1.0,
+                         sizes=(6, 64, 1_000, 10_001, 151_936)),
     mutant_search=Effort(largest_total=9, random_cases=100_000, ascents=4, seconds=1.5,
                          sizes=(6, 64, 1_000, 10_001, 151_936)),
     examples=500,
@@ -120,13 +126,14 @@ def checks(
             that did not find it.
     """
     seed = zlib.crc32(claim.id.encode())
+    proved = _accepted_target(claim)
     plan = _statement_checks(claim.statement, claim.instances, claim.witnesses, profile,
-                             "statement", seed)
+                             "statement", seed, proved == "statement")
     if claim.convergence is not None:
         plan.append(_convergence_check(claim.convergence, claim.instances, profile, seed))
     if claim.repair is not None:
         plan += _statement_checks(claim.repair, claim.instances, claim.witnesses, profile,
-                                  "repair", seed + 1)
+                                  "repair", seed + 1, proved == "repair")
     plan += [_step_check(step, "negation", profile) for step in claim.negation]
     plan += [_step_check(step, "experiment", profile) for step in claim.experiments]
     for printed in claim.printed_proof:
@@ -172,12 +179,15 @@ def _statement_checks(
     profile: Profile,
     target: Target,
     seed: int,
+    proved: bool,
 ) -> list[Check]:
-    examples = profile.examples if target == "statement" else max(profile.examples // 3, 20)
+    examples = profile.examples if target == "statement" and not proved else max(
+        profile.examples // 3, 20)
+    effort = profile.proved_search if proved else profile.search
     return [
         *(_step_check(step, target, profile, statement, instances) for step in statement.proof),
         Check(method="search", target=target, name="", limit=profile.check_seconds,
-              run=lambda: search(statement, instances, profile.search, seed=seed,
+              run=lambda: search(statement, instances, effort, seed=seed,
                                  witnesses=witnesses, target=target)),
         Check(method="property", target=target, name="", limit=profile.check_seconds,
               run=lambda: check_property(statement, instances, examples, target=target,
@@ -209,6 +219,15 @@ def _convergence_check(
         method="convergence", target="statement", name="", limit=profile.check_seconds,
         run=lambda: check_convergence(convergence, instances, profile.orders, seed=seed),
     )
+
+
+def _accepted_target(claim: Claim) -> Target | None:
+    """Which of the claim's statements the kernel has accepted."""
+    try:
+        accepted = [e.target for e in kernel.evidence(claim) if e.outcome == "pass"]
+    except OSError:  # The check of the kernel's word reports it.
+        return None
+    return accepted[0] if accepted else None
 
 
 def _kernel_checks(claim: Claim, profile: Profile) -> list[Check]:

@@ -15,6 +15,7 @@ POLICIES = bandit_instances(actions=(2, 4), correct=False)
 
 TINY = Profile(
     search=Effort(largest_total=8, random_cases=3000, ascents=2, seconds=5.0),
+    proved_search=Effort(largest_total=8, random_cases=1000, ascents=1, seconds=1.0),
     mutant_search=Effort(largest_total=8, random_cases=2000, ascents=1, seconds=3.0),
     examples=40,
     mutant_examples=20,
