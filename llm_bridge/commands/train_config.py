@@ -74,7 +74,7 @@ class TrainConfig:
     account_every: int = 0
     """At every N-th step, say what moved the entropy: forecast (i') before the step, and after it the
     measured change divided by the optimizer's parts, rules, right and wrong answers (metrics.jsonl). Such
-    a step takes about twice the time of training without sampling again; 0: never."""
+    a step takes three to four times as long (benchmarks/accounting.py); 0: never."""
     save_every: int | None = None
     """Steps between checkpoints, 0: none; by default a quarter of the run."""
     save_model: bool = True

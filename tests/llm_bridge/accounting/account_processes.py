@@ -75,7 +75,7 @@ def one_accounted_step(model, accelerator, ranks, *, scale: float) -> tuple[dict
     return (
         {**account.forecast_parts, **{f"account {k}": v for k, v in account.parts.items()},
          "measured": account.measured, "gap": accounted.tokens.gap},
-        {rank: effect for rank, effect in zip(ranks, accounted.tokens.by_token, strict=True)},
+        dict(zip(ranks, accounted.tokens.by_token, strict=True)),
     )
 
 
