@@ -158,6 +158,8 @@ def test_equal_rewards_move_nothing_by_their_advantage(name, options, value):
         reward=np.where(batch.tempered, batch.reward, value), log_prob=batch.old_log_prob)
     # A penalty on length or distance tells equal answers apart: there, none is far or long.
     batch = batch.replace(reference_log_prob=batch.old_log_prob)
+    if name == "diverse-bonus":  # It tells right answers apart by how likely they are: there, equally so.
+        batch = batch.replace(log_prob=0 * batch.log_prob, old_log_prob=0 * batch.log_prob)
     if "overlong_buffer" in options:
         rule = dataclasses.replace(rule, max_length=99)
     scores = np.where(batch.tempered, 0.0, rule.scores(batch))
@@ -181,6 +183,8 @@ def test_rewards_that_rounding_tells_apart_are_equal(name, options, scale, dtype
     rows = np.arange(len(batch.reward))[:, None] % 2
     reward = np.where(rows, value, np.nextafter(value, np.float32(np.inf)))
     reward = np.where(batch.tempered, batch.reward, reward)
+    if name == "diverse-bonus":
+        batch = batch.replace(old_log_prob=0 * batch.log_prob)
     batch = to_torch(batch.replace(reward=reward, log_prob=batch.old_log_prob,
                                    reference_log_prob=batch.old_log_prob))
     batch = converted(batch, lambda c: c.to(dtype) if c.is_floating_point() else c)
@@ -232,8 +236,9 @@ def test_a_second_batch_without_right_answers_or_rows_is_a_step_of_the_base_rule
     scores = rule.scores(batch)
     assert (scores[12:] == 0).all()
     without = {k: v for k, v in options.items() if k != "base"}
-    plain = update_rules.get("grpo") if name == "clip-cov" else rule.base
-    plain = update_rules.get(name, **without, base=plain) if name == "clip-cov" else plain
+    plain = rule.base
+    if name in ("clip-cov", "diverse-bonus"):  # whose base has the second batch
+        plain = update_rules.get(name, **without, base="grpo")
     ordinary = batch.take_sequences(slice(0, 12))
     # Group sums in another order: a few roundings of terms of order 1.
     np.testing.assert_allclose(scores[:12], plain.scores(ordinary), rtol=1e-12)
