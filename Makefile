@@ -34,7 +34,7 @@ system = @command -v $(1) >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-
 
 prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root)
 	$(call system,coqc,coq libcoq-stdlib libcoq-coquelicot make,nothing can be proved here)
-	$(BIN)/python -m entropy_theory prove
+	$(BIN)/python -m entropy_theory prove --again
 
 test: .venv/ready  ## the fast tests (Chromium opens the report; installed here if this is Debian and root)
 	$(call system,chromium,chromium,tests of pages are skipped)

@@ -1,4 +1,7 @@
-"""``python -m entropy_theory verify | list | show | table | check | fit``: claims, rules, the R-H law."""
+"""Claims, rules and the R-H law on the command line.
+
+``python -m entropy_theory verify | list | show | table | check | prove | statement | fit``.
+"""
 
 from __future__ import annotations
 
@@ -171,7 +174,7 @@ def prove(
     chosen = _chosen(all_claims(), ids)
     results = report.print_proofs(chosen, jobs)
     if again:
-        print(kernel.check_again())
+        print(kernel.check_again(sorted(i for i, result in results.items() if result.accepted)))
     if accept:
         kernel.accept(all_claims().values())
     return 0 if all(result.accepted for result in results.values()) else 1

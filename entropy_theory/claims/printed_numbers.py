@@ -150,6 +150,21 @@ def not_behind(i: Cases) -> Reals:
     return i.ours - i.theirs + i.rounding
 
 
+def ahead(i: Cases, least: int = 0) -> Reals:
+    """Score by score, above zero where ours is ahead by ``least`` and more than rounding can add."""
+    return i.ours - i.theirs - i.rounding - least
+
+
+def flagged(name: str, latex: str) -> Condition:
+    """The hypothesis that a field of the rows, 0 or 1, is 1."""
+
+    def value(i: Cases) -> Reals:
+        flag: Reals = getattr(i, name)
+        return flag - ar.constant(1, like=flag) / 2
+
+    return Condition(latex=latex, value=value)
+
+
 def ahead_on(i: Cases, least: int) -> Reals:
     """Above zero where ours is printed ahead on at least this many benchmarks."""
     one = 0 * i.ours + ar.constant(1, like=i.ours)

@@ -43,6 +43,8 @@ Mask: TypeAlias = np.ndarray
 """Booleans."""
 
 
+LARGE_STEP = 100.0
+"""A step, nats, whose exponential is far from overflow and beside which differences lose nothing."""
 MOST_PAIRED = 128
 """Actions up to which `centered` sums over pairs."""
 
@@ -191,12 +193,14 @@ def entropy_change(logits: Reals, step: Reals) -> Reals:
     """H(softmax(logits + step)) - H(softmax(logits)).
 
     In floats it is summed from -Cov(pi'/pi, log pi) and -KL(pi' || pi), so that the change under a
-    small step is not lost in the difference of two entropies.
+    small step is not lost in the difference of two entropies; under a large one nothing is lost there.
     """
     if is_exact(logits) or is_exact(step):
         return entropy(logits + step) - entropy(logits)
     probabilities, log_probabilities = softmax(logits), log_softmax(logits)
     drift = step - mean(probabilities, step)[..., None]
+    is_large = np.max(np.abs(drift), axis=-1) > LARGE_STEP
+    drift = np.where(is_large[..., None], 0.0, drift)
     drift = drift - np.log1p(mean(probabilities, np.expm1(drift)))[..., None]
     growth = np.expm1(drift)
     tilt = log_probabilities + entropy(logits)[..., None]
@@ -204,7 +208,7 @@ def entropy_change(logits: Reals, step: Reals) -> Reals:
     terms = np.where(
         probabilities > 0, probabilities * (growth * tilt + (1 + growth) * drift - growth), 0.0
     )
-    return -np.sum(terms, axis=-1)
+    return np.where(is_large, entropy(logits + step) - entropy(logits), -np.sum(terms, axis=-1))
 
 
 @operation(lambda values: (values.axes[-1], values.axes[-1]))
@@ -217,9 +221,15 @@ def identity(values: Reals) -> Reals:
 @operation(rowwise)
 def log_growth(logits: Reals, step: Reals) -> Reals:
     """log pi'_a - log pi_a for pi' = softmax(logits + step), however small the step."""
+    difference = log_softmax(logits + step) - log_softmax(logits)
+    if is_exact(difference):
+        return difference
     policy = softmax(logits)
     drift = step - mean(policy, step)[..., None]
-    return drift - np.log1p(np.sum(policy * np.expm1(drift), axis=-1))[..., None]
+    is_large = np.max(np.abs(drift), axis=-1)[..., None] > LARGE_STEP
+    small = np.where(is_large, 0.0, drift)
+    careful = small - np.log1p(np.sum(policy * np.expm1(small), axis=-1))[..., None]
+    return np.where(is_large, difference, careful)
 
 
 @operation(broadcast)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -224,6 +224,9 @@ def _recheck(claim: Claim, stored: dict[str, Any], profile: Profile) -> Check:
     def run() -> list[Evidence]:
         started = time.monotonic()
         data = {name: value for name, value in stored.items() if name != "margin_interval"}
+        if unlike := _unlike(claim.instances, data):
+            # It was about other instances; the ledger then differs in the claim's words too.
+            return [Evidence(method="certify", outcome="skipped", detail=unlike)]
         certificate = certify.check_instance(claim.statement, from_json(data))
         refutes = certificate.status == "violated"
         return [Evidence(
@@ -235,6 +238,17 @@ def _recheck(claim: Claim, stored: dict[str, Any], profile: Profile) -> Check:
         )]
 
     return Check(method="certify", target="statement", name="", limit=profile.check_seconds, run=run)
+
+
+def _unlike(instances: Instances, data: Mapping[str, Any]) -> str:
+    """What an accepted counterexample lacks of the claim's instances of today; empty if nothing."""
+    if instances.parameters is None:
+        return ""
+    fields = {p.name for p in instances.parameters.fields}
+    stored = {"logits" if name == "weights" else name for name in data}
+    return "" if fields <= stored else (
+        f"the accepted counterexample has {', '.join(sorted(stored))}; the claim's instances have "
+        f"{', '.join(sorted(fields))}")
 
 
 def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> Check:

@@ -23,6 +23,7 @@ from entropy_theory import strategies
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Ball, Mask, Reals
 from entropy_theory.verification.formula.statement import (
+    ANY,
     Parameter,
     Parameters,
     Range,
@@ -281,7 +282,7 @@ def tree_instances(
 
     Args:
         scalars: coefficients, learning rates and the like.
-        tokens: smallest and largest vocabulary.
+        tokens: smallest and largest vocabulary; if they are one number, the statement is about no other.
         horizon: shortest and longest response.
         reward: 0/1 rewards of responses as a mask, graded ones, or none.
         prompts: fewest and most prompts.
@@ -366,7 +367,6 @@ def tree_instances(
     fields: dict[str, Any] = {
         s.name: st.one_of(st.sampled_from(s.grid), st.floats(s.low, s.high)) for s in scalars
     }
-    graded = ("reward",) if reward == "graded" else ()
     return Instances(
         strategy=strategies.token_trees(
             tokens=tokens, horizon=horizon, reward=reward, prompts=prompts,
@@ -374,13 +374,12 @@ def tree_instances(
         ),
         sample=sample,
         enumerate=enumerate_small,
-        movable=("logits", *(v.name for v in vectors if v.name not in graded),
-                 *(s.name for s in scalars)),
+        movable=("logits", *(v.name for v in vectors if v.range == ANY), *(s.name for s in scalars)),
         ranges={s.name: (s.low, s.high) for s in scalars},
         families=f"trees of {tokens[0]}-{tokens[1]} tokens, {horizon[0]}-{horizon[1]} long; Gaussian, "
                  "tied, saturated, nearly tied and Dirichlet logits",
-        large=sample_large,
-        parameters=_tree_parameters(scalars, tokens[0], reward, prompts is not None, vectors),
+        large=None if tokens[0] == tokens[1] else sample_large,
+        parameters=_tree_parameters(scalars, tokens, reward, prompts is not None, vectors),
     )
 
 
@@ -391,7 +390,7 @@ def with_rewards_in(parameters: Parameters, range: Range) -> Parameters:
 
 
 def _tree_parameters(
-    scalars: Sequence[Scalar], fewest: int, reward: str | None, prompts: bool,
+    scalars: Sequence[Scalar], tokens: tuple[int, int], reward: str | None, prompts: bool,
     vectors: Sequence[Vector],
 ) -> Parameters:
     lead: Axes = (PROMPTS,) if prompts else ()
@@ -404,7 +403,7 @@ def _tree_parameters(
         Parameter(name="logits", axes=(*lead, STATES, ACTIONS)), *outcome,
         *(Parameter(name=v.name, axes=(*lead, STATES, ACTIONS), range=v.range) for v in vectors),
         *(Parameter(name=s.name, range=s.range) for s in scalars),
-    ), fewest=fewest)
+    ), fewest=tokens[0], most=tokens[1] if tokens[0] == tokens[1] else None)
 
 
 def listed_instances(rows: Sequence[Instance], families: str) -> Instances:

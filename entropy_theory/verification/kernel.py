@@ -33,9 +33,7 @@ AXIOMS = (
     "ClassicalDedekindReals.sig_not_dec",
     "ClassicalDedekindReals.sig_forall_dec",
     "FunctionalExtensionality.functional_extensionality_dep",
-    "functional_extensionality_dep",
     "Classical_Prop.classic",
-    "classic",
 )
 """The axioms of the classical real numbers of Rocq's standard library; no others are accepted."""
 INSTALL = "apt install coq libcoq-stdlib libcoq-coquelicot"
@@ -47,6 +45,10 @@ From PolicyEntropy.library Require Import Definitions.
 Open Scope R_scope.
 
 """
+
+
+class KernelError(ValueError):
+    """Rocq is not installed, or its independent checker rejects something."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +80,6 @@ class Result:
         accepted: whether it proves the statement from the axioms allowed.
         axioms: what it assumes.
         message: the error with file and line, where it was not accepted.
-        seconds: of the whole build, shared by all proofs in it.
     """
 
     accepted: bool
@@ -226,11 +227,11 @@ def prove(
         on_line: called with each line of progress.
 
     Raises:
-        RuntimeError: Rocq is not installed.
+        KernelError: Rocq is not installed.
     """
     version = rocq_version()
     if version is None:
-        raise RuntimeError(f"Rocq is not installed; on Debian or Ubuntu: {INSTALL}")
+        raise KernelError(f"Rocq is not installed; on Debian or Ubuntu: {INSTALL}")
     results: dict[str, Result] = {}
     proofs: list[Proof] = []
     for claim in claims:
@@ -255,30 +256,67 @@ def prove(
 
 
 def accept(claims: Iterable[Claim], *, folder: Path = BUILD) -> None:
-    """Make what the kernel last accepted the committed record; proofs of other claims are dropped."""
-    checked = read_accepted(folder / "checked.json")
+    """Make what the kernel last accepted the committed record; proofs of other claims are dropped.
+
+    A committed record of a proof that has not changed since stays.
+    """
+    checked, committed = read_accepted(folder / "checked.json"), read_accepted()
     proofs = {}
     for claim in claims:
         proof = proof_of(claim)
-        if proof is not None and checked.get(claim.id, {}).get("digest") == proof.digest:
-            proofs[claim.id] = checked[claim.id]
+        for record in (checked.get(claim.id), committed.get(claim.id)):
+            if proof is not None and record is not None and record["digest"] == proof.digest:
+                proofs[claim.id] = record
+                break
     write_json(accepted_path(), {"proofs": dict(sorted(proofs.items()))})
 
 
-def check_again(folder: Path = BUILD) -> str:
-    """Have the independent checker (coqchk) check all compiled proofs; returns its report.
+def check_again(claim_ids: Iterable[str], folder: Path = BUILD) -> str:
+    """Have the independent checker (coqchk) check compiled proofs; returns its report.
+
+    The report is kept, and returned again as long as nothing has been compiled since.
+
+    Args:
+        claim_ids: claims whose proofs were accepted.
+        folder: where they were compiled.
 
     Raises:
-        RuntimeError: it rejects something; the message is its own.
+        KernelError: it rejects something, or finds an assumption that is not accepted; with its words.
     """
     folder = folder.absolute()
-    modules = [".".join(path.relative_to(folder).with_suffix("").parts)
-               for path in sorted((folder / "Accepted").rglob("*.vo"))]
+    modules = [f"Accepted.{module_name(claim_id)}" for claim_id in claim_ids]
+    if not modules:
+        raise KernelError("there is no accepted proof to be checked again")
+    kept, first = folder / "coqchk.txt", f"{', '.join(modules)}\n"
+    told = f"{len(modules)} proofs checked again by coqchk\n"
+    if kept.exists() and kept.read_text().startswith(first) and all(
+            path.stat().st_mtime_ns < kept.stat().st_mtime_ns for path in folder.rglob("*.vo")):
+        return told + kept.read_text().removeprefix(first)
     found = subprocess.run(["coqchk", "-silent", "-o", *_LOAD, *modules], cwd=folder,
                            capture_output=True, text=True, check=False)
+    report = found.stdout + found.stderr
     if found.returncode != 0:
-        raise RuntimeError(f"coqchk rejects a proof: {(found.stdout + found.stderr)[-2000:]}")
-    return found.stdout + found.stderr
+        raise KernelError(f"coqchk rejects a proof: {report[-2000:]}")
+    foreign = _foreign_in_report(report)
+    if foreign:
+        raise KernelError(f"coqchk finds what is not accepted: {'; '.join(foreign)}")
+    write_text(kept, first + report)
+    return told + report
+
+
+def _foreign_in_report(report: str) -> list[str]:
+    """What coqchk lists beside the axioms that are accepted: its report has a heading a kind."""
+    found, axioms_said = [], False
+    for section in re.split(r"^\* ", report, flags=re.MULTILINE)[1:]:
+        heading, _, said = section.partition(":")
+        entries = [line.strip() for line in said.splitlines() if line.strip() not in ("", "<none>")]
+        if heading == "Theory":
+            continue
+        axioms_said |= heading == "Axioms"
+        accepted = {f"Coq.{place}.{name}" for place in ("Reals", "Logic") for name in AXIOMS}
+        found += [f"{heading}: {entry}" for entry in entries
+                  if not (heading == "Axioms" and entry in accepted)]
+    return found if axioms_said else [f"no list of axioms in {report!r}"]
 
 
 _LOAD = ("-Q", "PolicyEntropy", "PolicyEntropy", "-Q", "Statements", "Statements", "-Q", "Accepted",
@@ -338,7 +376,8 @@ def _write_sources(proofs: Iterable[Proof], folder: Path) -> None:
         wanted[folder / "PolicyEntropy" / "claims" / place] = proof.path.read_text()
         wanted[folder / "Accepted" / place] = _ACCEPTED.format(
             source=source, name=name, module=proof.module, part=proof.part)
-    for path in folder.rglob("*.v"):
+    # Files of other claims stay: whoever asks for them next does not have to compile them again.
+    for path in (folder / "PolicyEntropy" / "library").glob("*.v"):
         if path not in wanted:
             for left in path.parent.glob(f"{path.stem}.*"):
                 left.unlink()

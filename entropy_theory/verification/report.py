@@ -15,7 +15,7 @@ from rich.table import Table
 from entropy_theory.verification import kernel
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
-from entropy_theory.verification.formula.latex import formula_or_none
+from entropy_theory.verification.formula.latex import formula_text
 from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.rule_contract import ClauseResult, EntropyEffect
 from entropy_theory.verification.rule_contract import describe as describe_batch
@@ -288,8 +288,10 @@ def _print_statement(
     by_name: Mapping[tuple[Target, str], Evidence],
 ) -> None:
     line(f"reading aid: {statement.latex}")
-    formula = formula_or_none(lambda: statement.formula)
-    line(f"formula: {formula}" if formula else "formula: none, the margin is a computation")
+    try:
+        line(f"formula: {formula_text(statement.formula)}")
+    except UntraceableError as error:
+        line(f"formula: none; the margin is computed, not one formula ({error}), and so is not proved")
     for condition in statement.conditions:
         line(f"hypothesis: {condition.latex}")
     if statement.proof:

@@ -9,6 +9,7 @@ is only a candidate: it counts once ball arithmetic proves it.
 from __future__ import annotations
 
 import heapq
+import itertools
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ IDENTITY_TOLERANCE = 1e-9
 """Float residual of an identity above which balls are asked; only a filter, never a verdict."""
 Violation = tuple[Instance, certify.Certificate]
 
+MOST_SHOWN = 24
+"""The number of entries of a vector beyond which a description counts equal neighbors."""
 RECHECKED = 64
 """How many of the worst candidates of a search are put to ball arithmetic."""
 BATCH = 4096
@@ -196,13 +199,23 @@ def describe(data: dict[str, Any]) -> str:
         if name == "margin_interval":
             continue
         if isinstance(value, list) and value and all(isinstance(v, bool) for v in value):
-            chosen = ",".join(str(k + 1) for k, v in enumerate(value) if v)
+            chosen = _listed([str(k + 1) for k, v in enumerate(value) if v])
             parts.append(f"{name}={{{chosen}}}")
         elif isinstance(value, list):
-            parts.append(f"{name}=({','.join(_short(v) for v in value)})")
+            parts.append(f"{name}=({_listed([_short(v) for v in value])})")
         else:
             parts.append(f"{name}={_short(value)}")
     return " ".join(parts)
+
+
+def _listed(entries: list[str]) -> str:
+    """Join entries; of a vocabulary's many equal neighbors are counted, and the rest is left out."""
+    if len(entries) > MOST_SHOWN:
+        runs = [(entry, len(list(equal))) for entry, equal in itertools.groupby(entries)]
+        shown = [f"{count} x {entry}" if count > 1 else entry for entry, count in runs]
+        left = sum(count for _, count in runs[MOST_SHOWN:])
+        entries = [*shown[:MOST_SHOWN], *([f"and {left} more"] if left else [])]
+    return ",".join(entries)
 
 
 def _short(value: Any) -> str:

@@ -3,7 +3,8 @@
 Statement:
     proved       the proof kernel accepted a theorem that is the claim's formula, word for word
     derived      steps that SymPy and z3 decided, from tagged premises to the formula itself
-    verified     no proof, but no violation either: how many cases, which adversary, says the evidence
+    verified     no proof, but no violation either: how many cases, which adversary, says the evidence;
+                 the most that is said of a margin that is computed, but is not one formula
     first-order  true with a remainder: proved or derived with it, its order measured
     true with a hypothesis
                  false as printed (certified violation); with the named hypothesis proved or derived
@@ -84,7 +85,9 @@ def _statement_verdict(
             return "empirical"
         if instead and claim.repair_is == "correction":
             return "corrected"
-        if instead in ("proved", "derived") and claim.repair_is == "hypothesis":
+        # Only of two formulas can it be said that they have one conclusion (`_other_conclusion`).
+        if (instead in ("proved", "derived") and claim.repair_is == "hypothesis"
+                and claim.statement.is_traceable()):
             return "true with a hypothesis"
         return "refuted"
     standing = _standing(claim.statement, evidence, "statement")
@@ -97,7 +100,8 @@ def _standing(statement: Statement, evidence: Sequence[Evidence], target: Target
     """How well a statement is established."""
     if not _survives(evidence, target):
         return ""
-    if any(e.method == "kernel" and e.target == target and e.outcome == "pass" for e in evidence):
+    if statement.is_traceable() and any(
+            e.method == "kernel" and e.target == target and e.outcome == "pass" for e in evidence):
         return "proved"
     if statement.beyond is not None:
         # No search can falsify a limit, so that surviving one says nothing.

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator, MaxNLocator
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
 from matplotlib.transforms import Bbox
 
 STYLE_FILE = Path(__file__).with_name("style.mplstyle")
@@ -129,7 +129,7 @@ def _wrap(title: Text, width: float) -> None:
 
 
 def _thin(figure: Figure, axes: Axes) -> None:
-    """Leave out labels of x that would touch: singly if ticks were set by hand, else by fewer ticks."""
+    """Leave out labels of x that would touch: singly if set by hand or on a log axis, else by fewer ticks."""
     axis, locator = axes.xaxis, axes.xaxis.get_major_locator()
     if isinstance(locator, FixedLocator) and (touching := _touching(axis.get_ticklabels())):
         texts = [label.get_text() for label in axis.get_ticklabels()]
@@ -142,6 +142,16 @@ def _thin(figure: Figure, axes: Axes) -> None:
             if not _touching(axis.get_ticklabels()):
                 return
             axes.locator_params(axis="x", nbins=intervals)
+            figure.draw_without_rendering()
+    elif isinstance(locator, LogLocator):
+        # Over less than two decades there are labels between the powers of ten.
+        powers, between = axis.get_ticklabels(), axis.get_ticklabels(minor=True)
+        if touching := _touching([*powers, *between]):
+            texts = ["" if i + len(powers) in touching else label.get_text()
+                     for i, label in enumerate(between)]
+            limits = axes.get_xlim()
+            axis.set_ticks(axis.get_ticklocs(minor=True), texts, minor=True)
+            axes.set_xlim(limits)  # which set_ticks widens
             figure.draw_without_rendering()
 
 

@@ -12,6 +12,7 @@ Statements are sabotaged in their formulas, so that a constant is a constant whe
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -201,7 +202,7 @@ def verdict_of(claim: Claim) -> str:
         return "proved"
     try:
         found = search(statement, claim.instances, QUICK.search, witnesses=claim.witnesses)
-    except (ValueError, FloatingPointError) as error:  # `judge` makes evidence of it, of an error
+    except Exception as error:  # `judge` makes evidence of it, of an error
         return f"undecided: {error}"
     if any(e.counterexample is not None for e in found):
         return "refuted"
@@ -261,6 +262,8 @@ def sabotage_all(
         for sabotage in of_statement(claim):
             yield attacked(sabotage, before, accepted)
     plans = [(claim, [*of_statement(claim), *of_proof(claim, folder / "proofs")]) for claim in proved]
+    if kernel.BUILD.exists():
+        shutil.copytree(kernel.BUILD, folder / "build")  # a library that is compiled stays so
     # One sabotage of each claim at a time: each has the module names of its claim.
     for turn in range(max((len(plan) for _, plan in plans), default=0)):
         now = [plan[turn] for _, plan in plans if turn < len(plan)]

@@ -43,17 +43,23 @@ def test_a_title_is_broken_where_the_next_one_or_the_edge_begins() -> None:
 def test_tick_labels_keep_apart_and_the_ends_stay() -> None:
     """Labels of ten close ticks on top of each other; ticks that fit thinned out."""
     with style():
-        figure, axes = panels(1, 3, height=1.5)
-        crowded, roomy, automatic = axes.flat
+        figure, axes = panels(1, 4, height=1.5)
+        crowded, roomy, automatic, decade = axes.flat
         places = np.linspace(0, 1, 12)
         crowded.set_xticks(places, [f"{x:.4f}" for x in places])
         roomy.set_xticks([0, 0.5, 1], ["0", "half", "1"])
         automatic.set_xlim(-0.0271, 0.0571)
         automatic.locator_params(axis="x", nbins=9)
+        decade.set_xscale("log")
+        decade.set_xlim(20, 200)
         settle(figure)
     for panel in axes.flat:
-        boxes = [label.get_window_extent() for label in panel.get_xticklabels() if label.get_text()]
+        labels = [*panel.get_xticklabels(), *panel.get_xticklabels(minor=True)]
+        boxes = sorted((label.get_window_extent() for label in labels if label.get_text()),
+                       key=lambda box: float(box.x0))
+        assert len(boxes) > 1
         assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+    assert decade.get_xlim() == (20, 200)
     shown = [label.get_text() for label in crowded.get_xticklabels()]
     assert len(shown) == 12
     assert (shown[0], shown[-1]) == ("0.0000", "1.0000")

@@ -23,6 +23,14 @@ FACTOR = {"factor": 1.0}
 REWARD = np.arange(N_ACTIONS) < 2
 
 
+def rounding(steps):
+    """What the engines may differ by: they add in another order.
+
+    A step rounds some ten numbers of the size of a logit, up to 8, by half a unit in the last place each.
+    """
+    return 10 * steps * 8 * np.finfo(float).eps / 2
+
+
 def starts(n_states=1):
     return np.random.default_rng(3).normal(size=(N_RUNS, n_states, N_ACTIONS))
 
@@ -89,7 +97,7 @@ def test_no_table_is_kept_of_what_may_have_changed(monkeypatch):
         monkeypatch.setitem(FACTOR, "factor", factor)
         rule = Scaled(scale=scale)
         expected = final(rule, "numpy")
-        np.testing.assert_allclose(final(rule, "compiled"), expected, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(final(rule, "compiled"), expected, rtol=0, atol=rounding(60))
         assert np.abs(expected - first).max() > 0.1
 
 
@@ -98,7 +106,7 @@ def test_options_by_run_of_a_users_rule_are_not_taken_for_scales():
     rule = UntilSolved(threshold=tuple(np.linspace(0.71, 0.74, N_RUNS)))
     options = {"samples": Samples(group_size=40), "steps": 200}
     found = final(rule, "compiled", **options)
-    np.testing.assert_allclose(found, final(rule, "numpy", **options), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found, final(rule, "numpy", **options), rtol=0, atol=rounding(200))
 
 
 @pytest.mark.parametrize(("rule", "n_states", "reason"), [

@@ -26,6 +26,7 @@ token holds entropy 0.15.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,7 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
 from entropy_theory.verification.claim import variant
 from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.statement import POSITIVE
 from entropy_theory.verification.formula.terms import definition
 
@@ -74,14 +76,31 @@ def sharpened_entropy(correct: Mask, sharpness: Reals) -> Reals:
     return ar.entropy(ar.per_action(sharpness) * returns(correct, sharpness))
 
 
+@definition
+def regularized_step(logits: Reals, coefficient: Reals, correct: Mask) -> Reals:
+    """Logits after a natural-gradient step: (1 - eta lambda) z + eta r."""
+    shrunk = (1 - STEP_SIZE * ar.per_action(coefficient)) * logits
+    return shrunk + STEP_SIZE * returns(correct, logits)
+
+
+@definition
+def adapted(
+    coefficient: Reals, entropy: Reals, low: Reals, high: Reals, least: Reals, most: Reals, gain: Reals
+) -> Reals:
+    """The coefficient after Eq. 4.1: moved by the force, and put back into its box."""
+    moved = coefficient + gain * force(entropy, low, high)
+    return ar.minimum(ar.maximum(moved, least), most)
+
+
 def after_run(i: Cases) -> Reals:
     """Logits after the exact run; the coefficient starts at the lower end of its box."""
-    logits, coefficient = i.logits, i.least
-    for _ in range(STEPS):
-        shrunk = (1 - STEP_SIZE * ar.per_action(coefficient)) * logits
-        logits = shrunk + STEP_SIZE * returns(i.correct, logits)
-        moved = coefficient + i.gain * force(ar.entropy(logits), i.low, i.high)
-        coefficient = ar.minimum(ar.maximum(moved, i.least), i.most)
+
+    def step(k: Any, logits: Reals, coefficient: Reals) -> tuple[Reals, Reals]:
+        following = regularized_step(logits, coefficient, i.correct)
+        return following, adapted(coefficient, ar.entropy(following), i.low, i.high, i.least, i.most,
+                                  i.gain)
+
+    logits: Reals = limits.run(step, (i.logits, i.least), STEPS)[0]
     return logits
 
 

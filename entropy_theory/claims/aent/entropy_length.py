@@ -10,13 +10,13 @@ at every state. So it is one more correlation that depends on the policy: entrop
 undecided stopping lengthens responses that would have stopped, and shortens those that would have gone
 on.
 
-Two tokens, of which one ends the response, up to three tokens; the expected length is the sum of the
-probabilities of the states that are reached.
+Two tokens, of which one ends the response: with more, a higher temperature also moves probability
+between continuations of different lengths.
 """
 
 from __future__ import annotations
 
-from entropy_theory.claims.aepo.response_length import STOP, responses
+from entropy_theory.claims.aepo.response_length import STOP, at_temperature, lengths
 from entropy_theory.verification import Cases, Claim, Condition, Mutant, Scalar, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -28,27 +28,24 @@ TEMPERATURE = Scalar(name="temperature", low=1.01, high=20.0, grid=(2,), range=P
 
 
 def expected_length(i: Cases, temperature: Reals | None = None) -> Reals:
-    """E|o| under the policy at this temperature: visits of the states in which a token is chosen."""
-    table = responses(ar.token_tree(i.logits))
-    if temperature is not None:
-        temperature = ar.per_action(temperature)
-    sampled = table.tree.response_probabilities(ar.softmax(i.logits, temperature))
-    dtype = object if ar.is_exact(sampled) else float
-    return ar.total(sampled @ table.states_seen.astype(dtype))
+    """E|o| under the policy at this temperature."""
+    sampled = ar.softmax(at_temperature(i.logits, temperature))
+    return ar.mean(ar.token_tree(i.logits).response_probabilities(sampled), lengths(i.logits))
 
 
 def _longer(i: Cases) -> Reals:
     return expected_length(i, i.temperature) - expected_length(i)
 
 
-def _stop_is_likelier(i: Cases) -> Reals:
-    """Least lead of the stop's logit over the other's, over the states."""
-    return ar.smallest(i.logits[..., STOP] - i.logits[..., 1 - STOP])
+def _lead_of_stop(i: Cases) -> Reals:
+    """[..., states]: the logit of the stop minus the other's."""
+    return i.logits[..., STOP] - i.logits[..., 1 - STOP]
 
 
 HOT = Condition(latex="T > 1", value=lambda i: i.temperature - 1)
 STOPS = Condition(
-    latex="stopping is the likelier token at every state", value=_stop_is_likelier, relation=">=",
+    latex="stopping is the likelier token at every state", relation=">=",
+    value=lambda i: ar.smallest(_lead_of_stop(i)),
 )
 
 _statement = Statement(
@@ -70,7 +67,7 @@ entropy_length = Claim(
     title="Higher entropy by temperature means longer responses",
     scope="tabular token tree with a token that ends the response, exact expectation",
     statement=_statement,
-    instances=tree_instances(TEMPERATURE, tokens=(2, 2), horizon=(1, 3)),
+    instances=tree_instances(TEMPERATURE, tokens=(2, 2), horizon=(1, 3), reward=None),
     repair=_where_it_stops,
     repair_is="hypothesis",
     repair_note="hypothesis: the token that ends the response is the likelier one at every state",
@@ -78,7 +75,7 @@ entropy_length = Claim(
         Mutant(name="where stopping is the unlikelier token", statement=variant(
             _statement, conditions=(HOT, Condition(
                 latex="stopping is the unlikelier token",
-                value=lambda i: -ar.largest(i.logits[..., STOP] - i.logits[..., 1 - STOP]))))),
+                value=lambda i: ar.smallest(-_lead_of_stop(i)))))),
         Mutant(name="longer by a tenth", statement=variant(
             _where_it_stops, margin=lambda i: _longer(i) - expected_length(i) / 10)),
     ),

@@ -8,7 +8,7 @@ For a tabular softmax policy on token trees, h tokens a response, data set D, la
 True with C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s) of Lemma 6, and so with the
 smaller constants there; the paper's is not readable, and any can be put in (the printed steps, too, are
 reconstructed from the words between the displays). It is Lemma 5 plus Lemma 6, and true with 4 lambda for
-2 lambda (``extension.soft-gap``).
+2 lambda (``extension.soft-suboptimality``).
 
 What it is worth: the bias is asymptotically best possible (Lemma 5's experiment), but for most policies
 the bound exceeds the largest possible gap, 1, whatever lambda: C_lambda is at most the square of the
@@ -53,12 +53,14 @@ from entropy_theory.verification.experiment import experiment
 # ---------------------------------------------------------------- numbers
 
 
-def room(i: Cases, constant: Constant = by_state, bias_share: int = 1, power: int = 2) -> Reals:
-    """eps^power - 2 lambda C_lambda (gap - bias) for each prompt, eps the norm itself (in the square)."""
+def room(
+    i: Cases, constant: Constant = by_state, bias_share: int = 1, power: int = 2, factor: int = 2,
+) -> Reals:
+    """eps^power - factor lambda C_lambda (gap - bias) for each prompt; eps is the norm itself."""
     bias = bias_share * entropy_bias(i.logits, i.reward, i.coefficient)
     excess = gap(i.logits, i.reward) - bias
     square = square_of_soft_gradient(i.logits, i.reward, i.coefficient)[..., None]
-    scale = 2 * spread(i.coefficient, excess) * constant(i)
+    scale = factor * spread(i.coefficient, excess) * constant(i)
     return (square if power == 2 else square * square) - scale * excess
 
 

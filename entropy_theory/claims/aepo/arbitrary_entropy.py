@@ -17,7 +17,7 @@ import numpy as np
 
 from entropy_theory.claims.extensions.entropy_ceiling import (
     SOME_WRONG,
-    aepo_step,
+    after_step,
     ceiling,
     proof,
 )
@@ -31,22 +31,27 @@ from entropy_theory.verification import (
     bandit_instances,
 )
 from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Real, Reals
+from entropy_theory.verification.arithmetic import Mask, Real, Reals
 from entropy_theory.verification.claim import variant
+from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.statement import POSITIVE
+from entropy_theory.verification.formula.terms import definition
 
 STEPS = 16
 
 
+@definition
+def switched_step(logits: Reals, correct: Mask, target: Reals, learning_rate: Reals) -> Reals:
+    """Logits after a step under AEPO's temperature switch: T = 1.2 below the target, else 0.8."""
+    one = 0 * target + ar.constant(1, like=target)
+    temperature = np.where(ar.less(ar.entropy(logits), target), 6 * one / 5, 4 * one / 5)
+    return after_step(logits, correct, temperature, one, learning_rate)
+
+
 def _after_run(i: Cases) -> Reals:
-    """Logits after a run under AEPO's temperature switch."""
-    logits, rate = i.logits, ar.per_action(i.learning_rate)
-    one = 0 * logits[..., 0] + ar.constant(1, like=logits)
-    weight = one
-    for _ in range(STEPS):
-        is_low = ar.less(ar.entropy(logits), i.target)
-        temperature = np.where(is_low, 6 * one / 5, 4 * one / 5)
-        logits = logits + rate * aepo_step(logits, i.correct, temperature, weight)
+    """Logits after the run."""
+    logits: Reals = limits.run(
+        lambda k, z: switched_step(z, i.correct, i.target, i.learning_rate), i.logits, STEPS)
     return logits
 
 

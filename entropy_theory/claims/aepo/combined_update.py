@@ -174,7 +174,8 @@ _MUTANTS = (
 combined_update = Claim(
     id="extension.combined-update",
     source="Extension of AEPO, Eq. 1 and Theorem 4.3",
-    title="GRPO plus tempered REINFORCE raises entropy iff T > T0 and alpha exceeds a threshold",
+    title="Where GRPO lowers entropy, GRPO plus tempered REINFORCE raises it to first order iff F(T) > 0 "
+          "and alpha exceeds a threshold",
     scope="one tabular state, exact expectation, one step",
     statement=_combined,
     instances=_INSTANCES,

@@ -10,17 +10,8 @@ six entries of Table 2 are above GRPO's, by 1.2 to 10 points.
 from __future__ import annotations
 
 from entropy_theory.claims.aepo.table_1_superior import METHOD, MODELS, rows_of
-from entropy_theory.claims.printed_numbers import compared, every_row, not_behind
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    listed_instances,
-)
-from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.claims.printed_numbers import ahead, compared, every_row, flagged, not_behind
+from entropy_theory.verification import Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification.claim import variant
 
 # AIME24 and AIME25, each pass@512 and pass@1024, Minerva and Olympiad pass@128; Qwen2.5-7B.
@@ -42,16 +33,7 @@ _AT_K = [
 ]
 ROWS = (*_PASS_AT_1, *_AT_K)
 
-OF_PASS_AT_K = Condition(
-    latex="the score is a pass@k of Table 2",
-    value=lambda i: i.is_pass_at_k - ar.constant(1, like=i.ours) / 2,
-)
-
-
-def _ahead(i: Cases) -> Reals:
-    """The lead, minus what rounding can add to it."""
-    return i.ours - i.theirs - i.rounding
-
+OF_PASS_AT_K = flagged("is_pass_at_k", "the score is a pass@k of Table 2")
 
 _statement = Statement(
     latex=r"AEPO's score is at least each RL baseline's on every benchmark, for pass@1 and pass@k, "
@@ -61,10 +43,10 @@ _statement = Statement(
 
 _pass_at_k = Statement(
     latex=r"AEPO's pass@k is above GRPO's on every benchmark of Table 2, whatever the digits left out.",
-    margin=_ahead,
+    margin=ahead,
     relation=">",
     conditions=(OF_PASS_AT_K,),
-    proof=(every_row("six scores", "each lead is larger than rounding can explain", ROWS, _ahead,
+    proof=(every_row("six scores", "each lead is larger than rounding can explain", ROWS, ahead,
                      relation=">", conditions=(OF_PASS_AT_K,)),),
 )
 
@@ -81,6 +63,6 @@ consistent_improvements = Claim(
     mutants=(
         Mutant(name="at pass@1 too", statement=variant(_pass_at_k, conditions=())),
         Mutant(name="by two points", statement=variant(
-            _pass_at_k, margin=lambda i: i.ours - i.theirs - 2)),
+            _pass_at_k, margin=lambda i: ahead(i, least=2))),
     ),
 )

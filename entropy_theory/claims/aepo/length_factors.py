@@ -7,9 +7,9 @@ has GRPO in Section 3.1.
 
 Read: up to a positive factor they are the same. False for responses of different lengths: 1/|o|
 favors short right responses and spares long wrong ones. True where every response with a nonzero score
-has the same length h, which is then the factor. For AEPO's term that concerns the right
-responses only; for the GRPO part, whose wrong responses have scores too, one length of the right
-ones is not enough (a mutant here).
+has the same length h, which is then the factor. For AEPO's term, with rewards in [0, 1], that concerns
+the responses with a reward only; for the GRPO part, whose wrong responses have scores too, one length of
+the right ones is not enough (a mutant here).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 
 from entropy_theory.claims.aepo.objective_gradient import ONE_LENGTH
 from entropy_theory.claims.aepo.response_length import (
-    common_length,
+    REWARD,
     lengths,
+    longest,
     policy_update,
-    responses,
-    right,
+    rewards,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE
 from entropy_theory.verification import (
@@ -39,27 +39,29 @@ from entropy_theory.verification.instances import tree_instances
 
 
 def _updates(i: Cases, centered: bool = False) -> tuple[Reals, Reals]:
-    """(without, with 1/|o|): AEPO's term, or if ``centered`` GRPO's (R - p at T = 1)."""
-    table = responses(ar.token_tree(i.logits))
-    score = right(i.correct, table) * ar.constant(1, like=i.logits)
-    temperature = None if centered else i.temperature
+    """(without, with 1/|o|): AEPO's term, or if ``centered`` GRPO's (R - E R at T = 1)."""
+    score, temperature = rewards(i.logits, i.reward), None if centered else i.temperature
     if centered:
-        sampled = table.tree.response_probabilities(ar.softmax(i.logits))
-        score = score - ar.per_action(ar.total(sampled * score))
-    return (policy_update(i.logits, score, table, temperature),
-            policy_update(i.logits, score / lengths(i.logits, table), table, temperature))
+        sampled = ar.token_tree(i.logits).response_probabilities(ar.softmax(i.logits))
+        score = score - ar.per_action(ar.mean(sampled, score))
+    return (policy_update(i.logits, score, temperature),
+            policy_update(i.logits, score / lengths(i.logits), temperature))
 
 
 def _cross(i: Cases, centered: bool = False) -> Reals:
     """|u|^2 |v|^2 - (u . v)^2: zero exactly where u and v are parallel."""
+
+    def inner(x: Reals, y: Reals) -> Reals:
+        return ar.total(ar.total(x * y))
+
     u, v = _updates(i, centered)
-    return ar.total(u * u) * ar.total(v * v) - ar.total(u * v) * ar.total(u * v)
+    return inner(u, u) * inner(v, v) - inner(u, v) * inner(u, v)
 
 
 def _times_length(i: Cases) -> Reals:
-    table = responses(ar.token_tree(i.logits))
     u, v = _updates(i)
-    return u - common_length(i.logits, i.correct, table) * v
+    length = longest(i.logits, rewards(i.logits, i.reward))
+    return u - length[..., None, None] * v
 
 
 def _factor() -> symbolic.Expression:
@@ -80,8 +82,8 @@ _statement = Statement(
 )
 
 _repaired = Statement(
-    latex=r"If all right responses have the same length, the gradients of Section 4.2 and of Eq. (1) are "
-          r"parallel.",
+    latex=r"If all responses with a reward above zero have the same length, the gradients of Section 4.2 "
+          r"and of Eq. (1) are parallel.",
     margin=_cross,
     relation="==",
     conditions=(ONE_LENGTH,),
@@ -97,10 +99,13 @@ length_factors = Claim(
     title="The forms with and without 1/|o| give the same direction",
     scope="tabular token tree with responses of several lengths, exact expectation, gradient",
     statement=_statement,
-    instances=tree_instances(TEMPERATURE, tokens=(2, 2), horizon=(1, 2)),
+    instances=tree_instances(TEMPERATURE, tokens=(2, 3), horizon=(1, 2), reward=None,
+                             vectors=(REWARD,)),
     repair=_repaired,
     repair_is="hypothesis",
-    repair_note="hypothesis: all right responses have one length",
+    repair_note="hypothesis: all responses with a reward above zero have one length",
+    # "Stop" and "go on, go on" are right: one token and two.
+    witnesses=({"weights": [[1, 1]] * 3, "reward": [[1, 0], [0, 0], [0, 1]], "temperature": 2},),
     mutants=(
         Mutant(name="equal directions for any lengths, by the factor of the longest right response",
                statement=variant(_repaired, margin=_times_length, conditions=())),

@@ -12,9 +12,7 @@ Which one is meant matters for lambda: with 1/|o| the same number is |o| times w
 
 from __future__ import annotations
 
-import numpy as np
-
-from entropy_theory.claims.aepo.response_length import lengths, responses
+from entropy_theory.claims.aepo.response_length import lengths, until_end
 from entropy_theory.verification import Cases, Claim, Mutant, Statement
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
@@ -22,28 +20,24 @@ from entropy_theory.verification.claim import variant
 from entropy_theory.verification.instances import tree_instances
 
 
-def _expected_sum(i: Cases, of_states: Reals, per_token: bool) -> Reals:
-    """E_o of the sum over the tokens of o of a number of each state, or of its mean over them."""
-    table = responses(ar.token_tree(i.logits))
-    sampled = table.tree.response_probabilities(ar.softmax(i.logits))
-    share = sampled / lengths(i.logits, table) if per_token else sampled
-    dtype = object if ar.is_exact(sampled) else float
-    return ar.total((share @ table.states_seen.astype(dtype)) * of_states)
+def _expected_entropy(i: Cases, per_token: bool) -> Reals:
+    """E_o of the sum of the entropies along the tokens of o, or of their mean."""
+    tree = ar.token_tree(i.logits)
+    along = tree.sum_along(until_end(i.logits, ar.per_action(ar.entropy(i.logits)) + 0 * i.logits))
+    sampled = tree.response_probabilities(ar.softmax(i.logits))
+    return ar.mean(sampled, along / lengths(i.logits) if per_token else along)
 
 
 def _surprise(i: Cases) -> Reals:
     """E_o sum_t -log pi(o_t|o_{<t}), from the responses."""
-    table = responses(ar.token_tree(i.logits))
-    sampled = table.tree.response_probabilities(ar.softmax(i.logits))
-    logs = ar.log_softmax(i.logits).reshape(*i.logits.shape[:-2], -1)
-    dtype = object if ar.is_exact(sampled) else float
-    along = logs @ table.tokens_taken.astype(dtype).T
-    return -ar.total(sampled * along)
+    tree = ar.token_tree(i.logits)
+    along = tree.sum_along(until_end(i.logits, ar.log_softmax(i.logits)))
+    return -ar.mean(tree.response_probabilities(ar.softmax(i.logits)), along)
 
 
 def _residual(i: Cases, per_token: bool = True) -> Reals:
     """H minus E sum_t -log pi(o_t)."""
-    return _expected_sum(i, ar.entropy(i.logits), per_token) - _surprise(i)
+    return _expected_entropy(i, per_token) - _surprise(i)
 
 
 _statement = Statement(
@@ -65,7 +59,7 @@ maxent_objective = Claim(
     title="The entropy-regularized objective adds up -log pi over the tokens of a response",
     scope="tabular token tree with responses of several lengths, exact expectation",
     statement=_statement,
-    instances=tree_instances(tokens=(2, 2), horizon=(1, 3)),
+    instances=tree_instances(tokens=(2, 3), horizon=(1, 3), reward=None),
     repair=_corrected,
     repair_is="correction",
     repair_note="without the factor 1/|o| in H",
@@ -73,6 +67,6 @@ maxent_objective = Claim(
         Mutant(name="the entropy of the first token alone", statement=variant(
             _corrected, margin=lambda i: ar.entropy(i.logits)[..., 0] - _surprise(i))),
         Mutant(name="token entropies not weighted by how often a state is reached", statement=variant(
-            _corrected, margin=lambda i: np.sum(ar.entropy(i.logits), axis=-1) - _surprise(i))),
+            _corrected, margin=lambda i: ar.total(ar.entropy(i.logits)) - _surprise(i))),
     ),
 )

@@ -9,8 +9,7 @@ printed J.
 Repaired: the sum belongs to the gradient alone. The printed gradient is that of E[R] (as in
 Appendix B).
 
-Searched with tokens 1 (stop) and 2 (go on), responses of up to two; the steps hold for any
-responses.
+A response ends with token 1 or at the horizon; its reward, in [0, 1], stands at the token that ends it.
 """
 
 from __future__ import annotations
@@ -18,12 +17,13 @@ from __future__ import annotations
 import numpy as np
 
 from entropy_theory.claims.aepo.response_length import (
-    common_length,
+    REWARD,
+    ending_reward,
     lengths,
-    one_length,
+    longest,
     policy_update,
-    responses,
-    right,
+    rewards,
+    spread,
 )
 from entropy_theory.verification import (
     Cases,
@@ -41,18 +41,11 @@ from entropy_theory.verification.instances import tree_instances
 
 
 def _gradients(i: Cases) -> tuple[Reals, Reals, Reals]:
-    """(grad of E[|o| R], grad of E[R], the printed gradient), each flattened."""
-    table = responses(ar.token_tree(i.logits))
-    mask = right(i.correct, table)
-    reward = mask * ar.constant(1, like=i.logits)
-    p = ar.softmax(i.logits)
-
-    def gradient(of: Reals) -> Reals:
-        found = table.tree.expectation_gradient(p, table.tree.edge_reward(of))
-        return found.reshape(len(found), -1)
-
-    return (gradient(reward * lengths(i.logits, table)), gradient(reward),
-            policy_update(i.logits, reward, table))
+    """(grad of E[|o| R], grad of E[R], the printed gradient), for each state and token."""
+    tree, p, score = ar.token_tree(i.logits), ar.softmax(i.logits), rewards(i.logits, i.reward)
+    return (tree.expectation_gradient(p, tree.edge_reward(score * lengths(i.logits))),
+            tree.expectation_gradient(p, ending_reward(i.logits, i.reward)),
+            policy_update(i.logits, score))
 
 
 def _printed(i: Cases) -> Reals:
@@ -66,9 +59,20 @@ def _repaired_residual(i: Cases) -> Reals:
 
 
 def _times_length(i: Cases) -> Reals:
-    table = responses(ar.token_tree(i.logits))
     of_objective, _, printed = _gradients(i)
-    return of_objective - common_length(i.logits, i.correct, table) * printed
+    length = longest(i.logits, rewards(i.logits, i.reward))
+    return of_objective - length[..., None, None] * printed
+
+
+def _spread(i: Cases) -> Reals:
+    return spread(i.logits, rewards(i.logits, i.reward))
+
+
+def _where_of_one_length(i: Cases) -> Reals:
+    """`_times_length`, and zero where the right responses have several lengths."""
+    are_equal = ~ar.less(_spread(i), 0 * _spread(i))
+    residual = _times_length(i)
+    return np.where(are_equal[..., None, None], residual, 0 * residual)
 
 
 def _score() -> symbolic.Expression:
@@ -100,9 +104,9 @@ def _descent() -> Ball:
 
     weights = [[2, 1], [1, 1], [4, 1]]
     logits = np.array([[[arb(w).log() for w in row] for row in weights]], dtype=object)
-    case = Cases(logits=logits, correct=np.array([[True, True, True, False]]))
-    of_objective, _, printed = _gradients(case)
-    return -ar.total(of_objective * printed)[0]
+    reward = np.array([[[arb(r) for r in row] for row in ((1, 0), (0, 0), (1, 0))]], dtype=object)
+    of_objective, _, printed = _gradients(Cases(logits=logits, reward=reward))
+    return -ar.total(ar.total(of_objective * printed))[0]
 
 
 _steps = (
@@ -125,17 +129,13 @@ _statement = Statement(
 )
 
 ONE_LENGTH = Condition(
-    latex="all right responses have the same length h",
-    value=lambda i: one_length(i.correct, responses(ar.token_tree(i.logits))))
+    latex="all responses with a reward above zero have the same length h", value=_spread, relation=">=")
 
 _repaired = Statement(
     latex=r"$E_o\sum_t\nabla\log\pi(o_t|q,o_{<t})R$ is the gradient of $E_o[R]$, for any lengths; "
-          r"of the printed objective it is $1/h$ of the gradient where all right responses have "
-          r"the length $h$.",
-    margin=lambda i: np.concatenate([
-        _repaired_residual(i),
-        np.where(one_length(i.correct, responses(ar.token_tree(i.logits)))[:, None],
-                 _times_length(i), 0 * _times_length(i))], axis=-1),
+          r"of the printed objective it is $1/h$ of the gradient where all responses with a reward "
+          r"above zero have the length $h$.",
+    margin=lambda i: np.concatenate([_repaired_residual(i), _where_of_one_length(i)], axis=-1),
     relation="==",
     proof=_steps,
 )
@@ -146,7 +146,7 @@ objective_gradient = Claim(
     title="The printed policy gradient is the gradient of the printed objective",
     scope="tabular token tree with responses of several lengths, exact expectation, gradient",
     statement=_statement,
-    instances=tree_instances(tokens=(2, 2), horizon=(1, 2)),
+    instances=tree_instances(tokens=(2, 3), horizon=(1, 2), reward=None, vectors=(REWARD,)),
     repair=_repaired,
     repair_is="correction",
     repair_note="without the sum over t in the objective (or for one length, up to the factor h)",

@@ -1,95 +1,102 @@
 """Responses of different lengths on a token tree: token 1 ends the response, what follows is padding.
 
-On a complete tree of two tokens (`entropy_theory.token_tree`) a response has the length of its first
-token 1 (index 0), or the horizon. Rewards depend on the response alone, not on its padding, and padding
-takes no gradient. Horizon 1 is the case of equal lengths.
+On a complete tree (`entropy_theory.token_tree`) a response has the length of its first token 1 (index 0),
+or the horizon. Its reward stands at the token that ends it, so that it cannot depend on the padding, and
+padding takes no gradient. Horizon 1 is the case of equal lengths.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from entropy_theory.token_tree import TokenTree
+from entropy_theory.verification import Vector
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Mask, Reals
+from entropy_theory.verification.formula.terms import definition, operation
+from entropy_theory.verification.instances import UNIT
 
 STOP = 0
+REWARD = Vector(name="reward", low=0.0, high=1.0, grid=(0, 1), range=UNIT)
+"""[states, tokens]: the reward of the response that this token ends; elsewhere it is not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Responses:
-    """The responses (leaves) of a tree in which one token ends a response.
+@operation(lambda logits: logits.axes[:-1], "mask")
+def running(logits: Reals) -> Mask:
+    """[..., states]: whether the response still goes on, so that its next token counts."""
+    return np.broadcast_to(_running(TokenTree.of(logits)), np.shape(logits)[:-1])
 
-    Attributes:
-        tree: the tree.
-        length: [leaves] tokens up to and including the stop.
-        canonical: [leaves] the leaf with the same response and stops as padding.
-        tokens_taken: [leaves, states * tokens] 1 where the response takes this token.
-        states_seen: [leaves, states] 1 where the response chooses a token.
-    """
 
-    tree: TokenTree
-    length: np.ndarray
-    canonical: np.ndarray
-    tokens_taken: np.ndarray
-    states_seen: np.ndarray
+@operation(lambda logits: logits.axes, "mask")
+def ending(logits: Reals) -> Mask:
+    """[..., states, tokens]: whether this token ends the response."""
+    tree = TokenTree.of(logits)
+    stops = np.arange(tree.n_tokens) == STOP
+    is_last = np.arange(tree.n_states) >= tree.levels[-1].start
+    found = _running(tree)[:, None] & (stops | is_last[:, None])
+    return np.broadcast_to(found, np.shape(logits))
 
 
 @lru_cache
-def responses(tree: TokenTree) -> Responses:
-    """The table of responses of this tree."""
-    n, h = tree.n_responses, tree.horizon
-    length, canonical = np.full(n, h), np.arange(n)
-    taken = np.zeros((n, tree.n_states, tree.n_tokens), dtype=int)
-    for leaf in range(n):
-        path = tree.path(leaf)
-        tokens = [token for _, token in path]
-        if STOP in tokens:
-            length[leaf] = tokens.index(STOP) + 1
-            kept = tokens[: length[leaf]] + [STOP] * (h - int(length[leaf]))
-            canonical[leaf] = sum(t * tree.n_tokens ** (h - 1 - k) for k, t in enumerate(kept))
-        for state, token in path[: length[leaf]]:
-            taken[leaf, state, token] = 1
-    return Responses(tree, length, canonical, taken.reshape(n, -1), taken.sum(axis=-1))
+def _running(tree: TokenTree) -> np.ndarray:
+    goes_on = [True]
+    for s in range(1, tree.n_states):
+        before, token = divmod(s - 1, tree.n_tokens)
+        goes_on.append(goes_on[before] and token != STOP)
+    return np.array(goes_on)
 
 
-def right(correct: Mask, table: Responses) -> Mask:
-    """The mask of right responses, made independent of padding."""
-    return correct[..., table.canonical]
+def until_end(logits: Reals, edge: Reals) -> Reals:
+    """Numbers of states and tokens, zero in the padding."""
+    return np.where(running(logits)[..., None], edge, 0 * edge)
 
 
-def lengths(logits: Reals, table: Responses) -> Reals:
-    """[1, leaves] lengths in the arithmetic of ``logits``."""
-    return np.array([[ar.constant(int(n), like=logits) for n in table.length]])
+@definition
+def lengths(logits: Reals) -> Reals:
+    """[..., responses]: the number of tokens, the stop included."""
+    return ar.token_tree(logits).sum_along(until_end(logits, 0 * logits + ar.constant(1, like=logits)))
 
 
-def policy_update(
-    logits: Reals, factor: Reals, table: Responses, temperature: Reals | None = None
-) -> Reals:
-    """E_{o ~ pi^T} factor(o) sum_{t <= |o|} grad log pi(o_t | o_{<t}), flattened."""
-    if temperature is not None:
-        temperature = ar.per_action(temperature)
-    sampled = table.tree.response_probabilities(ar.softmax(logits, temperature))
-    weights = sampled * factor
-    dtype = object if ar.is_exact(weights) else float
-    taken = weights @ table.tokens_taken.astype(dtype)
-    seen = weights @ table.states_seen.astype(dtype)
-    expected = ar.softmax(logits) * seen[..., None]
-    return taken - expected.reshape(taken.shape)
+@definition
+def ending_reward(logits: Reals, reward: Reals) -> Reals:
+    """[..., states, tokens]: the reward, at the tokens that end a response."""
+    return np.where(ending(logits), reward, 0 * reward)
 
 
-def one_length(correct: Mask, table: Responses) -> Mask:
-    """Whether all right responses have the same length."""
-    mask = right(correct, table)
-    longest = np.max(np.where(mask, table.length, 0), axis=-1)
-    shortest = np.min(np.where(mask, table.length, table.tree.horizon), axis=-1)
-    return (longest == shortest) | ~np.any(mask, axis=-1)
+@definition
+def rewards(logits: Reals, reward: Reals) -> Reals:
+    """[..., responses]: the reward of each response."""
+    return ar.token_tree(logits).sum_along(ending_reward(logits, reward))
 
 
-def common_length(logits: Reals, correct: Mask, table: Responses) -> Reals:
-    """[B, 1] the length of the longest right response (1 if none is right)."""
-    longest = np.max(np.where(right(correct, table), table.length, 1), axis=-1)
-    return np.array([[ar.constant(int(n), like=logits)] for n in longest])
+def at_temperature(logits: Reals, temperature: Reals | None) -> Reals:
+    """[..., states, tokens]: the logits of the tempered policy; as they are without a temperature."""
+    return logits if temperature is None else logits / temperature[..., None, None]
+
+
+@definition
+def policy_update(logits: Reals, factor: Reals, temperature: Reals | None = None) -> Reals:
+    """E_{o ~ pi^T} factor(o) sum_{t <= |o|} grad log pi(o_t | o_{<t}), for each state and token."""
+    sampled = ar.softmax(at_temperature(logits, temperature))
+    through = ar.token_tree(logits).flow(sampled, factor)
+    return until_end(logits, through - ar.per_action(ar.total(through)) * ar.softmax(logits))
+
+
+@definition
+def longest(logits: Reals, scores: Reals) -> Reals:
+    """The length of the longest response whose score is above zero, 0 without one."""
+    n_tokens = lengths(logits)
+    return ar.largest(np.where(ar.less(0 * scores, scores), n_tokens, 0 * n_tokens))
+
+
+@definition
+def spread(logits: Reals, scores: Reals) -> Reals:
+    """The shortest length minus the longest, of the responses whose score is above zero.
+
+    It is zero where they have one length, below zero where they do not, and the horizon without one.
+    """
+    short_of = ar.token_tree(logits).horizon - lengths(logits)
+    most = ar.largest(np.where(ar.less(0 * scores, scores), short_of, 0 * short_of))
+    return ar.token_tree(logits).horizon - most - longest(logits, scores)

@@ -13,23 +13,27 @@ from fractions import Fraction
 import numpy as np
 
 from entropy_theory.claims.aepo.all_entropy_levels import LEVELS
-from entropy_theory.claims.printed_numbers import every_row
+from entropy_theory.claims.printed_numbers import every_row, half_unit
 from entropy_theory.verification import Cases, Claim, Mutant, Statement, listed_instances
+from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.arithmetic import Reals
 from entropy_theory.verification.claim import variant
 
+_SCORES = [scores.split() for scores in LEVELS]
 _TREND = ({
-    "level": [[Fraction(s) for s in scores.split()] for scores in LEVELS],
-    "rounding": Fraction(1, 10),
+    **{name: [Fraction(s) for s in scores]
+       for name, scores in zip(("first", "second", "third", "fourth"), _SCORES, strict=True)},
+    "rounding": 2 * max(half_unit(s) for scores in _SCORES for s in scores),
 },)
 
 
 def _trend(i: Cases) -> Reals:
     """Second mean minus the first, second minus third, third minus fourth, less what rounding adds."""
-    means = np.sum(i.level, axis=-1) / i.level.shape[-1]
-    steps = np.stack([means[..., 1] - means[..., 0], means[..., 1] - means[..., 2],
-                      means[..., 2] - means[..., 3]], axis=-1)
-    return steps - np.asarray(i.rounding)[..., None]
+
+    def lead(higher: Reals, lower: Reals) -> Reals:
+        return ar.total(higher - lower) / higher.shape[-1] - i.rounding
+
+    return np.stack([lead(i.second, i.first), lead(i.second, i.third), lead(i.third, i.fourth)], axis=-1)
 
 
 _rise_then_fall = Statement(
@@ -52,6 +56,6 @@ rise_then_fall = Claim(
         Mutant(name="it rises all the way", statement=variant(
             _rise_then_fall, margin=lambda i: -_trend(i))),
         Mutant(name="AIME24 alone rises and then falls", statement=variant(
-            _rise_then_fall, margin=lambda i: i.level[..., 1, 0] - i.level[..., 0, 0])),
+            _rise_then_fall, margin=lambda i: (i.second - i.first)[..., 0])),
     ),
 )

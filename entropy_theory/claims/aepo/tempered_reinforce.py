@@ -203,38 +203,3 @@ def threshold_lemmas(strict: bool = True) -> tuple[Step, ...]:
         ),
     )
     return lemmas if strict else lemmas[:-1]
-
-
-def monotone_form() -> tuple[Step, ...]:
-    """-F(T) = k(b) g(b) with b = 1/T, k > 0 and g nondecreasing: F changes sign at most once.
-
-    Rests on `threshold_lemmas`, for the step called "threshold".
-    """
-
-    def weighted_sum() -> symbolic.Expression:
-        import sympy
-
-        # One term: pi^T_a w_a = (e^{b z+}/Z) e^{b (z_a - z+)} w_a.
-        b, z, top, w, normalizer = sympy.symbols("b z z_plus w Z", positive=True)
-        factor = sympy.exp(b * top) / normalizer
-        return sympy.exp(b * z) / normalizer * w - factor * sympy.exp(b * (z - top)) * w
-
-    def slope_of_term() -> symbolic.Expression:
-        import sympy
-
-        b, z, top, w = sympy.symbols("b z z_plus w")
-        term = sympy.exp(b * (z - top)) * w
-        return sympy.diff(term, b) - (z - top) * term
-
-    return (
-        symbolic.identity("rate as a weighted sum",
-                          "-F(T) = k(b) g(b), g(b) = sum_{A*} e^{b(z_a - z+)} w_a, k > 0, b = 1/T",
-                          weighted_sum),
-        symbolic.identity("slope of g", "g'(b) = sum_{A*} (z_a - z+) w_a e^{b(z_a - z+)}",
-                          slope_of_term),
-        smt.lemma(
-            "g does not decrease", "each term (z_a - z+) w_a e^{...} is nonnegative", "d w e",
-            lambda v: [v.d * v.w >= 0, v.e > 0], lambda v: v.d * v.w * v.e >= 0,
-            uses=("slope of g", "threshold"), axioms=("exp is positive", SUM_OF_SIGNS),
-        ),
-    )

@@ -10,17 +10,8 @@ run.
 from __future__ import annotations
 
 from entropy_theory.claims.entropy_mechanism.table_2 import PRINTED
-from entropy_theory.claims.printed_numbers import compared, every_row, not_behind
-from entropy_theory.verification import (
-    Cases,
-    Claim,
-    Condition,
-    Mutant,
-    Statement,
-    listed_instances,
-)
-from entropy_theory.verification import arithmetic as ar
-from entropy_theory.verification.arithmetic import Reals
+from entropy_theory.claims.printed_numbers import ahead, compared, every_row, flagged, not_behind
+from entropy_theory.verification import Claim, Mutant, Statement, listed_instances
 from entropy_theory.verification.claim import variant
 
 METHODS = ("Clip-Cov", "KL-Cov")
@@ -30,16 +21,7 @@ ROWS = tuple(
     for model in ("Qwen2.5-7B", "Qwen2.5-32B") for method in METHODS
 )
 
-KL_COV = Condition(
-    latex="the method is KL-Cov",
-    value=lambda i: i.is_kl_cov - ar.constant(1, like=i.is_kl_cov) / 2,
-)
-
-
-def _at_every_benchmark(i: Cases) -> Reals:
-    """The lead on each benchmark, minus what rounding can add to it."""
-    return i.ours - i.theirs - i.rounding
-
+KL_COV = flagged("is_kl_cov", "the method is KL-Cov")
 
 _statement = Statement(
     latex=r"On every benchmark of Table 2 Clip-Cov and KL-Cov score at least what GRPO does, within "
@@ -49,11 +31,11 @@ _statement = Statement(
 
 _kl_cov = Statement(
     latex=r"On every benchmark of Table 2 KL-Cov scores more than GRPO, whatever the digits left out.",
-    margin=_at_every_benchmark,
+    margin=ahead,
     relation=">",
     conditions=(KL_COV,),
     proof=(every_row("KL-Cov", "seven leads with each model, larger than rounding can explain", ROWS,
-                     _at_every_benchmark, relation=">", conditions=(KL_COV,)),),
+                     ahead, relation=">", conditions=(KL_COV,)),),
 )
 
 consistently_outperforms = Claim(
@@ -70,6 +52,6 @@ consistently_outperforms = Claim(
     mutants=(
         Mutant(name="Clip-Cov too", statement=variant(_kl_cov, conditions=())),
         Mutant(name="KL-Cov by one point everywhere", statement=variant(
-            _kl_cov, margin=lambda i: i.ours - i.theirs - 1)),
+            _kl_cov, margin=lambda i: ahead(i, least=1))),
     ),
 )

@@ -12,6 +12,16 @@ become likelier with c_a > C or rarer with c_a < C, and lowers it otherwise: aga
 Repair: it raises entropy if each selected action has become likelier and has c_a > C, or has become
 rarer and is below e^{-H}.
 
+Under the natural gradient (`kl-cov-npg`) the Fisher matrix takes the score w_a of an action to the logit
+step w_a / pi_a, up to a constant, so that the penalty adds
+
+    + eta beta sum_{selected} pi_old_a sign(log r_a) (log pi_a + H):
+
+again it undoes what has happened, and the side of e^{-H} that an action is on replaces the sign of
+c_a - C. This raises entropy if each selected action has become likelier and is above e^{-H}, or rarer
+and is below. Selection goes by the old policy, so that a selected action may have crossed e^{-H} since,
+or moved against its advantage.
+
 On-policy (`kl-cov-on-policy`): with one update per rollout pi = pi_old, and KL-Cov is the base rule. The
 gradient of the KL divergence (Eq. 14) at its minimum is zero; the code's |log r| has a kink at r = 1,
 where automatic differentiation takes 0. It acts from the second mini-batch of a rollout on.
@@ -126,8 +136,17 @@ def _gain(i: Cases) -> Reals:
     return first_order(i.logits, score_step(i.logits, score))
 
 
-def _as_shipped() -> tuple[bool, str]:
-    """What the rule of `update_rules` adds to its base, beside `_gain`; its ranks are the threshold."""
+def _natural_gain(i: Cases) -> Reals:
+    """The gain under the natural gradient, where a weighted score w moves the logits by w / pi."""
+    score = only(_selected(i), penalty_score(i.logits, i.drift))
+    return first_order(i.logits, score / ar.softmax(i.logits))
+
+
+def _as_shipped(natural: bool) -> tuple[bool, str]:
+    """What the rule of `update_rules` adds to its base, beside the gain; its ranks are the threshold.
+
+    The natural gradient divides the step that it adds by pi.
+    """
     i = as_floats(INSTANCES.sample(np.random.default_rng(0), 200))
     # Where nothing has moved the sign of a ratio is that of its rounding.
     moved = (np.abs(log_ratio(i.logits, i.drift)) > 1e-9).all(axis=-1)
@@ -137,13 +156,23 @@ def _as_shipped() -> tuple[bool, str]:
     penalized = shipped_step("kl-cov", i.logits, i.reward, old_logits=old, base=base,
                              ratio=_selected(i).mean(axis=-1), cov_log_prob="current")
     plain = shipped_step("reinforce", i.logits, i.reward, old_logits=old, estimator="group-centered")
+    added = penalized - plain
     size = 1 + np.ptp(i.logits, axis=-1) + np.ptp(i.drift, axis=-1)
-    return agreement(first_order(i.logits, penalized - plain), _gain(i), size)
+    if natural:
+        policy = ar.softmax(i.logits)
+        return agreement(first_order(i.logits, added / policy), _natural_gain(i),
+                         size / policy.min(axis=-1))
+    return agreement(first_order(i.logits, added), _gain(i), size)
 
 
 def _likelier_and_above(i: Cases) -> Mask:
     zero = 0 * i.logits
     return ar.less(zero, log_ratio(i.logits, i.drift)) & ar.less(zero, excess(i.logits))
+
+
+def _likelier_and_typical(i: Cases) -> Mask:
+    zero = 0 * i.logits
+    return ar.less(zero, log_ratio(i.logits, i.drift)) & ar.less(zero, relative_log_prob(i.logits))
 
 
 def _rarer_and_below(i: Cases) -> Mask:
@@ -226,7 +255,7 @@ kl_cov = Claim(
     ),
     experiments=(
         experiment("the rule that ships", "'kl-cov' of update_rules adds to its base, on 200 sampled "
-                   "policies, what is judged here", _as_shipped),
+                   "policies, what is judged here", lambda: _as_shipped(natural=False)),
     ),
     mutants=(
         Mutant(name="the hypothesis is dropped", statement=without(_repaired, UNDOING_RAISES.latex)),
@@ -234,6 +263,55 @@ kl_cov = Claim(
                statement=variant(_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
         Mutant(name="sign of the penalty flipped",
                statement=variant(_repaired, margin=lambda i: -_gain(i))),
+    ),
+)
+
+# ---------------------------------------------------------------- natural gradient
+
+NATURAL_UNDOING_RAISES = Condition(
+    latex="each selected action has become likelier and has pi_a > e^{-H}, or has become rarer and has "
+          "pi_a < e^{-H}",
+    value=lambda i: np.all(~_selected(i) | _likelier_and_typical(i) | _rarer_and_below(i), axis=-1),
+)
+
+_natural_statement = Statement(
+    latex=r"The penalty $\beta|\log r_a|$ on the actions with the largest covariance does not lower the "
+          r"first-order entropy change of natural policy gradient.",
+    margin=_natural_gain,
+    conditions=(SOME_SELECTED,),
+)
+
+_natural_repaired = Statement(
+    latex=r"It raises it if each selected action has become likelier and has $\pi_a > e^{-H}$, or has "
+          r"become rarer and has $\pi_a < e^{-H}$.",
+    margin=_natural_gain,
+    relation=">",
+    conditions=(SOME_SELECTED, NATURAL_UNDOING_RAISES),
+)
+
+kl_cov_npg = Claim(
+    id="entropy-mechanism.kl-cov-npg",
+    source="Entropy Mechanism, KL-Cov (Eqs. 13, 14) as coded, with Theorem 2",
+    title="KL-Cov raises entropy relative to natural policy gradient",
+    scope="one tabular state, every action listed, exact expectation, first order",
+    statement=_natural_statement,
+    instances=INSTANCES,
+    repair=_natural_repaired,
+    repair_is="hypothesis",
+    repair_note="hypothesis: each selected action has become likelier and is above e^{-H}, or rarer and "
+                "is below e^{-H}",
+    experiments=(
+        experiment("the rule that ships", "what 'kl-cov' of update_rules adds to its base, divided by "
+                   "pi, on 200 sampled policies: what is judged here", lambda: _as_shipped(natural=True)),
+    ),
+    mutants=(
+        Mutant(name="the hypothesis is dropped",
+               statement=without(_natural_repaired, NATURAL_UNDOING_RAISES.latex)),
+        Mutant(name="moved in the direction of the advantage is enough",
+               statement=variant(_natural_repaired, conditions=(SOME_SELECTED, MOVED_AS_REWARDED))),
+        Mutant(name="for plain policy gradient", statement=variant(_natural_repaired, margin=_gain)),
+        Mutant(name="sign of the penalty flipped",
+               statement=variant(_natural_repaired, margin=lambda i: -_natural_gain(i))),
     ),
 )
 

@@ -42,6 +42,7 @@ def trees(*scalars: Scalar, **options: Any) -> Instances:
     """
     deep = tree_instances(*scalars, tokens=(2, 2), horizon=(1, 3), **options)
     wide = tree_instances(*scalars, tokens=(3, 3), horizon=(1, 2), **options)
+    all_sizes = tree_instances(*scalars, tokens=(2, 3), **options)
     small = [tree_instances(*scalars, tokens=(n, n), horizon=(1, longest), **options)
              for n, longest in ((2, 2), (3, 1))]
 
@@ -49,9 +50,9 @@ def trees(*scalars: Scalar, **options: Any) -> Instances:
         return (deep if generator.random() < 0.6 else wide).sample(generator, size)
 
     return dataclasses.replace(
-        deep, strategy=st.one_of(deep.strategy, wide.strategy), sample=sample,
+        all_sizes, strategy=st.one_of(deep.strategy, wide.strategy), sample=sample,
         enumerate=lambda total: itertools.chain(*(s.enumerate(total) for s in small)),
-        movable=(), parameters=deep.parameters and with_rewards_in(deep.parameters, ANY),
+        movable=(), parameters=all_sizes.parameters and with_rewards_in(all_sizes.parameters, ANY),
         families="trees of 2 tokens up to length 3 and 3 tokens up to length 2; Gaussian, tied, "
                  "saturated, nearly tied and Dirichlet logits",
     )

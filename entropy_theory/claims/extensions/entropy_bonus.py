@@ -86,7 +86,7 @@ _statement = Statement(
 entropy_bonus = Claim(
     id="extension.entropy-bonus",
     source="Extension: entropy bonus with vanilla gradient steps",
-    title="An entropy bonus raises entropy exactly, up to a step size",
+    title="An entropy bonus never lowers entropy, up to a step size",
     scope="one tabular state, one step of the bonus alone, any size up to a threshold",
     statement=_statement,
     instances=bandit_instances(SHARE, correct=False),

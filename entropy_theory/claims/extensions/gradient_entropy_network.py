@@ -76,7 +76,8 @@ _statement = Statement(
 gradient_entropy_network = Claim(
     id="extension.gradient-entropy-network",
     source="Extension of AEnt, Proposition 1 (I), to any differentiable parametrization",
-    title="Entropy bounds a network's policy gradient, by its Jacobian's norm over 2 sqrt2 log 2",
+    title="Entropy bounds a network's policy gradient at one state, by its Jacobian's norm over "
+          "2 sqrt2 log 2",
     scope="any differentiable parametrization, one state, rewards in [0, 1], exact expectation",
     statement=_statement,
     instances=bandit_instances(correct=False, vectors=(VELOCITY, GRADED_REWARD)),

@@ -58,7 +58,8 @@ _statement = Statement(
 low_temperature_decrease = Claim(
     id="extension.low-temperature-decrease",
     source="Extension of AEPO, Corollary 4.4, second half",
-    title="A low temperature that makes right answers no rarer lowers entropy more than T = 1",
+    title="Where plain REINFORCE lowers entropy, a low temperature that makes right answers no rarer "
+          "lowers it at least as much",
     scope="one tabular state, exact expectation, first order in the learning rate",
     statement=_statement,
     instances=bandit_instances(LOW_TEMPERATURE),

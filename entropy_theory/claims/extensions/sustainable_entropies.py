@@ -172,9 +172,10 @@ _statement = Statement(
 sustainable_entropies = Claim(
     id="extension.sustainable-entropies",
     source="Extension of AEPO, title and Section 4.2 (exact expected dynamics of one tabular state)",
-    title="No entropy above log |A*| is sustained; below, the switch pushes to its target (one tabular "
-          "state)",
-    scope="one tabular state, entropy of one token, exact expectation, along 4 steps",
+    title="No entropy above log |A*| is sustained (one tabular state); below, once solved, the switch "
+          "pushes to its target",
+    scope="one tabular state, entropy of one token, exact expectation, every step and the limit; the "
+          "switch for one step of a solved state",
     statement=_statement,
     instances=bandit_instances(
         Scalar(name="target_gap", low=0.05, high=8.0, grid=(1,), range=POSITIVE),

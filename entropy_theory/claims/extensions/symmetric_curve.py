@@ -113,7 +113,8 @@ _statement = Statement(
 symmetric_curve = Claim(
     id="extension.symmetric-curve",
     source="Extension of Entropy Mechanism, 'algorithm-irrelevant'",
-    title="From a symmetric start all algorithms share one R-H curve",
+    title="From a symmetric start policy gradient, tempered REINFORCE, entropy bonus and natural "
+          "gradient share one R-H curve",
     scope="one tabular state, exact expectation, along 2 steps of any size",
     statement=_statement,
     instances=bandit_instances(

@@ -4,7 +4,7 @@
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Tilt TemperedReinforce OwnCovariance.
+From PolicyEntropy.library Require Import Definitions Basics Masks Tilt TemperedReinforce OwnCovariance.
 Open Scope R_scope.
 
 Section Range.

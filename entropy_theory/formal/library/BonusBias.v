@@ -2,7 +2,7 @@
     which m are right: it falls as right tokens become denser. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics SetSums.
+From PolicyEntropy.library Require Import Definitions Basics Masks.
 Open Scope R_scope.
 
 Definition bias (tokens right coefficient : R) : R :=
@@ -38,7 +38,7 @@ Proof.
       unfold only, complement; rewrite member; simpl; ring. }
   rewrite right; unfold bias; fold E.
   replace (INR n - count_on n correct) with (count_on n (complement correct))
-    by (rewrite <- (count_on_with_complement n correct); ring).
+    by (rewrite <- (count_on_complement n correct); ring).
   field; lra.
 Qed.
 

@@ -4,7 +4,7 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions Divergence
-  Extremes SetSums.
+  Masks.
 Open Scope R_scope.
 
 (** The policy given the kept set, and minus the gradient of its entropy. *)
@@ -27,7 +27,7 @@ Proof. destruct some_kept as [a [inside _]]; lia. Qed.
 
 Lemma mass_positive : 0 < mass.
 Proof.
-  apply total_on_positive; [exact some_kept|intros; apply softmax_pos, some_action].
+  apply total_on_pos; [exact some_kept|intros; apply softmax_pos, some_action].
 Qed.
 
 Lemma conditional_total : sum n q = 1.
@@ -147,7 +147,7 @@ Proof.
   intros some_kept.
   assert (some : (0 < n)%nat) by (destruct some_kept as [a [inside _]]; lia).
   set (Z := total_on n A (fun a => exp (z a))).
-  assert (Z_positive : 0 < Z) by (apply total_on_positive; [assumption|intros; apply exp_pos]).
+  assert (Z_positive : 0 < Z) by (apply total_on_pos; [assumption|intros; apply exp_pos]).
   pose proof (normalizer_pos n z some) as positive.
   assert (mass : total_on n A (softmax n z) = Z / sum n (fun b => exp (z b))).
   { unfold Z, total_on; rewrite <- sum_div; apply sum_ext; intros a _; unfold only, softmax.
@@ -185,7 +185,7 @@ Proof.
   assert (start : forall a, z a + 0 * v a = z a) by (intros; ring).
   set (Z := total_on n A (fun a => exp (z a))).
   set (W := total_on n A (fun a => exp (z a) * z a)).
-  assert (Z_positive : 0 < Z) by (apply total_on_positive; [assumption|intros; apply exp_pos]).
+  assert (Z_positive : 0 < Z) by (apply total_on_pos; [assumption|intros; apply exp_pos]).
   assert (Z_start : total_on n A (fun a => exp (z a + 0 * v a)) = Z).
   { apply sum_ext; intros a _; unfold only; rewrite start; reflexivity. }
   assert (W_start : total_on n A (fun a => exp (z a + 0 * v a) * (z a + 0 * v a)) = W).

@@ -1,6 +1,7 @@
 (** The booleans of comparisons, and the signs of products. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
+From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics.
 Open Scope R_scope.
 
@@ -27,4 +28,24 @@ Qed.
 Lemma product_of_negatives x y : x < 0 -> y < 0 -> 0 < x * y.
 Proof.
   intros; replace (x * y) with (- x * - y) by ring; apply Rmult_lt_0_compat; lra.
+Qed.
+
+Lemma sign_of_positive x : 0 < x -> sign_of x = 1.
+Proof.
+  intros positive; unfold sign_of, less.
+  destruct (Rlt_dec 0 x); destruct (Rlt_dec x 0); lra.
+Qed.
+
+Lemma sign_of_negative x : x < 0 -> sign_of x = - 1.
+Proof.
+  intros negative; unfold sign_of, less.
+  destruct (Rlt_dec 0 x); destruct (Rlt_dec x 0); lra.
+Qed.
+
+Lemma sign_of_is_sign x : sign_of x = sign x.
+Proof.
+  destruct (Rtotal_order x 0) as [below|[zero|above]].
+  - rewrite sign_of_negative, sign_eq_m1; lra.
+  - subst x; rewrite sign_0; unfold sign_of, less; destruct (Rlt_dec 0 0); lra.
+  - rewrite sign_of_positive, sign_eq_1; lra.
 Qed.

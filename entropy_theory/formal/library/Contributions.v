@@ -207,17 +207,5 @@ Qed.
 
 End OneState.
 
-(** * A sum with no negative term and one positive one is positive *)
-
 Lemma sum_only n A f : sum n (only A f) = total_on n A f.
 Proof. reflexivity. Qed.
-
-Lemma total_on_positive n A f :
-  nonempty n A -> (forall a, (a < n)%nat -> A a = true -> 0 < f a) -> 0 < total_on n A f.
-Proof.
-  intros [k [inside member]] positive; unfold total_on.
-  apply (sum_pos_term _ _ k); [|assumption|].
-  - intros a a_inside; unfold only; destruct (A a) eqn:chosen; [|lra].
-    apply Rlt_le, positive; assumption.
-  - unfold only; rewrite member; apply positive; assumption.
-Qed.

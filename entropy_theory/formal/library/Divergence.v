@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics SetSums.
+From PolicyEntropy.library Require Import Definitions Basics Masks.
 Open Scope R_scope.
 
 Lemma exp_above_line x : 1 + x <= exp x.

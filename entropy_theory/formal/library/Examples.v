@@ -1,7 +1,7 @@
 (** Policies given by weights, for counterexamples: the logits are logarithms of positive numbers. *)
 
 From Coq Require Import Reals Lra Lia Arith.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Totals.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks.
 Open Scope R_scope.
 
 (** The one action k. *)

@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Totals Curvature EntropyChange.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Curvature EntropyChange.
 Open Scope R_scope.
 
 Section FirstOrder.

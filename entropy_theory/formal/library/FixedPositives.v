@@ -2,7 +2,7 @@
     G(T) = C - E_{q^T} c = F(T)/P_T, and how E_{q^T} c depends on the temperature. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics Largest Tilt TemperedReinforce Totals OwnCovariance.
+From PolicyEntropy.library Require Import Definitions Basics Masks Tilt TemperedReinforce OwnCovariance.
 Open Scope R_scope.
 
 (** q^T: pi^T given that the action is one of the chosen. *)
@@ -39,7 +39,7 @@ Definition own_mean (T : R) : R := sum n (fun a => tempered_conditional n z A T 
 Lemma total_softmax_pos y : 0 < total_on n A (softmax n y).
 Proof.
   destruct some_correct as (a & inside & correct).
-  apply (total_on_pos n A _ a); [|assumption|assumption|apply softmax_pos, some].
+  apply (total_on_pos_term n A _ a); [|assumption|assumption|apply softmax_pos, some].
   intros; apply Rlt_le, softmax_pos, some.
 Qed.
 
@@ -101,7 +101,7 @@ Proof.
   assert (0 < shift) as shift_pos by (apply Rdiv_lt_0_compat; [apply exp_pos|assumption]).
   assert (0 < total_on n A (fun b => exp ((z b - top) / T))) as total_pos.
   { destruct some_correct as (b & b_inside & b_correct).
-    apply (total_on_pos n A _ b); [intros; apply Rlt_le, exp_pos|assumption|assumption|apply exp_pos]. }
+    apply (total_on_pos_term n A _ b); [intros; apply Rlt_le, exp_pos|assumption|assumption|apply exp_pos]. }
   unfold only; destruct (A a); [rewrite shifted by assumption|]; field; lra.
 Qed.
 

@@ -125,6 +125,64 @@ Proof.
     + apply IH; [assumption|lia].
 Qed.
 
+Lemma total_on_zero n A : total_on n A (fun _ => 0) = 0.
+Proof.
+  apply eq_trans with (sum n (fun _ => 0)); [|apply sum_zero].
+  apply sum_ext; intros a _; unfold only; destruct (A a); reflexivity.
+Qed.
+
+Lemma total_on_pos_term n A f k :
+  (forall a, (a < n)%nat -> A a = true -> 0 <= f a) ->
+  (k < n)%nat -> A k = true -> 0 < f k -> 0 < total_on n A f.
+Proof.
+  intros nonneg inside correct positive; rewrite <- (total_on_zero n A).
+  apply (total_on_lt n A _ _ k); assumption.
+Qed.
+
+Lemma total_on_same_set n A B f :
+  (forall a, (a < n)%nat -> A a = B a) -> total_on n A f = total_on n B f.
+Proof. intros same; apply sum_ext; intros a inside; unfold only; rewrite same; auto. Qed.
+
+(** A sum over the set that weighs by p is an expectation of what is zero elsewhere. *)
+Lemma total_on_weighted n A p f : total_on n A (fun a => p a * f a) = mean n p (only A f).
+Proof. apply sum_ext; intros a _; unfold only; destruct (A a); ring. Qed.
+
+(** A positive sum has a positive term. *)
+Lemma total_on_pos_exists n A f :
+  0 < total_on n A f -> exists a, (a < n)%nat /\ A a = true /\ 0 < f a.
+Proof.
+  unfold total_on; induction n as [|k IH]; simpl; intros positive; [lra|].
+  destruct (Rlt_or_le 0 (only A f k)) as [last|not_last].
+  - exists k; unfold only in last; destruct (A k) eqn:correct; [auto with arith|lra].
+  - destruct IH as (a & inside & correct & a_positive); [lra|].
+    exists a; auto with arith.
+Qed.
+
+Lemma total_on_neg_exists n A f :
+  total_on n A f < 0 -> exists a, (a < n)%nat /\ A a = true /\ f a < 0.
+Proof.
+  intros negative; destruct (total_on_pos_exists n A (fun a => - f a)) as (a & inside & correct & less_a).
+  - rewrite total_on_opp; lra.
+  - exists a; repeat split; [assumption|assumption|lra].
+Qed.
+
+(** * Two sets *)
+
+Definition both (A B : mask) : mask := fun a => A a && B a.
+
+Lemma in_both A B a : both A B a = true <-> A a = true /\ B a = true.
+Proof. unfold both; apply andb_true_iff. Qed.
+
+Lemma total_on_both n A B f :
+  total_on n A f = total_on n (both A B) f + total_on n (both A (complement B)) f.
+Proof.
+  unfold total_on; rewrite <- sum_plus; apply sum_ext; intros a _; unfold only, both, complement.
+  destruct (A a), (B a); simpl; ring.
+Qed.
+
+Lemma total_on_both_comm n A B f : total_on n (both A B) f = total_on n (both B A) f.
+Proof. apply total_on_same_set; intros a _; unfold both; apply andb_comm. Qed.
+
 (** * How many *)
 
 Lemma count_on_ge_1 n A : nonempty n A -> 1 <= count_on n A.
@@ -139,6 +197,15 @@ Proof. intros some; pose proof (count_on_ge_1 n A some); lra. Qed.
 Lemma count_on_complement n A : count_on n A + count_on n (complement A) = INR n.
 Proof. unfold count_on; rewrite total_on_complement, sum_const; ring. Qed.
 
+Lemma count_on_nonneg n A : 0 <= count_on n A.
+Proof. apply total_on_nonneg; intros; lra. Qed.
+
+Lemma count_on_at_most n A : count_on n A <= INR n.
+Proof.
+  rewrite <- (Rmult_1_r (INR n)), <- sum_const; apply sum_le; intros a _; unfold only.
+  destruct (A a); lra.
+Qed.
+
 Lemma nonempty_inhabited n A : nonempty n A -> (0 < n)%nat.
 Proof. intros (a & inside & _); lia. Qed.
 
@@ -152,6 +219,13 @@ Proof.
     + intros [(a & inside & chosen)|chosen]; [exists a|exists k]; auto with arith.
     + intros (a & inside & chosen); destruct (Nat.eq_dec a k) as [->|other]; [auto|].
       left; exists a; split; [lia|assumption].
+Qed.
+
+Lemma some_on_empty n A : some_on n A = false -> forall a, (a < n)%nat -> A a = false.
+Proof.
+  intros none a inside; destruct (A a) eqn:correct; [|reflexivity].
+  assert (some_on n A = true) as some by (apply some_on_spec; exists a; auto).
+  congruence.
 Qed.
 
 Lemma largest_on_ge n A f a : (a < n)%nat -> A a = true -> f a <= largest_on n A f.
@@ -265,7 +339,7 @@ Proof.
     as (a & inside & _ & same); exists a; auto.
 Qed.
 
-(** * Means over a set lie between the extremes *)
+(** * Means lie between the extremes *)
 
 Lemma total_on_ge_count n A f c :
   (forall a, (a < n)%nat -> A a = true -> c <= f a) -> count_on n A * c <= total_on n A f.
@@ -274,3 +348,17 @@ Proof. intros above; rewrite <- total_on_const; apply total_on_le; assumption. Q
 Lemma total_on_le_count n A f c :
   (forall a, (a < n)%nat -> A a = true -> f a <= c) -> total_on n A f <= count_on n A * c.
 Proof. intros below; rewrite <- total_on_const; apply total_on_le; assumption. Qed.
+
+Lemma mean_le_largest n p f :
+  (forall a, (a < n)%nat -> 0 <= p a) -> sum n p = 1 -> mean n p f <= largest n f.
+Proof.
+  intros nonneg one; rewrite <- (mean_const n p (largest n f) one).
+  apply mean_le; [assumption|intros; apply largest_ge; assumption].
+Qed.
+
+Lemma smallest_le_mean n p f :
+  (forall a, (a < n)%nat -> 0 <= p a) -> sum n p = 1 -> smallest n f <= mean n p f.
+Proof.
+  intros nonneg one; rewrite <- (mean_const n p (smallest n f) one).
+  apply mean_le; [assumption|intros; apply smallest_le; assumption].
+Qed.

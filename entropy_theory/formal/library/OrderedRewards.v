@@ -3,7 +3,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Extremes.
+From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Masks.
 Open Scope R_scope.
 
 (** No likelier action has a smaller reward. *)
@@ -23,8 +23,8 @@ Lemma ordered_pairs n (f : nat -> nat -> R) :
   0 <= smallest n (fun a => smallest n (f a)) -> forall a b, (a < n)%nat -> (b < n)%nat -> 0 <= f a b.
 Proof.
   intros nonneg a b a_inside b_inside.
-  pose proof (smallest_below n (fun a => smallest n (f a)) a a_inside) as row; cbv beta in row.
-  pose proof (smallest_below n (f a) b b_inside); lra.
+  pose proof (smallest_le n (fun a => smallest n (f a)) a a_inside) as row; cbv beta in row.
+  pose proof (smallest_le n (f a) b b_inside); lra.
 Qed.
 
 Section OneState.
@@ -102,7 +102,7 @@ Proof.
     by (rewrite mean_const in strict by exact one; lra).
   apply (sum_lt _ _ _ t); [|exact t_inside|].
   - intros a a_inside; apply Rmult_le_compat_l; [apply Rlt_le, positive|].
-    rewrite low; apply smallest_below, a_inside.
+    rewrite low; apply smallest_le, a_inside.
   - apply Rmult_lt_compat_l; [apply positive|lra].
 Qed.
 
@@ -164,7 +164,7 @@ Proof.
       assert (0 < (reward b - reward a) * (z a - z b)) by (apply Rmult_lt_0_compat; lra).
       lra.
     - assert (reward a <= rho)
-        by (apply largest_on_above; [exact a_inside|apply not_above_spec; lra]).
+        by (apply largest_on_ge; [exact a_inside|apply not_above_spec; lra]).
       replace ((reward a - rho) * excess n z a) with ((rho - reward a) * - excess n z a) by ring.
       apply Rmult_le_pos; lra. }
   assert (tied : forall a, (a < n)%nat -> excess n z a <> 0 -> reward a = rho).
@@ -182,14 +182,14 @@ Proof.
     destruct some_above as [s [s_inside high]].
     enough (0 < excess n z a) by lra.
     apply (excess_once n z some a s); [|exact high].
-    rewrite same, <- top; apply largest_above, s_inside. }
+    rewrite same, <- top; apply largest_ge, s_inside. }
   assert (low_tied : forall a, (a < n)%nat -> z a = z b -> reward a = rho).
   { intros a a_inside same; apply tied; [exact a_inside|].
     enough (excess n z a < 0) by lra.
     apply rare_below_mean; [exact some|apply lowest_is_below_mean; [exact a_inside|lra]]. }
   apply (not_all_equal rho); intros a a_inside.
-  assert (z b <= z a) by (rewrite <- low; apply smallest_below, a_inside).
-  assert (z a <= z t) by (rewrite <- top; apply largest_above, a_inside).
+  assert (z b <= z a) by (rewrite <- low; apply smallest_le, a_inside).
+  assert (z a <= z t) by (rewrite <- top; apply largest_ge, a_inside).
   destruct (Req_dec (z a) (z b)) as [same|other]; [apply low_tied; assumption|].
   destruct (Req_dec (z a) (z t)) as [same|other_too]; [apply top_tied; assumption|].
   pose proof (ordered a b a_inside b_inside) as above_b.

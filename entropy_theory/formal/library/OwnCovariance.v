@@ -4,7 +4,7 @@
     the level C = E c it is the threshold z+ of AEPO's Theorem 4.3. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce.
+From PolicyEntropy.library Require Import Definitions Basics Masks TemperedReinforce.
 Open Scope R_scope.
 
 (** z+ = max(E z, max{z_a : c_a < C}): some c_a is at least C, and counts as the mean. *)

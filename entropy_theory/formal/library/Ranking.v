@@ -1,7 +1,7 @@
 (** The likeliest action, and the likeliest tokens without a fraction of them. *)
 
 From Coq Require Import Reals Lra Lia List Bool PeanoNat.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons SetSums.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Masks.
 Open Scope R_scope.
 
 Lemma likeliest_spec n z :

@@ -8,7 +8,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics Largest Taylor Curvature Spread CurvatureBounds EntropyChange.
+  Definitions Basics Masks Taylor Curvature Spread CurvatureBounds EntropyChange.
 Open Scope R_scope.
 
 (** E|log pi + H| <= 2 H, so that log pi + H has a small mean product with what varies little. *)

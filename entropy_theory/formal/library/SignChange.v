@@ -5,7 +5,7 @@
     [entropy_theory/claims/aepo/sign_change.py]. *)
 
 From Coq Require Import Reals Lra Lia Bool.
-From PolicyEntropy.library Require Import Definitions Basics Largest Tilt TemperedReinforce Totals OwnCovariance
+From PolicyEntropy.library Require Import Definitions Basics Masks Tilt TemperedReinforce OwnCovariance
   TemperedRate.
 Open Scope R_scope.
 
@@ -39,7 +39,7 @@ Lemma everything_iff n A : everything n A <-> some_on n (complement A) = false.
 Proof.
   split; intros all.
   - destruct (some_on n (complement A)) eqn:wrong; [|reflexivity].
-    apply some_on_nonempty in wrong; destruct wrong as (a & inside & wrong).
+    apply some_on_spec in wrong; destruct wrong as (a & inside & wrong).
     unfold complement in wrong; rewrite (all a inside) in wrong; discriminate.
   - intros a inside; pose proof (some_on_empty n (complement A) all a inside) as right.
     unfold complement in right; destruct (A a); [reflexivity|discriminate].

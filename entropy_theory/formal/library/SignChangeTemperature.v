@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia Bool Ranalysis5.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce Totals OwnCovariance
+From PolicyEntropy.library Require Import Definitions Basics Masks TemperedReinforce OwnCovariance
   TemperedRate SignChange.
 Open Scope R_scope.
 

@@ -8,7 +8,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities Trees TreeValues
+From PolicyEntropy.library Require Import Definitions Basics Masks Inequalities Trees TreeValues
   TreeLargest TreeGradientBounds Stationarity SoftOptimum.
 Import ListNotations.
 Open Scope R_scope.
@@ -90,7 +90,7 @@ Let zeta (s : state) : vector := action_value n h z edge s.
 
 (** The gradient of V + lambda H in the logits (AEnt, Lemma 3). *)
 Definition regularized_gradient (s : state) (a : nat) : R :=
-  probability n z s * (softmax n (z s) a * advantage n h z edge s a).
+  probability n z s * softmax n (z s) a * advantage n h z edge s a.
 
 Definition soft_gap : R :=
   regularized_value n h optimal reward lambda - regularized_value n h z reward lambda.
@@ -144,7 +144,7 @@ Proof.
       by ring.
     apply Rmult_le_compat_l; [lra|].
     rewrite <- sum_scal; apply sum_le; intros a inside; unfold regularized_gradient.
-    rewrite <- Rmult_assoc, (Rsqr_mult (probability n z s * softmax n (z s) a)).
+    rewrite (Rsqr_mult (probability n z s * softmax n (z s) a)).
     apply Rmult_le_compat_r; [apply Rle_0_sqr|].
     apply Rsqr_incr_1; [|apply Rmult_le_pos; lra|].
     + apply Rmult_le_compat_l; [lra|apply smallest_le, inside].
@@ -428,6 +428,34 @@ Proof.
     [|apply Rlt_le, Rinv_0_lt_compat; unfold Rsqr; nra].
   unfold Rdiv in *; eapply Rle_trans; [|exact bound]; apply Req_le.
   unfold Rsqr; field; lra.
+Qed.
+
+(** With what the bonus itself gives away: the gap in plain value, best the largest return. *)
+Let best : R := largest_responses n h (reward q).
+
+Theorem gap_by_state :
+  4 * lambda * (- largest_states n h (fun s => - ((visits s * least s) ^ 2 / soft_visits s)) / INR prompts ^ 2)
+  * (mean_responses n h (z q) (fun y => best - reward q y)
+     - lambda * (INR h * ln (INR n) - ln (sum_responses n h (fun y => if equal (reward q y) best then 1 else 0))))
+  <= regularized_gradient_squares n h prompts z reward lambda.
+Proof.
+  pose proof soft_gap_by_state as soft.
+  assert (exists y, response_of n h y /\ equal (reward q y) best = true) as attained.
+  { destruct (largest_responses_attained n h (reward q) some) as (y & response & is_best).
+    exists y; split; [exact response|unfold equal, best]; destruct Req_EM_T; congruence. }
+  assert (forall y, response_of n h y -> equal (reward q y) best = true -> reward q y = best) as only_best
+    by (intros y _; unfold equal; destruct Req_EM_T; [trivial|discriminate]).
+  pose proof (soft_bias n h (z q) (reward q) lambda (fun y => equal (reward q y) best) best
+    some long positive attained only_best) as bias.
+  unfold soft_gap in soft; rewrite soft_policy_attains in soft by assumption.
+  rewrite (mean_responses_minus n h (z q) (fun _ => best)), mean_responses_const by exact some.
+  set (C := - largest_states n h _ / INR prompts ^ 2) in *.
+  assert (0 <= C) as C_nonneg.
+  { unfold C; pose proof many; apply Rmult_le_pos; [|apply Rlt_le, Rinv_0_lt_compat, pow_lt; assumption].
+    destruct (smallest_state_attained n h (fun s => (visits s * least s) ^ 2 / soft_visits s) some long)
+      as (s & _ & ->).
+    apply Rmult_le_pos; [apply pow2_ge_0|apply Rlt_le, Rinv_0_lt_compat, probability_pos, some]. }
+  eapply Rle_trans; [|exact soft]; apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|lra].
 Qed.
 
 End Minima.

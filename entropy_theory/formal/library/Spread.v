@@ -10,7 +10,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Curvature.
+From PolicyEntropy.library Require Import Definitions Basics Masks Curvature.
 Open Scope R_scope.
 
 (** * Largest and smallest *)

@@ -7,7 +7,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Inequalities GradientBlock Trees TreeValues
+From PolicyEntropy.library Require Import Definitions Basics Inequalities GradientBlock Trees TreeValues TreeLargest
   TreeGradientBounds.
 Import ListNotations.
 Open Scope R_scope.
@@ -284,3 +284,23 @@ Proof.
 Qed.
 
 End DataSet.
+
+(** C gap, C the probability of the likeliest right response, is the probability of a right one times what it is
+    ahead of V; or C is zero. *)
+Lemma at_right_response n h z reward :
+  (0 < n)%nat ->
+  let best := largest_responses n h reward in
+  let likeliest := largest_responses n h (fun y => if equal (reward y) best then probability n z y else 0) in
+  exists y, response_of n h y /\
+    (likeliest * mean_responses n h z (fun x => best - reward x)
+     = probability n z y * (reward y - mean_responses n h z reward)
+     \/ likeliest = 0).
+Proof.
+  intros some best likeliest; unfold likeliest.
+  destruct (largest_responses_attained n h (fun y =>
+    if equal (reward y) best then probability n z y else 0)) as (y & response & ->); [exact some|].
+  exists y; split; [exact response|].
+  unfold equal; destruct (Req_EM_T (reward y) best) as [is_best|_]; [left|right; reflexivity].
+  rewrite (mean_responses_minus n h z (fun _ => best)), mean_responses_const, is_best by exact some.
+  reflexivity.
+Qed.

@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest.
+From PolicyEntropy.library Require Import Definitions Basics Masks.
 Open Scope R_scope.
 
 (** Logits that differ have a positive variance. *)

@@ -6,7 +6,7 @@
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Tilt Temperature TemperedReinforce Totals
+From PolicyEntropy.library Require Import Definitions Basics Masks Tilt Temperature TemperedReinforce
   OwnCovariance.
 Open Scope R_scope.
 
@@ -172,7 +172,7 @@ Proof.
   pose proof (softmax_pos n (tempered T z) a some) as weight.
   assert (0 < w a) as above by nra.
   pose proof (above_threshold n z some a inside above) as right; fold top in right.
-  apply (total_on_pos n A _ a); [|assumption|assumption|].
+  apply (total_on_pos_term n A _ a); [|assumption|assumption|].
   - intros b b_inside _; apply Rmult_le_pos; [apply Rlt_le, softmax_pos, some|].
     apply excess_sign; assumption.
   - apply Rmult_lt_0_compat; [assumption|nra].

@@ -89,6 +89,16 @@ Proof.
   apply is_derive_Reals, is_derive_expected_reward_logit; [lia|assumption|assumption].
 Qed.
 
+(** The gradient with the factors in the order of the statements. *)
+Lemma value_gradient_formula n h z reward :
+  (fun s a => probability n z s * softmax n (z s) a
+     * (action_value n h z (edge_reward h reward) s a - value_at n h z (edge_reward h reward) s))
+  = gradient_formula n h z reward.
+Proof.
+  apply functional_extensionality; intros s; apply functional_extensionality; intros a.
+  unfold gradient_formula, advantage; ring.
+Qed.
+
 (** Along every direction the expected return moves by the sum of the formula times the direction. *)
 Lemma expected_return_along n h z reward direction :
   (0 < n)%nat -> (0 < h)%nat ->

@@ -2,7 +2,7 @@
     exceeds it. *)
 
 From Coq Require Import Reals Lra Lia List.
-From PolicyEntropy.library Require Import Definitions Basics Largest Trees.
+From PolicyEntropy.library Require Import Definitions Basics Masks Trees.
 Import ListNotations.
 Open Scope R_scope.
 

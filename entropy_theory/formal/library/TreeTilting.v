@@ -294,4 +294,35 @@ Proof.
     rewrite one, ln_1; ring.
 Qed.
 
+(** A flow along the advantage, written as what is left of the action values without their mean. *)
+Lemma natural_flow_centered h reward path :
+  (forall t, 0 <= t -> forall s, state_of n h s -> forall a, (a < n)%nat ->
+     derivative (fun r => path r s a) t
+       (centered n (softmax n (path t s)) (action_value n h (path t) (edge_reward h reward) s) a)) ->
+  natural_flow h reward path.
+Proof.
+  intros follows; exists (fun _ _ => 0); intros t s a later inside a_inside.
+  apply is_derive_Reals; rewrite Rplus_0_r, advantage_centered by apply inside.
+  apply follows; assumption.
+Qed.
+
+(** The tilted policy moves along it, up to a constant at each state. *)
+Lemma tilted_policy_moves h z reward elapsed s a :
+  state_of n h s -> (a < n)%nat ->
+  let now := tilted_policy n h z (fun y => exp (elapsed * reward y)) in
+  derivative (fun t => tilted_policy n h z (fun y => exp (t * reward y)) s a) elapsed
+    (centered n (softmax n (now s)) (action_value n h now (edge_reward h reward) s) a
+     + value_at n h now (edge_reward h reward) s).
+Proof.
+  intros inside a_inside now.
+  assert (forall y, response_of n h y -> 0 < exp (elapsed * reward y)) as weights by (intros; apply exp_pos).
+  pose proof (action_value_edge_reward_pos h z _ s a inside a_inside weights) as chosen.
+  apply is_derive_Reals; unfold tilted_policy; evar_last.
+  - apply @is_derive_plus; [apply @is_derive_const|].
+    apply (is_derive_comp ln); [apply is_derive_ln, chosen|apply is_derive_action_value_tilt; assumption].
+  - rewrite <- advantage_centered by apply inside; unfold advantage, now.
+    rewrite action_value_tilted by assumption.
+    unfold plus, zero, scal; simpl; unfold mult; simpl; field; lra.
+Qed.
+
 End Tilt.

@@ -13,7 +13,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics Largest Tilt Taylor Curvature Spread CurvatureBounds EntropyChange.
+  Definitions Basics Masks Tilt Taylor Curvature Spread CurvatureBounds EntropyChange.
 Open Scope R_scope.
 
 (** 0 <= e^x - 1 - x <= e^M x^2/2 for x <= M, M >= 0. *)

@@ -45,6 +45,8 @@ class Numbers:
             return self._number(self._sizes[detail])
         if name == "several":
             return np.concatenate([self._flat(part) for part in self._broadcast(term)], axis=1)
+        if name == "run":
+            return self._run(term)
         values = [self.of(argument) for argument in term.arguments]
         if name == "call":
             given = dict(zip((p.operation.detail for p in detail.parameters), values, strict=True))
@@ -52,6 +54,20 @@ class Numbers:
         if term.operation.evaluate is None:
             raise UntraceableError(f"'{name}' has no value")
         return term.operation.evaluate(*values)
+
+    def _run(self, term: Term) -> Any:
+        """Where a run is after a given number of steps."""
+        step, places, part = term.operation.detail
+        many = len(places)
+        *following, count = (*term.arguments[:many], term.arguments[-1])
+        if count.operation.name != "constant":
+            raise UntraceableError("a run of no given number of steps has no value")
+        parts = [self.of(start) for start in term.arguments[many:-1]]
+        for k in range(int(count.operation.detail)):
+            here = Numbers(self._fields, self._exact, self._sizes)
+            here._known = {id(step): self._number(k), **dict(zip(map(id, places), parts, strict=True))}
+            parts = [here.of(body) for body in following]
+        return parts[part]
 
     def _number(self, value: Any) -> Any:
         if isinstance(value, bool):

@@ -33,7 +33,7 @@ from entropy_theory.verification.formula.terms import (
     UntraceableError,
 )
 
-ADD, MULTIPLY, POWER, ATOM = 1, 2, 3, 4
+OR, AND, COMPARE, ADD, MULTIPLY, POWER, ATOM = range(-2, 5)
 """How tightly the outermost sign of a text binds."""
 SYMBOLS: Mapping[str, str] = {
     "logits": "z", "correct": "A^{*}", "temperature": "T", "learning_rate": r"\eta", "step": "d",
@@ -55,7 +55,7 @@ class Writer:
         self._depth: Counter[Axis] = Counter()
         self._bound: dict[Term, str] = {}
 
-    def text(self, term: Term, index: Index = (), level: int = 0) -> str:
+    def text(self, term: Term, index: Index = (), level: int = OR) -> str:
         """The entry of a term at an index, in brackets if it binds less than ``level``."""
         text, own = self._entry(term, _aligned(term, index))
         return rf"\left({text}\right)" if own < level else text
@@ -142,12 +142,12 @@ class Writer:
     def _beside_zero(self, term: Term, index: Index, sign: str) -> str:
         relation = {">": ">", ">=": r"\ge", "==": "="}[sign]
         if term.operation.name == "subtract":
-            x, y = (self.text(part, _aligned(part, index)) for part in term.arguments)
+            x, y = (self.text(part, _aligned(part, index), ADD) for part in term.arguments)
             return f"{x} {relation} {y}"
         if term.operation.name == "negative":
             turned = {">": "<", ">=": r"\le", "==": "="}[sign]
-            return f"{self.text(term.arguments[0], index)} {turned} 0"
-        return f"{self.text(term, index)} {relation} 0"
+            return f"{self.text(term.arguments[0], index, ADD)} {turned} 0"
+        return f"{self.text(term, index, ADD)} {relation} 0"
 
     @contextmanager
     def binding(self, *variables: Term) -> Iterator[list[str]]:
@@ -292,8 +292,10 @@ def _cases(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     condition, yes, no = (writer.text(a, _aligned(a, index)) for a in term.arguments)
     if no == "0":
         chosen = writer.text(term.arguments[1], _aligned(term.arguments[1], index), MULTIPLY)
+        if chosen == "1":
+            return rf"\mathbf 1\!\left[{condition}\right]", ATOM
         return rf"\mathbf 1\!\left[{condition}\right]\,{chosen}", MULTIPLY
-    return rf"{yes}\ \mathrm{{if}}\ {condition},\ \mathrm{{else}}\ {no}", 0
+    return rf"{yes}\ \mathrm{{if}}\ {condition},\ \mathrm{{else}}\ {no}", COMPARE
 
 
 def _not(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
@@ -320,11 +322,14 @@ def _mean(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     p, values = term.arguments
     with writer.places([values.axes[-1] or ACTIONS]) as (place,):
         inside = writer.text(values, _aligned(values, (*index, place)))
-    return rf"\mathbb E_{{{_under(writer, p)}}}\!\left[{inside}\right]", ATOM
+    drawn = rf"{place} \sim " if p.operation.name == "response_probabilities" else ""
+    return rf"\mathbb E_{{{drawn}{_under(writer, p)}}}\!\left[{inside}\right]", ATOM
 
 
 def _under(writer: Writer, p: Term) -> str:
-    return writer.policy(p) if p.operation.name == "softmax" else writer.whole(p)
+    """The distribution of an expectation; of responses it is that of the policy that makes them."""
+    of = p.arguments[0] if p.operation.name == "response_probabilities" else p
+    return writer.policy(of) if of.operation.name == "softmax" else writer.whole(p)
 
 
 def _centered(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
@@ -357,7 +362,16 @@ def _entropy_change(writer: Writer, term: Term, index: Index) -> tuple[str, int]
 def _same_action(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     *_, first, second = index
     places = (str(place).removesuffix("%nat") for place in (first, second))
-    return " = ".join(places), 0
+    return " = ".join(places), COMPARE
+
+
+def _running(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    return rf"\text{{no stop in }} {index[-1]}", COMPARE
+
+
+def _ending(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    state, token = index[-2:]
+    return rf"{token} \text{{ ends the response at }} {state}", COMPARE
 
 
 def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
@@ -367,12 +381,19 @@ def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
 
 
 def _run(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
-    following, start, count = term.arguments
-    with writer.binding(*term.operation.detail) as (_, place):
-        body = writer.whole(following)
-    text = (rf"\operatorname{{run}}_{{{writer.text(count)}}}\!"
-            rf"\left({place} \mapsto {body};\ {writer.whole(start)}\right)")
-    return _sub(text, [i for i in index if i is not None]), ATOM
+    step, places, part = term.operation.detail
+    many = len(places)
+    with writer.binding(step, *places) as (_, *names):
+        bodies = [writer.whole(body) for body in term.arguments[:many]]
+    starts = [writer.whole(start) for start in term.arguments[many:-1]]
+
+    def together(parts: list[str]) -> str:
+        return parts[0] if many == 1 else rf"\left({', '.join(parts)}\right)"
+
+    text = (rf"\operatorname{{run}}_{{{writer.text(term.arguments[-1])}}}\!"
+            rf"\left({together(names)} \mapsto {together(bodies)};\ {together(starts)}\right)")
+    given = [i for i in index if i is not None]
+    return _sub(text, [names[part], *given] if many > 1 else given), ATOM
 
 
 def _after(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
@@ -387,8 +408,8 @@ def _entry_of(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
 
 _INFIX: Mapping[str, tuple[str, int, int]] = {
     "add": ("+", ADD, ADD), "subtract": ("-", ADD, MULTIPLY), "multiply": (r"\,", MULTIPLY, MULTIPLY),
-    "less": ("<", 0, ADD), "less_equal": (r"\le", 0, ADD), "equal": ("=", 0, ADD),
-    "logical_and": (r"\wedge", 0, 0), "logical_or": (r"\vee", 0, 0),
+    "less": ("<", COMPARE, ADD), "less_equal": (r"\le", COMPARE, ADD), "equal": ("=", COMPARE, ADD),
+    "logical_and": (r"\wedge", AND, AND), "logical_or": (r"\vee", OR, OR),
 }
 _RENDERED: Mapping[str, Rendered] = {
     "divide": _fraction, "negative": _negative, "power": _power, "exp": _exp,
@@ -402,7 +423,7 @@ _RENDERED: Mapping[str, Rendered] = {
     "entropy_change": _entropy_change, "binary_entropy": _function("h"), "run": _run,
     "entry": _entry_of, "after": _after, "number_of": _between("", ""),
     "same_action": _same_action, "log_growth": _log_growth,
-    "sign": _function(r"\operatorname{sign}"),
+    "sign": _function(r"\operatorname{sign}"), "running": _running, "ending": _ending,
 }
 
 

@@ -19,6 +19,7 @@ from entropy_theory.verification.formula.terms import (
     UntraceableError,
     constant,
     elementwise,
+    is_term,
     make,
 )
 
@@ -84,13 +85,32 @@ def equal(x: Any, y: Any) -> Term:
     return elementwise("equal", x, y)
 
 
-def run(step: Callable[[Term, Term], Term], start: Term, count: Term) -> Term:
-    """Where a run is after ``count`` steps; ``step(k, z)`` is where step k leads from z."""
-    if start.axes != (ACTIONS,):
-        raise UntraceableError("a run of something other than the logits of one state")
-    k, z = bound("j"), bound("z", start.axes)
-    following = step(k, z)
-    return make(Operation("run", detail=(k, z)), (following, start, count), start.axes)
+def run(step: Callable[..., Any], start: Any, count: Term | int) -> Any:
+    """Where a run is after ``count`` steps; ``step(k, z)`` is where step k leads from z.
+
+    The start may be a tuple, of the logits of one state and of numbers that are carried along with them;
+    then ``step(k, *parts)`` returns a tuple, and so does the run. After a given number of steps a run has
+    numbers; after a bound one it is a part of a proposition.
+    """
+    parts = start if isinstance(start, tuple) else (start,)
+    if not is_term(*parts):
+        for number in range(int(count)):
+            parts = _as_tuple(step(number, *parts))
+        return parts if isinstance(start, tuple) else parts[0]
+    if any(part.axes not in ((), (ACTIONS,)) for part in parts):
+        raise UntraceableError("a run of something other than the logits of one state, and numbers")
+    k, places = bound("j"), tuple(bound("z" if part.axes else "c", part.axes) for part in parts)
+    following = tuple(map(constant, _as_tuple(step(k, *places))))
+    if [part.axes for part in following] != [part.axes for part in parts]:
+        raise UntraceableError("a step of a run that leads to something of another shape")
+    arguments = (*following, *parts, constant(count))
+    found = tuple(make(Operation("run", detail=(k, places, part)), arguments, parts[part].axes)
+                  for part in range(len(parts)))
+    return found if isinstance(start, tuple) else found[0]
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def entry(sequence: Term, step: Term) -> Term:

@@ -105,11 +105,7 @@ class Writer:
         if name == "bound":
             return " ".join([self._bound[term], *given]), not given
         if name == "run":
-            following, start, count = term.arguments
-            with self._binding(*detail) as (step, logits):
-                body = self.function(following, ())
-            at = [self.row(start, ()), self.atom(count), *given]
-            return " ".join([f"run (fun {step} {logits} => {body})", *at]), False
+            return " ".join([self._run(term), *given]), False
         if name == "after":
             return f"S {self.atom(term.arguments[0])}", False
         if name == "entry":
@@ -125,6 +121,23 @@ class Writer:
             arguments = self._arguments(term, tuple(places[:-1]))
             return " ".join([_VECTORS[name], *arguments, *given[-1:]]), False
         raise UntraceableError(f"'{name}' has no form for the proof kernel")
+
+    def _run(self, term: Term) -> str:
+        """A run, or the part of it that the term is."""
+        step, places, part = term.operation.detail
+        many = len(places)
+        bodies, starts, count = term.arguments[:many], term.arguments[many:-1], term.arguments[-1]
+        with self._binding(step, *places) as (number, *names):
+            written = [self.function(body, ()) for body in bodies]
+        begun, at = [self.function(start, ()) for start in starts], self.atom(count)
+        if many == 1:
+            return f"run (fun {number} {names[0]} => {written[0]}) {begun[0]} {at}"
+        if many > 2:
+            raise UntraceableError("a run of more than two parts has no form for the proof kernel")
+        kind = " * ".join(type_of(place.axes, "real") for place in places)
+        whole = (f"run (fun {number} (parts : {kind}) => let ({', '.join(names)}) := parts in "
+                 f"({', '.join(written)})) ({', '.join(begun)}) {at}")
+        return f"{('fst', 'snd')[part]} ({whole})"
 
     def _of_tree(self, term: Term, index: Index) -> str:
         """A function of states or responses of a token tree, at one of them."""
@@ -581,6 +594,17 @@ def _log_growth(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
     return f"{after} - log_softmax n {logits} {index[-1]}", SUM
 
 
+def _running(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    """No token of the state is token 0, which ends a response."""
+    return f"running (fun _ b => Nat.eqb b 0) {index[-1]}", APPLY
+
+
+def _ending(writer: Writer, term: Term, index: Index) -> tuple[str, int]:
+    state, token = index[-2:]
+    last = f"orb (Nat.eqb {token} 0) (Nat.eqb (S (length {state})) h)"
+    return f"andb (running (fun _ b => Nat.eqb b 0) {state}) ({last})", APPLY
+
+
 def _natural(writer: Writer, term: Term) -> str:
     """A natural number: a constant, or a bound step."""
     if term.operation.name == "constant":
@@ -631,7 +655,7 @@ _ENTRIES: Mapping[str, Callable[[Writer, Term, Index], tuple[str, int]]] = {
     "is_likeliest": _row_of_logits("Nat.eqb (likeliest n {0})"),
     "kept_tokens": _row_of_logits("kept_tokens n {0} {1}"), "log_growth": _log_growth,
     "expected_group_step": _group_step, "group_gain": _group_gain,
-    "binary_entropy": _applied("binary_entropy"),
+    "binary_entropy": _applied("binary_entropy"), "running": _running, "ending": _ending,
 }
 _SCALARS = {"entropy": "entropy", "entropy_change": "entropy_change"}
 """One number for each row."""

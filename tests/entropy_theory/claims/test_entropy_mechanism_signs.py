@@ -31,6 +31,7 @@ EXPECTED = [
     ("entropy-mechanism.clip-cov", "true with a hypothesis", "none"),
     ("entropy-mechanism.clip-cov-npg", "proved", "none"),
     ("entropy-mechanism.kl-cov", "true with a hypothesis", "none"),
+    ("entropy-mechanism.kl-cov-npg", "true with a hypothesis", "none"),
     ("entropy-mechanism.kl-cov-on-policy", "proved", "none"),
     ("entropy-mechanism.selected-tokens", "refuted", "none"),
     ("later-work.clip-low-high", "true with a hypothesis", "none"),

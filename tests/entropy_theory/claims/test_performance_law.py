@@ -47,8 +47,8 @@ EXPECTED = [
     ("extension.symmetric-curve", "proved", "none"),
     ("aepo.table-1-averages", "corrected", "none"),
     ("aepo.table-3-base-row", "corrected", "none"),
-    ("aent.table-1-averages", "verified", "none"),
-    ("aent.table-1-wins", "verified", "none"),
+    ("aent.table-1-averages", "proved", "none"),
+    ("aent.table-1-wins", "proved", "none"),
 ]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
+
 from entropy_theory.verification import Condition, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.check import Profile
@@ -24,6 +28,10 @@ AT_MOST_LOG_N = Statement(
     latex=r"$H(\pi) \le \log n$",
     margin=lambda i: ar.log_of(i.logits.shape[-1], like=i.logits) - ar.entropy(i.logits),
 )
+
+# The same, but computed instance by instance, which is no formula.
+COMPUTED_AT_MOST_LOG_N = dataclasses.replace(AT_MOST_LOG_N, margin=lambda i: np.array(
+    [ar.log_of(len(z), like=z) - ar.entropy(z) for z in i.logits]))
 
 # False: the smallest violation in integer weights is (1, 1) (probability exactly 1/2 holds the
 # strict inequality back), and every policy with a largest probability up to 1/2 violates it.

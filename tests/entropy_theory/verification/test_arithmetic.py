@@ -61,6 +61,15 @@ def test_floats_agree_with_balls_in_saturated_policies(bandits):
             np.testing.assert_array_equal(np.sign(terms[0])[large], signs[large])
 
 
+@pytest.mark.parametrize("size", [90.0, 110.0, 2_000.0])
+def test_a_large_step_does_not_overflow(size):
+    """Found at 10,001 actions: the exponential of a drift of thousands of nats."""
+    logits, step = np.array([0.0, 1.0, 2.0]), np.array([size, 0.0, -size])
+    assert ar.entropy_change(logits, step) == pytest.approx(-policy.entropy(logits), rel=1e-14)
+    assert ar.log_growth(logits, step) == pytest.approx(
+        policy.log_softmax(logits + step) - policy.log_softmax(logits), rel=1e-14)
+
+
 def test_a_small_entropy_change_keeps_its_digits():
     """H(z + d) - H(z) as a difference would be pure rounding at |d| = 1e-12."""
     logits, step = np.array([[0.3, -1.0, 2.0]]), np.array([[1e-12, -2e-12, 0.5e-12]])

@@ -122,6 +122,25 @@ def test_assumptions_are_read_to_the_last_line():
         assert kernel._assumptions(known + line + "\n")[1] == (line,)
 
 
+def test_the_independent_checker_is_read_to_the_last_line():
+    report = ("\nCONTEXT SUMMARY\n===============\n\n* Theory: Set is predicative\n  \n* Axioms:\n"
+              "    Coq.Reals.ClassicalDedekindReals.sig_not_dec\n    Coq.Logic.Classical_Prop.classic\n"
+              "  \n* Constants/Inductives relying on type-in-type: <none>\n  \n")
+    assert kernel._foreign_in_report(report) == []
+    mine = "PolicyEntropy.claims.extension.global_tempering.proved"
+    assert kernel._foreign_in_report(report.replace("Classical_Prop.classic", f"x\n    {mine}")) == [
+        "Axioms: Coq.Logic.x", f"Axioms: {mine}"]
+    assert kernel._foreign_in_report(report.replace("<none>", "T")) == [
+        "Constants/Inductives relying on type-in-type: T"]
+    assert kernel._foreign_in_report("")
+
+
+def test_without_rocq_there_is_one_error_with_the_remedy(example, monkeypatch, tmp_path):
+    monkeypatch.setattr(kernel.shutil, "which", lambda name: None)
+    with pytest.raises(kernel.KernelError, match="apt install coq"):
+        kernel.prove([example], folder=tmp_path)
+
+
 def test_every_proof_belongs_to_a_claim():
     names = {kernel.module_name(claim_id) for claim_id in all_claims()}
     found = {f"{path.parent.name}.{path.stem}"
@@ -144,3 +163,12 @@ def test_no_proof_admits_anything():
     for path in kernel.formal_folder().rglob("*.v"):
         text = re.sub(r"\(\*.*?\*\)", "", path.read_text(), flags=re.DOTALL)
         assert not re.search(r"\b(Admitted|admit|Axiom|Parameter|Conjecture)\b", text), path
+
+
+def test_every_proof_names_its_statement():
+    """The kernel accepts what is convertible to the statement; a reader should see the same name."""
+    for claim in all_claims().values():
+        proof = kernel.proof_of(claim)
+        if proof is not None:
+            name = f"Statements.{proof.module}.{proof.part}"
+            assert f"\nTheorem proved : {name}.\n" in proof.path.read_text(), proof.path

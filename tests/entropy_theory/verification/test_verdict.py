@@ -58,6 +58,10 @@ HOLDS_INSTEAD = about("repair", SEARCHED, TESTED)
 LADDER = [
     ("verified", claim(), CLEAN),
     ("proved", claim(), (*CLEAN, KERNEL)),
+    # Whatever the kernel accepted, it was not a margin that is no formula.
+    ("verified", claim(statement=planted.COMPUTED_AT_MOST_LOG_N), (*CLEAN, KERNEL)),
+    ("refuted", claim(statement=planted.COMPUTED_AT_MOST_LOG_N, repair=REPAIRED, repair_is="hypothesis"),
+     (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD, *about("repair", KERNEL))),
     # Nothing has changed since the kernel accepted it, or something has.
     ("verified", claim(), (*CLEAN, changed(KERNEL, outcome="skipped"))),
     ("undecided", claim(), (*CLEAN, changed(KERNEL, outcome="fail"))),

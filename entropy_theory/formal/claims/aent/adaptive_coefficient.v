@@ -12,7 +12,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities.
+From PolicyEntropy.library Require Import Definitions Basics Masks Inequalities.
 From Statements.aent Require Import adaptive_coefficient.
 Open Scope R_scope.
 
@@ -276,7 +276,7 @@ Proof.
     x_pos band box some_wrong above below.
   assert (0 < n)%nat as some by lia.
   assert (nonempty n (complement correct)) as wrong.
-  { apply some_on_nonempty; destruct (some_on n (complement correct)) eqn:none; [reflexivity|].
+  { apply some_on_spec; destruct (some_on n (complement correct)) eqn:none; [reflexivity|].
     destruct some_wrong; intros a inside; pose proof (some_on_empty n _ none a inside) as here.
     unfold complement in here; destruct (correct a); [reflexivity|discriminate]. }
   change (Statements.aent.adaptive_coefficient.sharpened_entropy) with sharpened_entropy in *.

@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Divergence Extremes Growth Ranking.
+From PolicyEntropy.library Require Import Definitions Basics Calculus Contributions Divergence Masks Growth Ranking.
 From Statements.aent Require bonus_pulls_to_uniform.
 Open Scope R_scope.
 

@@ -7,7 +7,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Tilt Inequalities.
+From PolicyEntropy.library Require Import Definitions Basics Masks Tilt Inequalities.
 From Statements.aent Require Import c_stays_away_from_zero.
 Open Scope R_scope.
 
@@ -18,13 +18,6 @@ Definition printed : Prop :=
     <= likeliest_right n (fun a => logits a + gradient_step n logits reward eta a) reward.
 
 (** * Returns 0 and 1 *)
-
-Lemma total_on_nonneg_inside n A f :
-  (forall a, (a < n)%nat -> A a = true -> 0 <= f a) -> 0 <= total_on n A f.
-Proof.
-  intros nonneg; apply sum_nonneg; intros a inside; unfold only.
-  destruct (A a) eqn:here; [apply nonneg; assumption|lra].
-Qed.
 
 Section Step.
 
@@ -139,7 +132,7 @@ Proof.
   split; [split; [|split]|split].
   - apply likeliest_rises; assumption.
   - apply right_mass_rises; assumption.
-  - apply total_on_nonneg_inside; intros a inside here.
+  - apply Masks.total_on_nonneg; intros a inside here.
     pose proof (largest_on_ge n (is_right n reward) (softmax n logits) a inside here).
     unfold likeliest_right; lra.
   - intros k; change (likeliest_right n (after 0%nat) reward <= likeliest_right n (after k) reward).

@@ -4,7 +4,7 @@
     m'/k >= m/n, so in particular whenever every right token is kept. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics SetSums BonusBias Ranking.
+From PolicyEntropy.library Require Import Definitions Basics Masks BonusBias Ranking.
 From Statements.aent Require clamping_reduces_bias.
 Open Scope R_scope.
 
@@ -24,12 +24,12 @@ Lemma bias_and_density :
 Proof.
   intros n correct kept coefficient some_right some_kept positive tokens right k kept_right
     less_biased denser.
-  assert (right_positive : 0 < right) by (pose proof (count_on_least n correct some_right); unfold right; lra).
-  assert (k_positive : 0 < k) by (pose proof (count_on_least n kept some_kept); unfold k; lra).
+  assert (right_positive : 0 < right) by (pose proof (count_on_ge_1 n correct some_right); unfold right; lra).
+  assert (k_positive : 0 < k) by (pose proof (count_on_ge_1 n kept some_kept); unfold k; lra).
   assert (right_most : right <= tokens) by apply count_on_at_most.
   assert (kept_nonneg : 0 <= kept_right) by apply count_on_nonneg.
   assert (kept_split : k = kept_right + count_on n (both kept (complement correct)))
-    by apply total_on_split.
+    by apply total_on_both.
   assert (kept_most : kept_right <= k)
     by (pose proof (count_on_nonneg n (both kept (complement correct))); lra).
   pose proof (less_biased_iff_denser tokens right k kept_right coefficient right_positive right_most

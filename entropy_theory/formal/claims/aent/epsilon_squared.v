@@ -9,7 +9,7 @@
 
 From Coq Require Import Reals Lra Lia Psatz List.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities Trees TreeValues
+From PolicyEntropy.library Require Import Definitions Basics Masks Inequalities Trees TreeValues
   TreeLargest TreeGradientBounds Stationarity SoftOptimum SoftVisits SoftGap.
 From Statements.aent Require Import epsilon_squared.
 Import ListNotations.

@@ -7,32 +7,20 @@
     (min_y pi(y)/|D|)^2. P and P* are the visits of the policy and of the soft policy, which attains the
     largest regularized value. Returns are any real numbers. *)
 
-From Coq Require Import Reals Lra Lia Psatz List.
-From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Inequalities Trees TreeValues TreeLargest
-  TreeGradientBounds Stationarity SoftOptimum SoftGap.
+From Coq Require Import Reals Lra Lia.
+From PolicyEntropy.library Require Import Definitions SoftGap.
 From Statements.aent Require lemma_6.
 Open Scope R_scope.
-
-Lemma squares_eq n h prompts z reward lambda :
-  Statements.aent.lemma_6.square_of_soft_gradient n h prompts z reward lambda
-  = regularized_gradient_squares n h prompts z reward lambda.
-Proof.
-  apply sum_ext; intros q _; apply sum_states_ext; intros s _; apply sum_ext; intros a _.
-  assert (forall x y, x = y -> x / INR prompts * (x / INR prompts) = Rsqr (y / INR prompts)) as same
-    by (intros x y ->; reflexivity).
-  apply same; apply Rmult_assoc.
-Qed.
-
-Lemma soft_gap_eq n h prompts z reward lambda q :
-  Statements.aent.lemma_6.soft_gap n h prompts z reward lambda q = soft_gap n h (z q) (reward q) lambda.
-Proof. reflexivity. Qed.
 
 Theorem proved : Statements.aent.lemma_6.statement.
 Proof.
   intros n h prompts logits reward lambda several long _ positive; assert (0 < n)%nat as some by lia.
   pose proof (regularized_gradient_squares_nonneg n h prompts logits reward lambda) as nonneg.
-  split; [|split]; intros q inside; rewrite squares_eq, soft_gap_eq;
+  split; [|split]; intros q inside;
+    change (Statements.aent.lemma_6.square_of_soft_gradient n h prompts logits reward lambda)
+      with (regularized_gradient_squares n h prompts logits reward lambda);
+    change (Statements.aent.lemma_6.soft_gap n h prompts logits reward lambda q)
+      with (soft_gap n h (logits q) (reward q) lambda);
     unfold Statements.aent.lemma_6.soft_constant, Statements.aent.lemma_6.visits,
       Statements.aent.lemma_6.soft_visits.
   - pose proof (soft_gap_by_state n h prompts logits reward lambda q some long positive inside); lra.

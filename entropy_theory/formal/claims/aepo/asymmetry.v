@@ -3,7 +3,7 @@
     than it falls at T_low: F(T_high) <= |F(T_low)|. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics Largest Tilt TemperedReinforce Totals OwnCovariance
+From PolicyEntropy.library Require Import Definitions Basics Masks Tilt TemperedReinforce OwnCovariance
   TemperedRate Asymmetry Examples.
 From Statements.aepo Require asymmetry.
 Open Scope R_scope.

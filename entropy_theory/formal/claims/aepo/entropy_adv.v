@@ -2,7 +2,7 @@
     gradient. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics Largest.
+From PolicyEntropy.library Require Import Definitions Basics Masks.
 From Statements.aepo Require entropy_adv.
 Open Scope R_scope.
 

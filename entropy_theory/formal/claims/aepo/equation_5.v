@@ -3,7 +3,7 @@
 
 From Coq Require Import Reals Lra Lia Arith Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Totals Directions.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Directions.
 From Statements.aepo Require equation_5.
 Open Scope R_scope.
 

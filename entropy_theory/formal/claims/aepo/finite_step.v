@@ -6,14 +6,14 @@ From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
   Definitions Basics TemperedReinforce TemperedRate Curvature CurvatureBounds EntropyChange FirstOrder.
+From Statements.aepo Require finite_step.
 Open Scope R_scope.
 
 (** The exact change by a step at one temperature, and at T = 1 written without one. *)
 Definition change (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R) : R :=
   entropy_change n logits (fun a => learning_rate * unit_step n logits correct temperature a).
 
-Definition untempered_step (n : nat) (logits : vector) (correct : mask) : vector :=
-  fun a => only correct (softmax n logits) a - total_on n correct (softmax n logits) * softmax n logits a.
+Notation untempered_step := Statements.aepo.finite_step.unit_step_without_temperature.
 
 Lemma untempered_step_1 n z A a : (a < n)%nat -> unit_step n z A 1 a = untempered_step n z A a.
 Proof.
@@ -167,20 +167,13 @@ Proof.
   - rewrite at_1, at_2 in *; lra.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
-  (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> 0 < learning_rate ->
-  1 < temperature ->
-  0 < - untempered_rate n logits correct ->
-  let step := fun a => learning_rate * unit_step n logits correct temperature a in
-  let plain_step := fun a => learning_rate * untempered_step n logits correct a in
-  remainder_bound n step + remainder_bound n plain_step
-  < learning_rate * (rate n logits correct temperature - untempered_rate n logits correct) ->
-  entropy_change n logits plain_step < entropy_change n logits step.
+Theorem proved : Statements.aepo.finite_step.repair.
 Proof.
-  intros n logits correct temperature learning_rate many _ _ _ _ _ step plain_step small.
+  intros n logits correct temperature learning_rate many _ _ _ _ _ small.
+  set (plain_step := fun a => learning_rate * untempered_step n logits correct a) in *.
   assert (forall a, (a < n)%nat -> plain_step a = learning_rate * unit_step n logits correct 1 a) as same
     by (intros; unfold plain_step; rewrite untempered_step_1 by assumption; reflexivity).
+  change Statements.aepo.finite_step.remainder_bound with remainder_bound in small.
   replace (remainder_bound n plain_step)
     with (remainder_bound n (fun a => learning_rate * unit_step n logits correct 1 a)) in small.
   2: { unfold remainder_bound; f_equal; f_equal; apply sum_ext; intros; rewrite same by assumption; reflexivity. }
@@ -188,7 +181,9 @@ Proof.
     with (entropy_change n logits (fun a => learning_rate * unit_step n logits correct 1 a)).
   2: { unfold entropy_change; f_equal; apply entropy_ext; intros; unfold moved_by.
        rewrite same by assumption; reflexivity. }
+  change (Statements.aepo.finite_step.rate_without_temperature n logits correct)
+    with (untempered_rate n logits correct) in small.
   rewrite <- rate_1 in small.
   pose proof (warmer_leaves_more n logits correct temperature 1 learning_rate ltac:(lia) small) as gain.
-  unfold change in gain; fold step in gain; lra.
+  apply Rminus_gt_0_lt; exact gain.
 Qed.

@@ -2,7 +2,7 @@
     F(T), and where E_q c > 0, as it is where F(1) < 0, both halves of Corollary 4.4 hold at every temperature. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce Totals OwnCovariance
+From PolicyEntropy.library Require Import Definitions Basics Masks TemperedReinforce OwnCovariance
   FixedPositives Examples.
 From Statements.aepo Require fixed_positives.
 Open Scope R_scope.

@@ -2,7 +2,7 @@
     F(1) >= 0, or every action is correct, or T > R W/|S| with S < 0; unless c = C on all of A*. *)
 
 From Coq Require Import Reals Lra Lia Bool.
-From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce TemperedRate SignChange
+From PolicyEntropy.library Require Import Definitions Basics Masks TemperedReinforce TemperedRate SignChange
   Examples.
 From Statements.aepo Require high_temperature_raises.
 Open Scope R_scope.

@@ -2,7 +2,7 @@
     F(1) <= 0, or every action is correct, or W e^{-D/T} < max_{A*} c - C; unless c = C on all of A*. *)
 
 From Coq Require Import Reals Lra Lia Bool.
-From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce TemperedRate SignChange
+From PolicyEntropy.library Require Import Definitions Basics Masks TemperedReinforce TemperedRate SignChange
   Examples.
 From Statements.aepo Require low_temperature_lowers.
 Open Scope R_scope.

@@ -4,6 +4,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Curvature EntropyChange FirstOrder.
+From Statements.aepo Require theorem_4_3a.
 Open Scope R_scope.
 
 (** F(T) is the derivative of entropy in the learning rate. *)
@@ -21,16 +22,8 @@ Proof.
   apply (is_derive_entropy_along_line n logits (unit_step n logits correct temperature)); lia.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits : vector) (correct : mask) (temperature learning_rate : R),
-  (2 <= n)%nat -> nonempty n correct -> 0 < temperature -> 0 < learning_rate ->
-  let step := fun a => learning_rate * unit_step n logits correct temperature a in
-  Rabs (entropy_change n logits step - learning_rate * rate n logits correct temperature)
-  <= remainder_bound n step
-  /\
-  derivative (fun eta => entropy n (fun a => logits a + eta * unit_step n logits correct temperature a)) 0
-    (rate n logits correct temperature).
+Theorem proved : Statements.aepo.theorem_4_3a.statement.
 Proof.
-  intros n logits correct temperature learning_rate many _ _ _ step; split; [|apply slope; lia].
+  intros n logits correct temperature learning_rate many _ _ _; split; [|apply slope; lia].
   apply first_order_error_scaled; [lia|apply rate_of_step; lia].
 Qed.

@@ -2,7 +2,7 @@
     policy gradient. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Totals Examples.
+From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Masks Examples.
 From Statements.aepo Require unbiased_filtering.
 Open Scope R_scope.
 

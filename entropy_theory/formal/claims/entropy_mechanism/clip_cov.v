@@ -3,7 +3,7 @@
     selected action with a positive advantage has c_a > C, where c_a = pi_a (log pi_a + H). *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions TokenCovariance.
+From PolicyEntropy.library Require Import Definitions Basics Masks Comparisons Contributions TokenCovariance.
 From Statements.entropy_mechanism Require clip_cov.
 Open Scope R_scope.
 
@@ -35,7 +35,7 @@ Proof.
   intros n logits reward lower two positive selected no_weak_right_answer.
   assert (some : (0 < n)%nat) by lia.
   rewrite gain_eq by exact some.
-  apply total_on_positive; [exact selected|]; intros a inside member.
+  apply total_on_pos; [exact selected|]; intros a inside member.
   apply Rmult_lt_0_compat; [apply softmax_pos, some|].
   assert (0 < token_covariance n logits reward a) as large.
   { pose proof member as band; apply andb_true_iff in band as [above _].

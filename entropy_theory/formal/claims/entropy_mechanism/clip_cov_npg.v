@@ -3,7 +3,7 @@
     change by sum pi_a K_a over the selected actions, which is positive. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions TokenCovariance.
+From PolicyEntropy.library Require Import Definitions Basics Masks Comparisons Contributions TokenCovariance.
 From Statements.entropy_mechanism Require clip_cov_npg.
 Open Scope R_scope.
 
@@ -31,7 +31,7 @@ Proof.
   intros n logits reward lower two positive selected.
   assert (some : (0 < n)%nat) by lia.
   rewrite natural_gain_eq by exact some.
-  apply total_on_positive; [exact selected|]; intros a inside member.
+  apply total_on_pos; [exact selected|]; intros a inside member.
   apply Rmult_lt_0_compat; [apply softmax_pos, some|].
   apply andb_true_iff in member as [above _]; apply not_less in above; lra.
 Qed.

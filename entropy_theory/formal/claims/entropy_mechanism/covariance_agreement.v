@@ -3,7 +3,7 @@
     ordered like the policy or in the opposite order. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Contributions Extremes OrderedRewards.
+From PolicyEntropy.library Require Import Definitions Basics Contributions Masks OrderedRewards.
 From Statements.entropy_mechanism Require covariance_agreement.
 Open Scope R_scope.
 
@@ -45,8 +45,8 @@ Proof.
   intros spread.
   destruct (largest_attained n reward some) as [a [a_inside top]].
   destruct (smallest_attained n reward some) as [b [b_inside low]].
-  pose proof (largest_above n (negated reward) b b_inside) as above.
-  pose proof (smallest_below n (negated reward) a a_inside) as below.
+  pose proof (largest_ge n (negated reward) b b_inside) as above.
+  pose proof (smallest_le n (negated reward) a a_inside) as below.
   unfold negated in above, below; fold (negated reward) in above, below; lra.
 Qed.
 

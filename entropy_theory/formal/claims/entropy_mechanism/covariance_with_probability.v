@@ -2,7 +2,7 @@
     reward is ordered like the policy, or in the opposite order. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics Largest.
+From PolicyEntropy.library Require Import Definitions Basics Masks.
 From Statements.entropy_mechanism Require covariance_with_probability.
 Open Scope R_scope.
 

@@ -6,7 +6,7 @@
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions OrderedRewards
-  Extremes Growth RewardGroups.
+  Masks Growth RewardGroups.
 From Statements.entropy_mechanism Require difficulty.
 Open Scope R_scope.
 
@@ -279,7 +279,7 @@ Proof.
   assert (bounds : forall b, (b < n)%nat -> b <> 0%nat ->
     smallest_on n (fun a => negb (Nat.eqb a 0)) logits <= logits b
     <= largest_on n (fun a => negb (Nat.eqb a 0)) logits).
-  { intros b b_inside b_wrong; split; [apply smallest_on_below|apply largest_on_above];
+  { intros b b_inside b_wrong; split; [apply smallest_on_le|apply largest_on_ge];
       try assumption; destruct (Nat.eqb_spec b 0); congruence || reflexivity. }
   pose proof (bounds a inside wrong); pose proof (bounds 1%nat ltac:(lia) ltac:(lia)); lra.
 Qed.

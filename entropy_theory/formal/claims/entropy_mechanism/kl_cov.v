@@ -5,47 +5,15 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Calculus Comparisons Contributions.
+From PolicyEntropy.library Require Import Definitions Basics Masks Calculus Comparisons Contributions.
 From Statements.entropy_mechanism Require kl_cov.
 Open Scope R_scope.
 
-(** The policy whose tokens are trained on: since then the logits have drifted. *)
-Definition old_policy (n : nat) (logits drift : vector) : vector :=
-  softmax n (fun a => logits a - drift a).
-Definition log_ratio (n : nat) (logits drift : vector) : vector :=
-  fun a => log_softmax n logits a - log_softmax n (fun b => logits b - drift b) a.
-
-Definition selected (n : nat) (logits drift reward : vector) (lower : R) : mask :=
-  fun a => negb (less ((logits a - mean n (old_policy n logits drift) logits)
-                       * (reward a - mean n (old_policy n logits drift) reward)) lower).
-
-(** The weighted score that the penalty gives an action. *)
-Definition score (n : nat) (logits drift : vector) : vector :=
-  fun a => - sign_of (log_ratio n logits drift a) * old_policy n logits drift a.
+Import Statements.entropy_mechanism.kl_cov(old_policy, log_ratio, selected, penalty_score).
 
 Definition gain (n : nat) (logits drift reward : vector) (lower : R) : R :=
   first_order n logits (score_step n logits
-    (only (selected n logits drift reward lower) (score n logits drift))).
-
-Lemma sign_of_positive x : 0 < x -> sign_of x = 1.
-Proof.
-  intros positive; unfold sign_of, less.
-  destruct (Rlt_dec 0 x); destruct (Rlt_dec x 0); lra.
-Qed.
-
-Lemma sign_of_negative x : x < 0 -> sign_of x = - 1.
-Proof.
-  intros negative; unfold sign_of, less.
-  destruct (Rlt_dec 0 x); destruct (Rlt_dec x 0); lra.
-Qed.
-
-Lemma sign_of_is_sign x : sign_of x = sign x.
-Proof.
-  destruct (Rtotal_order x 0) as [below|[zero|above]].
-  - rewrite sign_of_negative, sign_eq_m1; lra.
-  - subst x; rewrite sign_0; unfold sign_of, less; destruct (Rlt_dec 0 0); lra.
-  - rewrite sign_of_positive, sign_eq_1; lra.
-Qed.
+    (only (selected n logits drift reward lower) (penalty_score n logits drift))).
 
 (** The scores are those of the penalty: along every direction v of the logits the sum of the penalties
     over a set of actions, which have all moved, has minus the slope that the step has with v. *)
@@ -56,7 +24,7 @@ Lemma slope_of_penalty n logits drift (A : mask) (v : vector) :
     (fun t => sum n (only A (fun a => old_policy n logits drift a
        * Rabs (log_softmax n (fun b => logits b + t * v b) a
                - log_softmax n (fun b => logits b - drift b) a)))) 0
-    (- sum n (fun a => score_step n logits (only A (score n logits drift)) a * v a)).
+    (- sum n (fun a => score_step n logits (only A (penalty_score n logits drift)) a * v a)).
 Proof.
   intros some moved.
   evar_last.
@@ -64,7 +32,7 @@ Proof.
       (fun t a => only A (fun a => old_policy n logits drift a
          * Rabs (log_softmax n (fun b => logits b + t * v b) a
                  - log_softmax n (fun b => logits b - drift b) a)) a)
-      (fun a => - (only A (score n logits drift) a * centered n (softmax n logits) v a))).
+      (fun a => - (only A (penalty_score n logits drift) a * centered n (softmax n logits) v a))).
     intros a inside; unfold only; destruct (A a) eqn:member.
     + assert (start : log_softmax n (fun b => logits b + 0 * v b) a = log_softmax n logits a).
       { unfold log_softmax; f_equal; apply softmax_ext; [intros; ring|exact inside]. }
@@ -78,7 +46,7 @@ Proof.
            apply (is_derive_log_softmax n (fun t b => logits b + t * v b) v 0 some);
              [intros; apply is_derive_line|exact inside].
         -- cbv beta; rewrite start; apply moved; assumption.
-      * cbv beta; rewrite start; unfold score; rewrite sign_of_is_sign.
+      * cbv beta; rewrite start; unfold penalty_score; rewrite sign_of_is_sign.
         fold (log_ratio n logits drift a).
         assert (same : forall b, (b < n)%nat ->
                   softmax n (fun c => logits c + 0 * v c) b = softmax n logits b)
@@ -89,7 +57,7 @@ Proof.
         ring.
     + evar_last; [apply @is_derive_const|unfold zero; simpl; ring].
   - rewrite sum_opp; f_equal; unfold score_step, centered.
-    set (w := only A (score n logits drift)).
+    set (w := only A (penalty_score n logits drift)).
     transitivity (sum n (fun a => w a * v a) - sum n w * mean n (softmax n logits) v).
     + rewrite <- sum_scal_r, <- sum_minus; apply sum_ext; intros; ring.
     + unfold mean; rewrite <- sum_scal, <- sum_minus; apply sum_ext; intros; ring.
@@ -108,11 +76,11 @@ Proof.
   assert (some : (0 < n)%nat) by lia.
   unfold gain; rewrite first_order_score_step, <- sum_opp by exact some.
   rewrite (sum_ext n _ (only (selected n logits drift reward lower)
-             (fun a => - (score n logits drift a * excess n logits a)))).
+             (fun a => - (penalty_score n logits drift a * excess n logits a)))).
   2: { intros a _; unfold only; destruct (selected n logits drift reward lower a); ring. }
-  apply total_on_positive; [exact chosen|]; intros a inside member.
+  apply total_on_pos; [exact chosen|]; intros a inside member.
   assert (0 < old_policy n logits drift a) by apply softmax_pos, some.
-  unfold score; destruct (undone a inside member) as [[likelier above]|[rarer rare]].
+  unfold penalty_score; destruct (undone a inside member) as [[likelier above]|[rarer rare]].
   - rewrite sign_of_positive by exact likelier.
     assert (0 < old_policy n logits drift a * excess n logits a) by (apply Rmult_lt_0_compat; lra).
     lra.

@@ -4,6 +4,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics TemperedReinforce Curvature EntropyChange FirstOrder.
+From Statements.entropy_mechanism Require lemma_1_state.
 Open Scope R_scope.
 
 (** The covariance is the first order: minus the derivative of entropy along the step. *)
@@ -17,14 +18,7 @@ Proof.
   rewrite <- slope_line_start; apply (is_derive_entropy_along_line n logits step); lia.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits step : vector),
-  (2 <= n)%nat ->
-  Rabs (entropy_change n logits step - - covariance n (softmax n logits) (log_softmax n logits) step)
-  <= remainder_bound n step
-  /\
-  derivative (fun t => entropy n (fun a => logits a + t * step a)) 0
-    (- covariance n (softmax n logits) (log_softmax n logits) step).
+Theorem proved : Statements.entropy_mechanism.lemma_1_state.statement.
 Proof.
   intros n logits step many; split; [|apply slope; lia].
   unfold Rminus; rewrite Ropp_involutive; apply first_order_error; lia.

@@ -8,6 +8,7 @@ From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
   Definitions Basics TemperedReinforce Curvature CurvatureBounds EntropyChange.
+From Statements.entropy_mechanism Require matched_exactly.
 Open Scope R_scope.
 
 (** The identity for any step, written with w = pi'/pi. *)
@@ -107,15 +108,7 @@ Proof.
   cbv zeta in printed; fold step in printed; lra.
 Qed.
 
-(** The step of the policy gradient for a 0/1 reward: pi A = 1_{A*} pi - pi(A* ) pi. *)
-Theorem proved :
-  forall (n : nat) (logits : vector) (correct : mask) (learning_rate : R),
-  (2 <= n)%nat -> nonempty n correct -> 0 < learning_rate ->
-  let p := softmax n logits in
-  let step := fun a => learning_rate * (only correct p a - total_on n correct p * p a) in
-  let log_growth := fun a => log_softmax n (moved_by logits step) a - log_softmax n logits a in
-  let growth := fun a => exp (log_growth a) in
-  entropy n (moved_by logits step) - entropy n logits
-  + covariance n p (log_softmax n logits) growth
-  + mean n p (fun a => growth a * log_growth a) = 0.
-Proof. intros n logits correct learning_rate many _ _; apply for_every_step; lia. Qed.
+Theorem proved : Statements.entropy_mechanism.matched_exactly.repair.
+Proof.
+  intros n logits correct learning_rate many _ _; apply for_every_step; lia.
+Qed.

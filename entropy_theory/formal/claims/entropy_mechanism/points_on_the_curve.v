@@ -1,7 +1,7 @@
 (** Clip-Cov on the curve of performance against entropy: the point leaves it upwards, to first order. *)
 
 From Coq Require Import Reals Lra Lia Bool.
-From PolicyEntropy.library Require Import Definitions Basics Largest.
+From PolicyEntropy.library Require Import Definitions Basics Masks.
 From Statements.entropy_mechanism Require points_on_the_curve.
 Open Scope R_scope.
 
@@ -73,7 +73,7 @@ End OneKind.
 Lemma some_wrong_answer n (A : mask) :
   ~ (forall a, (a < n)%nat -> A a = true) -> nonempty n (fun a => negb (A a)).
 Proof.
-  intros not_all; apply some_on_nonempty.
+  intros not_all; apply some_on_spec.
   destruct (some_on n (fun a => negb (A a))) eqn:found; [reflexivity|exfalso; apply not_all].
   intros a inside; pose proof (some_on_empty n _ found a inside) as right; simpl in right.
   destruct (A a); [reflexivity|discriminate].

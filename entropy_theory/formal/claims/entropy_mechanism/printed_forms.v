@@ -3,12 +3,12 @@
 
 From Coq Require Import Reals Lra Lia.
 From PolicyEntropy.library Require Import Definitions Basics Inequalities.
-From Statements.entropy_mechanism Require Import printed_forms.
+From Statements.entropy_mechanism Require printed_forms.
 Open Scope R_scope.
 
-Theorem proved : repair.
+Theorem proved : Statements.entropy_mechanism.printed_forms.repair.
 Proof.
-  unfold repair; intros n logits a b some a_positive _.
+  intros n logits a b some a_positive _.
   assert (0 <= entropy n logits) as nonneg.
   { unfold entropy; rewrite <- sum_opp; apply sum_nonneg; intros k inside.
     assert (0 < n)%nat as n_positive by lia.

@@ -4,7 +4,7 @@
     average and has a below-average advantage. A batch has n tokens, with surprisals -log pi. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Extremes.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Masks.
 From Statements.entropy_mechanism Require selected_tokens.
 Open Scope R_scope.
 
@@ -36,7 +36,7 @@ Proof.
   destruct (factors_of_positive (deviation n (fun j => - surprisal j) i) (deviation n advantage i))
     as [[confident correct]|[rare punished]]; [lra|exfalso|lra].
   rewrite deviation_of_log in *; specialize (nonneg i inside).
-  pose proof (largest_above n (deviation n advantage) i inside) as top.
+  pose proof (largest_ge n (deviation n advantage) i inside) as top.
   assert (batch_mean n surprisal * deviation n advantage i
           <= batch_mean n surprisal * largest n (deviation n advantage))
     by (apply Rmult_le_compat_l; assumption).

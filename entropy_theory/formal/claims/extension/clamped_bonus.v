@@ -3,7 +3,7 @@
     renormalized on it. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Extremes Clamping Growth.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Masks Clamping Growth.
 From Statements.extension Require clamped_bonus.
 Open Scope R_scope.
 

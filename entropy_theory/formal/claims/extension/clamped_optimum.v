@@ -3,7 +3,7 @@
     b = min(m, k), which its optimum approaches; and that optimum gives away no more than the full bonus's. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics SetSums Contributions Divergence Extremes Clamping BonusBias
+From PolicyEntropy.library Require Import Definitions Basics Masks Contributions Divergence Clamping BonusBias
   Ranking.
 From Statements.extension Require clamped_optimum.
 Open Scope R_scope.
@@ -40,7 +40,7 @@ Proof. apply mass_positive, some_kept. Qed.
 
 Lemma mass_at_most_one : mass <= 1.
 Proof.
-  rewrite <- (softmax_sum n z some_action); fold p; rewrite <- (total_on_with_complement n kept p).
+  rewrite <- (softmax_sum n z some_action); fold p; rewrite <- (total_on_complement n kept p).
   enough (0 <= total_on n (complement kept) p) by (unfold mass; lra).
   apply total_on_nonneg; intros; apply Rlt_le, p_positive.
 Qed.
@@ -97,7 +97,7 @@ Qed.
 Lemma right_split : m = count_on n kept_right + count_on n (both correct (complement kept)).
 Proof.
   transitivity (count_on n (both correct kept) + count_on n (both correct (complement kept))).
-  - apply total_on_split.
+  - apply total_on_both.
   - f_equal; apply total_on_both_comm.
 Qed.
 
@@ -107,7 +107,7 @@ Lemma value_at_most :
   total_on n correct p
   <= total_on n kept_right q + (m - count_on n kept_right) * least.
 Proof.
-  rewrite (total_on_split n correct kept p).
+  rewrite (total_on_both n correct kept p).
   assert (inside : total_on n (both correct kept) p = mass * total_on n kept_right q).
   { rewrite total_on_both_comm, <- total_on_scal; apply total_on_ext; intros a _ member.
     apply in_both in member as [kept_too _]; apply q_on_kept, kept_too. }
@@ -116,7 +116,7 @@ Proof.
   { assert (count : m - count_on n kept_right = count_on n (both correct (complement kept)))
       by (rewrite right_split; ring).
     rewrite count, <- total_on_const; apply total_on_le; intros a a_inside member.
-    apply in_both in member as [_ removed]; apply in_complement in removed.
+    apply in_both in member as [_ removed]; apply complement_true in removed.
     apply removed_below; assumption. }
   assert (gap : 0 <= m - count_on n kept_right).
   { rewrite right_split; pose proof (count_on_nonneg n (both correct (complement kept))); lra. }
@@ -136,7 +136,7 @@ Lemma best_if_few : m <= k -> objective n z correct kept coefficient
 Proof.
   intros few; rewrite objective_eq.
   set (inside := count_on n kept_right).
-  assert (k_split : k = inside + count_on n kept_wrong) by apply total_on_split.
+  assert (k_split : k = inside + count_on n kept_wrong) by apply total_on_both.
   assert (inside_at_most : inside <= m).
   { unfold inside; rewrite right_split.
     pose proof (count_on_nonneg n (both correct (complement kept))); lra. }
@@ -156,21 +156,21 @@ Proof.
   pose proof (soft_value_on n kept q s some_kept (fun a _ member => q_positive a member) q_total) as soft.
   assert (mean_s : coefficient * total_on n kept (fun a => q a * s a)
                    = total_on n kept_right q + share * total_on n kept_wrong q).
-  { rewrite <- total_on_scal, (total_on_split n kept correct); f_equal.
+  { rewrite <- total_on_scal, (total_on_both n kept correct); f_equal.
     - apply total_on_ext; intros a _ member; apply in_both in member as [_ right].
       unfold s; rewrite right; field; lra.
     - rewrite <- total_on_scal; apply total_on_ext; intros a _ member.
-      apply in_both in member as [_ wrong]; apply in_complement in wrong.
+      apply in_both in member as [_ wrong]; apply complement_true in wrong.
       unfold s; rewrite wrong; field; lra. }
   assert (normalizer : total_on n kept (fun a => exp (s a)) <= m * E + k - m).
-  { rewrite (total_on_split n kept correct).
+  { rewrite (total_on_both n kept correct).
     assert (right_part : total_on n (both kept correct) (fun a => exp (s a)) = inside * E).
     { unfold inside; rewrite <- total_on_const; apply total_on_ext; intros a _ member.
       apply in_both in member as [_ right]; unfold s, E; rewrite right; reflexivity. }
     assert (wrong_part : total_on n (both kept (complement correct)) (fun a => exp (s a))
                          <= count_on n kept_wrong * (share * E + (1 - share))).
     { rewrite <- total_on_const; apply total_on_le; intros a _ member.
-      apply in_both in member as [_ wrong]; apply in_complement in wrong; unfold s; rewrite wrong.
+      apply in_both in member as [_ wrong]; apply complement_true in wrong; unfold s; rewrite wrong.
       replace (share / coefficient) with (share * (1 / coefficient)) by (field; lra).
       apply exp_below_chord; lra. }
     rewrite right_part.
@@ -179,10 +179,10 @@ Proof.
   assert (paid : (m - inside) * least <= share * total_on n kept_wrong q).
   { rewrite <- share_product, Rmult_assoc; apply Rmult_le_compat_l; [lra|].
     rewrite <- total_on_const; apply total_on_le; intros a a_inside member.
-    apply in_both in member as [kept_too _]; apply smallest_on_below; assumption. }
+    apply in_both in member as [kept_too _]; apply smallest_on_le; assumption. }
   assert (log_bound : ln (total_on n kept (fun a => exp (s a))) <= ln (m * E + k - m)).
   { apply ln_le_ln; [|exact normalizer].
-    apply total_on_positive; [exact some_kept|intros; apply exp_pos]. }
+    apply total_on_pos; [exact some_kept|intros; apply exp_pos]. }
   pose proof value_at_most as value; fold inside in value.
   apply (Rmult_le_compat_l coefficient) in soft; [|lra].
   apply (Rmult_le_compat_l coefficient) in log_bound; [|lra].
@@ -200,7 +200,7 @@ Proof.
     rewrite total_on_scal, q_total; ring. }
   rewrite mean_s in soft.
   assert (total_on n correct p <= 1).
-  { rewrite <- (softmax_sum n z some_action); fold p; rewrite <- (total_on_with_complement n correct p).
+  { rewrite <- (softmax_sum n z some_action); fold p; rewrite <- (total_on_complement n correct p).
     enough (0 <= total_on n (complement correct) p) by lra.
     apply total_on_nonneg; intros; apply Rlt_le, p_positive. }
   apply (Rmult_le_compat_l coefficient) in soft; [|lra].
@@ -224,8 +224,8 @@ Lemma optimum_of_clamped :
   /\ bias k right coefficient <= bias tokens m coefficient.
 Proof.
   intros n logits correct kept coefficient some_right some_kept positive top tokens m k right.
-  pose proof (count_on_least n correct some_right) as m_least; fold m in m_least.
-  pose proof (count_on_least n kept some_kept) as k_least; fold k in k_least.
+  pose proof (count_on_ge_1 n correct some_right) as m_least; fold m in m_least.
+  pose proof (count_on_ge_1 n kept some_kept) as k_least; fold k in k_least.
   assert (m_most : m <= tokens) by apply count_on_at_most.
   assert (k_most : k <= tokens) by apply count_on_at_most.
   split.

@@ -4,6 +4,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Curvature EntropyChange.
+From Statements.extension Require finite_step_identities.
 Open Scope R_scope.
 
 (** E3: the change is the integral of its slope, and the divergence that of t times a variance. *)
@@ -29,31 +30,16 @@ Proof.
 Qed.
 
 (** E1 and E2; E3 as the slopes at every t, and the sign of the divergence. *)
-Theorem proved :
-  forall (n : nat) (logits step : vector),
-  (2 <= n)%nat ->
-  (entropy_change n logits step + covariance n (softmax n logits) (ratio n logits step) logits
-   + divergence n (moved_by logits step) logits = 0
-   /\
-   entropy_change n logits step
-   + sum n (fun a => (softmax n (moved_by logits step) a - softmax n logits a)
-                     * log_softmax n (moved_by logits step) a)
-   = divergence n logits (moved_by logits step))
-  /\
-  (forall t, derivative (fun s => entropy n (line logits step s)) t
-     (- covariance n (softmax n (line logits step t)) (log_softmax n (line logits step t)) step))
-  /\
-  (forall t, derivative (fun s => divergence n (line logits step s) logits) t
-     (t * covariance n (softmax n (line logits step t)) step step))
-  /\
-  0 <= divergence n (moved_by logits step) logits.
+Theorem proved : Statements.extension.finite_step_identities.statement.
 Proof.
   intros n logits step many; split; [split|split; [|split]].
-  - rewrite exact_change_1 by lia.
+  - change (entropy_change n logits step + covariance n (softmax n logits) (ratio n logits step) logits
+            + divergence n (moved_by logits step) logits = 0).
+    rewrite exact_change_1 by lia.
     rewrite (covariance_sym n _ (ratio n logits step) (log_softmax n logits)).
     rewrite covariance_log_softmax by (try apply softmax_sum; lia).
     rewrite (covariance_sym n _ logits); ring.
-  - rewrite exact_change_2 by lia; ring.
+  - rewrite exact_change_2 by lia; unfold divergence, moved_by; ring.
   - intros t; apply is_derive_Reals, is_derive_entropy_along_line; lia.
   - intros t; apply is_derive_Reals, is_derive_divergence_line; lia.
   - apply divergence_nonneg; lia.

@@ -4,31 +4,25 @@
 
 From Coq Require Import Reals Lra Lia Psatz List.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Largest Inequalities Trees TreeValues TreeLargest
+From PolicyEntropy.library Require Import Definitions Basics Masks Inequalities Trees TreeValues TreeLargest
   TreeGradientBounds.
 From Statements.extension Require Import gradient_entropy_linf.
 Import ListNotations.
 Open Scope R_scope.
 
-Lemma value_gradient_formula n h z reward s a :
-  value_gradient n h z reward s a = gradient_formula n h z reward s a.
-Proof. unfold value_gradient, gradient_formula, advantage; ring. Qed.
-
 Theorem proved : Statements.extension.gradient_entropy_linf.statement.
 Proof.
-  intros n h logits reward several long nonneg below; split.
-  - unfold linf_norm.
-    destruct (largest_states_attained n h (fun s => largest n (fun a =>
-      Rabs (value_gradient n h logits reward s a)))) as (s & state & ->); [lia|lia|].
-    destruct (largest_attained n (fun a => Rabs (value_gradient n h logits reward s a)))
-      as (a & inside & ->); [lia|].
-    rewrite value_gradient_formula; apply gradient_linf_le_entropy; [lia| |assumption|assumption].
-    intros y response; split; auto.
-  - intros direction; cbv beta.
-    rewrite (sum_states_ext n h _ (fun s => sum n (fun a =>
-      gradient_formula n h logits reward s a * direction s a))).
-    + apply expected_return_along; lia.
-    + intros s _; apply sum_ext; intros a _; rewrite value_gradient_formula; reflexivity.
+  intros n h logits reward several long nonneg below.
+  assert (value_gradient n h logits reward = gradient_formula n h logits reward) as formula
+    by apply value_gradient_formula.
+  rewrite formula; split; [|intros direction; apply expected_return_along; lia].
+  unfold linf_norm.
+  destruct (largest_states_attained n h (fun s => largest n (fun a =>
+    Rabs (gradient_formula n h logits reward s a)))) as (s & state & ->); [lia|lia|].
+  destruct (largest_attained n (fun a => Rabs (gradient_formula n h logits reward s a)))
+    as (a & inside & ->); [lia|].
+  apply gradient_linf_le_entropy; [lia| |assumption|assumption].
+  intros y response; split; auto.
 Qed.
 
 (** Equality at pi = (1/2, 1/2) and returns (1, 0). *)

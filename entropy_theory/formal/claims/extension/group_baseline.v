@@ -3,7 +3,7 @@
     size * sum_i w_i (e_i - pi). *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Contributions Divergence Growth.
+From PolicyEntropy.library Require Import Definitions Basics Masks Contributions Divergence Growth.
 From Statements.extension Require group_baseline.
 Open Scope R_scope.
 
@@ -12,9 +12,6 @@ Definition weights (n : nat) (advantage : vector) (sampled : mask) : vector :=
 Definition group_step (n : nat) (z advantage : vector) (sampled : mask) (size : R) : vector :=
   fun a => size * (weights n advantage sampled a
                    - softmax n z a * sum n (weights n advantage sampled)).
-
-Lemma count_on_positive n A : nonempty n A -> 0 < count_on n A.
-Proof. intros some; apply total_on_positive; [exact some|intros; lra]. Qed.
 
 Section Group.
 
@@ -29,7 +26,7 @@ Proof. destruct some_sampled as [a [inside _]]; lia. Qed.
 
 Lemma weights_sum_to_zero : sum n w = 0.
 Proof.
-  pose proof (count_on_positive n sampled some_sampled) as positive.
+  pose proof (count_on_pos n sampled some_sampled) as positive.
   set (average := total_on n sampled advantage / count_on n sampled).
   transitivity (total_on n sampled advantage - average * count_on n sampled).
   - unfold total_on, count_on, total_on; rewrite <- sum_scal, <- sum_minus.

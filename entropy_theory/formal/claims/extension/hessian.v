@@ -8,6 +8,7 @@ From Coq Require Import Reals Lra Lia Arith.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
   Definitions Basics Directions TemperedReinforce Curvature EntropyChange FirstOrder.
+From Statements.extension Require hessian.
 Open Scope R_scope.
 
 Definition hessian_matrix (n : nat) (logits : vector) (a b : nat) : R :=
@@ -120,36 +121,29 @@ Proof.
   unfold covariance, mean; ring.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits step other : vector),
-  (2 <= n)%nat ->
-  let p := softmax n logits in
-  let s := own_covariance n logits in
-  (sum n (fun a => step a * hessian_times n logits step a) - quadratic_form n logits step = 0
-   /\ (forall a, (a < n)%nat ->
-         - (s a + p a - s a * mean n p (fun _ => 1) - p a * sum n s - p a * mean n p (fun _ => 1)) = 0)
-   /\ sum n (fun a => other a * hessian_times n logits step a)
-      - sum n (fun a => step a * hessian_times n logits other a) = 0)
-  /\ derivative (fun t => entropy n (fun a => logits a + t * step a)) 0 (- sum n (fun a => s a * step a))
-  /\ (forall a, (a < n)%nat ->
-        derivative (fun t => - own_covariance n (fun b => logits b + t * step b) a) 0
-          (hessian_times n logits step a)).
+Theorem proved : Statements.extension.hessian.statement.
 Proof.
-  intros n logits step other many p s.
+  intros n logits step other many; set (p := softmax n logits); set (s := own_covariance n logits).
   assert (sum n p = 1) as one by (apply softmax_sum; lia).
   split; [split; [|split]|split].
-  - rewrite quadratic_form_times by lia; ring.
-  - intros a inside; unfold s, p; rewrite own_covariance_sum, mean_const by (lia || exact one); ring.
+  - change (sum n (fun a => step a * hessian_times n logits step a) - quadratic_form n logits step = 0).
+    rewrite quadratic_form_times by lia; ring.
+  - intros a inside; change (Statements.extension.hessian.own_covariance n logits) with s.
+    unfold s; rewrite own_covariance_sum, mean_const by (lia || exact one); ring.
   - assert (forall x y, sum n (fun a => y a * hessian_times n logits x a)
               = sum n (fun a => sum n (fun b => hessian_matrix n logits a b * (y a * x b)))) as double.
     { intros x y; apply sum_ext; intros a inside; rewrite <- times, <- sum_scal by assumption.
       apply sum_ext; intros; ring. }
+    change (sum n (fun a => other a * hessian_times n logits step a)
+            - sum n (fun a => step a * hessian_times n logits other a) = 0).
     rewrite !double, (sum_swap n n (fun a b => hessian_matrix n logits a b * (step a * other b))).
     apply Rminus_diag_eq; apply sum_ext; intros a _; apply sum_ext; intros b _.
     rewrite (symmetric n logits a b); ring.
-  - apply is_derive_Reals; unfold s; rewrite <- covariance_log_own by lia.
+  - change (Statements.extension.hessian.own_covariance n logits) with s.
+    apply is_derive_Reals; unfold s; rewrite <- covariance_log_own by lia.
     rewrite <- slope_line_start; apply (is_derive_entropy_along_line n logits step); lia.
-  - intros a inside; apply is_derive_Reals.
-    rewrite <- times, <- (Ropp_involutive (sum n _)) by assumption.
+  - intros a inside; change (derivative (fun t => - own_covariance n (line logits step t) a) 0
+                               (hessian_times n logits step a)).
+    apply is_derive_Reals; rewrite <- times, <- (Ropp_involutive (sum n _)) by assumption.
     apply @is_derive_opp, (is_derive_own_covariance n logits step a); [lia|assumption].
 Qed.

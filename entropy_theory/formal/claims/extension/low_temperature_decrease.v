@@ -2,7 +2,7 @@
     temperature makes right answers no rarer, it lowers entropy at least as much. *)
 
 From Coq Require Import Reals Lra Lia.
-From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce Totals OwnCovariance
+From PolicyEntropy.library Require Import Definitions Basics Masks TemperedReinforce OwnCovariance
   FixedPositives.
 From Statements.extension Require low_temperature_decrease.
 Open Scope R_scope.

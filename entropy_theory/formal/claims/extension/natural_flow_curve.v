@@ -15,37 +15,6 @@ Module Stated := Statements.extension.natural_flow_curve.
 Import ListNotations.
 Open Scope R_scope.
 
-(** The statement's flow is the library's. *)
-Lemma flow_stated n h reward path :
-  (forall t : R, 0 <= t -> forall s, state_of n h s -> forall a, (a < n)%nat ->
-     derivative (fun r => path r s a) t (Stated.advantage n h (path t) reward s a)) ->
-  natural_flow n h reward path.
-Proof.
-  intros follows; exists (fun _ _ => 0); intros t s a later inside a_inside.
-  apply is_derive_Reals; rewrite Rplus_0_r, advantage_centered by apply inside.
-  apply follows; assumption.
-Qed.
-
-Lemma flowed_moves n h z reward elapsed s a :
-  (0 < n)%nat -> (0 < h)%nat -> 0 < elapsed -> state_of n h s -> (a < n)%nat ->
-  derivative (fun t => Stated.flowed n h z reward t s a) elapsed
-    (Stated.advantage n h (Stated.flowed n h z reward elapsed) reward s a
-     + Stated.state_values n h (Stated.flowed n h z reward elapsed) reward s).
-Proof.
-  intros some long positive inside a_inside.
-  destruct (natural_flow_exists n some h z reward long) as [_ _].
-  change (Stated.flowed n h z reward) with (fun t => tilted_policy n h z (fun y => exp (t * reward y))).
-  unfold Stated.advantage, Stated.state_values.
-  assert (forall y, response_of n h y -> 0 < exp (elapsed * reward y)) as weights by (intros; apply exp_pos).
-  pose proof (action_value_edge_reward_pos n some h z _ s a inside a_inside weights) as chosen.
-  apply is_derive_Reals; evar_last.
-  - apply @is_derive_plus; [apply @is_derive_const|].
-    apply (is_derive_comp ln); [apply is_derive_ln, chosen|apply is_derive_action_value_tilt; assumption].
-  - rewrite <- advantage_centered by apply inside; unfold advantage.
-    rewrite action_value_tilted by assumption.
-    unfold plus, zero, scal; simpl; unfold mult; simpl; field; lra.
-Qed.
-
 Theorem flow_ends_within_right_responses :
   forall (n h : nat) (correct : state -> bool) (path : R -> policy) (shift : R -> state -> R),
   (2 <= n)%nat -> (1 <= h)%nat ->
@@ -176,7 +145,7 @@ Proof.
     { intros A; unfold entropy_within; f_equal; apply sum_responses_ext; intros y response.
       rewrite same_start, same_mass by assumption; reflexivity. }
     rewrite !same_mass, !same_within; reflexivity.
-  - intros s inside a a_inside; apply flowed_moves; try assumption; lia.
-  - intros path follows; apply on_flow, flow_stated, follows.
-  - intros path follows; apply on_flow, flow_stated, follows.
+  - intros s inside a a_inside; apply (tilted_policy_moves n some); assumption.
+  - intros path follows; apply on_flow, natural_flow_centered, follows.
+  - intros path follows; apply on_flow, natural_flow_centered, follows.
 Qed.

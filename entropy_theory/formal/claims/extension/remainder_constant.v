@@ -7,10 +7,10 @@ From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
   Definitions Basics Curvature CurvatureBounds EntropyChange SecondOrder Trees.
+From Statements.extension Require remainder_constant.
 Open Scope R_scope.
 
 Definition squared_norm (n : nat) (step : vector) : R := sum n (fun a => step a * step a).
-Definition curvature_constant (n : nat) : R := (25 + 8 * ln (INR n)) / 40.
 Definition remainder (n : nat) (logits step : vector) : R :=
   entropy_change n logits step - - covariance n (softmax n logits) logits step.
 
@@ -98,24 +98,16 @@ Qed.
 
 (** * From above: the remainder, and the curvature *)
 
-Theorem proved :
-  forall (n : nat) (logits step : vector),
-  (2 <= n)%nat ->
-  (Rabs (remainder n logits step) <= curvature_constant n * squared_norm n step / 2
-   /\
-   Rabs (quadratic_form n logits step) <= curvature_constant n * squared_norm n step)
-  /\
-  (4 <= INR n -> forall K : R,
-   (forall z d, Rabs (remainder n z d) <= K * squared_norm n d / 2) ->
-   1 / 4 + ln ((INR n - 2) / 2) / 8 <= K).
+Theorem proved : Statements.extension.remainder_constant.statement.
 Proof.
   intros n logits step many; split.
   2: { intros large K; apply constant_from_below; apply INR_le; simpl; lra. }
-  replace (curvature_constant n * squared_norm n step)
-    with ((5 / 8 + ln (INR n) / 5) * squared_norm n step) by (unfold curvature_constant; field).
+  fold (squared_norm n step).
+  replace ((25 + 8 * ln (INR n)) / 40 * squared_norm n step)
+    with ((5 / 8 + ln (INR n) / 5) * squared_norm n step) by field.
   split.
   - pose proof (first_order_error_sharp n logits step ltac:(lia) many) as error.
     rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
-    unfold remainder, Rminus; rewrite Ropp_involutive; fold (squared_norm n step) in error; lra.
+    unfold Rminus at 1; rewrite Ropp_involutive; fold (squared_norm n step) in error; lra.
   - apply curvature_bound; [lia|exact many].
 Qed.

@@ -8,6 +8,7 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import Definitions Basics Curvature CurvatureBounds EntropyChange SecondOrder.
+From Statements.extension Require remainder_constant_two_actions.
 Open Scope R_scope.
 
 Definition squared_norm (n : nat) (step : vector) : R := sum n (fun a => step a * step a).
@@ -121,20 +122,10 @@ Proof.
   rewrite Rabs_left in curvature by lra; lra.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits step : vector),
-  n = 2%nat ->
-  (Rabs (remainder n logits step) <= 1 / 2 * squared_norm n step / 2
-   /\
-   Rabs (quadratic_form n logits step) <= 1 / 2 * squared_norm n step)
-  /\
-  (forall K : R, (forall z d, Rabs (remainder n z d) <= K * squared_norm n d / 2) -> 1 / 2 <= K).
+Theorem proved : Statements.extension.remainder_constant_two_actions.statement.
 Proof.
   intros n logits step ->; split; [split|apply constant_from_below]; [|apply curvature_bound_two].
-  assert (Rabs (entropy_change 2 logits step
-                + covariance 2 (softmax 2 logits) (log_softmax 2 logits) step)
-          <= 1 / 2 * squared_norm 2 step / 2) as error
-    by (apply first_order_error_sup; [lia|intros; apply curvature_bound_two]).
-  rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
-  unfold remainder, Rminus; rewrite Ropp_involutive; exact error.
+  unfold Rminus; rewrite Ropp_involutive.
+  rewrite <- covariance_log_softmax by (try apply softmax_sum; lia).
+  apply first_order_error_sup; [lia|intros; apply curvature_bound_two].
 Qed.

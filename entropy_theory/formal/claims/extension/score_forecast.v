@@ -12,6 +12,7 @@ From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
   Definitions Basics TemperedReinforce Clamping Curvature EntropyChange FirstOrder.
+From Statements.extension Require score_forecast.
 Open Scope R_scope.
 
 (** Gradient of KL(pi || rho). *)
@@ -135,21 +136,12 @@ Proof.
   - apply (is_derive_scal (fun t => divergence n (line logits d t) reference)), pull.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits : vector) (kept : mask) (score reference : vector)
-         (learning_rate lambda kappa beta : R),
-  (2 <= n)%nat -> nonempty n kept -> 0 < learning_rate -> 0 < lambda -> 0 < kappa -> 0 < beta ->
-  let step := rule_step n logits score reference kept lambda kappa beta in
-  let d := fun a => learning_rate * step a in
-  Rabs (entropy_change n logits d
-        - learning_rate * forecast n logits score reference kept lambda kappa beta)
-  <= remainder_bound n d
-  /\
-  forall direction : vector,
-  derivative (fun t => objective n score reference kept lambda kappa beta (fun a => logits a + t * direction a)) 0
-    (sum n (fun a => step a * direction a)).
+Theorem proved : Statements.extension.score_forecast.statement.
 Proof.
-  intros n logits kept score reference learning_rate lambda kappa beta many some_kept _ _ _ _ step d; split.
-  - apply first_order_error_scaled; [lia|apply covariance_of_rule_step; lia].
-  - intros direction; apply step_is_gradient; [lia|assumption].
+  intros n logits kept score reference learning_rate lambda kappa beta many some_kept _ _ _ _; split.
+  - apply (first_order_error_scaled n logits ltac:(lia) learning_rate
+             (rule_step n logits score reference kept lambda kappa beta)).
+    apply covariance_of_rule_step; lia.
+  - intros direction.
+    apply (step_is_gradient n logits score reference kept lambda kappa beta direction); [lia|assumption].
 Qed.

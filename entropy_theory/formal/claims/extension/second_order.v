@@ -4,10 +4,9 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics TemperedReinforce Largest Curvature Spread EntropyChange SecondOrder.
+  Definitions Basics TemperedReinforce Masks Curvature Spread EntropyChange SecondOrder.
+From Statements.extension Require second_order.
 Open Scope R_scope.
-
-Definition spread (n : nat) (step : vector) : R := largest n step - smallest n step.
 
 (** The quadratic form, written as one expectation. *)
 Theorem as_one_expectation :
@@ -44,29 +43,13 @@ Proof.
     + rewrite <- (quadratic_form_line_start n logits step); apply is_derive_slope_line; lia.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits step : vector),
-  (2 <= n)%nat ->
-  Rabs (entropy_change n logits step - - covariance n (softmax n logits) logits step
-        - quadratic_form n logits step / 2)
-  <= spread n step * spread n step * spread n step * (2 + 7 * ln (INR n)) / 24
-  /\
-  derivative (fun t => entropy n (fun a => logits a + t * step a)) 0
-    (- covariance n (softmax n logits) logits step)
-  /\
-  derivative (fun t => - covariance n (softmax n (fun a => logits a + t * step a))
-                           (fun a => logits a + t * step a) step) 0
-    (quadratic_form n logits step).
+Theorem proved : Statements.extension.second_order.statement.
 Proof.
   intros n logits step many; split; [|apply derivatives; lia].
   pose proof (second_order_error n logits step ltac:(lia) _ _ (between_smallest_and_largest n step)) as error.
   rewrite covariance_log_softmax in error by (try apply softmax_sum; lia).
-  replace (entropy_change n logits step - - covariance n (softmax n logits) logits step
-           - quadratic_form n logits step / 2)
-    with (entropy_change n logits step + covariance n (softmax n logits) logits step
-          - quadratic_form n logits step / 2) by field.
-  fold (spread n step) in error.
-  replace (spread n step * spread n step * spread n step * (2 + 7 * ln (INR n)) / 24)
-    with ((2 + 7 * ln (INR n)) * spread n step ^ 3 / 24) by field.
-  exact error.
+  set (width := largest n step - smallest n step) in *.
+  replace (width * width * width * (2 + 7 * ln (INR n)) / 24)
+    with ((2 + 7 * ln (INR n)) * width ^ 3 / 24) by field.
+  refine (Rle_trans _ _ _ (Req_le _ _ _) error); f_equal; unfold quadratic_form; field.
 Qed.

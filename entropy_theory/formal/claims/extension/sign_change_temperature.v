@@ -2,7 +2,7 @@
     mean_{A*} c < C < max_{A*} c; with bounds on the temperatures that do. *)
 
 From Coq Require Import Reals Lra Lia Bool.
-From PolicyEntropy.library Require Import Definitions Basics Largest TemperedReinforce TemperedRate
+From PolicyEntropy.library Require Import Definitions Basics Masks TemperedReinforce TemperedRate
   SignChange SignChangeTemperature Examples.
 From Statements.extension Require sign_change_temperature.
 Open Scope R_scope.

@@ -12,7 +12,8 @@
 From Coq Require Import Reals Lra Lia FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics Largest Tilt Curvature EntropyChange SecondOrder WeightedRemainder.
+  Definitions Basics Masks Tilt Curvature EntropyChange SecondOrder WeightedRemainder.
+From Statements.extension Require weighted_remainder.
 Open Scope R_scope.
 
 Definition first_order (n : nat) (logits step : vector) : R :=
@@ -102,23 +103,12 @@ Proof.
   rewrite <- exp_plus, <- exp_0; apply exp_increasing; lra.
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits step : vector),
-  (2 <= n)%nat ->
-  Rabs (entropy_change n logits step - first_order n logits step)
-  <= exp (largest_rise n (softmax n logits) step) * weighted_square n logits step / 2
-  /\
-  (INR n <= 2 -> forall C : R,
-   (forall z d, Rabs (entropy_change n z d - first_order n z d)
-                <= C * (exp (largest_rise n (softmax n z) d) * weighted_square n z d)) ->
-   1 / 2 <= C).
+Theorem proved : Statements.extension.weighted_remainder.statement.
 Proof.
   intros n logits step many; split.
-  - set (p := softmax n logits).
-    pose proof (weighted_remainder n logits step ltac:(lia) (largest_rise n p step)
-                  ltac:(intros; apply largest_ge; assumption)) as bound; fold p in bound.
-    unfold weighted_square, first_order; rewrite Rabs_Ropp; unfold Rminus; rewrite Ropp_involutive; fold p.
-    unfold variance; lra.
+  - pose proof (weighted_remainder n logits step ltac:(lia) (largest_rise n (softmax n logits) step)
+                  ltac:(intros; apply largest_ge; assumption)) as bound.
+    rewrite Rabs_Ropp; unfold Rminus; rewrite Ropp_involutive; unfold largest_rise in bound; lra.
   - intros two; assert (n = 2%nat) as -> by (assert (n <= 2)%nat by (apply INR_le; simpl; lra); lia).
     exact constant_from_below.
 Qed.

@@ -8,7 +8,8 @@
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From PolicyEntropy.library Require Import
-  Definitions Basics Largest Curvature EntropyChange WeightedRemainder.
+  Definitions Basics Masks Curvature EntropyChange WeightedRemainder.
+From Statements.extension Require weighted_remainder_variance.
 Open Scope R_scope.
 
 Definition first_order (n : nat) (logits step : vector) : R :=
@@ -38,22 +39,12 @@ Proof.
   apply variance_remainder_lower_sup; [lia|exact bound].
 Qed.
 
-Theorem proved :
-  forall (n : nat) (logits step : vector),
-  (2 <= n)%nat ->
-  let p := softmax n logits in
-  0 < variance n p step ->
-  Rabs (entropy_change n logits step - first_order n logits step)
-  <= exp (largest_rise n p step)
-     * (variance n p step
-        * (1 + ln (INR n) + ln ((largest n step - smallest n step) * (largest n step - smallest n step)
-                                / variance n p step))) / 2.
+Theorem proved : Statements.extension.weighted_remainder_variance.statement.
 Proof.
-  intros n logits step many p varied; unfold first_order, Rminus at 1; rewrite Ropp_involutive; fold p.
-  pose proof (variance_remainder n logits step ltac:(lia) (largest_rise n p step)
+  intros n logits step many varied; unfold Rminus at 1; rewrite Ropp_involutive.
+  pose proof (variance_remainder n logits step ltac:(lia) (largest_rise n (softmax n logits) step)
                 ltac:(intros; apply largest_ge; assumption) varied) as bound.
-  fold p in bound; fold (variance n p step) in bound.
   replace ((largest n step - smallest n step) * (largest n step - smallest n step))
     with ((largest n step - smallest n step) ^ 2) by ring.
-  lra.
+  unfold largest_rise in bound; lra.
 Qed.

@@ -6,7 +6,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics SetSums Calculus Contributions Divergence.
+From PolicyEntropy.library Require Import Definitions Basics Masks Calculus Contributions Divergence.
 From PolicyEntropy.library Require Masks.
 From Statements.later_work Require annealed_covariance.
 Open Scope R_scope.
@@ -41,7 +41,7 @@ Lemma Z_positive : 0 < Z.
 Proof. apply normalizer_pos, some. Qed.
 
 Lemma mass_is_positive : 0 < mass.
-Proof. apply total_on_positive; [exact some_inside|intros; apply softmax_pos, some]. Qed.
+Proof. apply total_on_pos; [exact some_inside|intros; apply softmax_pos, some]. Qed.
 
 Lemma mean_within_eq : mass * mean_within n z A = total_on n A (fun a => p a * z a).
 Proof. unfold mean_within; fold p; fold mass; pose proof mass_is_positive; field; lra. Qed.
@@ -74,7 +74,7 @@ Qed.
 Lemma log_mean_at_least : ln mass - ln (count_on n A) <= mean_within n z A - ln Z.
 Proof.
   pose proof mass_is_positive as positive.
-  pose proof (count_on_least n A some_inside) as count.
+  pose proof (count_on_ge_1 n A some_inside) as count.
   apply (Rmult_le_reg_l mass); [exact positive|]; rewrite log_mean_within.
   assert (divergence : 0 <= total_on n A (fun a => p a * (ln (p a) - ln (mass / count_on n A)))).
   { apply (gibbs_on n A p (fun _ => mass / count_on n A)).
@@ -102,14 +102,14 @@ Let wrong := total_on n (complement correct) (softmax n z).
 Let l := mean_within n z correct - mean_within n z (complement correct).
 
 Lemma masses : right + wrong = 1.
-Proof. unfold right, wrong; rewrite total_on_with_complement; apply softmax_sum, some. Qed.
+Proof. unfold right, wrong; rewrite total_on_complement; apply softmax_sum, some. Qed.
 
 Lemma counts_at_most :
   1 <= INR n - 1 /\ count_on n correct <= INR n - 1 /\ count_on n (complement correct) <= INR n - 1.
 Proof.
-  pose proof (count_on_with_complement n correct).
-  pose proof (count_on_least n correct some_right).
-  pose proof (count_on_least n (complement correct) some_wrong); lra.
+  pose proof (count_on_complement n correct).
+  pose proof (count_on_ge_1 n correct some_right).
+  pose proof (count_on_ge_1 n (complement correct) some_wrong); lra.
 Qed.
 
 Lemma bracket_bound : (1 - 2 * right) * l <= ln (INR n - 1).
@@ -118,8 +118,8 @@ Proof.
   pose proof (mass_is_positive n z correct some_right) as right_positive; fold right in right_positive.
   pose proof (mass_is_positive n z (complement correct) some_wrong) as wrong_positive; fold wrong in wrong_positive.
   destruct counts_at_most as [n_least [right_count wrong_count]].
-  pose proof (count_on_least n correct some_right) as right_least.
-  pose proof (count_on_least n (complement correct) some_wrong) as wrong_least.
+  pose proof (count_on_ge_1 n correct some_right) as right_least.
+  pose proof (count_on_ge_1 n (complement correct) some_wrong) as wrong_least.
   pose proof (log_mean_at_most n z correct some_right) as right_up; fold right in right_up.
   pose proof (log_mean_at_least n z correct some_right) as right_low; fold right in right_low.
   pose proof (log_mean_at_most n z (complement correct) some_wrong) as wrong_up; fold wrong in wrong_up.
@@ -186,7 +186,7 @@ Proof.
     destruct (correct a); ring. }
   assert (whole : mean n (softmax n z) z
                   = right * mean_within n z correct + wrong * mean_within n z (complement correct)).
-  { rewrite right_mean, wrong_mean, total_on_with_complement; reflexivity. }
+  { rewrite right_mean, wrong_mean, total_on_complement; reflexivity. }
   rewrite product, whole; unfold l; pose proof masses as all.
   replace wrong with (1 - right) by lra; ring.
 Qed.
@@ -301,12 +301,12 @@ Let odds := exp (- 1 / coefficient).
 
 Lemma wrong_at_least_one : 1 <= wrong.
 Proof.
-  pose proof (count_on_with_complement n correct); pose proof (count_on_least n _ some_wrong).
+  pose proof (count_on_complement n correct); pose proof (count_on_ge_1 n _ some_wrong).
   unfold wrong, m; lra.
 Qed.
 
 Lemma right_at_least_one : 1 <= m.
-Proof. apply count_on_least, some_right. Qed.
+Proof. apply count_on_ge_1, some_right. Qed.
 
 Lemma gap_positive : 0 < bonus_gap n correct coefficient.
 Proof.

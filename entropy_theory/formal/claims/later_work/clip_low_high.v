@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia List Bool.
 From Coquelicot Require Import Coquelicot.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Extremes SetSums.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Masks.
 From Statements.later_work Require clip_low_high.
 Open Scope R_scope.
 
@@ -100,7 +100,7 @@ Lemma rare_share A :
   (forall a, (a < n)%nat -> A a = true -> centered n p z a < 0) ->
   0 < total_on n A (fun a => p a * - excess n z a).
 Proof.
-  intros some_outside rare; apply total_on_positive; [exact some_outside|]; intros a inside member.
+  intros some_outside rare; apply total_on_pos; [exact some_outside|]; intros a inside member.
   apply Rmult_lt_0_compat; [apply softmax_pos, some|].
   pose proof (rare_below_mean n z some a (rare a inside member)); lra.
 Qed.

@@ -4,7 +4,7 @@
     it. *)
 
 From Coq Require Import Reals Lra Lia List Bool.
-From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Extremes SetSums.
+From PolicyEntropy.library Require Import Definitions Basics Comparisons Contributions Masks.
 From PolicyEntropy.library Require Masks.
 From Statements.later_work Require entrocraft.
 Open Scope R_scope.
@@ -33,7 +33,7 @@ Lemma same_step correct a : positives_only n z correct a = negatives_only n z co
 Proof.
   unfold positives_only, negatives_only; fold p.
   assert (total_on n (complement correct) p = 1 - total_on n correct p) as rest.
-  { rewrite <- (softmax_sum n z some); fold p; rewrite <- (total_on_with_complement n correct p); ring. }
+  { rewrite <- (softmax_sum n z some); fold p; rewrite <- (total_on_complement n correct p); ring. }
   rewrite rest; unfold only, complement; destruct (correct a); simpl; ring.
 Qed.
 
@@ -47,7 +47,7 @@ Qed.
 
 Lemma shares_cancel A : share A + share (complement A) = 0.
 Proof.
-  unfold share; rewrite total_on_with_complement; apply (mean_excess n z some).
+  unfold share; rewrite total_on_complement; apply (mean_excess n z some).
 Qed.
 
 Lemma same_rate correct : rate_of_negatives n z correct = rate_of_positives n z correct.
@@ -64,7 +64,7 @@ Proof.
   intros top.
   destruct (some_on n (both (complement A) (fun a => less 0 (excess n z a)))) eqn:found.
   - apply some_on_spec in found as [b [b_inside b_member]].
-    apply in_both in b_member as [b_out b_above]; apply in_complement in b_out; apply is_less in b_above.
+    apply in_both in b_member as [b_out b_above]; apply complement_true in b_out; apply is_less in b_above.
     apply total_on_nonneg; intros a a_inside a_in.
     apply Rmult_le_pos; [apply Rlt_le, softmax_pos, some|].
     apply Rlt_le, (excess_once n z some a b); [apply top; assumption|exact b_above].
@@ -88,7 +88,7 @@ Proof.
   intros bottom; pose proof (shares_cancel A).
   enough (0 <= share (complement A)) by lra.
   apply share_of_likelier; intros a b a_inside b_inside a_out b_in.
-  apply in_complement in a_out; unfold complement in b_in; apply negb_false_iff in b_in.
+  apply complement_true in a_out; unfold complement in b_in; apply negb_false_iff in b_in.
   apply bottom; assumption.
 Qed.
 
@@ -116,15 +116,15 @@ Proof.
   - intros separated; rewrite same; unfold rate_of_positives.
     enough (0 <= total_on n correct (fun a => softmax n logits a * excess n logits a)) by lra.
     apply (share_of_likelier n logits some); intros a b a_inside b_inside right wrong.
-    apply in_complement in wrong.
-    pose proof (largest_on_above n (complement correct) logits b b_inside wrong).
-    pose proof (smallest_on_below n correct logits a a_inside right); lra.
+    apply complement_true in wrong.
+    pose proof (largest_on_ge n (complement correct) logits b b_inside wrong).
+    pose proof (smallest_on_le n correct logits a a_inside right); lra.
   - intros separated; rewrite same; unfold rate_of_positives.
     enough (total_on n correct (fun a => softmax n logits a * excess n logits a) <= 0) by lra.
     apply (share_of_less_likely n logits some); intros a b a_inside b_inside right wrong.
-    apply in_complement in wrong.
-    pose proof (smallest_on_below n (complement correct) logits b b_inside wrong).
-    pose proof (largest_on_above n correct logits a a_inside right); lra.
+    apply complement_true in wrong.
+    pose proof (smallest_on_le n (complement correct) logits b b_inside wrong).
+    pose proof (largest_on_ge n correct logits a a_inside right); lra.
 Qed.
 
 Theorem proved : Statements.later_work.entrocraft.repair.
