@@ -44,7 +44,9 @@ class EntropyBonus(Modifier):
     coefficient_step: float = 5e-3
     """How much the coefficient moves in a step."""
     coefficient_low: float = 0.0
+    """The least value of a coefficient that is adapted."""
     coefficient_high: float = 1.0
+    """The largest value of a coefficient that is adapted."""
 
     def __post_init__(self) -> None:
         Modifier.__post_init__(self)
