@@ -86,9 +86,11 @@ def built(tmp_path_factory):
         if (ROOT / name).is_file():  # deleted, and not committed yet
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
-    build = ("import sys; from setuptools import build_meta as b; "
-             "b.build_sdist(sys.argv[1]); b.build_wheel(sys.argv[1])")
-    subprocess.run([sys.executable, "-c", build, output], cwd=source, check=True, capture_output=True)
+    for kind in ("sdist", "wheel"):  # a process each: setuptools leaves its own arguments in sys.argv
+        build = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
+        done = subprocess.run([sys.executable, "-c", build, output], cwd=source, capture_output=True,
+                              text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
     (wheel,), (sdist,) = output.glob("*.whl"), output.glob("*.tar.gz")
     return wheel, sdist
 
