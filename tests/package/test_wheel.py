@@ -120,13 +120,14 @@ def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
     venv.create(tmp_path / "env", with_pip=False)
     python = tmp_path / "env" / "bin" / "python"
     packages = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
+    # A PYTHONPATH to a checkout would have pip find the package installed, and the checkout imported.
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index",
-                    "--quiet", wheel], check=True)
+                    "--quiet", wheel], check=True, env=clean)
     sizes = [_link(distribution, packages) for distribution in _closure(PROJECT["dependencies"])]
     assert sum(sizes) / 1e6 < CORE_MEGABYTES
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         return subprocess.run([python, *arguments], cwd=tmp_path, env=clean, capture_output=True,
                               text=True)
 
