@@ -50,7 +50,9 @@ class Aent(EntropyBonus):
     coefficient_step: float = 0.002
     """The change beta of the coefficient per nat outside the band."""
     coefficient_low: float = 6e-4
+    """The least value of a coefficient that is adapted."""
     coefficient_high: float = 9e-3
+    """The largest value of a coefficient that is adapted."""
     warm_up_steps: int = 30
     """Steps before the coefficient starts to move (two epochs in the paper's run)."""
 

@@ -58,7 +58,9 @@ class Aepo(Modifier):
     alpha: Array = 1.0
     """Weight of the second batch's REINFORCE term; a number, or one a run."""
     temperature_high: float = 1.2
+    """Temperature of the second batch while entropy is below the target."""
     temperature_low: float = 0.8
+    """Temperature of the second batch while entropy is at or above the target."""
     target: float = 0.5
     """Mean token entropy to hold, nats."""
     normalize: str = "samples"

@@ -44,6 +44,7 @@ class Bonus(Modifier):
     coefficient_low: float = 0.0
     """The least coefficient. Below 0 the bonus is a penalty, by which "forecast" lowers entropy too."""
     coefficient_high: float = 1.0
+    """The largest value of a coefficient that is adapted."""
     horizon: float = 20.0
     """"forecast" only: the number of batches in which the distance to the target is to be covered."""
     smoothing: float = 0.9

@@ -20,7 +20,9 @@ def site(
         output: folder for the pages; their source is written beside it.
         jobs: processes of Sphinx.
     """
-    print(building.build(pages.everything(), results, output, jobs=jobs))
+    source = output.with_name(f"{output.name}-source")
+    pages.write(pages.everything(), results, source)
+    print(building.build(source, output, jobs=jobs))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Builds the site with Sphinx; a warning is an error."""
+"""Sets the site's pages with Sphinx; a warning is an error."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import sys
 from pathlib import Path
 
 from entropy_theory.support.user_errors import need
-from paper_figures.site.pages import Selection, write
 
 
-def build(selection: Selection, results: Path, output: Path, *, jobs: int = 1) -> Path:
-    """Write the site's source beside ``output``, have Sphinx set it, and return the front page.
+def build(source: Path, output: Path, *, jobs: int = 1) -> Path:
+    """Have Sphinx set the pages of a folder, and return the front page.
 
     Args:
-        selection: what gets pages.
-        results: folder with figures/ and ledger.json, as far as they were computed.
-        output: folder for the site.
+        source: the folder that `pages.write` filled.
+        output: folder for the site; what is in it goes.
         jobs: processes of Sphinx.
 
     Raises:
@@ -25,8 +23,6 @@ def build(selection: Selection, results: Path, output: Path, *, jobs: int = 1) -
         MissingExtraError: Sphinx is not installed.
     """
     need("the documentation", "sphinx", "myst_parser")
-    source = output.with_name(f"{output.name}-source")
-    write(selection, results, source)
     if output.exists():  # afresh: a page that is gone would stay, and links to it would be thought good
         shutil.rmtree(output)
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-j", str(jobs),

@@ -18,9 +18,11 @@ from paper_figures.report.ledger import PRINTED_PROOFS, SOURCES, VERDICTS
 from paper_figures.report.ledger import ledger as shown_ledger
 from paper_figures.site.markup import (
     badge,
+    claim_page,
     displayed,
     docstring,
     fenced,
+    figure_page,
     folded,
     formula,
     included,
@@ -32,11 +34,6 @@ from paper_figures.site.markup import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def folder_page(claim_id: str) -> str:
-    """Return the name of a claim's page."""
-    return f"claims/{claim_id}"
 
 
 def records(claims: Mapping[str, Claim]) -> dict[str, dict[str, Any]]:
@@ -73,7 +70,7 @@ def pages(
     """
     found, seen, files = records(claims), evidence(results), _files()
     written = {
-        folder_page(i): orphan(_page(claim, found[i], files[i], figures_of.get(i, ()), seen.get(i)))
+        claim_page(i): orphan(_page(claim, found[i], files[i], figures_of.get(i, ()), seen.get(i)))
         for i, claim in claims.items()
     }
     return {**written, "claims/index": _index(claims, found)}
@@ -81,7 +78,7 @@ def pages(
 
 def _index(claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, Any]]) -> str:
     rows = [
-        (link(i, folder_page(i)), text(claim.title), badge(found[i]["verdict"]), text(claim.source))
+        (link(i, claim_page(i)), text(claim.title), badge(found[i]["verdict"]), text(claim.source))
         for i, claim in claims.items()
     ]
     meanings = [(badge(verdict), meaning) for verdict, meaning in VERDICTS.items()
@@ -108,7 +105,7 @@ def _page(
         ("scope", text(claim.scope)),
         ("text judged", text(claim.source_text)),
         ("axioms", text(record["axioms"] or "none: no proof of the kernel")),
-        ("figures", ", ".join(link(label, f"figures/{name}") for name, label in figures)),
+        ("figures", ", ".join(link(label, figure_page(name)) for name, label in figures)),
         ("source", f"`{file.relative_to(ROOT)}`"),
         ("check it", f"`python -m entropy_theory show {claim.id}`"),
     ]

@@ -10,12 +10,13 @@ from typing import Any
 
 from entropy_theory.verification.claim import Claim
 from paper_figures.catalog import FIGURES
-from paper_figures.report.figures import by_source
 from paper_figures.reproduce.stages import SIMULATIONS
 from paper_figures.site.markup import (
     badge,
+    claim_page,
     docstring,
     fenced,
+    figure_page,
     folded,
     included,
     link,
@@ -30,11 +31,6 @@ PLACE = re.compile(
 CLAIM_ID = re.compile(r"\b[a-z]+(?:-[a-z]+)*\.[a-z0-9][a-z0-9.-]*[a-z0-9]\b")
 PAPERS = {"aepo": "AEPO", "entropy-mechanism": "Cui et al.", "aent": "AEnt"}
 """How claims and figures of one paper begin: the claims' ids, and the figures' sources."""
-
-
-def page_name(name: str) -> str:
-    """Return the name of a figure's page."""
-    return f"figures/{name}"
 
 
 def claims_of(name: str, claims: Mapping[str, Claim]) -> list[str]:
@@ -57,17 +53,18 @@ def _places(words: str) -> list[str]:
 
 
 def pages(
-    shown: Sequence[Mapping[str, Any]], claims: Mapping[str, Claim], results: Path, pictures: Path
+    groups: Sequence[Mapping[str, Any]], claims: Mapping[str, Claim], results: Path, pictures: Path
 ) -> dict[str, str]:
     """Return the pages of figures and the gallery, by name; drawings are copied.
 
     Args:
-        shown: what `report.figures.figures` says of each figure.
+        groups: what `report.figures.by_source` says of the figures of each source.
         claims: the claims that have a page.
         results: folder with figures/, as far as they were made.
         pictures: folder of the site's source for the drawings.
     """
     made = {}
+    shown = [figure for group in groups for figure in group["figures"]]
     for figure in shown:
         drawing = results / "figures" / f"{figure['name']}.svg"
         if figure["verdict"] and drawing.exists():
@@ -75,26 +72,26 @@ def pages(
             made[figure["name"]] = pictures / drawing.name
             made[figure["name"]].write_bytes(drawing.read_bytes())
     written = {
-        page_name(f["name"]): _page(f, claims_of(f["name"], claims), claims, f["name"] in made)
+        figure_page(f["name"]): _page(f, claims_of(f["name"], claims), claims, f["name"] in made)
         for f in shown
     }
-    return {**written, "figures/index": _gallery(shown, made)}
+    return {**written, "figures/index": _gallery(groups, made)}
 
 
-def _gallery(shown: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> str:
+def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> str:
     parts = ["# Gallery", "",
              "Every figure and table, redrawn from what was computed here. The verdict says whether the "
              "paper's finding comes out, and is computed from the plotted numbers.", ""]
-    for group in by_source([dict(figure) for figure in shown]):
+    for group in groups:
         parts += [f"## {text(group['title'])}", "", ":::::{container} gallery"]
         for figure in group["figures"]:
             name = figure["name"]
             picture = (f"```{{image}} /pictures/{name}.svg\n:alt: {figure['title']}\n"
                        f":target: {name}.html\n```" if name in made else "")
-            parts += ["::::{container} card", picture, "", link(figure["label"], page_name(name)),
+            parts += ["::::{container} card", picture, "", link(figure["label"], figure_page(name)),
                       badge(figure["verdict"] or "not made yet"), "", text(figure["title"]), "::::"]
         parts += [":::::", ""]
-    hidden = "\n".join(figure["name"] for figure in shown)
+    hidden = "\n".join(figure["name"] for group in groups for figure in group["figures"])
     return "\n".join([*parts, fenced(f":hidden:\n\n{hidden}", "{toctree}")])
 
 
@@ -108,7 +105,7 @@ def _page(
         ("the paper", text(figure["paper"])),
         ("ours", text(figure["ours"])),
         ("runs on", text(", ".join(figure["evidence"]))),
-        ("statements", ", ".join(link(claims[i].title, f"claims/{i}") for i in about)),
+        ("statements", ", ".join(link(claims[i].title, claim_page(i)) for i in about)),
         ("stage", text(_stages(file))),
         ("source", f"`{file.relative_to(ROOT)}`"),
         ("make it", "\n\n".join(f"`{command}`" for command in _commands(figure))),

@@ -8,8 +8,7 @@ from typing import Any
 
 from entropy_theory.verification.claim import Claim
 from paper_figures.site import claims as claim_pages
-from paper_figures.site import figures as figure_pages
-from paper_figures.site.markup import badge, link, text
+from paper_figures.site.markup import badge, claim_page, figure_page, link, text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,11 +89,11 @@ def _result(
     for claim_id in result.claims:
         record, claim = records[claim_id], claims[claim_id]
         note = f" ({record['instead']}: {text(claim.repair_note)})" if record["instead"] else ""
-        lines.append(f"- {link(claim.title, claim_pages.folder_page(claim_id))} "
+        lines.append(f"- {link(claim.title, claim_page(claim_id))} "
                      f"{badge(record['verdict'])}{note}")
     for name in result.figures:
         figure = shown[name]
         headline = text(figure["headline"] or figure["ours"])
-        lines.append(f"- {link(figure['label'], figure_pages.page_name(name))}: {headline}")
+        lines.append(f"- {link(figure['label'], figure_page(name))}: {headline}")
     limits = dict.fromkeys(claims[i].scope for i in result.claims)
     return "\n".join([*lines, "", f"**Limits.** Said of: {text('; '.join(limits))}.", ""])

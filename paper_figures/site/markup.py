@@ -55,6 +55,16 @@ def orphan(page: str) -> str:
     return f"---\norphan: true\n---\n\n{page}"
 
 
+def claim_page(claim_id: str) -> str:
+    """Return the name of a claim's page."""
+    return f"claims/{claim_id}"
+
+
+def figure_page(name: str) -> str:
+    """Return the name of a figure's page."""
+    return f"figures/{name}"
+
+
 def badge(verdict: str) -> str:
     """Return a verdict as a colored label."""
     return f"[{text(verdict)}]{{.badge .{slug(verdict)}}}"

@@ -10,8 +10,7 @@ from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.search import describe
 from paper_figures.report.ledger import SOURCES, VERDICTS
 from paper_figures.site import claims as claim_pages
-from paper_figures.site import figures as figure_pages
-from paper_figures.site.markup import badge, fenced, link, table, text
+from paper_figures.site.markup import badge, claim_page, fenced, figure_page, link, table, text
 
 FAILS = ("refuted", "corrected", "true with a hypothesis", "empirical", "undecided")
 """Verdicts on statements that do not hold as printed, or of which it is not known."""
@@ -72,7 +71,7 @@ def _page(
     if figures:
         parts += ["## Figures and tables: the paper beside ours", "", table(
             ("figure", "the paper", "ours", "verdict"),
-            [(link(f["label"], figure_pages.page_name(f["name"])), text(f["paper"]),
+            [(link(f["label"], figure_page(f["name"])), text(f["paper"]),
               text(f["headline"] or f["ours"]), badge(f["verdict"] or "not made yet"))
              for f in figures], (2, 4, 4, 2))]
     return "\n".join(parts)
@@ -80,14 +79,14 @@ def _page(
 
 def _statements(claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, Any]]) -> str:
     return table(("statement", "what it says", "verdict"), [
-        (link(claim.source.split(", ", 1)[-1], claim_pages.folder_page(i)), text(claim.title),
+        (link(claim.source.split(", ", 1)[-1], claim_page(i)), text(claim.title),
          badge(found[i]["verdict"]))
         for i, claim in claims.items()
     ], (3, 5, 2), css="filterable")
 
 
 def _failure(claim: Claim, record: Mapping[str, Any]) -> str:
-    lines = [f"### {link(claim.title, claim_pages.folder_page(claim.id))}", "",
+    lines = [f"### {link(claim.title, claim_page(claim.id))}", "",
              f"{badge(record['verdict'])} {text(claim.source)}. {text(claim.statement.latex)}", ""]
     if record.get("counterexample"):
         lines += [f"It fails at {text(describe(record['counterexample']))}.", ""]

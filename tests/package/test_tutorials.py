@@ -1,4 +1,4 @@
-"""The tutorials' blocks of code and of commands run as printed, in order, each page in an empty folder."""
+"""The tutorials run as printed: code and commands, in order, each page in an empty folder."""
 
 from __future__ import annotations
 

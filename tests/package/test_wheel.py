@@ -86,9 +86,11 @@ def built(tmp_path_factory):
         if (ROOT / name).is_file():  # deleted, and not committed yet
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
-    build = ("import sys; from setuptools import build_meta as b; "
-             "b.build_sdist(sys.argv[1]); b.build_wheel(sys.argv[1])")
-    subprocess.run([sys.executable, "-c", build, output], cwd=source, check=True, capture_output=True)
+    for kind in ("sdist", "wheel"):  # a process each: setuptools leaves its own arguments in sys.argv
+        build = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
+        done = subprocess.run([sys.executable, "-c", build, output], cwd=source, capture_output=True,
+                              text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
     (wheel,), (sdist,) = output.glob("*.whl"), output.glob("*.tar.gz")
     return wheel, sdist
 
@@ -118,13 +120,14 @@ def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
     venv.create(tmp_path / "env", with_pip=False)
     python = tmp_path / "env" / "bin" / "python"
     packages = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
+    # A PYTHONPATH to a checkout would have pip find the package installed, and the checkout imported.
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index",
-                    "--quiet", wheel], check=True)
+                    "--quiet", wheel], check=True, env=clean)
     sizes = [_link(distribution, packages) for distribution in _closure(PROJECT["dependencies"])]
     assert sum(sizes) / 1e6 < CORE_MEGABYTES
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         return subprocess.run([python, *arguments], cwd=tmp_path, env=clean, capture_output=True,
                               text=True)
 

@@ -60,7 +60,9 @@ def site(tmp_path_factory, simulated):
     build_figure(FIGURES["aepo-figure-2"], simulated("aepo_figure_2"), results / "figures", ("svg",))
     selection = pages.some(CLAIMS, ("aepo-figure-2", "aepo-table-1"), ("aepo", "reinforce"),
                            ("entropy_theory.policy", "entropy_theory.token_batch"))
-    return building.build(selection, results, tmp_path_factory.mktemp("site") / "docs").parent
+    folder = tmp_path_factory.mktemp("site")
+    pages.write(selection, results, folder / "source")
+    return building.build(folder / "source", folder / "docs").parent
 
 
 def test_every_internal_link_leads_to_a_page_and_a_place(site):
@@ -146,17 +148,13 @@ def test_search_knows_the_pages(site):
         assert f'"{name}"' in index
 
 
-def test_a_fault_ends_the_build(tmp_path, monkeypatch):
+def test_a_fault_ends_the_build(tmp_path):
     """A formula that cannot be set, or a link to nowhere, must not become a page with a hole."""
-    def write(selection, results, source):
-        source.mkdir()
-        shutil.copy(pages.WRITTEN / "conf.py", source)
-        shutil.copytree(pages.WRITTEN / "static", source / "static")
-        (source / "index.md").write_text("# A page\n\n{math}`\\nosuchcommand`\n\n[gone](/gone.md)\n")
-
-    monkeypatch.setattr(building, "write", write)
+    shutil.copytree(pages.WRITTEN / "static", tmp_path / "source" / "static")
+    shutil.copy(pages.WRITTEN / "conf.py", tmp_path / "source")
+    (tmp_path / "source" / "index.md").write_text("# A page\n\n{math}`\\nosuchcommand`\n")
     with pytest.raises(ValueError, match="Sphinx found faults"):
-        building.build(pages.some((), (), (), ()), tmp_path, tmp_path / "docs")
+        building.build(tmp_path / "source", tmp_path / "docs")
 
 
 
