@@ -31,6 +31,7 @@ class EntropyBonus(Bonus):
     coefficient: Array = 0.015
     """The coefficient lambda, a number or one a run; 0.015 is the Entropy-Reg baseline of AEPO's Table 4.
     Where it is adapted, this is its first value."""
+
     @property
     def own_reads(self) -> frozenset[str]:
         return NOTHING

@@ -14,6 +14,7 @@ from entropy_theory.token_batch import TokenBatch, mean_over_sequences
 
 CONTROLLER_STATE = "controller_state.json"
 COEFFICIENT_STATE = "coefficient_state.json"
+FORECAST_STATE = "forecast_state.json"
 
 
 Forecaster = Callable[[], EntropyForecast | None]
@@ -36,7 +37,7 @@ def check_forecaster(controller: Any | None, forecaster: Forecaster | None) -> N
     if controller is not None and controller.forecasts and forecaster is None:
         raise ValueError(
             "hold 'forecast' needs the forecast of every optimizer step, and this trainer makes none: "
-            "set its entropy_forecast to a function that returns it, or use hold 'integral'")
+            "attach them with llm_bridge.accounting.holding.attach(trainer), or use hold 'integral'")
 
 
 def report(controller: Any | None) -> dict[str, float]:
@@ -45,18 +46,26 @@ def report(controller: Any | None) -> dict[str, float]:
     return {name: float(np.asarray(value)) for name, value in found.items()}
 
 
-def save(folder: Path, *, temperature: Any | None, coefficient: Any | None) -> None:
-    """Write the state of those controllers that a rule has into a checkpoint."""
-    for name, controller in _named(temperature, coefficient):
+def save(
+    folder: Path, *, temperature: Any | None, coefficient: Any | None, forecaster: Any | None = None
+) -> None:
+    """Write the state of those controllers that a rule has into a checkpoint, and of its forecaster."""
+    for name, controller in _named(temperature, coefficient, forecaster):
         results.write_json(folder / name, controller.state_dict())
 
 
-def load(folder: Path, *, temperature: Any | None, coefficient: Any | None) -> None:
-    """Give the controllers the state that `save` wrote."""
-    for name, controller in _named(temperature, coefficient):
+def load(
+    folder: Path, *, temperature: Any | None, coefficient: Any | None, forecaster: Any | None = None
+) -> None:
+    """Give the controllers and the forecaster the state that `save` wrote."""
+    for name, controller in _named(temperature, coefficient, forecaster):
         controller.load_state_dict(results.read_json(folder / name))
 
 
-def _named(temperature: Any | None, coefficient: Any | None) -> list[tuple[str, Any]]:
-    both = ((CONTROLLER_STATE, temperature), (COEFFICIENT_STATE, coefficient))
-    return [(name, controller) for name, controller in both if controller is not None]
+def _named(
+    temperature: Any | None, coefficient: Any | None, forecaster: Any | None
+) -> list[tuple[str, Any]]:
+    named = [(CONTROLLER_STATE, temperature), (COEFFICIENT_STATE, coefficient)]
+    if hasattr(forecaster, "state_dict"):
+        named.append((FORECAST_STATE, forecaster))
+    return [(name, controller) for name, controller in named if controller is not None]

@@ -254,7 +254,8 @@ class EntropyTrainer(GRPOTrainer):
         def save_controllers() -> None:
             if self.args.should_save:
                 controllers.save(
-                    folder, temperature=self.controller, coefficient=self.coefficient_controller)
+                    folder, temperature=self.controller, coefficient=self.coefficient_controller,
+                    forecaster=self.entropy_forecast)
 
         with checkpoints.whole_or_not_at_all(folder):
             super()._save_checkpoint(model, trial)
@@ -267,7 +268,7 @@ class EntropyTrainer(GRPOTrainer):
         if checkpoint is not None:
             controllers.load(
                 Path(checkpoint), temperature=self.controller,
-                coefficient=self.coefficient_controller)
+                coefficient=self.coefficient_controller, forecaster=self.entropy_forecast)
 
     def _send_telemetry(self) -> None:
         """Send nothing: training reports to nothing but its own logs."""

@@ -129,7 +129,10 @@ def _wrap(title: Text, width: float) -> None:
 
 
 def _thin(figure: Figure, axes: Axes) -> None:
-    """Leave out labels of x that would touch: singly if set by hand or on a log axis, else by fewer ticks."""
+    """Leave out labels of x that would touch.
+
+    Singly if ticks were set by hand or on a log axis, else by fewer ticks.
+    """
     axis, locator = axes.xaxis, axes.xaxis.get_major_locator()
     if isinstance(locator, FixedLocator) and (touching := _touching(axis.get_ticklabels())):
         texts = [label.get_text() for label in axis.get_ticklabels()]

@@ -6,6 +6,8 @@ import transformers
 
 from entropy_theory import update_rules
 from entropy_theory.controllers import EntropyForecast
+from llm_bridge.accounting import holding
+from llm_bridge.accounting.accountant import Accountant
 from tests.llm_bridge.language_models import tabular_trainer
 
 RULE = update_rules.get(
@@ -61,14 +63,10 @@ def test_each_step_has_the_coefficient_of_the_last_steps_forecast(tmp_path, opti
 
 
 def test_a_resumed_run_holds_on(tmp_path):
-    class StopAt(transformers.TrainerCallback):
-        def on_step_end(self, args, state, control, **_):
-            control.should_training_stop = state.global_step == 2
-
     whole, records = made(tmp_path / "whole", steps=4)
     whole.train()
     first, _ = made(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
-    first.add_callback(StopAt())
+    first.add_callback(StopAt(2))
     first.train()
     again, resumed = made(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
     again.train(resume_from_checkpoint=str(tmp_path / "cut" / "checkpoint-2"))
@@ -77,7 +75,51 @@ def test_a_resumed_run_holds_on(tmp_path):
                                                               for r in records[2:]]
 
 
+class StopAt(transformers.TrainerCallback):
+    def __init__(self, step):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **_):
+        control.should_training_stop = state.global_step == self.step
+
+
+def holding_trainer(folder, **options):
+    records = []
+    trainer = tabular_trainer(folder, RULE, on_step=records.append, **options)
+    holding.attach(trainer)
+    return trainer, records
+
+
+def test_forecasts_of_the_steps_themselves_reach_the_controller(tmp_path):
+    """Base and bonus add up to the change that is then measured, up to second order in the step."""
+    trainer, records = holding_trainer(tmp_path, steps=4, learning_rate=1e-3)
+    trainer.add_callback(Accountant(trainer, every=1))
+    forecasts, seen = trainer.entropy_forecast, []
+    trainer.entropy_forecast = lambda: seen.append(forecasts()) or seen[-1]
+    trainer.train()
+    assert seen[0] is None
+    for record, found in zip(records, seen[1:], strict=False):
+        assert float(found.per_unit) > 0
+        announced = float(found.base) + record["coefficient"] * float(found.per_unit)
+        assert announced == pytest.approx(record["measured_entropy_change"], rel=1e-2)
+    assert trainer.entropy_forecast() is not None
+    assert trainer.entropy_forecast() is None  # asked twice, no step between
+
+
+def test_a_run_that_forecasts_resumes_exactly(tmp_path):
+    whole, records = holding_trainer(tmp_path / "whole", steps=4)
+    whole.train()
+    first, _ = holding_trainer(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
+    first.add_callback(StopAt(2))
+    first.train()
+    again, resumed = holding_trainer(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
+    again.train(resume_from_checkpoint=str(tmp_path / "cut" / "checkpoint-2"))
+    names = ("coefficient", "forecast_base", "forecast_per_unit", "entropy")
+    assert [[r[name] for name in names] for r in resumed] == [[r[name] for name in names]
+                                                              for r in records[2:]]
+
+
 def test_without_forecasts_training_is_refused(tmp_path):
     trainer = tabular_trainer(tmp_path, RULE)
-    with pytest.raises(ValueError, match=r"set its entropy_forecast .* or use hold 'integral'"):
+    with pytest.raises(ValueError, match=r"holding.attach\(trainer\), or use hold 'integral'"):
         trainer.train()
