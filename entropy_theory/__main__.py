@@ -174,7 +174,7 @@ def prove(
     chosen = _chosen(all_claims(), ids)
     results = report.print_proofs(chosen, jobs)
     if again:
-        print(kernel.check_again(sorted(i for i, result in results.items() if result.accepted)))
+        print(kernel.check_again(results.values()))
     if accept:
         kernel.accept(all_claims().values())
     return 0 if all(result.accepted for result in results.values()) else 1

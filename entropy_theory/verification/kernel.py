@@ -85,6 +85,7 @@ class Result:
     accepted: bool
     axioms: tuple[str, ...] = ()
     message: str = ""
+    module: str = ""
 
 
 def formal_folder() -> Path:
@@ -243,14 +244,23 @@ def prove(
         if proof is not None:
             proofs.append(proof)
     folder = folder.absolute()
-    _write_sources(proofs, folder)
+    # One file has all proofs of a source accepted, which saves starting Rocq for each of them. If one of
+    # them is not, each has a file of its own.
+    files = {proof.claim_id: proof.module.partition(".")[0] for proof in proofs}
+    _write_sources(proofs, files, folder)
     errors = _compile(folder, jobs, on_line)
-    for proof in proofs:
-        results[proof.claim_id] = _accepts(proof, folder, errors)
+    found = [_accepts(proof, files[proof.claim_id], folder, errors) for proof in proofs]
+    refused = {files[proof.claim_id] for proof, result in zip(proofs, found, strict=True)
+               if not result.accepted}
+    if refused:
+        files |= {proof.claim_id: proof.module.replace(".", "/") for proof in proofs
+                  if files[proof.claim_id] in refused}
+        _write_sources(proofs, files, folder)
+        errors = _compile(folder, jobs, on_line)
+        found = [_accepts(proof, files[proof.claim_id], folder, errors) for proof in proofs]
+    results |= {proof.claim_id: result for proof, result in zip(proofs, found, strict=True)}
     known = read_accepted(folder / "checked.json") if (folder / "checked.json").exists() else {}
-    for proof in proofs:
-        found = results[proof.claim_id]
-        known[proof.claim_id] = _record(proof, found, version)
+    known |= {proof.claim_id: _record(proof, results[proof.claim_id], version) for proof in proofs}
     write_json(folder / "checked.json", {"proofs": known})
     return results
 
@@ -271,24 +281,25 @@ def accept(claims: Iterable[Claim], *, folder: Path = BUILD) -> None:
     write_json(accepted_path(), {"proofs": dict(sorted(proofs.items()))})
 
 
-def check_again(claim_ids: Iterable[str], folder: Path = BUILD) -> str:
+def check_again(results: Iterable[Result], folder: Path = BUILD) -> str:
     """Have the independent checker (coqchk) check compiled proofs; returns its report.
 
     The report is kept, and returned again as long as nothing has been compiled since.
 
     Args:
-        claim_ids: claims whose proofs were accepted.
-        folder: where they were compiled.
+        results: those of `prove`; what it accepted is checked.
+        folder: where proofs were compiled.
 
     Raises:
         KernelError: it rejects something, or finds an assumption that is not accepted; with its words.
     """
     folder = folder.absolute()
-    modules = [f"Accepted.{module_name(claim_id)}" for claim_id in claim_ids]
+    accepted = [result for result in results if result.accepted]
+    modules = sorted({result.module for result in accepted})
     if not modules:
         raise KernelError("there is no accepted proof to be checked again")
     kept, first = folder / "coqchk.txt", f"{', '.join(modules)}\n"
-    told = f"{len(modules)} proofs checked again by coqchk\n"
+    told = f"{len(accepted)} proofs checked again by coqchk\n"
     if kept.exists() and kept.read_text().startswith(first) and all(
             path.stat().st_mtime_ns < kept.stat().st_mtime_ns for path in folder.rglob("*.vo")):
         return told + kept.read_text().removeprefix(first)
@@ -323,8 +334,8 @@ _LOAD = ("-Q", "PolicyEntropy", "PolicyEntropy", "-Q", "Statements", "Statements
          "Accepted")
 _ACCEPTED = """From Statements.{source} Require {name}.
 From PolicyEntropy.claims.{source} Require {name}.
-Definition accepted : Statements.{module}.{part} := PolicyEntropy.claims.{module}.proved.
-Redirect "Accepted/{source}/{name}" Print Assumptions accepted.
+Definition accepted_{name} : Statements.{module}.{part} := PolicyEntropy.claims.{module}.proved.
+Redirect "Accepted/{source}/{name}" Print Assumptions accepted_{name}.
 """
 
 
@@ -364,8 +375,14 @@ def _required(text: str) -> list[str]:
     return [name for found in re.findall(line, text) for name in found.split()]
 
 
-def _write_sources(proofs: Iterable[Proof], folder: Path) -> None:
-    """Write what has changed only, so that make compiles no more than it must."""
+def _write_sources(proofs: Iterable[Proof], files: Mapping[str, str], folder: Path) -> None:
+    """Write what has changed only, so that make compiles no more than it must.
+
+    Args:
+        proofs: those to be compiled.
+        files: the file below Accepted, without ending, that each claim's proof is accepted in.
+        folder: where they are written.
+    """
     wanted: dict[Path, str] = {}
     for path in sorted((formal_folder() / "library").glob("*.v")):
         wanted[folder / "PolicyEntropy" / "library" / path.name] = path.read_text()
@@ -374,8 +391,10 @@ def _write_sources(proofs: Iterable[Proof], folder: Path) -> None:
         source, _, name = proof.module.partition(".")
         wanted[folder / "Statements" / place] = proof.statement
         wanted[folder / "PolicyEntropy" / "claims" / place] = proof.path.read_text()
-        wanted[folder / "Accepted" / place] = _ACCEPTED.format(
+        accepted = folder / "Accepted" / f"{files[proof.claim_id]}.v"
+        wanted[accepted] = wanted.get(accepted, "") + _ACCEPTED.format(
             source=source, name=name, module=proof.module, part=proof.part)
+        (folder / "Accepted" / source).mkdir(parents=True, exist_ok=True)
     # Files of other claims stay: whoever asks for them next does not have to compile them again.
     for path in (folder / "PolicyEntropy" / "library").glob("*.v"):
         if path not in wanted:
@@ -414,14 +433,16 @@ def _compile(folder: Path, jobs: int, on_line: Callable[[str], None]) -> Mapping
     return errors
 
 
-def _accepts(proof: Proof, folder: Path, errors: Mapping[str, str]) -> Result:
-    place = proof.module.replace(".", "/") + ".v"
-    for where in ("Statements", "PolicyEntropy/claims", "Accepted"):
-        if f"{where}/{place}" in errors:
-            name = proof.path if where == "PolicyEntropy/claims" else f"{where}/{place}"
-            return Result(accepted=False, message=f"{name}, {errors[f'{where}/{place}']}")
-    compiled = (folder / "Accepted" / place).with_suffix(".vo")
-    sources = [folder / where / place for where in ("Statements", "PolicyEntropy/claims", "Accepted")]
+def _accepts(proof: Proof, file: str, folder: Path, errors: Mapping[str, str]) -> Result:
+    """What was found of a proof that is to be accepted in this file below Accepted."""
+    place, accepted = proof.module.replace(".", "/") + ".v", f"Accepted/{file}.v"
+    for where in (f"Statements/{place}", f"PolicyEntropy/claims/{place}", accepted):
+        if where in errors:
+            name = proof.path if where.startswith("PolicyEntropy") else where
+            return Result(accepted=False, message=f"{name}, {errors[where]}")
+    compiled = (folder / accepted).with_suffix(".vo")
+    sources = [folder / f"Statements/{place}", folder / f"PolicyEntropy/claims/{place}",
+               folder / accepted]
     sources += [folder / "PolicyEntropy" / "library" / path.name
                 for path in _library(proof.statement, proof.path.read_text())]
     # What no longer compiles leaves an older success behind.
@@ -429,7 +450,7 @@ def _accepts(proof: Proof, folder: Path, errors: Mapping[str, str]) -> Result:
             source.stat().st_mtime_ns > compiled.stat().st_mtime_ns for source in sources):
         broken = "; ".join(f"{file}, {text}" for file, text in errors.items() if "library/" in file)
         return Result(accepted=False, message=broken or f"{proof.path} was not compiled")
-    # Rocq adds the ending; the file is as old as the compiled module.
+    # Rocq adds the ending.
     said = (folder / "Accepted" / place).with_suffix(".out")
     text = said.read_text() if said.exists() else ""
     assumed, foreign = _assumptions(text)
@@ -439,7 +460,7 @@ def _accepts(proof: Proof, folder: Path, errors: Mapping[str, str]) -> Result:
         return Result(accepted=False, axioms=assumed,
                       message=f"{proof.path} assumes: {'; '.join(foreign)}. Only the axioms of the "
                               "classical real numbers are accepted")
-    return Result(accepted=True, axioms=assumed)
+    return Result(accepted=True, axioms=assumed, module=f"Accepted.{file.replace('/', '.')}")
 
 
 def _assumptions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
