@@ -148,11 +148,14 @@ def _thin(figure: Figure, axes: Axes) -> None:
             figure.draw_without_rendering()
     elif isinstance(locator, LogLocator):
         # Over less than two decades there are labels between the powers of ten.
-        powers, between = axis.get_ticklabels(), axis.get_ticklabels(minor=True)
+        limits = axes.get_xlim()
+        powers, between = (
+            [label if limits[0] <= place <= limits[1] else Text() for place, label in zip(
+                axis.get_ticklocs(minor=minor), axis.get_ticklabels(minor=minor), strict=True)]
+            for minor in (False, True))
         if touching := _touching([*powers, *between]):
             texts = ["" if i + len(powers) in touching else label.get_text()
                      for i, label in enumerate(between)]
-            limits = axes.get_xlim()
             axis.set_ticks(axis.get_ticklocs(minor=True), texts, minor=True)
             axes.set_xlim(limits)  # which set_ticks widens
             figure.draw_without_rendering()

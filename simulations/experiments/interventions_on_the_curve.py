@@ -104,6 +104,7 @@ def rules(config: Config, mode: str) -> dict[str, UpdateRule]:
         BASE: grpo,
         "REINFORCE": get("reinforce"),
         "entropy bonus": get("entropy-bonus", coefficient=config.coefficient, base=grpo),
+        "diverse bonus": get("diverse-bonus", coefficient=config.coefficient, base=grpo),
         "AEnt": get("aent", coefficient=config.coefficient, adaptive=False, base=grpo),
         "entropy advantage": get("entropy-advantage", base=grpo),
         "reference KL": reference,

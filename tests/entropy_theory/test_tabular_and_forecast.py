@@ -15,7 +15,8 @@ from tests.tolerances import FLOAT64, SAME_STEP
 # One of each rule, with options under which it does something on a handful of tokens.
 ACTIVE = {
     "reinforce": {}, "grpo": {}, "gspo": {}, "clip-higher": {}, "natural-gradient": {},
-    "entropy-bonus": {"coefficient": 0.3}, "entropy-advantage": {},
+    "entropy-bonus": {"coefficient": 0.3}, "diverse-bonus": {"coefficient": 0.3},
+    "entropy-advantage": {},
     "reference-kl": {"coefficient": 0.2}, "clip-cov": {"ratio": 0.2, "lower": 0.05},
     "kl-cov": {"ratio": 0.2}, "aepo": {"alpha": 0.7},
     "aent": {"coefficient": 0.3, "removed_fraction": 0.4, "adaptive": False},

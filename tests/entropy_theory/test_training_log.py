@@ -317,7 +317,7 @@ def test_tensorboard_is_asked_for_only_where_it_is_needed(tmp_path, monkeypatch)
         return ours(name, *arguments, **keywords)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ValueError, match="pip install tensorboard"):
+    with pytest.raises(ValueError, match=r"pip install 'policy-entropy\[llm\]'"):
         read([folder])
     assert_whole(read([json_lines(tmp_path / "log.jsonl", records())]))
 

@@ -54,7 +54,8 @@ SAMPLED = {
     "aent": get("aent", coefficient=0.3, adaptive=False),
 }
 # They see tokens' probabilities, or every action: each row for itself.
-BY_ROWS = {"natural-gradient", "entropy-advantage", "reference-kl", "clip-cov", "kl-cov"}
+BY_ROWS = {"natural-gradient", "entropy-advantage", "reference-kl", "clip-cov", "kl-cov",
+           "diverse-bonus"}
 PROBLEM = Bandit(n_actions=7, n_correct=2, accuracies=(0.02, None, 0.6, 0.97))
 
 

@@ -16,7 +16,6 @@ from entropy_theory import entropy_change, tabular, update_rules
 from entropy_theory.controllers import AdaptiveCoefficient, TemperatureSwitch
 from entropy_theory.policy import entropy, kept_actions, softmax
 from entropy_theory.token_batch import TokenBatch
-from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.verification.certify import precision
 from entropy_theory.verification.instances import as_balls
@@ -152,17 +151,16 @@ def test_terms_are_averaged_over_the_tokens_of_a_response():
             for temperature, rule in ((one.temperature, Reinforce()), (None, CENTERED)):
                 found = tabular.logit_step(one.logits, ended(one, where, temperature), rule)
                 _, claimed = where._updates(one, centered=temperature is None)
-                assert_same(found.reshape(1, -1), claimed)
+                assert_same(found.reshape(1, -1), claimed.reshape(1, -1))
 
 
 def ended(i, where, temperature):
     """The leaves of a tree as rows, each cut off after its first end token."""
-    table = where.responses(TokenTree.of(i.logits))
-    reward = where.right(i.correct, table).astype(float)
+    reward, lengths = where.rewards(i.logits, i.reward), where.lengths(i.logits)[0]
     rows = tabular.response_batch(i.logits, reward, temperature=temperature)
-    mask = np.arange(rows.mask.shape[-1]) < table.length[:, None]
+    mask = np.arange(rows.mask.shape[-1]) < lengths[:, None]
     chance = rows.weight / rows.weight.sum(axis=-2, keepdims=True)
-    mean_length = (chance[..., :1] * table.length[:, None]).sum(axis=-2, keepdims=True)
+    mean_length = (chance[..., :1] * lengths[:, None]).sum(axis=-2, keepdims=True)
     return rows.replace(mask=np.broadcast_to(mask, rows.mask.shape), weight=chance / mean_length)
 
 
