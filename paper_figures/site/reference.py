@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import pkgutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -61,6 +63,10 @@ def _page(name: str) -> str:
             raise
         return (f"{head}{docstring(module_docstring(_file(name)))}\n\nThis module needs `{missing}`, "
                 "which was not installed where these pages were made: its members are not listed.\n")
+    parent, _, own = name.rpartition(".")
+    # A function of the package may have the name of the module that it is in: one of them is indexed.
+    hidden = parent and not inspect.ismodule(getattr(sys.modules[parent], own, sys))
     return head + fenced(
-        f".. automodule:: {name}\n   :members:\n   :ignore-module-all:\n   :show-inheritance:",
+        f".. automodule:: {name}\n   :members:\n   :ignore-module-all:\n   :show-inheritance:"
+        + "\n   :no-index:" * bool(hidden),
         "{eval-rst}")
