@@ -9,8 +9,8 @@ logit step, for logits are defined up to a constant):
 (iii) exactly from the measured dz: this is the measured entropy change.
 
 The difference of (i) and (ii) is the error of the tabular assumption (and of the optimizer, where that is
-not SGD), that of (ii) and (iii) the error of first order. Beside (i) stands its exact version at the step's learning
-rate, which is (iii) for a tabular model under SGD.
+not SGD), that of (ii) and (iii) the error of first order. Beside (i) stands its exact version at the
+step's learning rate, which is (iii) for a tabular model under SGD.
 
 Without the tabular assumption, and before the step too, stands (i'): the inner product of the gradient of
 the mean entropy by the parameters with the optimizer's step; and after it the account, the same with the
