@@ -20,6 +20,7 @@ own shard.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -136,7 +137,7 @@ def readable(optimizer: Any) -> Any:
     return plain
 
 
-class _Reader:
+class _Reader(ABC):
     """The numbers of one parameter's step, as they are before it; its tensors are looked up when read."""
 
     def __init__(self, optimizer: Any, group: dict[str, Any], parameter: torch.nn.Parameter):
@@ -146,9 +147,9 @@ class _Reader:
         self._rate, self._decay = float(group["lr"]), float(group["weight_decay"])
         self._sign = -1.0 if group["maximize"] else 1.0
 
+    @abstractmethod
     def read(self, start: torch.Tensor | None) -> _Parts:
         """Return the parts of the step; ``start`` are the weights before it, if it has been taken."""
-        raise NotImplementedError
 
     @property
     def _state(self) -> dict[str, Any]:

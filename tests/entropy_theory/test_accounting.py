@@ -44,6 +44,7 @@ def test_on_shared_parameters_the_parts_add_up_to_the_change():
     mean = np.mean([gradient(theta + t * step) for t in places], axis=0)
     for name, part in parts.items():
         assert found.parts[name] == pytest.approx(mean @ part, abs=1e-7)
+        # The same sum in another order; the result is not small beside its terms (rounding, times 100).
         assert found.forecast_parts[name] == pytest.approx(gradient(theta) @ part, rel=1e-12)
 
 

@@ -289,6 +289,7 @@ def test_tempered_update_gives_padding_no_gradient():
     # State 2 (index 1) comes after a stop; state 3 is only seen by responses with factor 0.
     assert np.all(update[0, 1:] == 0)
     hot, pi = softmax(z[0, 0], 2.0), softmax(z[0, 0])
+    # A product and a difference of numbers below 1, their softmaxes a few roundings of 1.1e-16 each.
     np.testing.assert_allclose(update[0, 0], hot[0] * (np.array([1.0, 0.0]) - pi), atol=1e-15)
 
 

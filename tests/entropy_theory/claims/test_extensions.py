@@ -264,6 +264,7 @@ def test_the_bonus_among_right_answers_against_differences():
     spread = claims.spread(logits, correct)
     np.testing.assert_allclose(
         natural, [spread, 0 * spread, claims.right_mass(logits, correct) * spread], atol=1e-7)
+    # Sums of at most as many terms as actions, each below 1 nat, with some roundings of 1.1e-16 a term.
     np.testing.assert_allclose(claims.diversity(logits, correct), measured(logits)[0], atol=1e-14)
     assert (plain[1] < -1e-3).any()
     assert (plain[2] < -1e-4).any()
