@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from training_step import CASES, Case, Clock, quiet, trainer
+from training_step import CASES, Case, Clock, peak_of, quiet, trainer
 
 from entropy_theory.support.results import kept_records, provenance, write_json
 from llm_bridge.accounting.accountant import Accountant
@@ -66,13 +66,7 @@ def peak(name: str, case: Case, threads: int) -> float:
         options = METHODS[name]
         if options is not None:
             made.add_callback(Accountant(made, **options))
-        if torch.cuda.is_available():
-            torch.cuda.reset_peak_memory_stats()
-            made.train()
-            return torch.cuda.max_memory_allocated() / 2**20
-        made.train()
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10
+        return peak_of(made)
 
 
 def main() -> None:

@@ -183,12 +183,16 @@ def peak(name: str, case: Case, threads: int) -> float:
     quiet()
     torch.set_num_threads(threads)
     with tempfile.TemporaryDirectory() as folder:
-        made = trainer(name, case, 2, folder)
-        if torch.cuda.is_available():
-            torch.cuda.reset_peak_memory_stats()
-            made.train()
-            return torch.cuda.max_memory_allocated() / 2**20
+        return peak_of(trainer(name, case, 2, folder))
+
+
+def peak_of(made: Any) -> float:
+    """MiB at the peak of a trainer's run: of the GPU's memory, or of this whole process."""
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
         made.train()
+        return torch.cuda.max_memory_allocated() / 2**20
+    made.train()
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10
 

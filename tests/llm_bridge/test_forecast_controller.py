@@ -62,19 +62,6 @@ def test_each_step_has_the_coefficient_of_the_last_steps_forecast(tmp_path, opti
     assert records[-1]["coefficient_saturated"] == records[-1]["coefficient_held"] == 0
 
 
-def test_a_resumed_run_holds_on(tmp_path):
-    whole, records = made(tmp_path / "whole", steps=4)
-    whole.train()
-    first, _ = made(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
-    first.add_callback(StopAt(2))
-    first.train()
-    again, resumed = made(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
-    again.train(resume_from_checkpoint=str(tmp_path / "cut" / "checkpoint-2"))
-    names = ("coefficient", "forecast_base", "forecast_per_unit")
-    assert [[r[name] for name in names] for r in resumed] == [[r[name] for name in names]
-                                                              for r in records[2:]]
-
-
 class StopAt(transformers.TrainerCallback):
     def __init__(self, step):
         self.step = step
@@ -106,13 +93,14 @@ def test_forecasts_of_the_steps_themselves_reach_the_controller(tmp_path):
     assert trainer.entropy_forecast() is None  # asked twice, no step between
 
 
-def test_a_run_that_forecasts_resumes_exactly(tmp_path):
-    whole, records = holding_trainer(tmp_path / "whole", steps=4)
+@pytest.mark.parametrize("make", [made, holding_trainer], ids=["given forecasts", "own forecasts"])
+def test_a_resumed_run_holds_on(tmp_path, make):
+    whole, records = make(tmp_path / "whole", steps=4)
     whole.train()
-    first, _ = holding_trainer(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
+    first, _ = make(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
     first.add_callback(StopAt(2))
     first.train()
-    again, resumed = holding_trainer(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
+    again, resumed = make(tmp_path / "cut", steps=4, save_steps=2, save_strategy="steps")
     again.train(resume_from_checkpoint=str(tmp_path / "cut" / "checkpoint-2"))
     names = ("coefficient", "forecast_base", "forecast_per_unit", "entropy")
     assert [[r[name] for name in names] for r in resumed] == [[r[name] for name in names]
