@@ -148,11 +148,11 @@ def _thin(figure: Figure, axes: Axes) -> None:
             figure.draw_without_rendering()
     elif isinstance(locator, LogLocator):
         # Over less than two decades there are labels between the powers of ten.
+        # The ticks themselves: `get_ticklabels` passes over hidden labels, as those of a shared axis.
         limits = axes.get_xlim()
         powers, between = (
-            [label if limits[0] <= place <= limits[1] else Text() for place, label in zip(
-                axis.get_ticklocs(minor=minor), axis.get_ticklabels(minor=minor), strict=True)]
-            for minor in (False, True))
+            [tick.label1 if limits[0] <= tick.get_loc() <= limits[1] else Text() for tick in ticks]
+            for ticks in (axis.get_major_ticks(), axis.get_minor_ticks()))
         if touching := _touching([*powers, *between]):
             texts = ["" if i + len(powers) in touching else label.get_text()
                      for i, label in enumerate(between)]
