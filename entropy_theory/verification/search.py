@@ -93,15 +93,15 @@ def search(
         attack.cases += 1
         attack.certify(witness)
     simplest, reached = _enumerate(attack, instances, effort, deadline)
-    random_cases = 0 if instances.finite or (first_only and attack.violations) else (
-        effort.random_cases)
+    enough = first_only and bool(attack.violations)
+    random_cases = 0 if instances.finite or enough else effort.random_cases
     starts, drawn = _sample(attack, instances, random_cases, effort, seed, deadline)
     climbed = [
         _ascend(statement, instances, severity, instance)
         for severity, instance in starts[: effort.ascents]
         if time.thread_time() < deadline
     ]
-    largest, huge = _far(attack, instances, effort, seed)
+    largest, huge = ([], "") if enough else _far(attack, instances, effort, seed)
     extremes = sorted([*climbed, *starts, *largest], key=lambda entry: entry[0], reverse=True)
     rechecked = 0
     for severity, instance in extremes[:RECHECKED]:

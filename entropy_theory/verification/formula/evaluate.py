@@ -23,7 +23,7 @@ class Numbers:
         self._fields = fields
         self._exact = exact
         self._known: dict[int, Any] = {}
-        self._sizes = sizes
+        self.sizes = sizes
 
     def of(self, term: Term) -> Any:
         """The value of a term: an array with the instances on the first axis.
@@ -42,7 +42,7 @@ class Numbers:
         if name == "constant":
             return self._number(detail)
         if name == "size":
-            return self._number(self._sizes[detail])
+            return self._number(self.sizes[detail])
         if name == "several":
             return np.concatenate([self._flat(part) for part in self._broadcast(term)], axis=1)
         if name == "run":
@@ -50,7 +50,7 @@ class Numbers:
         values = [self.of(argument) for argument in term.arguments]
         if name == "call":
             given = dict(zip((p.operation.detail for p in detail.parameters), values, strict=True))
-            return Numbers(given, self._exact, self._sizes).of(detail.body)
+            return Numbers(given, self._exact, self.sizes).of(detail.body)
         if term.operation.evaluate is None:
             raise UntraceableError(f"'{name}' has no value")
         return term.operation.evaluate(*values)
@@ -64,7 +64,7 @@ class Numbers:
             raise UntraceableError("a run of no given number of steps has no value")
         parts = [self.of(start) for start in term.arguments[many:-1]]
         for k in range(int(count.operation.detail)):
-            here = Numbers(self._fields, self._exact, self._sizes)
+            here = Numbers(self._fields, self._exact, self.sizes)
             here._known = {id(step): self._number(k), **dict(zip(map(id, places), parts, strict=True))}
             parts = [here.of(body) for body in following]
         return parts[part]
