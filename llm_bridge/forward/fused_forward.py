@@ -55,7 +55,8 @@ def statistics(
         )
         # Without a single token the result still hangs on the weights: other ranks wait for them.
         whole = packed.new_zeros(mask.numel(), packed.shape[-1]).index_copy(0, places, packed)
-        return whole.reshape(*mask.shape, -1)
+        # A copy: FSDP2 warns of modules that return views, which must not be changed in place.
+        return whole.reshape(*mask.shape, -1).clone()
 
     with _replaced(_heads(model), torch.compiler.disable(columns)):
         found = forward()

@@ -96,9 +96,11 @@ class Forward:
         self, model: Any, rows: dict[str, Any], first: torch.Tensor, owner: torch.Tensor
     ) -> TokenStatistics:
         ids, prompt_mask = rows["completion_ids"], rows["prompt_mask"]
-        cache = transformers.DynamicCache(config=model.config)
-        hidden = fused_forward.hidden_states(model, lambda: self._call(
-            model, rows["prompt_ids"][first], prompt_mask[first], past_key_values=cache,
+        # Data parallelism expects one call a step, the one whose graph holds the other's.
+        plain = self._accelerator.unwrap_model(model)
+        cache = transformers.DynamicCache(config=plain.config)
+        hidden = fused_forward.hidden_states(plain, lambda: self._call(
+            plain, rows["prompt_ids"][first], prompt_mask[first], past_key_values=cache,
             use_cache=True, logits_to_keep=1,
         ))[owner]
         shared_prompts.check_past(cache, prompt_mask.shape[1])
@@ -132,20 +134,22 @@ class Forward:
         Asked at every pass: TRL turns gradient checkpointing off to score and on again to train. Only
         the trial, which compares the two ways, is made once.
         """
-        if model is not self._accelerator.unwrap_model(model):
-            return False  # data parallelism expects one call a step
+        plain = self._accelerator.unwrap_model(model)
+        if model is not plain and not isinstance(model, torch.nn.parallel.DistributedDataParallel):
+            return False
         if not self._takes_positions or is_sharded(self._accelerator, model):
             return False
-        if shared_prompts.obstacle(model) is not None:
+        if shared_prompts.obstacle(plain) is not None:
             return False
-        if model not in self._agrees:
-            self._agrees[model] = self._is_same_with_shared_prompts(model, rows)
-            if not self._agrees[model] and self._accelerator.is_main_process:
+        if plain not in self._agrees:
+            # Not through data parallelism, whose calls are collectives: each rank tries for itself.
+            self._agrees[plain] = self._is_same_with_shared_prompts(plain, rows)
+            if not self._agrees[plain] and self._accelerator.is_main_process:
                 logger.warning(
                     "%s reads each prompt again for every sample: with its past kept, its "
-                    "log-probs are others", type(model).__name__,
+                    "log-probs are others", type(plain).__name__,
                 )
-        return self._agrees[model]
+        return self._agrees[plain]
 
     def _is_same_with_shared_prompts(self, model: Any, rows: dict[str, Any]) -> bool:
         cut = {name: rows[name][:TRIED_ROWS] for name in COLUMNS}

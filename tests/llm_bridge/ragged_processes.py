@@ -1,5 +1,6 @@
 """Run by test_ragged_ranks: steps whose completions are longer on one of two ranks than on the other."""
 
+import contextlib
 import os
 import sys
 import warnings
@@ -10,9 +11,11 @@ import torch.distributed as dist
 import transformers
 from accelerate import Accelerator
 from torch.distributed.fsdp import fully_shard
+from transformers.models.llama import modeling_llama
 
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
+from llm_bridge.forward import shared_prompts
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.trainer import batches, reference
 from llm_bridge.trainer.options import InertRuleWarning
@@ -75,6 +78,7 @@ SHARDED = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 6}
 """Two rows a pass: on one rank they may share a prompt, on the other not."""
 
 
+READ_ONCE = ("two generations", "micro-batches", "off-policy", "second batch", "reference")
 SHARDED_CASES = [case for case in CASES if case != "judged by nobody"]
 
 
@@ -179,6 +183,50 @@ def of_sharded(folder: Path) -> None:
     dist.barrier()
 
 
+@contextlib.contextmanager
+def norms_in_full_precision():
+    """Llama's norms in the precision of the model; by default they compute in float32."""
+    original = modeling_llama.LlamaRMSNorm.forward
+
+    def forward(self, hidden):
+        variance = hidden.square().mean(-1, keepdim=True)
+        return self.weight * (hidden * torch.rsqrt(variance + self.variance_epsilon))
+
+    modeling_llama.LlamaRMSNorm.forward = forward
+    try:
+        yield
+    finally:
+        modeling_llama.LlamaRMSNorm.forward = original
+
+
+@contextlib.contextmanager
+def copies_read():
+    """Every prompt is read again for each of its samples."""
+    original = shared_prompts.obstacle
+    shared_prompts.obstacle = lambda _: "the test says so"
+    try:
+        yield
+    finally:
+        shared_prompts.obstacle = original
+
+
+def of_shared(folder: Path) -> None:
+    """Runs that read prompts once, and the same that read copies, with norms in either precision."""
+    found = {}
+    for case in READ_ONCE:
+        for norms in ("float32", "float64"):
+            for reads in ("once", "copies"):
+                with contextlib.ExitStack() as stack:
+                    if norms == "float64":
+                        stack.enter_context(norms_in_full_precision())
+                    if reads == "copies":
+                        stack.enter_context(copies_read())
+                    run = ragged(folder, case)
+                found[case, norms, reads] = {name: run[name] for name in ("weights", "calls")}
+    torch.save(found, folder / f"shared-{os.environ['RANK']}.pt")
+    dist.barrier()
+
+
 def main(folder: Path) -> None:
     rank = os.environ["RANK"]
     found = {case: ragged(folder, case) for case in CASES}
@@ -196,4 +244,5 @@ def main(folder: Path) -> None:
 if __name__ == "__main__":
     os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
     job = sys.argv[2] if len(sys.argv) > 2 else "main"
-    {"main": main, "of_all_rules": of_all_rules, "of_sharded": of_sharded}[job](Path(sys.argv[1]))
+    {"main": main, "of_all_rules": of_all_rules, "of_sharded": of_sharded,
+     "of_shared": of_shared}[job](Path(sys.argv[1]))

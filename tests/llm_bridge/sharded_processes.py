@@ -1,0 +1,111 @@
+"""Run by test_sharding: two optimizer steps on ragged rows, on two ranks that share the model's weights.
+
+    python -m tests.llm_bridge.sharded_processes FOLDER SHARDING JOB
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import transformers
+
+from entropy_theory import update_rules
+from tests.llm_bridge import accelerators
+from tests.llm_bridge.llama_steps import llama, llama_trainer
+from tests.llm_bridge.ragged_processes import CHECKPOINTED, LONGEST, OPTIONS, PROMPTS, dealt
+
+RATE = 0.01
+TWICE = {
+    "steps": 2, "num_iterations": 2, "learning_rate": RATE, "per_device_train_batch_size": 6,
+    "gradient_accumulation_steps": 2}
+"""Two optimizer steps on one generation of 24 rows, the second off-policy, in two micro-batches each."""
+RULES = {name: (name, OPTIONS.get(name, {}), {}) for name in update_rules.RULES
+         if name != "natural-gradient"}
+VARIANTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "tied embeddings": ("aent", OPTIONS["aent"], {"tied": True}),
+    "logits held": ("aent", OPTIONS["aent"], {"logits": True}),
+    "LoRA": ("reference-kl", {"coefficient": 0.3}, {"lora": True}),
+    "four micro-batches": ("aent", OPTIONS["aent"], {
+        "per_device_train_batch_size": 3, "gradient_accumulation_steps": 4}),
+    "checkpointed": ("kl-cov", OPTIONS["kl-cov"], CHECKPOINTED),
+    "clipped norm": ("grpo", {}, {"max_grad_norm": 0.05}),
+}
+CASES = {**RULES, **VARIANTS}
+
+
+def lora() -> Any:
+    import peft
+
+    torch.manual_seed(1)
+    return peft.LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
+
+
+def adapted(case: str, *, reference: bool = False) -> Any:
+    """The model of a case, in float64 and in one process, with its adapter unless it is the reference."""
+    options = CASES[case][2]
+    model, _ = llama(tie_word_embeddings=options.get("tied", False))
+    if not options.get("lora") or reference:
+        return model
+    import peft
+
+    return peft.get_peft_model(model, lora()).double()
+
+
+def made_ready(folder: Path, case: str, **more: Any) -> Any:
+    """The trainer of a case on this rank, with the case's model and completions dealt to it."""
+    rule, rule_options, options = CASES[case]
+    options = {**TWICE, **options, **more}
+    model, tokenizer = llama(tie_word_embeddings=options.pop("tied", False))
+    logits = options.pop("logits", False)
+    peft_config = lora() if options.pop("lora", False) else None
+    made = llama_trainer(
+        folder / case, update_rules.get(rule, **rule_options), model=model, prompts=PROMPTS,
+        peft_config=peft_config, max_completion_length=max(LONGEST), **options)
+    if logits:
+        made.keeps_logits = lambda: True
+    made._generate_single_turn = dealt(int(os.environ["RANK"]), tokenizer.eos_token_id)
+    return made
+
+
+class Watched(transformers.TrainerCallback):
+    """The rows of each optimizer step on this rank, and the whole weights around it."""
+
+    def __init__(self, made: Any):
+        self.made, self.steps, self.weights = made, [], []
+
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
+        self.weights.append(accelerators.whole_weights(self.made))
+
+    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+        self.steps.append([part.inputs for part in self.made.micro_batches])
+
+    on_train_end = on_step_begin
+
+
+def steps(folder: Path, case: str) -> dict[str, Any]:
+    """Rows and weights of a case's two steps."""
+    made = made_ready(folder, case)
+    watched = Watched(made)
+    made.add_callback(watched)
+    made.train()
+    return {"steps": watched.steps, "weights": watched.weights,
+            "kind": str(made.accelerator.distributed_type.value), "model": type(made.model).__name__}
+
+
+def all_steps(folder: Path, names: list[str]) -> None:
+    found = {}
+    for case in names:
+        found[case] = steps(folder, case)
+    torch.save(found, folder / f"steps-{os.environ['RANK']}.pt")
+    dist.barrier()
+
+
+JOBS = {"all": list(CASES), "some": ["grpo", "aepo", "clipped norm"]}
+
+if __name__ == "__main__":
+    os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
+    accelerators.on_cpu(sys.argv[2])
+    all_steps(Path(sys.argv[1]), JOBS[sys.argv[3]] if sys.argv[3] in JOBS else sys.argv[3].split(","))

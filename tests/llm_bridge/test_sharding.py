@@ -1,0 +1,134 @@
+"""Guards training on sharded weights: accelerate's FSDP2, DeepSpeed's ZeRO-2 and ZeRO-3, on two CPU ranks.
+
+Run whole by `make test-sharding`, in an environment that has DeepSpeed; `make deep` runs what is there.
+"""
+
+import functools
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from entropy_theory import update_rules
+from llm_bridge.head.token_statistics import from_logits
+from llm_bridge.trainer import batches
+from llm_bridge.trainer.loss import clamped_fraction, policy_loss
+from tests.llm_bridge import accelerators, forked_ranks
+from tests.llm_bridge.llama_steps import llama
+from tests.llm_bridge.sharded_processes import CASES, RATE, adapted
+
+pytestmark = pytest.mark.deep
+
+ROUNDING = {torch.float64: 1e-6, torch.float32: 3e-4}
+"""Of the largest change of a weight. Llama's norms compute in float32 even in a float64 model, where
+gradients that are added up in another order differ by some 1e-7; DeepSpeed makes the whole model float32,
+and a log-probability is then off by some 2^-24 in each of a few dozen roundings, which a ratio's, an
+advantage's and a clipped entropy's differences enlarge a hundredfold. Statistics of a rank's own rows, weights of a
+rank's own tokens or a micro-batch too many change a step by percents (shown below)."""
+RECORD = "SHARDING_RECORD"
+"""The folder where differences are written for docs/engines_matrix.md, where it is set."""
+
+
+@functools.cache
+def launched(sharding: str, job: str = "all", precision: str = "no") -> list[dict]:
+    """What each rank brought back from all cases of a job, in one launch."""
+    reason = accelerators.obstacle(sharding)
+    if reason is not None:
+        pytest.skip(reason)
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix=f"{sharding}-"))
+    run = forked_ranks.run(
+        "tests.llm_bridge.sharded_processes", str(folder), sharding, job, timeout=1500,
+        **accelerators.environment(sharding, precision=precision))
+    assert run.returncode == 0, run.stderr[-3000:]
+    return [torch.load(folder / f"steps-{rank}.pt", weights_only=True) for rank in (0, 1)]
+
+
+def statistics(model, columns, rule, temperature=1.0):
+    ids = torch.cat([columns["prompt_ids"], columns["completion_ids"]], dim=1)
+    present = torch.cat([columns["prompt_mask"], columns["completion_mask"]], dim=1)
+    logits = model(
+        input_ids=ids, attention_mask=present, position_ids=(present.cumsum(-1) - 1).clamp(min=0)
+    ).logits[:, columns["prompt_ids"].shape[1] - 1 : -1]
+    return from_logits(
+        logits / temperature, columns["completion_ids"], removed_fraction=clamped_fraction(rule))
+
+
+def with_weights(model, weights):
+    """The model with these weights in float64, whatever they were trained in."""
+    named = dict(model.named_parameters())
+    with torch.no_grad():
+        for name, weight in weights.items():
+            named[name].copy_(weight)
+    return model
+
+
+def one_process_step(runs, case: str, step: int) -> dict[str, torch.Tensor]:
+    """What an optimizer step changes each weight by: the rows of both ranks in one batch, plain logits
+    in float64, the rule prepared on all rows, old log-probs from the weights that sampled."""
+    name, rule_options, options = CASES[case]
+    rule = update_rules.get(name, **rule_options)
+    columns = functools.reduce(
+        functools.partial(batches.join, pad_token=0),
+        [part for run in runs for part in run[case]["steps"][step]])
+    columns = {k: c for k, c in columns.items() if not k.startswith(batches.PREPARED)}
+    start, middle = (
+        with_weights(adapted(case), runs[0][case]["weights"][index]) for index in (0, step))
+    with torch.no_grad():
+        first = statistics(start, columns, rule)
+        columns["old_log_prob"] = first.log_prob
+        if "reference_log_prob" in columns:
+            columns["reference_log_prob"] = statistics(adapted(case, reference=True), columns, rule).log_prob
+    batch_of = functools.partial(batches.token_batch, columns, step=step, seed=42)
+    found = statistics(middle, columns, rule)
+    batch = batch_of(found.log_prob, found.entropy, found.clamped_entropy)
+    if not rule.prepares_every_step:
+        sampled = batches.token_batch(
+            columns, first.log_prob, first.entropy, first.clamped_entropy, step=0, seed=42)
+        batch = batch.with_prepared(**rule.prepare(sampled).prepared)
+    policy_loss(batch, rule).backward()
+    gradient = {n: w.grad for n, w in middle.named_parameters() if w.requires_grad}
+    limit = options.get("max_grad_norm")
+    if limit:
+        norm = torch.nn.utils.get_total_norm(list(gradient.values()))
+        assert norm > 2 * limit
+        gradient = {n: g * limit / norm for n, g in gradient.items()}
+    return {n: -RATE * g for n, g in gradient.items()}
+
+
+def difference(found, expected) -> float:
+    """The largest difference of a weight's change, of the largest change."""
+    largest = max(float(change.abs().max()) for change in expected.values())
+    assert largest > 1e-5
+    return max(float((found[n].double() - expected[n].double()).abs().max()) for n in expected) / largest
+
+
+def record(sharding: str, case: str, value: float) -> None:
+    folder = os.environ.get(RECORD)
+    if folder:
+        path = Path(folder) / f"{sharding}.json"
+        known = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps({**known, case: value}, indent=1, sort_keys=True) + "\n")
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("sharding", accelerators.KINDS)
+def test_a_step_on_shards_is_that_of_one_process(sharding, case):
+    """Both steps on a generation: gradients that are averaged twice or not at all, a norm that is a
+    shard's own, a head whose weight is not whole, an adapter or a tied weight that is counted twice."""
+    runs = launched(sharding)
+    kind = {"ddp": "MULTI_CPU", "fsdp2": "FSDP"}.get(sharding, "DEEPSPEED")
+    assert {run[case]["kind"] for run in runs} == {kind}
+    worst = 0.0
+    for step in (0, 1):
+        expected = one_process_step(runs, case, step)
+        for run in runs:
+            before, after = run[case]["weights"][step : step + 2]
+            assert before.keys() == expected.keys()
+            worst = max(worst, difference({n: after[n] - before[n] for n in before}, expected))
+    dtype = next(iter(runs[0][case]["weights"][0].values())).dtype
+    assert worst < ROUNDING[dtype]
+    record(sharding, case, worst)

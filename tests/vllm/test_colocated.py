@@ -1,0 +1,178 @@
+"""Guards the vLLM paths of llm_bridge (sampler `vllm`, TRL's colocated engine) on a real engine.
+
+The engine is vLLM's for CPUs, on the bundled small model.
+"""
+
+import pytest
+
+pytest.importorskip("vllm")
+
+import datasets
+import torch
+import transformers
+
+from entropy_theory import policy, update_rules
+from llm_bridge.data import models
+from llm_bridge.sampling import sampling
+from llm_bridge.trainer import EntropyTrainer, grpo_config
+from tests.llm_bridge.language_models import low_digit
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+"""vLLM's warnings, and TRL's that this vLLM is newer than those it lists."""
+
+PROMPTS = ["12+3=", "4+5=", "30+27=", "8+1="]
+IN_BFLOAT16 = 64 * 2.0**-8
+"""Nats, root mean square: `faults.ROUNDINGS` of bfloat16, in which the engine holds the weights."""
+
+
+def rms(difference: torch.Tensor) -> float:
+    return float(difference.double().square().mean().sqrt())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """small-sums in float32, as a folder that vLLM loads."""
+    model, tokenizer = models.load("small-sums")
+    path = tmp_path_factory.mktemp("model")
+    model.float().save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return str(path)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_the_sampler_draws_from_the_tempered_policy(folder, temperature):
+    """vLLM's own log-probabilities are those of softmax(logits / T) of the model in memory; the sampler
+    compares them and refuses another model. A completion ends at its stop token, and none goes on."""
+    model, tokenizer = models.load(folder)
+    found = sampling.sample(model, tokenizer, PROMPTS, num_samples=64, max_new_tokens=8,
+                            temperature=temperature, sampler="vllm", seed=3)
+    plain = sampling.sample(model, tokenizer, PROMPTS, num_samples=64, max_new_tokens=8,
+                            temperature=temperature, sampler="generate", seed=4)
+    mask = found.mask.bool()
+    assert len(mask) == len(PROMPTS) * 64
+    # 256 sequences of either sampler: the mean of -log pi^T has this standard error.
+    means = []
+    for drawn in (found, plain):
+        total = -(drawn.sampling_log_prob * drawn.mask).sum(-1)
+        means.append((float(total.mean()), float(total.std()) / len(total) ** 0.5))
+    (one, error), (other, its) = means
+    assert abs(one - other) < 5 * (error**2 + its**2) ** 0.5
+
+
+class Steps(transformers.TrainerCallback):
+    """What each optimizer step was made of, and the weights it started from."""
+
+    def __init__(self, made):
+        self.made, self.parts, self.weights = made, [], []
+
+    def on_step_begin(self, *_, **__):
+        self.weights.append({n: w.detach().clone() for n, w in self.made.model.named_parameters()})
+
+    def on_pre_optimizer_step(self, *_, **__):
+        self.parts.append([part.inputs for part in self.made.micro_batches])
+
+
+def trainer(folder, output, rule, **options):
+    model, tokenizer = models.load(folder)
+    arguments = grpo_config(
+        output, use_cpu=True, max_steps=3, disable_tqdm=True, use_vllm=True, vllm_mode="colocate",
+        vllm_gpu_memory_utilization=0.05, vllm_max_model_length=32, num_generations=8,
+        per_device_train_batch_size=32, max_completion_length=8, save_strategy="no", optim="sgd",
+        max_grad_norm=0.0, learning_rate=20.0, **options)
+    made = EntropyTrainer(
+        model, [low_digit], arguments, rule=rule, processing_class=tokenizer,
+        train_dataset=datasets.Dataset.from_dict({"prompt": PROMPTS * 3}))
+    made.remove_callback(transformers.PrinterCallback)
+    return made
+
+
+@pytest.fixture(scope="module")
+def run(folder, tmp_path_factory):
+    """Three steps of AEPO, with the sampler's log-probabilities and settings of every draw."""
+    made = trainer(folder, tmp_path_factory.mktemp("run"),
+                   update_rules.get("aepo", alpha=1.0, target=0.1))
+    draws, generate = [], made.vllm_generation.generate
+
+    def seen(*arguments, **more):
+        found = generate(*arguments, **more)
+        draws.append({"temperature": made.vllm_generation.temperature, "prompts": found[0],
+                      "completions": found[1], "log_probs": found[2]})
+        return found
+
+    made.vllm_generation.generate = seen
+    watched = Steps(made)
+    made.add_callback(watched)
+    made.train()
+    return made, draws, watched
+
+
+def log_prob_of(made, weights, draw, temperature):
+    """Of the tokens drawn, one after the other, under softmax(logits / T) of these weights."""
+    with torch.no_grad():
+        for name, weight in made.model.named_parameters():
+            weight.copy_(weights[name])
+        found = []
+        for prompt, completion in zip(draw["prompts"], draw["completions"], strict=True):
+            logits = made.model(torch.tensor([[*prompt, *completion]])).logits[0].float()
+            every = policy.log_softmax(logits[len(prompt) - 1 : -1], temperature)
+            found.append(every.gather(1, torch.tensor(list(completion))[:, None])[:, 0])
+    return torch.cat(found)
+
+
+def of_vllm(draw):
+    """The sampler's log-probabilities, one a token."""
+    return torch.tensor([value[0] if isinstance(value, list) else value
+                         for row in draw["log_probs"] for value in row])
+
+
+def test_each_generation_is_drawn_from_the_weights_of_its_step(run):
+    """Weights that are not handed over, or under other names: the engine would sample the start."""
+    made, draws, watched = run
+    assert len(draws) == 6  # ordinary and tempered, three times
+    for step, weights in enumerate(watched.weights):
+        own = log_prob_of(made, weights, draws[2 * step], 1.0)
+        assert rms(of_vllm(draws[2 * step]) - own) < IN_BFLOAT16
+    stale = log_prob_of(made, watched.weights[0], draws[4], 1.0)
+    assert rms(of_vllm(draws[4]) - stale) > 4 * IN_BFLOAT16  # the test would see it
+
+
+def test_the_second_batch_is_drawn_at_the_controllers_temperature(run):
+    """Its log-probabilities are of softmax(logits / T), and of T = 1 they are not; the draw after it is
+    at T = 1 again."""
+    made, draws, watched = run
+    for step, (ordinary, tempered) in enumerate(zip(draws[::2], draws[1::2], strict=True)):
+        temperature = tempered["temperature"]
+        assert ordinary["temperature"] == 1.0
+        assert temperature != 1.0
+        recorded = watched.parts[step][0]
+        assert set(recorded["sampling_temperature"][recorded["tempered"]].tolist()) == {temperature}
+        likely = of_vllm(tempered)
+        own = log_prob_of(made, watched.weights[step], tempered, temperature)
+        assert rms(likely - own) < IN_BFLOAT16
+
+
+def test_ordinary_rows_are_corrected_and_tempered_ones_are_not(run):
+    """The correction is pi / the sampler's probability, of whole sequences and masked above 3, as TRL's
+    default has it; a second batch would be undone by it."""
+    made, draws, watched = run
+    for step, parts in enumerate(watched.parts):
+        rows = {name: torch.cat([part[name] for part in parts])
+                for name in ("correction", "tempered", "mask", "old_log_prob")}
+        tempered = rows["tempered"]
+        assert torch.equal(rows["correction"][tempered],
+                           torch.ones_like(rows["correction"][tempered]))
+        mask, ratio = rows["mask"][~tempered], rows["correction"][~tempered]
+        likely = of_vllm(draws[2 * step])
+        own = rows["old_log_prob"][~tempered][mask]
+        lengths = mask.sum(1).tolist()
+        expected = torch.stack([(a - b).sum().exp() for a, b in zip(
+            own.split(lengths), likely.split(lengths), strict=True)])
+        expected = torch.where(expected > 3, 0.0, expected)
+        torch.testing.assert_close(ratio[:, 0].double(), expected.double(), rtol=1e-4, atol=1e-4)
+        assert (ratio[:, 0] != 1).any()
+
+
+def test_sleeping_weights_are_refused_by_the_engine(folder, tmp_path):
+    """What a CPU engine cannot do is said by vLLM, before anything is trained."""
+    with pytest.raises(Exception, match=r"(?i)sleep mode is not supported"):
+        trainer(folder, tmp_path, update_rules.get("grpo"), vllm_enable_sleep_mode=True)
