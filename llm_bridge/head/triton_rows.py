@@ -18,8 +18,10 @@ from entropy_theory import policy
 from llm_bridge.head import row_statistics as on_torch
 from llm_bridge.head.row_statistics import Clamp, kept_count
 
-BLOCK = 4096
+BLOCK = 2048
 """The number of a row's logits that a program reads at once."""
+WARPS = 8
+"""The number of warps of a program: each thread has eight logits at a time, two vector loads."""
 
 
 def row_statistics(
@@ -42,7 +44,7 @@ def row_statistics(
     _sums_kernel[(count,)](
         logits, size, sums, count, whole.top, whole.log_normalizer, whole.mean_depth,
         kept.log_normalizer, kept.mean_depth, *_or_empty(clamp, logits),
-        CLAMPED=clamp is not None, BLOCK=BLOCK,
+        CLAMPED=clamp is not None, BLOCK=BLOCK, num_warps=WARPS,
     )
     taken = logits.gather(1, token_ids[:, None])[:, 0] - whole.top - whole.log_normalizer
     columns = [taken, whole.entropy, *sums[:4]]
@@ -73,7 +75,7 @@ def row_gradient(
         logits, size, token_ids, by_log_prob.contiguous(), by_entropy.contiguous(),
         by_entropy if by_clamped_entropy is None else by_clamped_entropy.contiguous(),
         whole.top, whole.log_normalizer, whole.entropy, kept.log_normalizer, kept.entropy,
-        *_or_empty(clamp, logits), CLAMPED=clamp is not None, BLOCK=BLOCK,
+        *_or_empty(clamp, logits), CLAMPED=clamp is not None, BLOCK=BLOCK, num_warps=WARPS,
     )
     return logits
 
@@ -93,7 +95,7 @@ def _moments(logits: torch.Tensor, clamp: Clamp | None = None) -> _Moments:
     found = logits.new_empty(3, len(logits))
     _moments_kernel[(len(logits),)](
         logits, logits.shape[1], found, len(logits), *_or_empty(clamp, logits),
-        CLAMPED=clamp is not None, BLOCK=BLOCK,
+        CLAMPED=clamp is not None, BLOCK=BLOCK, num_warps=WARPS,
     )
     return _Moments(*found)
 
@@ -101,7 +103,9 @@ def _moments(logits: torch.Tensor, clamp: Clamp | None = None) -> _Moments:
 def _least_kept(logits: torch.Tensor, count: int) -> Clamp:
     least = logits.new_empty(len(logits))
     last = torch.empty(len(logits), dtype=torch.long, device=logits.device)
-    _least_kept_kernel[(len(logits),)](logits, logits.shape[1], count, least, last, BLOCK=BLOCK)
+    _least_kept_kernel[(len(logits),)](
+        logits, logits.shape[1], count, least, last, BLOCK=BLOCK, num_warps=WARPS
+    )
     return Clamp(least, last)
 
 
@@ -128,37 +132,61 @@ def _kept(x, index, least, last):
 
 
 @triton.jit
+def _row(logits, size):
+    """Return the last 16-byte boundary up to a row's first logit, and how many logits lie between.
+
+    Counted from there blocks are aligned, whatever the length of a row or the start of a view: vectors
+    of four are read and written.
+    """
+    start = logits + tl.program_id(0).to(tl.int64) * size
+    before = ((start.to(tl.int64) // 4) % 4).to(tl.int32)
+    return tl.multiple_of(start - before, 16), before
+
+
+@triton.jit
+def _load(row, before, size, begin, BLOCK: tl.constexpr):
+    """Return a block's logits, -inf outside the row, and their indices in the row."""
+    place = begin + tl.arange(0, BLOCK)
+    index = place - before
+    # A mask of any row length would forbid vectors; the blocks within the row need none.
+    if (begin >= before) & (begin + BLOCK <= before + size):
+        x = tl.load(row + place)
+    else:
+        x = tl.load(row + place, mask=(index >= 0) & (index < size), other=-float("inf"))
+    return x, index
+
+
+@triton.jit
 def _moments_kernel(
     logits, size, out, count, least_ptr, last_ptr, CLAMPED: tl.constexpr, BLOCK: tl.constexpr
 ):
-    row = tl.program_id(0).to(tl.int64)
-    start = logits + row * size
-    offsets = tl.arange(0, BLOCK)
-    top = tl.full((), -float("inf"), tl.float32)
-    broken = tl.full((), 0, tl.int32)
-    for begin in range(0, size, BLOCK):
-        index = begin + offsets
-        x = tl.load(start + index, mask=index < size, other=-float("inf"))
-        top = tl.maximum(top, tl.max(x, axis=0))
-        broken += tl.sum((x != x).to(tl.int32), axis=0)
+    at = tl.program_id(0)
+    row, before = _row(logits, size)
+    # Sums over the row stay apart for each place of a block until the end: threads need not wait for
+    # one another, and fewer terms are rounded.
+    tops = tl.full((BLOCK,), -float("inf"), tl.float32)
+    broken = tl.zeros((BLOCK,), tl.int32)
+    for begin in range(0, before + size, BLOCK):
+        x, _ = _load(row, before, size, begin, BLOCK)
+        tops = tl.maximum(tops, x)
+        broken |= (x != x).to(tl.int32)
+    top = tl.max(tops, axis=0)
     # The first maximal token is left out of the rest; the clamp always keeps it.
     where = size
-    rest = tl.full((), 0.0, tl.float32)
-    weighted = tl.full((), 0.0, tl.float32)
-    for begin in range(0, size, BLOCK):
-        index = begin + offsets
-        x = tl.load(start + index, mask=index < size, other=-float("inf"))
-        keeps = index < size
+    rest = tl.zeros((BLOCK,), tl.float32)
+    weighted = tl.zeros((BLOCK,), tl.float32)
+    for begin in range(0, before + size, BLOCK):
+        x, index = _load(row, before, size, begin, BLOCK)
+        where = tl.minimum(where, tl.min(tl.where(x == top, index, size), axis=0))
+        keeps = index != where
         if CLAMPED:
-            keeps = keeps & _kept(x, index, tl.load(least_ptr + row), tl.load(last_ptr + row))
-        first = tl.min(tl.where((x == top) & (index < size), index, size), axis=0)
-        where = tl.minimum(where, first)
-        e = tl.where(keeps & (index != where), _exp(x - top), 0.0)
-        rest += tl.sum(e, axis=0)
-        weighted += tl.sum(e * tl.where(e > 0, top - x, 0.0), axis=0)
-    tl.store(out + row, tl.where(broken > 0, float("nan"), top))
-    tl.store(out + count + row, rest)
-    tl.store(out + 2 * count + row, weighted)
+            keeps = keeps & _kept(x, index, tl.load(least_ptr + at), tl.load(last_ptr + at))
+        e = tl.where(keeps, _exp(x - top), 0.0)
+        rest += e
+        weighted += e * tl.where(e > 0, top - x, 0.0)
+    tl.store(out + at, tl.where(tl.max(broken, axis=0) > 0, float("nan"), top))
+    tl.store(out + count + at, tl.sum(rest, axis=0))
+    tl.store(out + 2 * count + at, tl.sum(weighted, axis=0))
 
 
 @triton.jit
@@ -166,41 +194,40 @@ def _sums_kernel(
     logits, size, out, count, top_ptr, log_normalizer_ptr, mean_depth_ptr, kept_log_normalizer_ptr,
     kept_mean_depth_ptr, least_ptr, last_ptr, CLAMPED: tl.constexpr, BLOCK: tl.constexpr
 ):
-    row = tl.program_id(0).to(tl.int64)
-    start = logits + row * size
-    offsets = tl.arange(0, BLOCK)
-    top = tl.load(top_ptr + row)
-    log_normalizer = tl.load(log_normalizer_ptr + row)
-    mean_depth = tl.load(mean_depth_ptr + row)
-    square = tl.full((), 0.0, tl.float32)
-    square_log = tl.full((), 0.0, tl.float32)
-    square_log_log = tl.full((), 0.0, tl.float32)
-    variance = tl.full((), 0.0, tl.float32)
-    alignment = tl.full((), 0.0, tl.float32)
-    for begin in range(0, size, BLOCK):
-        index = begin + offsets
-        x = tl.load(start + index, mask=index < size, other=-float("inf"))
+    at = tl.program_id(0)
+    row, before = _row(logits, size)
+    top = tl.load(top_ptr + at)
+    log_normalizer = tl.load(log_normalizer_ptr + at)
+    mean_depth = tl.load(mean_depth_ptr + at)
+    normalizer = _exp(-log_normalizer)
+    square = tl.zeros((BLOCK,), tl.float32)
+    square_log = tl.zeros((BLOCK,), tl.float32)
+    square_log_log = tl.zeros((BLOCK,), tl.float32)
+    variance = tl.zeros((BLOCK,), tl.float32)
+    alignment = tl.zeros((BLOCK,), tl.float32)
+    for begin in range(0, before + size, BLOCK):
+        x, index = _load(row, before, size, begin, BLOCK)
         e = _exp(x - top)
         depth = tl.where(e > 0, top - x, 0.0)
-        prob = e * _exp(-log_normalizer)
+        prob = e * normalizer
         log_prob = -(depth + log_normalizer)
-        square += tl.sum(prob * prob, axis=0)
-        square_log += tl.sum(prob * prob * log_prob, axis=0)
-        square_log_log += tl.sum(prob * prob * log_prob * log_prob, axis=0)
+        square += prob * prob
+        square_log += prob * prob * log_prob
+        square_log_log += prob * prob * log_prob * log_prob
         gap = depth - mean_depth
-        variance += tl.sum(prob * gap * gap, axis=0)
+        variance += prob * gap * gap
         if CLAMPED:
             # log pi + H = mean depth - depth, over all tokens and over those kept.
-            kept_prob = e * _exp(-tl.load(kept_log_normalizer_ptr + row))
-            kept_gap = depth - tl.load(kept_mean_depth_ptr + row)
-            keeps = _kept(x, index, tl.load(least_ptr + row), tl.load(last_ptr + row))
+            kept_prob = e * _exp(-tl.load(kept_log_normalizer_ptr + at))
+            kept_gap = depth - tl.load(kept_mean_depth_ptr + at)
+            keeps = _kept(x, index, tl.load(least_ptr + at), tl.load(last_ptr + at))
             both = prob * gap * kept_prob * kept_gap
-            alignment += tl.sum(tl.where(keeps & (e > 0), both, 0.0), axis=0)
-    tl.store(out + row, square)
-    tl.store(out + count + row, square_log)
-    tl.store(out + 2 * count + row, square_log_log)
-    tl.store(out + 3 * count + row, variance)
-    tl.store(out + 4 * count + row, alignment)
+            alignment += tl.where(keeps & (e > 0), both, 0.0)
+    tl.store(out + at, tl.sum(square, axis=0))
+    tl.store(out + count + at, tl.sum(square_log, axis=0))
+    tl.store(out + 2 * count + at, tl.sum(square_log_log, axis=0))
+    tl.store(out + 3 * count + at, tl.sum(variance, axis=0))
+    tl.store(out + 4 * count + at, tl.sum(alignment, axis=0))
 
 
 @triton.jit
@@ -209,32 +236,35 @@ def _gradient_kernel(
     entropy_ptr, kept_log_normalizer_ptr, kept_entropy_ptr, least_ptr, last_ptr,
     CLAMPED: tl.constexpr, BLOCK: tl.constexpr
 ):
-    row = tl.program_id(0).to(tl.int64)
-    start = logits + row * size
-    offsets = tl.arange(0, BLOCK)
-    token = tl.load(ids + row)
-    by_log_prob = tl.load(by_log_prob_ptr + row)
-    by_entropy = tl.load(by_entropy_ptr + row)
-    top = tl.load(top_ptr + row)
-    log_normalizer = tl.load(log_normalizer_ptr + row)
-    entropy = tl.load(entropy_ptr + row)
-    for begin in range(0, size, BLOCK):
-        index = begin + offsets
-        x = tl.load(start + index, mask=index < size, other=-float("inf"))
+    at = tl.program_id(0)
+    row, before = _row(logits, size)
+    token = tl.load(ids + at)
+    by_log_prob = tl.load(by_log_prob_ptr + at)
+    by_entropy = tl.load(by_entropy_ptr + at)
+    top = tl.load(top_ptr + at)
+    log_normalizer = tl.load(log_normalizer_ptr + at)
+    normalizer = _exp(-log_normalizer)
+    entropy = tl.load(entropy_ptr + at)
+    for begin in range(0, before + size, BLOCK):
+        x, index = _load(row, before, size, begin, BLOCK)
         e = _exp(x - top)
         depth = tl.where(e > 0, top - x, 0.0)
-        prob = e * _exp(-log_normalizer)
+        prob = e * normalizer
         tilt = entropy - (depth + log_normalizer)
         gradient = -prob * (by_log_prob + by_entropy * tilt)
         if CLAMPED:
-            kept_log_normalizer = tl.load(kept_log_normalizer_ptr + row)
+            kept_log_normalizer = tl.load(kept_log_normalizer_ptr + at)
             kept_prob = e * _exp(-kept_log_normalizer)
-            kept_tilt = tl.load(kept_entropy_ptr + row) - (depth + kept_log_normalizer)
-            keeps = _kept(x, index, tl.load(least_ptr + row), tl.load(last_ptr + row))
-            by_clamped = tl.load(by_clamped_ptr + row)
+            kept_tilt = tl.load(kept_entropy_ptr + at) - (depth + kept_log_normalizer)
+            keeps = _kept(x, index, tl.load(least_ptr + at), tl.load(last_ptr + at))
+            by_clamped = tl.load(by_clamped_ptr + at)
             gradient -= tl.where(keeps, by_clamped * kept_prob * kept_tilt, 0.0)
         gradient += tl.where(index == token, by_log_prob, 0.0)
-        tl.store(start + index, gradient, mask=index < size)
+        place = begin + tl.arange(0, BLOCK)
+        if (begin >= before) & (begin + BLOCK <= before + size):
+            tl.store(row + place, gradient)
+        else:
+            tl.store(row + place, gradient, mask=(index >= 0) & (index < size))
 
 
 @triton.jit
@@ -245,43 +275,44 @@ def _ordered(x):
 
 
 @triton.jit
+def _keys(row, before, size, begin, BLOCK: tl.constexpr):
+    """Return a block's logits as ordered integers, -1 outside the row; the logits and their indices."""
+    x, index = _load(row, before, size, begin, BLOCK)
+    return tl.where((index >= 0) & (index < size), _ordered(x), -1), x, index
+
+
+@triton.jit
 def _least_kept_kernel(logits, size, count, least_ptr, last_ptr, BLOCK: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64)
-    start = logits + row * size
-    offsets = tl.arange(0, BLOCK)
+    at = tl.program_id(0)
+    row, before = _row(logits, size)
     steps = tl.arange(0, 16).to(tl.int64)
     # The largest integer that at least `count` logits reach, four bits a pass.
     found = tl.full((), 0, tl.int64)
     for round in range(8):
         width = tl.full((), 1, tl.int64) << (28 - 4 * round)
-        reached = tl.zeros((16,), tl.int32)
-        for begin in range(0, size, BLOCK // 16):
-            index = begin + tl.arange(0, BLOCK // 16)
-            x = tl.load(start + index, mask=index < size, other=-float("inf"))
-            key = tl.where(index < size, _ordered(x), -1)
+        reached = tl.zeros((BLOCK // 16, 16), tl.int32)
+        for begin in range(0, before + size, BLOCK // 16):
+            key, _, _ = _keys(row, before, size, begin, BLOCK // 16)
             above = key[:, None] >= found + steps[None, :] * width
-            reached += tl.sum(above.to(tl.int32), axis=0)
-        step = tl.sum((reached >= count).to(tl.int64), axis=0) - 1
+            reached += above.to(tl.int32)
+        step = tl.sum((tl.sum(reached, axis=0) >= count).to(tl.int64), axis=0) - 1
         found += step * width
-    above = tl.full((), 0, tl.int32)
-    least = tl.full((), -float("inf"), tl.float32)
-    for begin in range(0, size, BLOCK):
-        index = begin + offsets
-        x = tl.load(start + index, mask=index < size, other=-float("inf"))
-        key = tl.where(index < size, _ordered(x), -1)
-        above += tl.sum((key > found).to(tl.int32), axis=0)
-        least = tl.maximum(least, tl.max(tl.where(key == found, x, -float("inf")), axis=0))
+    above = tl.zeros((BLOCK,), tl.int32)
+    least = tl.full((BLOCK,), -float("inf"), tl.float32)
+    for begin in range(0, before + size, BLOCK):
+        key, x, _ = _keys(row, before, size, begin, BLOCK)
+        above += (key > found).to(tl.int32)
+        least = tl.maximum(least, tl.where(key == found, x, -float("inf")))
     # Of equal logits those with the lowest indices stay, as many as there are places.
-    places = count - above
+    places = count - tl.sum(above, axis=0)
     last = size - 1
     seen = tl.full((), 0, tl.int32)
-    for begin in range(0, size, BLOCK):
-        index = begin + offsets
-        x = tl.load(start + index, mask=index < size, other=-float("inf"))
-        tie = ((tl.where(index < size, _ordered(x), -1)) == found).to(tl.int32)
+    for begin in range(0, before + size, BLOCK):
+        key, _, index = _keys(row, before, size, begin, BLOCK)
+        tie = (key == found).to(tl.int32)
         so_far = seen + tl.cumsum(tie, axis=0)
         full = tl.where((tie == 1) & (so_far == places), index, size - 1)
         last = tl.minimum(last, tl.min(full, axis=0))
         seen += tl.sum(tie, axis=0)
-    tl.store(least_ptr + row, least)
-    tl.store(last_ptr + row, last.to(tl.int64))
+    tl.store(least_ptr + at, tl.max(least, axis=0))
+    tl.store(last_ptr + at, last.to(tl.int64))

@@ -1,5 +1,6 @@
 """Guards llm_bridge/sampling/sampling.py: what is drawn is pi^T, and recorded is what was drawn."""
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -299,6 +300,47 @@ def test_a_step_on_the_static_cache_can_be_captured(small, temperature):
     assert seen.count > 50
     assert seen.found == []
     assert addresses() == before
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1.2])
+def test_capturing_a_graph_leaves_no_trace(small, monkeypatch, temperature):
+    """The order of warm-up, capture and refill, with a graph whose replay is the step itself: a draw
+    after a capture is the draw without one, to the bit, for the first batch and a later one."""
+    model, tokenizer = small
+    encoded = tokenizer(PROMPTS, return_tensors="pt", padding=True, padding_side="left")
+    batch = samplers.PromptBatch(
+        ids=encoded.input_ids, mask=encoded.attention_mask, copies=2, temperature=temperature,
+        max_new_tokens=6, stop_ids=[tokenizer.eos_token_id], pad_id=tokenizer.pad_token_id,
+        length=encoded.input_ids.shape[1] + 6, seed=0,
+    )
+    steps = []
+
+    class Graph:
+        def replay(self):
+            decoders[-1]._step()
+            steps.append(len(decoders))
+
+    cuda = static_cache.torch.cuda
+    stream = SimpleNamespace(wait_stream=lambda _: None)
+    monkeypatch.setattr(cuda, "get_rng_state", lambda _: torch.get_rng_state())
+    monkeypatch.setattr(cuda, "set_rng_state", lambda state, _: torch.set_rng_state(state))
+    monkeypatch.setattr(cuda, "Stream", lambda: stream)
+    monkeypatch.setattr(cuda, "current_stream", lambda: stream)
+    monkeypatch.setattr(cuda, "stream", lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(cuda, "graph", lambda _: contextlib.nullcontext())
+    decoders, drawn = [], []
+    with torch.no_grad():
+        for captures in (False, True):
+            decoders.append(static_cache._Decoder(model, batch))
+            torch.manual_seed(3)
+            if captures:
+                decoders[-1]._capture(batch, decoders[-1]._prefill(batch))
+            drawn.append([decoders[-1].run(batch) for _ in range(2)])
+    assert set(steps) == {2}
+    for plain, captured in zip(*drawn, strict=True):
+        for name in ("ids", "log_prob", "sampling_log_prob", "entropy"):
+            assert torch.equal(getattr(plain, name), getattr(captured, name)), name
 
 
 def test_buffers_are_used_again_and_give_what_new_ones_give(small):
