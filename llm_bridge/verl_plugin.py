@@ -129,7 +129,7 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
             f"the coefficient of '{rule.name}' adapts to the entropy of the whole batch before the step, "
             f"which verl's loss does not see: {remedy}, or train with TRL"
         )
-    needing = [part.name for _, part in rule.components() if part.requires]
+    needing = [part.name for _, part in rule.components() if part.own_requires]
     if needs_whole_batch(rule) and needing:
         raise ValueError(
             f"'{rule.name}' selects tokens before the forward pass, when the columns that its base "

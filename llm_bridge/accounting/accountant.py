@@ -28,7 +28,7 @@ from transformers import TrainerCallback
 
 from entropy_theory import accounting
 from entropy_theory.accounting import Account
-from entropy_theory.token_batch import TokenBatch, sequence_weight
+from entropy_theory.token_batch import TokenBatch
 from llm_bridge.accounting import rule_parts
 from llm_bridge.accounting.clipping import Clipping
 from llm_bridge.accounting.entropy_gradient import (
@@ -36,6 +36,7 @@ from llm_bridge.accounting.entropy_gradient import (
     Slope,
     StepRows,
     check_accelerator,
+    token_shares,
 )
 from llm_bridge.accounting.optimizer_step import readable
 from llm_bridge.accounting.step_accountant import StepAccountant, TokenEffects
@@ -277,7 +278,7 @@ class _AtHand:
         self._slope, self._entropy, self._weight = gradient.zero(), 0.0, 0.0
 
     def add(self, batch: TokenBatch, gradient: EntropyGradient) -> None:
-        measure, weight = _measure(batch)
+        measure, weight = token_shares(batch)
         entropy: Any = batch.entropy
         if weight:
             gradient.add_backward_pass(self._slope, entropy, measure)
@@ -311,7 +312,7 @@ def step_rows(
     for part in parts:
         rows = None if kept is None else kept[start : start + len(part.batch.mask)]
         start += len(part.batch.mask)
-        measure, weight = _measure(part.batch, rows)
+        measure, weight = token_shares(part.batch, rows)
         total += weight
         found.append((part, measure))
     if trainer.accelerator.num_processes > 1:
@@ -375,17 +376,6 @@ def response_change(
     if not bool(several.any()):
         return None
     return float(-(covariance * count / (count - 1))[several].mean())
-
-
-def _measure(batch: TokenBatch, rows: torch.Tensor | None = None) -> tuple[torch.Tensor, float]:
-    """What each token's state weighs in the mean entropy, before it is divided by the rows' weight."""
-    ordinary: Any = batch.is_ordinary
-    if rows is not None:
-        ordinary = ordinary & rows[:, None]
-    length = ordinary.sum(-1, keepdim=True).clamp(min=1)
-    weight: Any = sequence_weight(batch, ordinary)
-    weight = weight.detach().double()
-    return torch.where(ordinary, weight / length, 0.0), float(weight.sum())
 
 
 def _sum(columns: Sequence[torch.Tensor]) -> float:

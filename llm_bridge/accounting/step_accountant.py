@@ -28,15 +28,12 @@ from entropy_theory import accounting
 from entropy_theory.accounting import Account
 from llm_bridge.accounting.entropy_gradient import EntropyGradient, Slope, StepRows
 from llm_bridge.accounting.optimizer_step import OptimizerStep, local, working
-from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
 
 WHOLE, ROUNDING = "step", "rounding"
 """The only part of a step that is read after it, and what the addends of one read before leave."""
 LARGEST_GAP = 0.02
 """The gap of token effects (`TokenEffects.gap`) beyond which they are not to be trusted."""
-NORMS = 2.0**-24
-"""The rounding of float32, in which norms compute even where the weights are float64."""
 
 Columns = Mapping[str, torch.Tensor]
 
@@ -214,15 +211,7 @@ class StepAccountant:
         direction.parts = [
             moving.get(place, torch.zeros_like(part)) for place, part in enumerate(slope.parts)]
         (power,) = gradient.sum_over_ranks([power])
-        # Along u the mean entropy moves by ``power``. A move of the cube root of the rounding balances
-        # what rounding and the third derivative make of a symmetric difference.
-        width = max(gradient.roundoff, NORMS) ** (1 / 3) / abs(power) if power else 0.0
-        found = [self._along(direction, sign * width) for sign in (1, -1)]
-        derivatives = [
-            {name: (getattr(up, name) - getattr(down, name)) / (2 * width) if width
-             else torch.zeros_like(up.log_prob) for name in rows.moved}
-            for rows, up, down in zip(self._rows, *found, strict=True)
-        ]
+        derivatives = gradient.derivatives(self._rows, direction, power)
         by_token = [
             self._clip * _effect(derivative, rows.moved)
             for derivative, rows in zip(derivatives, self._rows, strict=True)
@@ -236,15 +225,6 @@ class StepAccountant:
             derivatives=derivatives, clip=self._clip, by_token=by_token, total=total,
             gap=abs(whole - total) / size if size > 0 else float(total != 0),
         )
-
-    def _along(self, direction: Slope, width: float) -> list[TokenStatistics]:
-        """What is seen at the present weights + width x direction, which are as they were after."""
-        here = [local(p).clone() for p in self._gradient.parameters]
-        try:
-            self._gradient.move(lambda at: working(here[at]) + width * direction.parts[at])
-            return self._gradient.statistics(self._rows)
-        finally:
-            self._gradient.move(lambda at: here[at])
 
 
 def _effect(derivatives: Columns, moved: Columns) -> torch.Tensor:
