@@ -33,16 +33,21 @@ RULES: dict[str, tuple[str, ...]] = {
 
 
 def configs(runs: Path, *, seeds: int, steps: int, prompts: int) -> Iterator[tuple[str, TrainConfig]]:
-    """Yield each run's label and config, seed by seed, so that an interrupted call has whole seeds."""
+    """Yield each run's label and config, seed by seed, so that an interrupted call has whole seeds.
+
+    Plain GRPO, for orientation, is last.
+    """
     for seed in range(seeds):
         for task in TASKS:
-            yield "grpo", _config(runs, "grpo", UNCLIPPED[1:], "grpo", task, seed, steps, prompts)
             for rule, options in RULES.items():
                 for covariance in COVARIANCES:
                     label = f"{rule} {covariance}"
                     yield label, _config(
                         runs, rule, (*options, f"covariance={covariance}"), label, task, seed, steps,
                         prompts)
+    for seed in range(seeds):
+        for task in TASKS:
+            yield "grpo", _config(runs, "grpo", UNCLIPPED[1:], "grpo", task, seed, steps, prompts)
 
 
 def _config(
@@ -76,7 +81,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, required=True, help="folder of the runs' folders")
     parser.add_argument("--output", type=Path, required=True, help="the JSON file of the records")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=160)
+    parser.add_argument("--steps", type=int, default=96)
     parser.add_argument("--prompts", type=int, default=8, help="prompts a step, 8 samples each")
     options = parser.parse_args()
     settings = {"seeds": options.seeds, "steps": options.steps, "prompts": options.prompts}
