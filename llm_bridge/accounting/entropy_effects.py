@@ -1,5 +1,9 @@
 """What each token of a generation would do to its mean entropy, for rules that choose tokens by that.
 
+    trainer = EntropyTrainer(..., rule=update_rules.get("clip-cov", covariance="network"))
+    entropy_effects.attach(trainer)
+    trainer.train()
+
 With g the gradient of the mean entropy of the rows and P the optimizer's scaling, a coefficient c on
 grad log pi_i moves the mean entropy by c <g, P grad log pi_i> to first order: c times the derivative of
 log pi_i along P g. One forward and one backward pass give g, two forward passes the derivative for all
@@ -8,6 +12,7 @@ tokens at once (`EntropyGradient.derivatives`).
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -16,6 +21,13 @@ from entropy_theory.token_batch import TokenBatch
 from llm_bridge.accounting.entropy_gradient import EntropyGradient, StepRows, check_accelerator, token_shares
 from llm_bridge.accounting.optimizer_step import scalings
 from llm_bridge.forward.policy_forward import COLUMNS
+
+
+def attach(trainer: Any) -> None:
+    """Make a trainer fill the column ``entropy_effect``, if its rule reads it. Errors as `of_generation`."""
+    if "entropy_effect" in trainer.rule.required_columns:
+        check_accelerator(trainer.accelerator)
+        trainer.entropy_effects = functools.partial(of_generation, trainer)
 
 
 def of_generation(trainer: Any, columns: dict[str, Any], batch: TokenBatch) -> torch.Tensor:
@@ -30,7 +42,6 @@ def of_generation(trainer: Any, columns: dict[str, Any], batch: TokenBatch) -> t
         UnreadableStepError: an optimizer other than torch's SGD, Adam or AdamW.
         ValueError: a model without trainable parameter, or a kind of distribution without gradients.
     """
-    check_accelerator(trainer.accelerator)
     gradient = EntropyGradient(trainer.model, trainer.accelerator)
     scaling = scalings(trainer.optimizer, gradient.parameters)
     shares, weight = token_shares(batch)

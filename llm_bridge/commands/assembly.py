@@ -9,7 +9,7 @@ from typing import Any
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge.accounting import holding
+from llm_bridge.accounting import entropy_effects, holding
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.analysis import audit
 from llm_bridge.commands.train_config import AuditConfig, TrainConfig, parse_trl_options, round_up
@@ -78,6 +78,7 @@ def build_trainer(
     if config.account_every:
         trainer.add_callback(Accountant(trainer, every=config.account_every))
     holding.attach(trainer)
+    entropy_effects.attach(trainer)
     trainer.remove_callback(transformers.PrinterCallback)
     return trainer
 

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge.accounting import entropy_effects
 from llm_bridge.trainer import controllers, draws, dynamic_sampling, preparation
 from llm_bridge.trainer.batches import join
 from llm_bridge.trainer.columns import Place, with_rule_columns
@@ -193,7 +192,7 @@ class Generation:
         trainer = self._trainer
         batch = preparation.own_batch(
             columns, None, step=trainer.state.global_step, seed=trainer.args.seed)
-        columns["entropy_effect"] = entropy_effects.of_generation(trainer, columns, batch)
+        columns["entropy_effect"] = trainer.entropy_effects(columns, batch)
 
     def _prepare(self, columns: Columns, world: TokenBatch) -> None:
         preparation.prepare(self._trainer.rule, columns, world, rank=self._place.rank)

@@ -29,7 +29,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "clip-cov": ("ratio=0.05", "lower=0.2", "upper=20.0", *UNCLIPPED),
     "kl-cov": ("ratio=0.05", "coefficient=1.0", *UNCLIPPED),
 }
-"""Larger shares than the papers' 2e-4 and 2e-3: a step here has some 400 tokens, not half a million."""
+"""Larger shares than the papers' 2e-4 and 2e-3: a step here has some 200 tokens, not half a million."""
 
 
 def configs(runs: Path, *, seeds: int, steps: int, prompts: int) -> Iterator[tuple[str, TrainConfig]]:
@@ -81,8 +81,8 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, required=True, help="folder of the runs' folders")
     parser.add_argument("--output", type=Path, required=True, help="the JSON file of the records")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=96)
-    parser.add_argument("--prompts", type=int, default=8, help="prompts a step, 8 samples each")
+    parser.add_argument("--steps", type=int, default=64)
+    parser.add_argument("--prompts", type=int, default=4, help="prompts a step, 8 samples each")
     options = parser.parse_args()
     settings = {"seeds": options.seeds, "steps": options.steps, "prompts": options.prompts}
     origin = provenance(config={**settings, "rules": RULES}, seed=0, device="cpu", packages=PACKAGES)
