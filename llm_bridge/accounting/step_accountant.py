@@ -72,7 +72,7 @@ class Accounted:
     account: Account
     tokens: TokenEffects | None
     log_prob: list[torch.Tensor]
-    """Log-probabilities of the step's tokens after the step, for each of its rows."""
+    """Log-probabilities of tokens after the step, for each of the rows on which entropy is measured."""
 
 
 class StepAccountant:
@@ -83,6 +83,8 @@ class StepAccountant:
         rows: the rows of the step.
         optimizer: torch's SGD, Adam or AdamW; None: the step is not read before it is taken.
         clip: the factor by which gradients were scaled down.
+        measured: those of the rows on which entropy is measured, where they are not all; tokens of all
+            rows are told apart.
         seen: mean entropy of the rows and its gradient, where they are known; it becomes this object's.
         keeps_weights: whether `finish` will be called.
 
@@ -93,13 +95,15 @@ class StepAccountant:
 
     def __init__(
         self, gradient: EntropyGradient, rows: Sequence[StepRows], optimizer: Any | None, *,
-        clip: float = 1.0, seen: tuple[float, Slope] | None = None, keeps_weights: bool = True,
+        clip: float = 1.0, measured: Sequence[StepRows] | None = None,
+        seen: tuple[float, Slope] | None = None, keeps_weights: bool = True,
     ):
         self._gradient, self._rows, self._clip = gradient, rows, clip
+        self._measured = rows if measured is None else measured
         self._step = None if optimizer is None else OptimizerStep(
             optimizer, gradient.parameters, clip=clip)
         if seen is None:
-            self.entropy, self._slope, _ = gradient.evaluate(rows)
+            self.entropy, self._slope, _ = gradient.evaluate(self._measured)
         else:
             self.entropy, self._slope = seen
         self.keeps_weights = keeps_weights
@@ -128,7 +132,7 @@ class StepAccountant:
         """
         parameters, start = self._gradient.parameters, self._start
         assert start is not None, "the weights before the step were not kept"
-        entropy, last, seen = self._gradient.evaluate(self._rows)
+        entropy, last, seen = self._gradient.evaluate(self._measured)
         measured = entropy - self.entropy
         end = [local(p).clone() for p in parameters]
         if any(weights.element_size() < 4 for weights in end):
@@ -141,7 +145,7 @@ class StepAccountant:
             if t in (0.0, 1.0):
                 return last if t else self._slope.copy()
             self._gradient.move(lambda place: working(start[place]) + t * difference(place))
-            return self._gradient.evaluate(self._rows)[1]
+            return self._gradient.evaluate(self._measured)[1]
 
         def project(slope: Slope) -> float:
             places = range(len(parameters))
@@ -183,7 +187,7 @@ class StepAccountant:
         sign over tokens; the difference has two such means.
         """
         count = self._gradient.sum_over_ranks(
-            [float(sum(int((part.measure != 0).sum()) for part in self._rows))])[0]
+            [float(sum(int((part.measure != 0).sum()) for part in self._measured))])[0]
         each = faults.ROUNDINGS * self._gradient.roundoff
         return each * math.sqrt(2 / max(count, 1.0))
 

@@ -76,7 +76,8 @@ def build_trainer(
         on_step=on_step, train_dataset=task.dataset(), processing_class=tokenizer,
     )
     if config.account_every:
-        trainer.add_callback(Accountant(trainer, every=config.account_every))
+        trainer.add_callback(Accountant(
+            trainer, every=config.account_every, sequences=config.account_sequences or None))
     holding.attach(trainer)
     entropy_effects.attach(trainer)
     trainer.remove_callback(transformers.PrinterCallback)
