@@ -4,7 +4,7 @@
 
 All methods train the same model by the same rule, in turn, ``STEPS`` steps a round after one to warm up:
 plain training, the forecast (i') of every step, the account of every step (without and with the division
-over tokens), and that of every tenth. A step is sampled, trained on and taken; "training" leaves sampling
+over tokens), and that of every tenth; then with entropy measured on a quarter of the step's rows. A step is sampled, trained on and taken; "training" leaves sampling
 out. On a CPU seconds are those of the process, so that other work on the machine does not count.
 """
 
@@ -24,12 +24,17 @@ from entropy_theory.support.results import kept_records, provenance, write_json
 from llm_bridge.accounting.accountant import Accountant
 
 STEPS = 10
+QUARTER = 64
+"""A quarter of the completions of a step of small-sums."""
 METHODS: dict[str, dict[str, Any] | None] = {
     "plain": None,
     "forecast, every step": {"every": 0, "forecast_every": 1},
     "account, every step": {"tokens": False},
     "account and tokens, every step": {},
     "account and tokens, every 10th": {"every": 10},
+    "forecast, a quarter of the rows, every step": {"every": 0, "forecast_every": 1, "sequences": QUARTER},
+    "account, a quarter of the rows, every 10th": {"every": 10, "tokens": False, "sequences": QUARTER},
+    "account and tokens, a quarter, every 10th": {"every": 10, "sequences": QUARTER},
 }
 
 
@@ -93,7 +98,7 @@ def main() -> None:
         case = CASES[label]
         found = timed(case, options.rounds)
         print(f"\n{label}: {case.prompts} prompts x {case.samples}, up to {case.tokens} tokens")
-        print(f"  {'':<32}{'step':>9}  {'(fastest to slowest)':<22}{'of plain':>9}{'training':>10}"
+        print(f"  {'':<45}{'step':>9}  {'(fastest to slowest)':<22}{'of plain':>9}{'training':>10}"
               f"{'of plain':>9}{'peak MiB':>10}")
         plain: dict[str, float] = {}
         for name, rounds in found.items():
@@ -105,7 +110,7 @@ def main() -> None:
             plain = plain or median
             with context.Pool(1) as pool:
                 mib = pool.apply(peak, (name, case, threads))
-            print(f"  {name:<32}{median['step']:8.3f}s  {f'({total[0]:.3f} to {total[-1]:.3f})':<22}"
+            print(f"  {name:<45}{median['step']:8.3f}s  {f'({total[0]:.3f} to {total[-1]:.3f})':<22}"
                   f"{median['step'] / plain['step']:8.2f}x{median['training']:9.3f}s"
                   f"{median['training'] / plain['training']:8.2f}x{mib:10.0f}")
             records.append({"case": label, "method": name, "seconds": total, **median,

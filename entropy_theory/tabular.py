@@ -35,6 +35,7 @@ def listing(
     temperature: Array | None = None,
     reference_logits: Array | None = None,
     removed_fraction: float = 0.0,
+    effects: bool = False,
 ) -> TokenBatch:
     """List every action of every state as a row weighted by its probability: exact expectations.
 
@@ -46,6 +47,7 @@ def listing(
         reference_logits: [..., states, actions] of a reference policy, for ``reference_log_prob``.
         removed_fraction: share of the actions that ``clamped_entropy`` leaves out
             (`UpdateRule.removed_fraction`); with 0 the batch has no such column.
+        effects: whether the batch has the column ``entropy_effect``, exact for independent logits.
 
     Returns:
         A TokenBatch of [..., states * actions, 1], states uniformly weighted, each state its own
@@ -96,10 +98,22 @@ def listing(
         sampling_log_prob=column(sampling_log_prob),
         sampling_temperature=column(sampling_temperature),
         tempered=column((ones > 0) if temperature is not None else (ones < 0)),
+        entropy_effect=column(entropy_effects(logits)) if effects else None,
         group=None if n_states == 1 else column(states),
         state=column(states),
         action=column(actions),
     )
+
+
+def entropy_effects(logits: Array) -> Array:
+    """What a move along grad log pi(a | s) does to the mean entropy of all states: [..., states, actions].
+
+    Logits are independent and states weigh the same: <grad H(s), e_a - pi(. | s)> / states, nats.
+    """
+    xp = namespace(logits)
+    slope = entropy_gradient(logits)
+    probabilities = xp.exp(log_softmax(logits))
+    return (slope - xp.sum(probabilities * slope, axis=-1, keepdims=True)) / logits.shape[-2]
 
 
 def exact_batch(

@@ -55,6 +55,7 @@ OPTIONAL_COLUMNS = (
     "sampling_temperature",
     "tempered",
     "coefficient",
+    "entropy_effect",
     "group",
     "sequence",
     "state",
@@ -97,6 +98,11 @@ class TokenBatch:
     when the second batch is drawn at temperature 1 (AEPO's ablation, Eq. 2)."""
     coefficient: TokenColumn | None = None
     """The coefficient that a controller chose for this step, for a rule that adapts its own."""
+    entropy_effect: TokenColumn | None = None
+    """d H / d c of each token, where the parameters move by c P grad log pi(a_t | s_t): H is the mean
+    entropy of the ordinary rows' states, nats, and P the optimizer's scaling of a gradient, up to one
+    positive factor for all tokens. With independent logits and P = 1 it is the derivative of the entropy
+    of s_t alone, times the share of the state in the mean."""
     group: TokenColumn | None = None
     """Integer id of the prompt; None if all rows answer one prompt."""
     sequence: TokenColumn | None = None

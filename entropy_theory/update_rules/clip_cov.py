@@ -13,7 +13,8 @@ What differs from the authors' code (verl, `clip_cov`), and why:
   The authors' scripts widen the clip to [0, 2] (``base=grpo(clip_low=1, clip_high=1)``).
 
 The covariance is taken over tokens of different states, a heuristic transfer of Theorem 2, which is
-about one state.
+about one state. With ``covariance="network"`` a token's own first-order effect on the batch's entropy
+stands in its place; nothing else of the rule changes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import ClassVar
 
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.token_batch import TokenBatch, masked_sum
 from entropy_theory.update_rules import selection
 from entropy_theory.update_rules.modifier import Modifier
@@ -47,6 +48,10 @@ class ClipCov(Modifier):
     cov_log_prob: str = "old"
     """"old": log-probabilities of the policy that sampled; "current": of the policy being trained
     (the code's), which needs `prepare` at every optimizer step."""
+    covariance: str = "tabular"
+    """What is taken for Cov(y_i): "tabular", the paper's; "network", what the token's score takes from the
+    batch's mean entropy through all parameters, to first order, in units of the paper's (the root mean
+    squares are equal; `selection.network_covariance`). It needs the column ``entropy_effect``."""
     at_least_one: bool = False
     """Whether to select one token even where ratio x N is below 1, as the authors' code does."""
 
@@ -54,12 +59,18 @@ class ClipCov(Modifier):
         Modifier.__post_init__(self)
         check_share("ratio", self.ratio)
         lookup(COV_COLUMN, self.cov_log_prob, "cov_log_prob")
+        check_choice(self.covariance, selection.COVARIANCES, "covariance")
         if not self.lower <= self.upper:
             raise ValueError(f"lower {self.lower} must not exceed upper {self.upper}")
 
     @property
     def own_reads(self) -> frozenset[str]:
-        return frozenset({COV_COLUMN[self.cov_log_prob], "sequence", "rows", "step", "seed"})
+        return frozenset({COV_COLUMN[self.cov_log_prob], "sequence", "rows", "step", "seed",
+                          *self.own_requires})
+
+    @property
+    def own_requires(self) -> tuple[str, ...]:
+        return (selection.EFFECT,) if self.covariance == "network" else ()
 
     @property
     def prepares_every_step(self) -> bool:
@@ -75,6 +86,8 @@ class ClipCov(Modifier):
         batch = self.base.prepare(batch)
         log_prob = batch.old_log_prob if self.cov_log_prob == "old" else batch.log_prob
         covariance = selection.token_covariance(batch, log_prob, self.base.advantages(batch))
+        if self.covariance == "network":
+            covariance = selection.network_covariance(batch, self.base.scores(batch), covariance)
         candidates = (
             batch.is_ordinary & (covariance >= self.lower) & (covariance <= self.upper)
             & (self.base.scores(batch) != 0)

@@ -84,7 +84,8 @@ class Combined(UpdateRule):
             columns |= {f"combined.{place}.{key}": value for key, value in prepared.items()}
         return batch.with_prepared(**columns)
 
-    def _part(self, batch: TokenBatch, place: int) -> TokenBatch:
+    def part(self, batch: TokenBatch, place: int) -> TokenBatch:
+        """Return the prepared batch as one of the rules sees it: its own rows and prepared columns."""
         prefix = f"combined.{place}."
         own = {k[len(prefix):]: v for k, v in batch.prepared.items() if k.startswith(prefix)}
         return self._own(batch.replace(prepared=own), self.rules[place])
@@ -95,13 +96,13 @@ class Combined(UpdateRule):
         return batch.replace(mask=batch.is_ordinary) if asked and rule not in asked else batch
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:
-        parts = [rule.scores(self._part(batch, i)) for i, rule in enumerate(self.rules)]
+        parts = [rule.scores(self.part(batch, i)) for i, rule in enumerate(self.rules)]
         return sum(parts[1:], start=parts[0])
 
     def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:
         total: dict[str, Array] = {}
         for place, rule in enumerate(self.rules):
-            for key, value in rule.state_terms(self._part(batch, place)).items():
+            for key, value in rule.state_terms(self.part(batch, place)).items():
                 total[key] = total[key] + value if key in total else value
         return total
 
@@ -113,6 +114,6 @@ class Combined(UpdateRule):
         """
         batch = self._prepared(batch)
         return merged_metrics(*(
-            (f"{place + 1}.{rule.name}", rule.metrics(self._part(batch, place)))
+            (f"{place + 1}.{rule.name}", rule.metrics(self.part(batch, place)))
             for place, rule in enumerate(self.rules)
         ))

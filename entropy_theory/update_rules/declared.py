@@ -74,7 +74,7 @@ def _changes(batch: TokenBatch, reads: frozenset[str]) -> Iterator[tuple[str, To
     for name in ("sampling_log_prob", "reference_log_prob"):
         if name not in reads:
             yield f"'{name}'", batch.replace(**{name: -rng.permutation(far.ravel()).reshape(shape)})
-    for name in ENTROPIES:
+    for name in (*ENTROPIES, "entropy_effect"):
         if name not in reads:
             yield f"'{name}'", batch.replace(**{name: rng.permutation(far.ravel()).reshape(shape)})
     for name in TOKENS:
@@ -126,6 +126,7 @@ def _filled(batch: TokenBatch, *, listed: bool) -> TokenBatch:
     made: dict[str, Any] = {
         "sampling_log_prob": batch.old_log_prob, "reference_log_prob": batch.old_log_prob,
         "entropy": np.ones(shape), "clamped_entropy": np.full(shape, 0.5),
+        "entropy_effect": np.ones(shape),
         "state": np.arange(batch.mask.size).reshape(shape), "action": np.zeros(shape, dtype=int),
         "sequence": np.broadcast_to(np.arange(shape[-2])[:, None], shape).copy(),
     }

@@ -55,6 +55,8 @@ class KlCov(Modifier):
     """The penalty on a token: "absolute", "k2" or "k3"."""
     cov_log_prob: str = "old"
     """The log-probabilities in the covariance, "old" or "current", as in Clip-Cov."""
+    covariance: str = "tabular"
+    """"tabular" or "network", as in Clip-Cov."""
     at_least_one: bool = False
     """Whether to select one token even where ratio x N is below 1, as the authors' code does."""
     base: UpdateRule = field(default_factory=unclipped_grpo)
@@ -64,12 +66,17 @@ class KlCov(Modifier):
         check_share("ratio", self.ratio)
         check_choice(self.penalty, PENALTIES, "penalty")
         lookup(COV_COLUMN, self.cov_log_prob, "cov_log_prob")
+        check_choice(self.covariance, selection.COVARIANCES, "covariance")
         if not math.isfinite(self.coefficient):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
 
     @property
     def own_reads(self) -> frozenset[str]:
-        return frozenset({RATIO, COV_COLUMN[self.cov_log_prob], "sequence", "rows"})
+        return frozenset({RATIO, COV_COLUMN[self.cov_log_prob], "sequence", "rows", *self.own_requires})
+
+    @property
+    def own_requires(self) -> tuple[str, ...]:
+        return (selection.EFFECT,) if self.covariance == "network" else ()
 
     @property
     def prepares_every_step(self) -> bool:
@@ -92,6 +99,8 @@ class KlCov(Modifier):
         batch = self.base.prepare(batch)
         log_prob = batch.old_log_prob if self.cov_log_prob == "old" else batch.log_prob
         covariance = selection.token_covariance(batch, log_prob, self.base.advantages(batch))
+        if self.covariance == "network":
+            covariance = selection.network_covariance(batch, self.base.scores(batch), covariance)
         count = selection.quota(batch, self.ratio, self.at_least_one)
         chosen = selection.largest(batch, covariance, batch.is_ordinary, count)
         # The penalty is part of the token's loss, and averaged with it.

@@ -29,8 +29,8 @@ Path = tuple[str | int, ...]
 """The way from a rule to a part of it: names of options, and places in a tuple of rules."""
 _DECLARATIONS = ("own_reads", "reads", "pools_equal_rewards", "is_sequence_wise", "takes_tempered_alone")
 """Declarations that hold for the class that makes them, not for a subclass that computes otherwise."""
-_HARMLESS = frozenset({*_DECLARATIONS, "name", "requires", "moves", "warnings", "metrics", "strength",
-                        "target"})
+_HARMLESS = frozenset({*_DECLARATIONS, "name", "requires", "own_requires", "moves", "warnings",
+                        "metrics", "strength", "target"})
 """Attributes that a subclass may define without computing other coefficients."""
 
 
@@ -50,7 +50,7 @@ class UpdateRule:
     name: ClassVar[str]
     """The rule's public name."""
     requires: ClassVar[tuple[str, ...]] = ()
-    """Optional TokenBatch columns that the rule cannot do without."""
+    """Optional TokenBatch columns that the rule cannot do without, whatever its options."""
     moves: ClassVar[tuple[str, ...]] = ()
     """State functions whose gradients the rule itself adds, the keys of its own state terms."""
     advantage_options: ClassVar[tuple[str, ...]] = ()
@@ -157,9 +157,14 @@ class UpdateRule:
         return "sequence-mean", None
 
     @property
+    def own_requires(self) -> tuple[str, ...]:
+        """Optional columns that the rule itself cannot do without, as its options are."""
+        return self.requires
+
+    @property
     def required_columns(self) -> frozenset[str]:
         """Optional columns that this rule and the rules it is made of cannot do without."""
-        return frozenset(name for _, part in self.components() for name in part.requires)
+        return frozenset(name for _, part in self.components() for name in part.own_requires)
 
     @property
     def moved_state_functions(self) -> frozenset[str]:
@@ -240,8 +245,8 @@ class UpdateRule:
             ValueError: a missing column, an all-False mask, or values that are not finite on masked
                 tokens; the message names the column.
         """
-        batch.require(self.name, *self.requires)
-        _check_values(batch, self.requires)
+        batch.require(self.name, *self.own_requires)
+        _check_values(batch, self.own_requires)
         return self._prepare(batch).with_prepared(**{f"{self.name}.prepared": batch.mask})
 
     def scores(self, batch: TokenBatch) -> TokenColumn:

@@ -1,5 +1,9 @@
 """Selects the tokens of a covariance rule, the same ones for any order, cut or spread of the rows.
 
+A token's covariance is either the paper's (`token_covariance`), which counts what a token does to the
+entropy of its own state where logits are independent and states alike, or what it does through the
+parameters that all states share (`network_covariance`).
+
 Statistics and ranks are taken over all ordinary rows of the step; ties go to the smaller (sequence,
 position); randomness is a hash of (seed, step, sequence, position), not a generator's next number.
 """
@@ -14,6 +18,11 @@ import array_api_compat
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.policy import namespace
 from entropy_theory.token_batch import TokenBatch, masked_sum
+
+COVARIANCES = ("tabular", "network")
+"""The choices of a rule's ``covariance``."""
+EFFECT = "entropy_effect"
+"""The column that "network" reads."""
 
 # Odd 64-bit constants of splitmix64 (Steele, Lea, Flood 2014), as signed integers.
 _STEPS = tuple(c - 2**64 for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -37,6 +46,22 @@ def token_covariance(
     centered_log_prob = log_prob - masked_sum(batch.weight * log_prob, rows) / mass
     centered_advantage = advantage - masked_sum(batch.weight * advantage, rows) / mass
     return xp.where(rows, centered_log_prob * centered_advantage, xp.zeros_like(log_prob))
+
+
+def network_covariance(batch: TokenBatch, scores: TokenColumn, like: TokenColumn) -> TokenColumn:
+    """What each token's move takes from the mean entropy, -score x effect: [..., sequences, positions].
+
+    The effect is ``batch.entropy_effect``, on all states and through shared parameters, known up to a
+    positive factor. That factor is chosen so that the root mean square over the ordinary rows, by
+    ``weight``, is that of ``like`` (`token_covariance`): a band of covariances keeps its meaning.
+    """
+    xp = namespace(batch.weight)
+    rows = batch.is_ordinary
+    effect: Any = batch.entropy_effect
+    found = xp.where(rows, -scores * effect, xp.zeros_like(like))
+    size = masked_sum(batch.weight * found * found, rows)
+    wanted = masked_sum(batch.weight * like * like, rows)
+    return found * xp.sqrt(wanted / xp.where(size > 0, size, xp.ones_like(size)))
 
 
 def quota(batch: TokenBatch, share: float, at_least_one: bool) -> Array:

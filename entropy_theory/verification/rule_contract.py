@@ -35,7 +35,7 @@ STATE_TERMS = ("entropy", "clamped_entropy", "reference_kl")
 _GARBAGE: dict[str, Any] = {
     "reward": 7.0, "group": 99, "sampling_temperature": 1.0,
     **dict.fromkeys(("log_prob", "old_log_prob", "entropy", "clamped_entropy", "reference_log_prob",
-                     "sampling_log_prob", "advantage"), np.nan),
+                     "sampling_log_prob", "advantage", "entropy_effect"), np.nan),
 }
 """Values that may stand where the mask is False."""
 
@@ -372,7 +372,7 @@ def _batches(rule: UpdateRule, repeats: int) -> Iterator[TokenBatch]:
                 logits = np.log(rng.integers(1, 5, size=(1, actions)))
                 yield tabular.exact_batch(
                     logits, rng.integers(0, 2, size=logits.shape).astype(float),
-                    reference_logits=0 * logits, temperature=1.25 if second else None,
+                    reference_logits=0 * logits, effects=True, temperature=1.25 if second else None,
                     removed_fraction=rule.removed_fraction)
         return
     for number, size in enumerate(_SIZES):
@@ -413,6 +413,7 @@ def random_batch(
             group=group.astype(int),
             sequence=sequence,
             reference_log_prob=old + 0.2 * rng.normal(size=mask.shape),
+            entropy_effect=0.1 * rng.normal(size=mask.shape),
         )
 
     return concatenate([rows(False), rows(True)]) if second_batch else rows(False)

@@ -29,10 +29,15 @@ import torch
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
+from entropy_theory.token_batch import TokenBatch, sequence_weight
 from llm_bridge.accounting.optimizer_step import local, working
 from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
 from llm_bridge.running.sharding import is_sharded
+
+
+NORMS = 2.0**-24
+"""The rounding of float32, in which norms compute even where the weights are float64."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,6 +189,42 @@ class EntropyGradient:
             for name, tensor in tensors.items()
         }
 
+    def derivatives(
+        self, rows: Sequence[StepRows], direction: Slope, power: float
+    ) -> list[dict[str, torch.Tensor]]:
+        """Differentiate the statistics of each token along a direction of the parameters.
+
+        One symmetric difference: two forward passes; the weights are as they were after.
+
+        Args:
+            rows: rows of a step; the statistics are those named in ``StepRows.moved``.
+            direction: of the parameters.
+            power: the derivative of the mean entropy along it, nats; 0 where there is none.
+
+        Returns:
+            For each of the rows, by statistic, [sequences, positions]; zeros where the power is 0.
+        """
+        # A move of the mean entropy by the cube root of the rounding balances what rounding and the
+        # third derivative make of a symmetric difference.
+        width = max(self.roundoff, NORMS) ** (1 / 3) / abs(power) if power else 0.0
+        found = [self._seen_along(direction, rows, sign * width) for sign in (1, -1)]
+        return [
+            {name: (getattr(up, name) - getattr(down, name)) / (2 * width) if width
+             else torch.zeros_like(up.log_prob) for name in part.moved}
+            for part, up, down in zip(rows, *found, strict=True)
+        ]
+
+    def _seen_along(
+        self, direction: Slope, rows: Sequence[StepRows], width: float
+    ) -> list[TokenStatistics]:
+        """What is seen at the present weights + width x direction, which are as they were after."""
+        here = [local(p).clone() for p in self.parameters]
+        try:
+            self.move(lambda at: working(here[at]) + width * direction.parts[at])
+            return self.statistics(rows)
+        finally:
+            self.move(lambda at: here[at])
+
     def sum_over_ranks(self, numbers: Sequence[float]) -> list[float]:
         """Sum each number over all ranks, in one operation."""
         if self._accelerator.num_processes == 1:
@@ -224,6 +265,17 @@ class EntropyGradient:
         finally:
             for parameter, grad in zip(self.parameters, kept, strict=True):
                 parameter.grad = grad
+
+
+def token_shares(batch: TokenBatch, rows: torch.Tensor | None = None) -> tuple[torch.Tensor, float]:
+    """What each token's state weighs in the mean entropy, before it is divided by the rows' weight."""
+    ordinary: Any = batch.is_ordinary
+    if rows is not None:
+        ordinary = ordinary & rows[:, None]
+    length = ordinary.sum(-1, keepdim=True).clamp(min=1)
+    weight: Any = sequence_weight(batch, ordinary)
+    weight = weight.detach().double()
+    return torch.where(ordinary, weight / length, 0.0), float(weight.sum())
 
 
 def check_accelerator(accelerator: Any) -> None:

@@ -137,6 +137,38 @@ def readable(optimizer: Any) -> Any:
     return plain
 
 
+def scalings(
+    optimizer: Any, parameters: Sequence[torch.nn.Parameter]
+) -> list[torch.Tensor | float]:
+    """Return the scaling P of each parameter as it stands between steps, up to one positive factor.
+
+    It is what the optimizer knows before it has seen the next gradient: the second moment is that of the
+    steps so far. Before the first step there is none, and P is 1. Parameters that the optimizer does not
+    move have 0.
+
+    Raises:
+        UnreadableStepError: as `readable`.
+    """
+    plain = readable(optimizer)
+    place = {id(parameter): at for at, parameter in enumerate(parameters)}
+    found: list[torch.Tensor | float] = [0.0] * len(parameters)
+    # A rate of 0 at the start of a warm-up says nothing about the steps to come.
+    fastest = max(float(group["lr"]) for group in plain.param_groups) or 1.0
+    for group in plain.param_groups:
+        rate = float(group["lr"]) / fastest or 1.0
+        for parameter in group["params"]:
+            if id(parameter) not in place:
+                continue
+            state = plain.state.get(parameter, {})
+            if READABLE[type(plain)] == "sgd" or not state:
+                found[place[id(parameter)]] = rate
+                continue
+            square = working(state["max_exp_avg_sq" if group["amsgrad"] else "exp_avg_sq"])
+            spread = (square / (1 - float(group["betas"][1]) ** float(state["step"]))).sqrt()
+            found[place[id(parameter)]] = rate / (spread + float(group["eps"]))
+    return found
+
+
 class _Reader(ABC):
     """The numbers of one parameter's step, as they are before it; its tensors are looked up when read."""
 

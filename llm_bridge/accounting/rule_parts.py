@@ -14,6 +14,7 @@ import torch
 
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.combine import Combined
 from llm_bridge.trainer.micro_batch import MicroBatch
 
 Moved = dict[str, torch.Tensor]
@@ -29,15 +30,22 @@ def by_component(rule: UpdateRule, parts: Sequence[MicroBatch]) -> dict[str, lis
     """Divide the coefficients of a step's micro-batches by the rules along the chain of bases.
 
     Each rule has what it changes of the coefficients of the rule that it modifies, so the divisions add
-    up: a bonus or a second batch is what it adds, a selection what it takes away. A sum of rules is not
-    divided.
+    up: a bonus or a second batch is what it adds, a selection what it takes away. A sum of rules is
+    divided into its rules, each called by its place in the sum and its name, as in ``2.clip-cov``.
     """
+    if isinstance(rule, Combined):
+        found: dict[str, list[Moved]] = {}
+        for place, one in enumerate(rule.rules):
+            own = [_of_part(rule, part, place) for part in parts]
+            found |= {f"{place + 1}.{name}": moved
+                      for name, moved in by_component(one, own).items()}
+        return found
     chain = [rule]
     while isinstance(base := getattr(chain[-1], "base", None), UpdateRule) and all(
         f"{base.name}.prepared" in part.batch.prepared for part in parts
     ):
         chain.append(base)
-    found: dict[str, list[Moved]] = {}
+    found = {}
     for place, one in enumerate(chain):
         below = chain[place + 1] if place + 1 < len(chain) else None
         found[one.name] = [
@@ -92,6 +100,11 @@ def _of_rule(rule: UpdateRule, part: MicroBatch, batch: TokenBatch | None = None
         return {SCORE: torch.zeros_like(part.scores)}
     batch = part.batch if batch is None else batch
     return _weighted(part, rule.scores(batch), rule.state_terms(batch))
+
+
+def _of_part(rule: Combined, part: MicroBatch, place: int) -> MicroBatch:
+    """Return a micro-batch as one rule of the sum sees it."""
+    return dataclasses.replace(part, batch=rule.part(part.batch, place))
 
 
 def _weighted(part: MicroBatch, scores: torch.Tensor, terms: Mapping[str, torch.Tensor]) -> Moved:

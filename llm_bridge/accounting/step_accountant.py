@@ -28,15 +28,12 @@ from entropy_theory import accounting
 from entropy_theory.accounting import Account
 from llm_bridge.accounting.entropy_gradient import EntropyGradient, Slope, StepRows
 from llm_bridge.accounting.optimizer_step import OptimizerStep, local, working
-from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
 
 WHOLE, ROUNDING = "step", "rounding"
 """The only part of a step that is read after it, and what the addends of one read before leave."""
 LARGEST_GAP = 0.02
 """The gap of token effects (`TokenEffects.gap`) beyond which they are not to be trusted."""
-NORMS = 2.0**-24
-"""The rounding of float32, in which norms compute even where the weights are float64."""
 
 Columns = Mapping[str, torch.Tensor]
 
@@ -75,7 +72,7 @@ class Accounted:
     account: Account
     tokens: TokenEffects | None
     log_prob: list[torch.Tensor]
-    """Log-probabilities of the step's tokens after the step, for each of its rows."""
+    """Log-probabilities of tokens after the step, for each of the rows on which entropy is measured."""
 
 
 class StepAccountant:
@@ -86,6 +83,8 @@ class StepAccountant:
         rows: the rows of the step.
         optimizer: torch's SGD, Adam or AdamW; None: the step is not read before it is taken.
         clip: the factor by which gradients were scaled down.
+        measured: those of the rows on which entropy is measured, where they are not all; tokens of all
+            rows are told apart.
         seen: mean entropy of the rows and its gradient, where they are known; it becomes this object's.
         keeps_weights: whether `finish` will be called.
 
@@ -96,13 +95,15 @@ class StepAccountant:
 
     def __init__(
         self, gradient: EntropyGradient, rows: Sequence[StepRows], optimizer: Any | None, *,
-        clip: float = 1.0, seen: tuple[float, Slope] | None = None, keeps_weights: bool = True,
+        clip: float = 1.0, measured: Sequence[StepRows] | None = None,
+        seen: tuple[float, Slope] | None = None, keeps_weights: bool = True,
     ):
         self._gradient, self._rows, self._clip = gradient, rows, clip
+        self._measured = rows if measured is None else measured
         self._step = None if optimizer is None else OptimizerStep(
             optimizer, gradient.parameters, clip=clip)
         if seen is None:
-            self.entropy, self._slope, _ = gradient.evaluate(rows)
+            self.entropy, self._slope, _ = gradient.evaluate(self._measured)
         else:
             self.entropy, self._slope = seen
         self.keeps_weights = keeps_weights
@@ -131,7 +132,7 @@ class StepAccountant:
         """
         parameters, start = self._gradient.parameters, self._start
         assert start is not None, "the weights before the step were not kept"
-        entropy, last, seen = self._gradient.evaluate(self._rows)
+        entropy, last, seen = self._gradient.evaluate(self._measured)
         measured = entropy - self.entropy
         end = [local(p).clone() for p in parameters]
         if any(weights.element_size() < 4 for weights in end):
@@ -144,7 +145,7 @@ class StepAccountant:
             if t in (0.0, 1.0):
                 return last if t else self._slope.copy()
             self._gradient.move(lambda place: working(start[place]) + t * difference(place))
-            return self._gradient.evaluate(self._rows)[1]
+            return self._gradient.evaluate(self._measured)[1]
 
         def project(slope: Slope) -> float:
             places = range(len(parameters))
@@ -186,7 +187,7 @@ class StepAccountant:
         sign over tokens; the difference has two such means.
         """
         count = self._gradient.sum_over_ranks(
-            [float(sum(int((part.measure != 0).sum()) for part in self._rows))])[0]
+            [float(sum(int((part.measure != 0).sum()) for part in self._measured))])[0]
         each = faults.ROUNDINGS * self._gradient.roundoff
         return each * math.sqrt(2 / max(count, 1.0))
 
@@ -214,15 +215,7 @@ class StepAccountant:
         direction.parts = [
             moving.get(place, torch.zeros_like(part)) for place, part in enumerate(slope.parts)]
         (power,) = gradient.sum_over_ranks([power])
-        # Along u the mean entropy moves by ``power``. A move of the cube root of the rounding balances
-        # what rounding and the third derivative make of a symmetric difference.
-        width = max(gradient.roundoff, NORMS) ** (1 / 3) / abs(power) if power else 0.0
-        found = [self._along(direction, sign * width) for sign in (1, -1)]
-        derivatives = [
-            {name: (getattr(up, name) - getattr(down, name)) / (2 * width) if width
-             else torch.zeros_like(up.log_prob) for name in rows.moved}
-            for rows, up, down in zip(self._rows, *found, strict=True)
-        ]
+        derivatives = gradient.derivatives(self._rows, direction, power)
         by_token = [
             self._clip * _effect(derivative, rows.moved)
             for derivative, rows in zip(derivatives, self._rows, strict=True)
@@ -236,15 +229,6 @@ class StepAccountant:
             derivatives=derivatives, clip=self._clip, by_token=by_token, total=total,
             gap=abs(whole - total) / size if size > 0 else float(total != 0),
         )
-
-    def _along(self, direction: Slope, width: float) -> list[TokenStatistics]:
-        """What is seen at the present weights + width x direction, which are as they were after."""
-        here = [local(p).clone() for p in self._gradient.parameters]
-        try:
-            self._gradient.move(lambda at: working(here[at]) + width * direction.parts[at])
-            return self._gradient.statistics(self._rows)
-        finally:
-            self._gradient.move(lambda at: here[at])
 
 
 def _effect(derivatives: Columns, moved: Columns) -> torch.Tensor:

@@ -8,6 +8,9 @@ logit step, for logits are defined up to a constant):
 (ii)  to first order from the measured dz;
 (iii) exactly from the measured dz: this is the measured entropy change.
 
+Where (ii) and (iii) differ, the second order in dz says how much of that is the curvature of the entropy
+in the logits.
+
 The difference of (i) and (ii) is the error of the tabular assumption (and of the optimizer, where that is
 not SGD), that of (ii) and (iii) the error of first order. Beside (i) stands its exact version at the
 step's learning rate, which is (iii) for a tabular model under SGD.
@@ -68,6 +71,9 @@ class AuditedStep:
     measured: float
     by_token: dict[str, list[float]]
     """The last five numbers for up to KEPT_TOKENS single tokens."""
+    second_order: float | None = None
+    """Forecast (ii) with the second order of the entropy in the same logit change, nats; None in audits
+    made before there was one."""
     entropy_gradient: float | None = None
     """Forecast (i'), nats; None in audits made before there was one."""
     accounted: float | None = None
@@ -243,6 +249,8 @@ class _StepSnapshot:
             entropy=float(self._measure @ _rowwise(policy.entropy, self._before)),
             **{name: float(self._measure @ values) for name, values in by_token.items()},
             by_token={name: values[kept].tolist() for name, values in by_token.items()},
+            second_order=float(
+                self._measure @ _rowwise(entropy_change.second_order, self._before, change)),
             entropy_gradient=found.forecast, accounted=found.account.accounted,
             parts=found.account.parts,
         )
@@ -443,7 +451,7 @@ def summary(steps: list[AuditedStep]) -> dict[str, Any]:
     """Summarize how well the forecasts met the measured changes of steps and of single tokens."""
     names = ("coefficients", "first_order", "exact", "measured")
     further: dict[str, Any] = {
-        name: [getattr(step, name) for step in steps] for name in ("entropy_gradient", "accounted")
+        name: [getattr(step, name) for step in steps] for name in ("second_order", "entropy_gradient", "accounted")
         # A run that is continued from before there were accounts has steps without.
         if all(getattr(step, name) is not None for step in steps)
     }

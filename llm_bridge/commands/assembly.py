@@ -9,7 +9,7 @@ from typing import Any
 import transformers
 
 from entropy_theory import update_rules
-from llm_bridge.accounting import holding
+from llm_bridge.accounting import entropy_effects, holding
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.analysis import audit
 from llm_bridge.commands.train_config import AuditConfig, TrainConfig, parse_trl_options, round_up
@@ -76,8 +76,10 @@ def build_trainer(
         on_step=on_step, train_dataset=task.dataset(), processing_class=tokenizer,
     )
     if config.account_every:
-        trainer.add_callback(Accountant(trainer, every=config.account_every))
+        trainer.add_callback(Accountant(
+            trainer, every=config.account_every, sequences=config.account_sequences or None))
     holding.attach(trainer)
+    entropy_effects.attach(trainer)
     trainer.remove_callback(transformers.PrinterCallback)
     return trainer
 

@@ -74,7 +74,10 @@ class TrainConfig:
     account_every: int = 0
     """At every N-th step, say what moved the entropy: forecast (i') before the step, and after it the
     measured change divided by the optimizer's parts, rules, right and wrong answers (metrics.jsonl). Such
-    a step takes three to four times as long (benchmarks/accounting.py); 0: never."""
+    a step takes three to four times as long (docs/where_did_my_entropy_go.md); 0: never."""
+    account_sequences: int = 0
+    """On how many completions of each process's step the accounted entropy is measured: a quarter of them
+    costs a quarter; 0: on all."""
     save_every: int | None = None
     """Steps between checkpoints, 0: none; by default a quarter of the run."""
     save_model: bool = True
@@ -142,7 +145,7 @@ def resolved(config: TrainConfig) -> TrainConfig:
             f"micro_batches {config.micro_batches}{shares} does not divide the step's {rows} "
             f"completions ({config.prompts} prompts x {config.samples} samples)"
         )
-    for label in ("audit_every", "account_every", "save_every", "max_grad_norm"):
+    for label in ("audit_every", "account_every", "account_sequences", "save_every", "max_grad_norm"):
         if getattr(config, label) < 0:
             raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
     if not (config.learning_rate is not None and 0 < config.learning_rate < math.inf):

@@ -74,6 +74,7 @@ def token_batch(
         clamped_entropy=clamped_entropy,
         reference_log_prob=rows.get("reference_log_prob"),
         coefficient=repeated("coefficient").to(log_prob.dtype) if "coefficient" in rows else None,
+        entropy_effect=rows.get("entropy_effect"),
         sampling_temperature=repeated("sampling_temperature").to(log_prob.dtype),
         tempered=repeated("tempered"),
         group=repeated("group"),

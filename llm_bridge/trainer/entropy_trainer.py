@@ -87,6 +87,8 @@ class EntropyTrainer(GRPOTrainer):
     Attributes:
         entropy_forecast: a function that returns the forecast of the steps on the last batch, for a rule
             that holds its target by forecasts (``hold="forecast"``); set it before `train`.
+        entropy_effects: a function that returns the column ``entropy_effect`` of a generation's rows, for
+            a rule that reads it (``covariance="network"``); `accounting.entropy_effects.attach` sets it.
 
     Raises:
         ValueError: an option of TRL that would change the objective or the sampling distribution,
@@ -133,6 +135,7 @@ class EntropyTrainer(GRPOTrainer):
         self.controller = rule.controller()
         self.coefficient_controller = rule.coefficient_controller()
         self.entropy_forecast: controllers.Forecaster | None = None
+        self.entropy_effects: Callable[[dict[str, Any], TokenBatch], torch.Tensor] | None = None
         self.reference_model = None if frozen is None else reference.prepare(frozen, self)
         self.micro_batches: list[MicroBatch] = []
         self.keeps_logits: Callable[[], bool] = lambda: False
@@ -243,6 +246,11 @@ class EntropyTrainer(GRPOTrainer):
     def train(self, *arguments: Any, **options: Any) -> Any:
         """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on."""
         controllers.check_forecaster(self.coefficient_controller, self.entropy_forecast)
+        if "entropy_effect" in self.rule.required_columns and self.entropy_effects is None:
+            raise ValueError(
+                f"update rule '{self.rule.name}' chooses tokens by their effect on entropy (covariance "
+                "'network'), and nothing computes that: llm_bridge.accounting.entropy_effects.attach("
+                "trainer) before train, or covariance 'tabular'")
         with faults.device_errors_named(faults.training_settings(
             self.args, self.generation.rows_at_once
         )):

@@ -41,8 +41,12 @@ class Generation:
         self._log = draws.TrainingLog(trainer)
         self._corrects = trainer.use_vllm and trainer.vllm_importance_sampling_correction
         on_policy = trainer.steps_per_batch * args.num_iterations == 1
+        self._needs_effects = "entropy_effect" in trainer.rule.required_columns
         # One forward pass then gives the old log-probabilities, prepares the rule and is trained on.
-        self._single_forward = on_policy and args.steps_per_generation == self._place.ranks == 1
+        self._single_forward = (
+            on_policy and args.steps_per_generation == self._place.ranks == 1
+            and not self._needs_effects
+        )
         # Otherwise a pass before it scores the rows, unless nothing would look at what it says.
         self._needs_scores = (
             not on_policy
@@ -90,6 +94,8 @@ class Generation:
             if trainer.coefficient_controller is not None:
                 coefficient = self._coefficient(ordinary)
                 columns["coefficient"] = torch.full_like(columns["sampling_temperature"], coefficient)
+            if self._needs_effects:
+                self._add_effects(columns)
             self._prepare(columns, self._world(columns))
         return columns
 
@@ -97,6 +103,8 @@ class Generation:
         """Prepare the rule on the rows of the whole generation, under the policy as it is now."""
         columns = preparation.whole(micro_batches)
         policy = self._trainer.scoring.statistics(self._trainer.model, columns)
+        if self._needs_effects:
+            self._add_effects(columns)
         self._prepare(columns, self._world(columns, policy))
         preparation.deal_out(columns, micro_batches)
 
@@ -179,6 +187,12 @@ class Generation:
             columns, policy, accelerator=trainer.accelerator, step=trainer.state.global_step,
             seed=trainer.args.seed, is_unscored=is_unscored,
         )
+
+    def _add_effects(self, columns: Columns) -> None:
+        trainer = self._trainer
+        batch = preparation.own_batch(
+            columns, None, step=trainer.state.global_step, seed=trainer.args.seed)
+        columns["entropy_effect"] = trainer.entropy_effects(columns, batch)
 
     def _prepare(self, columns: Columns, world: TokenBatch) -> None:
         preparation.prepare(self._trainer.rule, columns, world, rank=self._place.rank)

@@ -25,13 +25,20 @@ def world_batch(
         seed: seed of the run.
         is_unscored: whether ``policy`` are the zeros of `scoring.unscored`.
     """
-    known = {**columns, "log_prob": columns["old_log_prob"]} if policy is None else policy
-    batch = token_batch(
-        columns, known["log_prob"], known["entropy"], known.get("clamped_entropy"), step=step, seed=seed
-    )
+    batch = own_batch(columns, policy, step=step, seed=seed)
     # What is not scored is zero everywhere.
     zeros = ("log_prob", "old_log_prob", "entropy", "clamped_entropy") if is_unscored else ()
     return gathered(accelerator, batch, narrow=(*OF_A_SEQUENCE, *zeros))
+
+
+def own_batch(
+    columns: dict[str, Any], policy: dict[str, torch.Tensor] | None, *, step: int, seed: int
+) -> TokenBatch:
+    """Make a TokenBatch of this rank's rows. Arguments as `world_batch`."""
+    known = {**columns, "log_prob": columns["old_log_prob"]} if policy is None else policy
+    return token_batch(
+        columns, known["log_prob"], known["entropy"], known.get("clamped_entropy"), step=step, seed=seed
+    )
 
 
 def prepare(rule: UpdateRule, columns: dict[str, Any], world: TokenBatch, *, rank: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.policy import clamped_entropy, entropy, log_softmax
-from entropy_theory.tabular import exact_batch, listing
+from entropy_theory.tabular import entropy_effects, exact_batch, listing
 from entropy_theory.token_batch import TokenBatch, concatenate
 from simulations.engine.sampling import TEMPERED
 
@@ -23,6 +23,7 @@ def token_batch(
     log_prob: np.ndarray | None = None,
     reference_logits: np.ndarray | None = None,
     removed_fraction: float = 0.0,
+    effects: bool = False,
 ) -> TokenBatch:
     """Return the batch of one step as rows, exact where no draws are given.
 
@@ -37,11 +38,13 @@ def token_batch(
         reference_logits: logits of the reference policy, where a rule reads it.
         removed_fraction: share of the actions that the clamped entropy leaves out, where a rule has
             that term.
+        effects: whether the batch has the column ``entropy_effect``, where a rule reads it.
     """
     if log_prob is None:
         log_prob = log_softmax(logits)
     columns: dict[str, Any] = {
         "reference_logits": reference_logits, "removed_fraction": removed_fraction,
+        "effects": effects,
     }
     if not draws:
         if ordinary:
@@ -63,6 +66,7 @@ def _sampled_rows(
     *,
     reference_logits: np.ndarray | None,
     removed_fraction: float,
+    effects: bool,
 ) -> TokenBatch:
     """Return one row for each draw, [runs, states * samples, 1], equally weighted."""
     n_runs, n_states, n_actions = logits.shape
@@ -95,6 +99,7 @@ def _sampled_rows(
         sampling_log_prob=pick(log_softmax(logits, per_run[:, None])) if tempered else taken,
         sampling_temperature=np.broadcast_to(per_run[:, None, None], rows).copy(),
         tempered=np.full(rows, tempered),
+        entropy_effect=pick(entropy_effects(logits)) if effects else None,
         group=None if n_states == 1 else state.copy(),
         state=state.copy(),
         action=action,

@@ -44,6 +44,11 @@ class Runs(Block):
         self.features = task.features
         self.logits = np.array(task.logits, dtype=self.dynamics.precision, order=order)
         # The starting policy is the reference of rules that have one.
+        self.effects = "entropy_effect" in self.rule.required_columns
+        if self.effects and self.features is not None:
+            raise ValueError(
+                f"update rule '{self.rule.name}' with covariance 'network' runs on independent logits "
+                "here: simulate without features, or take covariance 'tabular'")
         self.reference = task.logits if "reference_log_prob" in self.rule.required_columns else None
         self.reward = np.array(task.reward, dtype=np.float64, order=order)
         """[runs or 1, prompts or 1, answers]."""
@@ -357,7 +362,7 @@ class Runs(Block):
         return token_batch(
             self.logits, self.reward, ordinary=self.has_ordinary, temperature=self.temperature,
             draws=self.draws, log_prob=self.log_probabilities(), reference_logits=self.reference,
-            removed_fraction=self.rule.removed_fraction,
+            removed_fraction=self.rule.removed_fraction, effects=self.effects,
         )
 
 

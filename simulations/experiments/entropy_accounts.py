@@ -1,11 +1,18 @@
 """Entropy changes accounted for where logits share parameters: where forecasts fail, and which hold.
 
-Four prompts of graded difficulty trained together by GRPO, exactly, on shared parameters (logits =
-start + features theta, theta moving by gradient steps with momentum). How far the kernel is from the
-identity is the coupling. For every step: (i) the forecast from the rule's coefficients, as if logits
-were independent; (i') the inner product of the gradient of the mean entropy by theta with the step; the
-account, which is that gradient averaged along the step, in two parts, this step's gradient and
-momentum; and the measured change.
+GRPO, exactly, on logits = start + features theta, theta moving by gradient steps with momentum:
+
+- four prompts of graded difficulty trained together, the kernel features features^T being further and
+  further from the identity (coupling);
+- a token tree, whose prefixes have independent logits;
+- the same tree with tied tokens: a token's logit moves alike at every prefix, as if the model did not
+  read what it has written.
+
+For every step: (i) the forecast from the rule's coefficients, as if logits were independent; (i') the
+inner product of the gradient of the mean entropy by theta with the step; the account, which is that
+gradient averaged along the step, in two parts, this step's gradient and momentum; and the measured
+change. The mean is over prompts, and on a tree over responses of means over their tokens, at the
+probabilities before the step.
 
 (i) is (i') where logits are independent and there is no momentum. With coupling it is not, while (i')
 errs by first order alone, and the account by its quadrature.
@@ -13,6 +20,7 @@ errs by first order alone, and the account by its quadrature.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +28,12 @@ import numpy as np
 import xarray as xr
 
 from entropy_theory import accounting, entropy_change, policy, tabular
+from entropy_theory.token_batch import TokenBatch, sequence_weight
 from entropy_theory.update_rules import get
 from simulations.computing.store import Experiment, Progress
 from simulations.problems.bandits import Bandit
 from simulations.problems.shared_parameters import coupled_features
+from simulations.problems.token_trees import TokenProblem
 
 COLUMNS = ("coefficients", "entropy_gradient", "accounted", "by_gradient", "by_momentum", "measured")
 
@@ -36,6 +46,10 @@ class Config:
     n_correct: int = 4
     accuracies: tuple[float, ...] = (0.1, 0.3, 0.6, 0.9)
     couplings: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75)
+    n_tokens: int = 4
+    horizon: int = 3
+    n_right_responses: int = 4
+    tree_accuracy: float = 0.3
     momenta: tuple[float, ...] = (0.0, 0.9)
     learning_rate: float = 1.0
     group_size: int = 8
@@ -50,29 +64,41 @@ PROFILES = {
 }
 
 
+TREES = {"token tree": False, "token tree, tied tokens": True}
+"""Whether the tokens of the tree are tied."""
+
+
 def work(config: Config) -> int:
     """Return the number of steps in all."""
-    return len(config.couplings) * len(config.momenta) * config.n_starts * config.steps
+    models = len(config.couplings) + len(TREES)
+    return models * len(config.momenta) * config.n_starts * config.steps
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Model:
+    """A policy on shared parameters, and the exact batches it is trained on."""
+
+    start: np.ndarray
+    """[states, actions]."""
+    features: np.ndarray
+    """[states x actions, parameters]."""
+    batch: Callable[[np.ndarray], TokenBatch]
+    """The batch at logits [states, actions]."""
 
 
 def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     """The forecasts, the accounts and the measured changes, and how they compare."""
-    problem = Bandit(
-        n_actions=config.n_actions, n_correct=config.n_correct, accuracies=config.accuracies
-    )
-    starts = problem.starts(config.n_starts, seed)
-    dims = ("coupling", "momentum", "start", "step")
-    shape = (len(config.couplings), len(config.momenta), config.n_starts, config.steps)
+    names = [*(f"coupling {coupling:g}" for coupling in config.couplings), *TREES]
+    dims = ("model", "momentum", "start", "step")
+    shape = (len(names), len(config.momenta), config.n_starts, config.steps)
     table = np.zeros((len(COLUMNS), *shape))
-    for i, coupling in enumerate(config.couplings):
-        features = coupled_features(starts.shape[1], config.n_actions, coupling, seed=seed)
+    for place, models in enumerate((*_coupled(config, seed), *_trees(config, seed))):
         for j, momentum in enumerate(config.momenta):
-            for k, start in enumerate(starts):
-                table[:, i, j, k] = _run(
-                    config, start, problem.correct[0], features, momentum, progress)
+            for k, model in enumerate(models):
+                table[:, place, j, k] = _run(config, model, momentum, progress)
     coords: dict[str, Any] = {
-        "coupling": list(config.couplings), "momentum": list(config.momenta),
-        "start": np.arange(config.n_starts), "step": np.arange(config.steps),
+        "model": names, "momentum": list(config.momenta), "start": np.arange(config.n_starts),
+        "step": np.arange(config.steps),
     }
     dataset = xr.Dataset(
         {name: (dims, column) for name, column in zip(COLUMNS, table, strict=True)}, coords=coords)
@@ -83,27 +109,66 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
     return dataset
 
 
-def _run(
-    config: Config, start: np.ndarray, correct: np.ndarray, features: np.ndarray, momentum: float,
-    progress: Progress,
-) -> np.ndarray:
+def _coupled(config: Config, seed: int) -> Iterator[list[_Model]]:
+    """Prompts of each coupling, one model a start."""
+    problem = Bandit(
+        n_actions=config.n_actions, n_correct=config.n_correct, accuracies=config.accuracies
+    )
+    starts, reward = problem.starts(config.n_starts, seed), problem.correct[0].astype(float)
+    for coupling in config.couplings:
+        features = coupled_features(starts.shape[1], config.n_actions, coupling, seed=seed)
+        yield [
+            _Model(start=start, features=features,
+                   batch=lambda logits: tabular.exact_batch(logits, reward))
+            for start in starts
+        ]
+
+
+def _trees(config: Config, seed: int) -> Iterator[list[_Model]]:
+    """The tree with independent logits, then with tied tokens."""
+    problem = TokenProblem(
+        n_tokens=config.n_tokens, horizon=config.horizon, n_correct=config.n_right_responses,
+        accuracies=(config.tree_accuracy,))
+    starts, reward = problem.starts(config.n_starts, seed), problem.correct[0].astype(float)
+    logits = starts.shape[1] * starts.shape[2]
+    for tied in TREES.values():
+        features = np.tile(np.eye(config.n_tokens), (starts.shape[1], 1)) if tied else np.eye(logits)
+        yield [
+            _Model(start=start, features=features,
+                   batch=lambda logits: tabular.response_batch(logits, reward, tree=problem.tree))
+            for start in starts
+        ]
+
+
+def _state_shares(batch: TokenBatch, n_states: int) -> np.ndarray:
+    """What each state weighs in the mean over sequences of means over tokens: [states]."""
+    weight = sequence_weight(batch, batch.mask)
+    length = batch.mask.sum(axis=-1, keepdims=True)
+    share = np.where(batch.mask, weight / length, 0.0) / weight.sum()
+    return tabular.sum_by_index(np, share, batch.state, n_states)
+
+
+def _run(config: Config, model: _Model, momentum: float, progress: Progress) -> np.ndarray:
     """Train one run; return COLUMNS of each step, [columns, steps], nats."""
-    rule = get("grpo", group_size=config.group_size)
+    rule, start, features = get("grpo", group_size=config.group_size), model.start, model.features
     theta, buffer = np.zeros(features.shape[1]), np.zeros(features.shape[1])
     found = []
 
     def logits(parameters: np.ndarray) -> np.ndarray:
         return start + (features @ parameters).reshape(start.shape)
 
-    def entropy(parameters: np.ndarray) -> float:
-        return float(policy.entropy(logits(parameters)).mean())
-
-    def gradient(parameters: np.ndarray) -> np.ndarray:
-        return features.T @ policy.entropy_gradient(logits(parameters)).ravel() / len(start)
-
     for _ in range(config.steps):
         here = logits(theta)
-        batch = tabular.exact_batch(here, correct.astype(float))
+        batch = model.batch(here)
+        shares = _state_shares(batch, len(start))
+
+        def entropy(parameters: np.ndarray, shares: np.ndarray = shares) -> float:
+            return float(shares @ policy.entropy(logits(parameters)))
+
+        def gradient(parameters: np.ndarray, shares: np.ndarray = shares) -> np.ndarray:
+            slopes = shares[:, None] * policy.entropy_gradient(logits(parameters))
+            return features.T @ slopes.ravel()
+
         coefficients = tabular.logit_step(here, batch, rule)
         own = features.T @ coefficients.ravel()
         parts = {
@@ -112,7 +177,7 @@ def _run(
         }
         account = accounting.of_step(entropy, gradient, theta, parts)
         found.append([
-            entropy_change.first_order(here, config.learning_rate * coefficients).mean(),
+            float(shares @ entropy_change.first_order(here, config.learning_rate * coefficients)),
             account.forecast, account.accounted, account.parts["gradient"],
             account.parts["momentum"], account.measured,
         ])
@@ -123,25 +188,29 @@ def _run(
 
 
 def _caption(dataset: xr.Dataset) -> str:
-    plain = dataset.sel(momentum=0.0)
-    most = float(dataset.coupling.max())
-
-    def correlation(name: str, coupling: float, momentum: float) -> float:
-        return float(dataset[f"{name}_correlation"].sel(coupling=coupling, momentum=momentum))
-
-    gap = float(abs(plain.coefficients - plain.entropy_gradient).sel(coupling=0.0).max())
     last = float(dataset.momentum.max())
+
+    def correlation(name: str, model: str, momentum: float) -> float:
+        return float(dataset[f"{name}_correlation"].sel(model=model, momentum=momentum))
+
+    independent = ["coupling 0", "token tree"]
+    gap = float(abs(dataset.coefficients - dataset.entropy_gradient)
+                .sel(momentum=0.0, model=independent).max())
+    most = next(name for name in reversed(dataset.model.values) if name.startswith("coupling"))
     residual = float((abs(dataset.measured - dataset.accounted)
                       / abs(dataset.measured).clip(1e-12)).max())
+    told = "; ".join(
+        f"{name}: (i) {correlation('coefficients', name, 0.0):.3f} "
+        f"({correlation('coefficients', name, last):.3f} with momentum {last:g}), (i') "
+        f"{correlation('entropy_gradient', name, 0.0):.4f} "
+        f"({correlation('entropy_gradient', name, last):.4f})"
+        for name in (most, list(TREES)[-1])
+    )
     return (
-        "With independent logits and without momentum, forecast (i) from the coefficients is (i'), "
-        f"from the gradient of the entropy by the parameters, to {gap:.0e} nats. At coupling "
-        f"{most:g} (i) correlates with the measured change at "
-        f"{correlation('coefficients', most, 0.0):.3f} "
-        f"({correlation('coefficients', most, last):.3f} with momentum {last:g}), (i') at "
-        f"{correlation('entropy_gradient', most, 0.0):.4f} "
-        f"({correlation('entropy_gradient', most, last):.4f}), the account at "
-        f"{correlation('accounted', most, last):.6f}: it leaves at most {residual:.1%} of any change."
+        "With independent logits and without momentum, on prompts and on a token tree, forecast (i) from "
+        "the coefficients is (i'), from the gradient of the entropy by the parameters, to "
+        f"{gap:.0e} nats. Where parameters are shared they correlate with the measured change otherwise: "
+        f"{told}. The account leaves at most {residual:.1%} of any change."
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from entropy_theory import update_rules
+from entropy_theory import policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
 from entropy_theory.verification.rule_contract import random_batch, to_torch
@@ -181,3 +181,71 @@ def test_selection_is_the_same_on_torch():
         assert isinstance(theirs, torch.Tensor)
         np.testing.assert_array_equal(ours, theirs.numpy())
         assert ours.any()
+
+
+# ------------------------------------------------------------------------------- covariance="network"
+
+
+def test_the_effect_of_a_move_along_a_score_is_that_on_the_mean_entropy():
+    """Against a difference quotient of the mean over states, which fails for the entropy of one state."""
+    logits = np.random.default_rng(0).normal(size=(3, 4))
+    found, width = tabular.entropy_effects(logits), 1e-5
+    for state, action in np.ndindex(logits.shape):
+        score = np.eye(4)[action] - np.exp(policy.log_softmax(logits[state]))
+        ends = []
+        for sign in (1, -1):
+            moved = logits.copy()
+            moved[state] += sign * width * score
+            ends.append(policy.entropy(moved).mean())
+        # A symmetric difference is off by width^2 / 6 of a third derivative, and by rounding / width.
+        assert found[state, action] == pytest.approx((ends[0] - ends[1]) / (2 * width), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["clip-cov", "kl-cov"])
+def test_network_chooses_by_score_times_effect(name):
+    """The tokens whose own move takes most from the mean entropy, whatever their log-probability."""
+    rng = np.random.default_rng(3)
+    n = 40
+    batch = tokens(-rng.exponential(size=n), rng.normal(size=n))
+    batch = batch.replace(entropy_effect=rng.normal(size=(n, 1)))
+    band = {"lower": -np.inf, "upper": np.inf} if name == "clip-cov" else {}
+    base = update_rules.get("grpo", **WIDE)
+    rule = update_rules.get(name, ratio=0.1, covariance="network", base=base, **band)
+    drops = -(batch.advantage * batch.entropy_effect)[:, 0]
+    if name == "kl-cov":
+        chosen = rule.prepare(batch).prepared["kl-cov.selected"][:, 0]
+        assert set(np.flatnonzero(chosen)) == set(np.argsort(-drops)[:4])
+    tabular_choice = update_rules.get(name, ratio=0.1, base=base, **band).prepare(batch)
+    covariance = selection.token_covariance(batch, batch.old_log_prob, batch.advantage)
+    found = selection.network_covariance(batch, base.scores(batch), covariance)
+    np.testing.assert_allclose(np.mean(found**2), np.mean(covariance**2), rtol=1e-12)
+    np.testing.assert_allclose(found[:, 0] / found[0, 0], drops / drops[0], rtol=1e-12)
+    # One factor on all effects, such as the learning rate, changes nothing.
+    scaled = rule.prepare(batch.replace(entropy_effect=1e-6 * batch.entropy_effect))
+    np.testing.assert_array_equal(
+        rule.prepare(batch).prepared[f"{name}.selected"], scaled.prepared[f"{name}.selected"])
+    assert tabular_choice.prepared[f"{name}.selected"].sum() == 4
+
+
+def test_network_silences_by_the_band_in_the_papers_units():
+    rng = np.random.default_rng(4)
+    batch = tokens(-3 * rng.exponential(size=1000), rng.normal(size=1000))
+    batch = batch.replace(entropy_effect=rng.normal(size=(1000, 1)))
+    rule = update_rules.get(
+        "clip-cov", ratio=1.0, lower=1, upper=5, covariance="network",
+        base=update_rules.get("grpo", **WIDE))
+    covariance = selection.network_covariance(
+        batch, rule.base.scores(batch),
+        selection.token_covariance(batch, batch.old_log_prob, batch.advantage))
+    np.testing.assert_array_equal(rule.scores(batch) == 0, (covariance >= 1) & (covariance <= 5))
+
+
+@pytest.mark.parametrize("name", ["clip-cov", "kl-cov"])
+def test_without_the_column_network_is_refused_and_a_wrong_name_too(name):
+    batch = tokens([-1.0, -2.0], [1.0, -1.0])
+    wrapped = update_rules.get("entropy-bonus", base=update_rules.get(name, covariance="network"))
+    assert "entropy_effect" in wrapped.required_columns
+    with pytest.raises(ValueError, match=f"'{name}' needs the column 'entropy_effect'"):
+        update_rules.get(name, covariance="network").prepare(batch)
+    with pytest.raises(ValueError, match="covariance.*'tabullar'"):
+        update_rules.get(name, covariance="tabullar")

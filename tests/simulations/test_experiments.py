@@ -133,11 +133,13 @@ def test_accounts_hold_where_logits_share_parameters(smoke):
     """(i) is (i') for independent logits alone; what is accounted for is the change, and its parts it."""
     dataset = smoke("entropy_accounts")
     gap = abs(dataset.coefficients - dataset.entropy_gradient).sel(momentum=0.0)
-    assert gap.sel(coupling=0.0).max() < 1e-14
-    assert gap.sel(coupling=0.75).max() > 1e-4
+    for independent, shared in (("coupling 0", "coupling 0.75"),
+                                ("token tree", "token tree, tied tokens")):
+        assert gap.sel(model=independent).max() < 1e-14
+        assert gap.sel(model=shared).max() > 1e-4
     assert (abs(dataset.by_gradient + dataset.by_momentum - dataset.accounted) < 1e-14).all()
     assert (dataset.by_momentum.sel(momentum=0.0) == 0).all()
     assert (abs(dataset.by_momentum.sel(momentum=0.9)).max("step") > 1e-4).all()
-    assert (abs(dataset.accounted - dataset.measured) <= 0.02 * abs(dataset.measured)).all()
+    assert (abs(dataset.accounted - dataset.measured) <= 0.02 * abs(dataset.measured) + 1e-15).all()
     assert (dataset.entropy_gradient_correlation > 0.98).all()
-    assert dataset.coefficients_correlation.sel(coupling=0.75, momentum=0.0) < 0.7
+    assert dataset.coefficients_correlation.sel(model="coupling 0.75", momentum=0.0) < 0.7

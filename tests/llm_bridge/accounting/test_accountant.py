@@ -315,6 +315,99 @@ def test_16_bit_weights(tmp_path):
             math.fsum(step.account.parts.values()), abs=EXACT)
 
 
+@pytest.mark.parametrize("micro_batches", [1, 2])
+def test_some_rows_are_measured_and_all_tokens_told_apart(tmp_path, micro_batches):
+    """The account is that of the chosen rows' states; their own entropies say so."""
+    made = small_llama(tmp_path, "adamw", steps=1, micro_batches=micro_batches)
+    start, found = weights(made), Accounts(made, sequences=5, share=1e-4)
+    made.train()
+    end, (step,), (parts,) = weights(made), found.steps, found.parts
+    plain, means = made.accelerator.unwrap_model(made.model), []
+    for table in (start, end):
+        plain.load_state_dict(table, strict=False)
+        with torch.no_grad():
+            logits = made.logits(plain, parts[0].inputs)[:5]
+        mask = parts[0].batch.mask[:5]
+        entropy = torch.distributions.Categorical(logits=logits).entropy()
+        means.append(((entropy * mask).sum(-1) / mask.sum(-1)).mean().item())
+    assert step.entropy == pytest.approx(means[0], abs=1e-6)
+    assert step.account.measured == pytest.approx(means[1] - means[0], abs=2e-6)
+    assert step.account.converged
+    assert sum(len(effect) for effect in step.tokens.by_token) == 24
+    assert step.tokens.gap < 1e-2
+    assert step.response_change is None or math.isfinite(step.response_change)
+    with pytest.raises(ValueError, match="sequences must be at least 1"):
+        Accountant(made, sequences=0)
+
+
+def test_prompts_add_up(tmp_path):
+    found = accounted(small_llama(tmp_path, "adamw", steps=1, micro_batches=2))
+    (step,), (parts,) = found.steps, found.parts
+    assert list(step.by_prompt) == [0, 1, 2]
+    assert sum(step.by_prompt.values()) == pytest.approx(sum(step.by_answer.values()), abs=EXACT)
+    by_hand = torch.cat(step.tokens.by_token)[step_batch(parts).group[:, 0] == 0].sum()
+    assert step.by_prompt[0] == pytest.approx(float(by_hand), abs=EXACT)
+    assert abs(step.by_prompt[0]) > 1e-6
+
+
+def test_a_sum_of_rules_is_divided_into_its_rules(tmp_path):
+    """Also those that its rules modify; a sum of one rule's parts is that rule's own division."""
+    bonus = update_rules.get("entropy-bonus", coefficient=0.5)
+    both = update_rules.combine(bonus, update_rules.get("reinforce"))
+    (step,) = accounted(small_llama(tmp_path / "sum", "sgd", both, steps=1)).steps
+    assert list(step.by_rule) == ["1.entropy-bonus", "1.grpo", "2.reinforce"]
+    assert min(map(abs, step.by_rule.values())) > 1e-6
+    assert sum(step.by_rule.values()) == pytest.approx(sum(step.by_answer.values()), abs=1e-9)
+    (twice,) = accounted(small_llama(
+        tmp_path / "twice", "sgd", update_rules.combine(bonus, bonus), steps=1)).steps
+    for name in ("entropy-bonus", "grpo"):
+        assert twice.by_rule[f"1.{name}"] == twice.by_rule[f"2.{name}"]
+
+
+def tied_llama(folder, *, reads_padding):
+    """Embedding and head are one table; its padding row is read where the model samples it."""
+    model = llama(tie_word_embeddings=True)[0]
+    table = model.get_input_embeddings()
+    if not reads_padding:
+        with torch.no_grad():
+            table.weight[table.padding_idx].normal_(std=0.5)
+        table.padding_idx = None
+    made = small_llama(folder, "adamw", model=model, steps=2)
+    made.optimizer.param_groups[0]["lr"] = 1e-4
+    return made
+
+
+def test_tied_embeddings_count_once(tmp_path):
+    """Tied weights are one parameter, with the gradients of both of its uses."""
+    made = tied_llama(tmp_path, reads_padding=False)
+    gradient = entropy_gradient.EntropyGradient(made.model, made.accelerator)
+    assert len(gradient.parameters) == len(list(llama()[0].parameters())) - 1
+    for step in accounted(made).steps:
+        assert step.account.converged
+        assert step.tokens.gap < 1e-3
+
+
+def test_a_padding_row_that_is_read_leaves_a_residual_that_is_told(tmp_path):
+    """torch gives a padding row no gradient as an input. A tied one moves, as a row of the head, and with
+    it what the model reads: no gradient says so, and the account does not pretend to."""
+    step = accounted(tied_llama(tmp_path, reads_padding=True)).steps[0]
+    assert not step.account.converged
+    assert abs(step.account.residual) > 0.1 * abs(step.account.measured)
+    assert not step.tokens.trusted
+
+
+def test_the_forecast_survives_16_bit_weights(tmp_path):
+    """Of the same step from the same weights: gradients of 8 bits, over a hundred tokens, and a scale
+    of what the steps are that a wrong addend would miss by its own size."""
+    found = []
+    for kind in (torch.float32, torch.bfloat16):
+        # Weights that both formats hold, so that the policies start alike.
+        model = llama()[0].bfloat16().to(kind)
+        made = small_llama(tmp_path / str(kind), "sgd", model=model, steps=1)
+        found.append(accounted(made, tokens=False).steps[0].forecast)
+    assert found[1] == pytest.approx(found[0], rel=0.2)
+
+
 # ------------------------------------------------------------------------------------------- errors
 
 
