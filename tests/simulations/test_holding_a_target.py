@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from entropy_theory.controllers import EntropyForecast
+from entropy_theory.schedules import Points, Sine
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, Samples, simulate
 from simulations.engine.engines import NumpyEngine
 from simulations.engine.runs import Runs
 from simulations.engine.task import Task
 from simulations.problems import Bandit
-from simulations.problems.schedules import Points, Sine
 from simulations.problems.shared_parameters import coupled_features
 from simulations.problems.token_trees import TokenProblem
 
