@@ -1,4 +1,4 @@
-"""What holds a target entropy: AEPO, an integral rule and the forecast, on two bonuses (our own question).
+"""What holds a target entropy: AEPO, an integral rule and the forecast, on two bonuses.
 
 Four prompts with 8 right answers of 20, groups of 8 samples, independent logits. Three controls are
 compared at targets from deep inside to above log |A*|, and at targets that step, ramp and swing, over a
