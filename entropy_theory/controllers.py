@@ -8,6 +8,7 @@ entropy where ``reads`` says so. It holds whatever state a checkpoint must resto
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from entropy_theory.array_types import Array
 from entropy_theory.policy import array_like, check_temperature, namespace
+from entropy_theory.schedules import Schedule
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +45,30 @@ class Controller(ABC):
     """Whether it has an option ``target``, the entropy to hold (nats; a number, or one a run)."""
     forecasts: ClassVar[bool] = False
     """Whether it steers by an `EntropyForecast`, which whoever runs it must then supply."""
+    target_schedule: Schedule | Callable[[int], Array] | None = None
+    """A target that moves: a function from the number of steps taken to nats, scalar or [runs]; None
+    leaves ``target`` as it is."""
+
+    def aim(self, step: int, ahead: int = 1) -> None:
+        """Set the target to what the schedule says, if there is one; call it before `observe`.
+
+        Args:
+            step: the number of optimizer steps taken.
+            ahead: how many are taken until the next observation.
+
+        Raises:
+            ValueError: a schedule that asks for less than 0 nats.
+        """
+        if self.target_schedule is not None:
+            self._move(self._scheduled(step), lambda: self._scheduled(step + ahead))
+
+    def _scheduled(self, step: int) -> Array:
+        assert self.target_schedule is not None
+        return checked_target(self.target_schedule(step))
+
+    def _move(self, target: Array, following: Callable[[], Array]) -> None:
+        """Take a target; ``following`` returns the one at the next observation."""
+        raise ValueError(f"a {type(self).__name__} has no target to move: leave target_schedule None")
 
     @abstractmethod
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
@@ -102,8 +128,10 @@ class TemperatureSwitch(Controller):
                 f"temperature_low {self.temperature_low} is above temperature_high "
                 f"{self.temperature_high}: swap them"
             )
-        if not bool(namespace(self.target).all(namespace(self.target).asarray(self.target) >= 0)):
-            raise ValueError(f"the target entropy must be at least 0 nats, got {self.target}")
+        checked_target(self.target)
+
+    def _move(self, target: Array, following: Callable[[], Array]) -> None:
+        self.target = target
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The sampling temperature of the second batch; arguments and errors as `Controller`."""
@@ -187,35 +215,53 @@ class TargetEntropyCoefficient(Controller):
 
     Above the target the coefficient that acts is 0, whatever value it has reached, as in TRL; but the
     entropy that decides is that of the policy about to be updated, in TRL that of the policy before.
+    Where ``low`` is below 0 it is two-sided: a coefficient that has fallen below 0 acts above the target,
+    and not at or below it.
+
+    Saturated: the step leads beyond a bound, where the coefficient stays. It is counted (``saturated``).
     """
 
-    state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy")
+    state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy", "saturated")
     takes_target: ClassVar[bool] = True
     coefficient: Array = 0.0
-    target: float = 0.2
+    target: Array = 0.2
+    """Entropy to hold, nats; a scalar or one value a run."""
     step: float = 5e-3
     low: float = 0.0
     high: float = 1.0
     entropy: Array | None = None
     """The last entropy observed, nats."""
+    saturated: Array = 0.0
+    """At how many observations the coefficient was to move beyond a bound."""
 
     def __post_init__(self) -> None:
         _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
-        if not (self.step >= 0 and self.target >= 0):
-            raise ValueError(
-                "coefficient_step and target must be at least 0, got "
-                f"{self.step} and {self.target}"
-            )
+        checked_target(self.target)
+        if not self.step >= 0:
+            raise ValueError(f"coefficient_step must be at least 0, got {self.step}")
+
+    def _move(self, target: Array, following: Callable[[], Array]) -> None:
+        self.target = target
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
         self.entropy = entropy = _checked(entropy)
         xp = namespace(entropy)
-        before = array_like(self.coefficient, entropy) * xp.ones_like(entropy)
-        wanted = entropy <= self.target
+        ones = xp.ones_like(entropy)
+        before, counted = (
+            array_like(value, entropy) * ones for value in (self.coefficient, self.saturated))
+        wanted = entropy <= array_like(self.target, entropy)
         moved = xp.where(wanted, before + self.step, before - self.step)
+        # A one-sided coefficient that rests at 0 has nothing to do above the target.
+        beyond = (moved > self.high) | ((moved < self.low) & (ones * self.low < 0))
+        self.saturated = counted + xp.astype(beyond, entropy.dtype)
         self.coefficient = xp.clip(moved, self.low, self.high)
-        return xp.where(wanted, self.coefficient, xp.zeros_like(before))
+        return xp.where(wanted, xp.clip(self.coefficient, 0.0, None),
+                        xp.clip(self.coefficient, None, 0.0))
+
+    def report(self) -> dict[str, Array]:
+        """Return ``coefficient_saturated``, a count so far."""
+        return {"coefficient_saturated": self.saturated}
 
 
 POWERLESS = 1e-9
@@ -227,7 +273,7 @@ and its forecast is rounding of the other terms' changes."""
 class ForecastCoefficient(Controller):
     """The coefficient whose forecast change of entropy leads to the target in ``horizon`` batches.
 
-        wanted      = (target - H) / horizon,
+        wanted      = (target - H) / horizon + (next target - target),
         coefficient = (wanted - base - bias) / per_unit, clipped to [low, high],
 
     with base and per_unit exponential means of the forecasts (those of single batches are noise, and a
@@ -235,7 +281,8 @@ class ForecastCoefficient(Controller):
     mean, over ``feedback_horizon`` batches, of the measured change less the forecast one. As the forecast
     is that of the coefficient that acted, bounds wind nothing up. Where forecasts are exact but for a
     constant the distance to the target shrinks by 1 - 1/horizon a batch, and the constant's part by
-    1 - 1/feedback_horizon; a target that moves by v a batch is followed horizon batches behind.
+    1 - 1/feedback_horizon, whether the target rests or moves: where the schedule leads is fed forward. A
+    jump asks for more than one batch can give; the coefficient is at its bound for that batch, counted.
 
     - Two-sided: above the target the coefficient is below what holds entropy, and negative if ``low``
       allows.
@@ -273,18 +320,22 @@ class ForecastCoefficient(Controller):
     """The mean of what the forecasts missed, nats a batch."""
     saturated: Array = 0.0
     """At how many observations the coefficient wanted was beyond a bound."""
+    target_change: Array = 0.0
+    """By how much the target will have moved at the next observation, nats (`aim`)."""
     held: Array = 0.0
     """At how many observations the coefficient had no power, or the wrong sign of it, over entropy."""
 
     def __post_init__(self) -> None:
         _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
-        if not bool(namespace(self.target).all(namespace(self.target).asarray(self.target) >= 0)):
-            raise ValueError(f"the target entropy must be at least 0 nats, got {self.target}")
+        checked_target(self.target)
         for name in ("horizon", "feedback_horizon"):
             if not getattr(self, name) >= 1:
                 raise ValueError(f"{name} must be at least 1 batch, got {getattr(self, name)}")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+
+    def _move(self, target: Array, following: Callable[[], Array]) -> None:
+        self.target, self.target_change = target, following() - target
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
@@ -302,7 +353,8 @@ class ForecastCoefficient(Controller):
             return self.coefficient
         base, per_unit = (array_like(value, entropy) for value in (self.base, self.per_unit))
         powerless = ~(per_unit * (self.high - self.low) > POWERLESS)
-        wanted = (array_like(self.target, entropy) - entropy) / self.horizon
+        gap = array_like(self.target, entropy) - entropy
+        wanted = gap / self.horizon + array_like(self.target_change, entropy)
         chosen = (wanted - base - self.bias) / xp.where(powerless, ones, per_unit)
         beyond = ~powerless & ((chosen > self.high) | (chosen < self.low))
         self.saturated = self.saturated + xp.astype(beyond, entropy.dtype)
@@ -333,6 +385,14 @@ class ForecastCoefficient(Controller):
                  "forecast_bias": None if self.base is None else self.bias,
                  "coefficient_saturated": self.saturated, "coefficient_held": self.held}
         return {name: value for name, value in found.items() if value is not None}
+
+
+def checked_target(target: Array) -> Array:
+    """Return a target entropy, scalar or [runs], nats; raise ValueError where it is below 0."""
+    xp = namespace(target)
+    if not bool(xp.all(xp.asarray(target) >= 0)):
+        raise ValueError(f"the target entropy must be at least 0 nats, got {target}")
+    return target
 
 
 def _mean(before: Array, new: Array, kept: float) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import types
 import typing
 from collections.abc import Callable
@@ -46,7 +47,7 @@ def matched(
 def from_text(hint: Any, text: str) -> Any:
     """Convert a text to the first simple kind that it fits and an annotation allows, or return NO_MATCH.
 
-    The order is: None, true or false, a whole number, a number, a text.
+    The order is: None, true or false, a whole number, a number, a list written as in JSON, a text.
     """
     kinds = typing.get_args(hint) if is_union(hint) else (hint,)
     if type(None) in kinds and text.lower() == "none":
@@ -57,6 +58,10 @@ def from_text(hint: Any, text: str) -> Any:
         if number in kinds:
             with contextlib.suppress(ValueError):
                 return number(text)
+    for kind in kinds:
+        if typing.get_origin(kind) is tuple:
+            with contextlib.suppress(json.JSONDecodeError):
+                return matched(kind, json.loads(text))
     return text if str in kinds else NO_MATCH
 
 

@@ -60,9 +60,10 @@ class Aent(EntropyBonus):
         EntropyBonus.__post_init__(self)
         if not 0 <= self.removed_fraction < 1:
             raise ValueError(f"removed_fraction must be in [0, 1), got {self.removed_fraction}")
-        if self.target is not None and (self.adaptive or self.hold == "integral"):
+        if self._holds and (self.adaptive or self.hold == "integral"):
             raise ValueError(
-                "'aent' steers by entropy_low and entropy_high: leave target None, or hold it by "
+                "'aent' steers by entropy_low and entropy_high: leave target and "
+                "target_schedule None, or hold them by "
                 "forecasts (adaptive = false, hold = \"forecast\")")
 
     @property

@@ -34,6 +34,7 @@ from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.reads import RATIO
+from entropy_theory.schedules import Schedule
 from entropy_theory.targets import TargetPolicy
 from entropy_theory.token_batch import (
     TokenBatch,
@@ -63,6 +64,8 @@ class Aepo(Modifier):
     """Temperature of the second batch while entropy is at or above the target."""
     target: float = 0.5
     """Mean token entropy to hold, nats."""
+    target_schedule: Schedule | None = None
+    """In place of ``target`` one that moves with the optimizer's steps (`entropy_theory.schedules`)."""
     normalize: str = "samples"
     """"samples": divide by all tempered samples (Eq. 1); "positives": by those with R = 1 (Table 4
     and the code, which keep a fixed number of positives)."""
@@ -129,7 +132,8 @@ class Aepo(Modifier):
         untempered = self.ablation == "untempered"
         loop = TemperatureSwitch if self.control == "switch" else ProportionalTemperature
         return loop(
-            target=self.target,
+            target=self.target if self.target_schedule is None else self.target_schedule(0),
+            target_schedule=self.target_schedule,
             temperature_high=1.0 if untempered else self.temperature_high,
             temperature_low=1.0 if untempered else self.temperature_low,
         )

@@ -18,6 +18,7 @@ import numpy as np
 from entropy_theory.array_types import Array, TokenColumn
 from entropy_theory.controllers import Controller, ForecastCoefficient, TargetEntropyCoefficient
 from entropy_theory.policy import namespace, to_numpy
+from entropy_theory.schedules import Schedule
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.clipped_ratio import NORMALIZATIONS
@@ -36,7 +37,10 @@ class Bonus(Modifier):
     normalization: str = "sequence-mean"
     """How the bonus is averaged over tokens: "sequence-mean", "token-mean" or "dr-grpo"."""
     target: float | None = None
-    """Mean token entropy to hold, nats; with None the coefficient is a constant."""
+    """Mean token entropy to hold, nats; with None the coefficient is a constant, unless it follows a
+    ``target_schedule``."""
+    target_schedule: Schedule | None = None
+    """In place of ``target`` one that moves with the optimizer's steps (`entropy_theory.schedules`)."""
     hold: str = "integral"
     """How the coefficient holds the target: "integral" or "forecast"."""
     coefficient_step: float = 5e-3
@@ -58,18 +62,26 @@ class Bonus(Modifier):
         check_choice(self.hold, HOLDS, "hold")
         if not np.all(np.isfinite(to_numpy(self.coefficient))):
             raise ValueError(f"coefficient must be finite, got {self.coefficient}")
+        if self.target is not None and self.target_schedule is not None:
+            raise ValueError("target and target_schedule are both given: give one of them")
         self._own_controller()
 
+    @property
+    def _holds(self) -> bool:
+        """Whether there is a target, at rest or moving."""
+        return self.target is not None or self.target_schedule is not None
+
     def _own_controller(self) -> Controller | None:
-        if self.target is None:
+        if not self._holds:
             return None
-        bounds: dict[str, Any] = {"low": self.coefficient_low, "high": self.coefficient_high}
+        options: dict[str, Any] = {
+            "coefficient": self.coefficient, "low": self.coefficient_low, "high": self.coefficient_high,
+            "target_schedule": self.target_schedule,
+            "target": self.target if self.target_schedule is None else self.target_schedule(0)}
         if self.hold == "integral":
-            return TargetEntropyCoefficient(
-                coefficient=self.coefficient, target=self.target, step=self.coefficient_step, **bounds)
-        return ForecastCoefficient(
-            coefficient=self.coefficient, target=self.target, horizon=self.horizon,
-            smoothing=self.smoothing, feedback_horizon=self.feedback_horizon, **bounds)
+            return TargetEntropyCoefficient(step=self.coefficient_step, **options)
+        return ForecastCoefficient(horizon=self.horizon, smoothing=self.smoothing,
+                                   feedback_horizon=self.feedback_horizon, **options)
 
     def coefficient_controller(self) -> Any | None:
         own, other = self._own_controller(), self.base.coefficient_controller()

@@ -5,6 +5,12 @@
     base = { name = "grpo", clip_high = 0.28 }     base=grpo base.clip_high=0.28
 
 A part without a name (``base = { clip_high = 0.28 }``) is the rule's default part with these changes.
+A schedule is a table, with a kind in place of a name, or texts; lists are written as in JSON:
+
+    target_schedule = { kind = "sine", period = 100 }         target_schedule.kind=sine
+                                                              target_schedule.period=100
+    target_schedule = { points = [[0, 0.8], [100, 0.4]] }     target_schedule.points=[[0,0.8],[100,0.4]]
+
 Every option is checked against its annotation, and None may be written "none".
 """
 
@@ -17,12 +23,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from entropy_theory.array_types import Array
-from entropy_theory.support.typed_values import NO_MATCH, from_text, in_words, matched
+from entropy_theory.schedules import SCHEDULES, Schedule
+from entropy_theory.support.typed_values import NO_MATCH, from_text, in_words, is_union, matched
 from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.targets import TARGETS, TargetPolicy
 from entropy_theory.update_rules import UpdateRule, rule_class
 
 WORDS = {TargetPolicy: 'a table such as { name = "shorter-responses", per_token = 0.02 }',
+         Schedule: 'a table such as { kind = "points", points = [[0, 0.8], [100, 0.4]] }',
          UpdateRule: 'a rule such as "grpo" or { name = "grpo", clip_high = 0.28 }'}
 
 
@@ -139,6 +147,16 @@ def _target(table: Any, path: tuple[str, ...], default: Any, owner: str, *, text
     return _built(kind, default, options, path, f"{path[-1]} of {owner}", texts)
 
 
+def _schedule(table: Any, path: tuple[str, ...], owner: str, *, texts: bool) -> Any:
+    options = dict(table)
+    kind = options.pop("kind", next(iter(SCHEDULES)))
+    try:
+        found = lookup(SCHEDULES, kind, "kind of schedule")
+    except ValueError as error:
+        raise OptionError((*path, "kind"), str(error)) from None
+    return _built(found, None, options, path, f"{path[-1]} of {owner}", texts)
+
+
 def _built(
     kind: Any, default: Any, options: Mapping[str, Any], path: tuple[str, ...], owner: str, texts: bool
 ) -> Any:
@@ -164,7 +182,9 @@ def _value(
     """Convert the value of an option; ``record`` is the instance that has the option, or its class."""
     if hint is UpdateRule:
         return _rule(value, path, _default(record, path[-1]), owner, texts=texts)
-    if hint is TargetPolicy:
+    if is_union(hint) and Schedule in typing.get_args(hint) and isinstance(value, Mapping):
+        found = _schedule(value, path, owner, texts=texts)
+    elif hint is TargetPolicy:
         found = _target(value, path, _default(record, path[-1]), owner, texts=texts)
     elif isinstance(value, Mapping):
         raise OptionError(path, f"option {path[-1]} of {owner} has no options of its own: {value!r}")

@@ -22,11 +22,19 @@ Forecaster = Callable[[], EntropyForecast | None]
 before the first."""
 
 
-def observe(controller: Any, batch: TokenBatch, forecaster: Forecaster | None = None) -> float:
+def observe(
+    controller: Any, batch: TokenBatch, forecaster: Forecaster | None = None, *, step: int, ahead: int
+) -> float:
     """Show a controller the mean of what it reads over all ordinary rows; return its next setting.
 
-    One that ``forecasts`` is also shown what the forecaster returns.
+    One that ``forecasts`` is also shown what the forecaster returns, and one that follows a schedule is
+    told its target.
+
+    Args:
+        step: the number of optimizer steps taken.
+        ahead: how many are taken until the next generation.
     """
+    controller.aim(step, ahead)
     mean = np.asarray(float(mean_over_sequences(batch, controller.reads)))
     forecast = forecaster() if controller.forecasts and forecaster is not None else None
     return float(controller.observe(mean, forecast))
@@ -42,7 +50,11 @@ def check_forecaster(controller: Any | None, forecaster: Forecaster | None) -> N
 
 def report(controller: Any | None) -> dict[str, float]:
     """What a controller says of its last observation beside the setting, as numbers for a log."""
-    found = {} if controller is None else controller.report()
+    if controller is None:
+        return {}
+    found = controller.report()
+    if controller.target_schedule is not None:
+        found = {"target": controller.target, **found}
     return {name: float(np.asarray(value)) for name, value in found.items()}
 
 

@@ -54,6 +54,7 @@ class StepRecords(TrainerCallback):
             **measured(parts, trainer.rule, rate, trainer.accelerator),
             "temperature": temperature(parts),
             "coefficient": coefficient(trainer.rule, trainer.coefficient_controller),
+            **controllers.report(trainer.controller),
             **controllers.report(trainer.coefficient_controller),
             "learning_rate": self._learning_rate,
             "skipped": faults.skipped(trainer.accelerator),

@@ -212,9 +212,40 @@ def evaluations(results: Path) -> list[dict[str, Any]]:
     return found
 
 
+def held_targets(results: Path) -> list[dict[str, Any]]:
+    """Read the records of `llm_bridge.commands.holding_comparison`, the user's own runs first.
+
+    Of equal runs the user's is taken; a damaged file is left out. Each record has the ``provenance`` of
+    its file.
+
+    Raises:
+        MissingInputError: no record at all.
+    """
+    _note(HELD)
+    found: dict[str, dict[str, Any]] = {}
+    for path in _held_targets(results):
+        try:
+            content = read_json(path)
+        except ValueError:
+            continue
+        for record in content["records"]:
+            found.setdefault(record["name"], {**record, "provenance": content["provenance"]})
+    if not found:
+        path = _held_targets(results)[0]
+        command = f"python -m llm_bridge.commands.holding_comparison --output {path}"
+        raise MissingInputError(f"{path} does not exist: run `{command}`")
+    return list(found.values())
+
+
+def _held_targets(results: Path) -> list[Path]:
+    return [root / "holding-a-target" / "result.json" for root in (results, MEASURED)]
+
+
 NOTHING, RUNS, EVALUATIONS, RECIPES = "nothing", "training runs", "evaluations", "recipes"
+HELD = "comparison of what holds a target"
 _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
     NOTHING: lambda results: [],
+    HELD: _held_targets,
     RECIPES: lambda results: [*BRIDGE.glob("recipes/*/*.toml"), BRIDGE / "data" / "benchmarks.py"],
     RUNS: lambda results: [
         path for root in (results / "runs", MEASURED)

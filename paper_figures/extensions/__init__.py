@@ -5,6 +5,8 @@ from paper_figures.extensions import (
     covariance_sign_map,
     entropy_audit,
     exact_and_first_order,
+    holding_a_target,
+    holding_a_target_exactly,
     independent_logits,
     interventions_on_the_curve,
     phase_diagrams,
@@ -25,6 +27,8 @@ FIGURES: tuple[PaperFigure, ...] = (
     remainder_bound.FIGURE,
     response_length.FIGURE,
     small_transformer_training.FIGURE,
+    holding_a_target.FIGURE,
+    holding_a_target_exactly.FIGURE,
     entropy_audit.FIGURE,
     independent_logits.FIGURE,
 )

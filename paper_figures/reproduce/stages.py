@@ -19,9 +19,9 @@ SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
         "covariance_table", "intervention_sweeps", "rules_at_equal_reward", "tabular_audit",
         "response_length", "entropy_accounts",
     )),
-    "tempering": (55, 690, (
-        "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations", "aepo_sensitivity",
-        "aepo_tracking", "phase_diagrams",
+    "tempering": (115, 900, (
+        "holding_a_target", "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations",
+        "aepo_sensitivity", "aepo_tracking", "phase_diagrams",
     )),
     "clamped entropy": (40, 520, ("aent_bias", "aent_coefficient", "aent_one_step")),
 }
@@ -40,6 +40,7 @@ def stages(profile: Profile, build: Path) -> list[Stage]:
         _ledger(profile, build),
         *_simulations(profile, build),
         *training(profile, build),
+        *_holding(profile, build),
         *_pretrained(profile, build),
         *_presentation(profile, build),
     ]
@@ -83,6 +84,22 @@ def _simulation(
         seconds=seconds,
         gigabytes=2.5 if profile == "full" else 0.6,
     )
+
+
+def _holding(profile: Profile, build: Path) -> list[Stage]:
+    """Compare what holds a target on a network: in the full profile only, the rest reads what is kept."""
+    if profile != "full":
+        return []
+    path = build / "holding-a-target" / "result.json"
+    return [Stage(
+        name="hold targets",
+        arguments=("-m", "llm_bridge.commands.holding_comparison", "--output", str(path),
+                   "--design", "small"),
+        outputs=(path,),
+        code=LLM,
+        seconds=6000,
+        gigabytes=1.2,
+    )]
 
 
 def _pretrained(profile: Profile, build: Path) -> list[Stage]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from entropy_theory.controllers import EntropyForecast
+from entropy_theory.controllers import EntropyForecast, checked_target
 from entropy_theory.policy import clamped_entropy
 from simulations.engine.announcement import Announcement
 from simulations.engine.task import Task
@@ -72,8 +72,11 @@ class Block(ABC):
         self.learning_rate = self.per_run(dynamics.learning_rate, "learning_rate")[:, None, None]
         self.controller = self.rule.controller()
         self.coefficient_controller = self.rule.coefficient_controller()
-        if dynamics.targets is not None:
-            self._set_target(self.per_run(dynamics.targets, "targets"))
+        for controller in self._aimed():
+            if dynamics.targets is not None:
+                controller.target = checked_target(self.per_run(dynamics.targets, "targets"))
+            if dynamics.target_schedule is not None:
+                controller.target_schedule = self._schedule
         # Rows at temperature 1 are there unless every row is sampled at a given temperature.
         self.has_ordinary = dynamics.temperature is None
         self.temperature: np.ndarray | None = None
@@ -148,11 +151,8 @@ class Block(ABC):
         Raises:
             ValueError: a negative target of the schedule.
         """
-        schedule = self.dynamics.target_schedule
-        if schedule is not None:
-            self._set_target(self.per_run(schedule(step), "target_schedule"))
-        loop = self.controller
-        held = loop.target if loop is not None and loop.takes_target else np.nan
+        self._aim(step)
+        held = next((controller.target for controller in self._aimed()), np.nan)
         return self.per_run(held, "targets")
 
     def per_run(self, value: Any, name: str) -> np.ndarray:
@@ -166,8 +166,7 @@ class Block(ABC):
         return np.broadcast_to(array, (self.n_runs,)).copy()
 
     def _control(self) -> None:
-        if self.dynamics.target_schedule is not None:
-            self.target(self.step)
+        self._aim(self.step)
         if self.controller is not None:
             self.temperature = self.controller.observe(self.mean_entropy())
         if self.coefficient_controller is not None:
@@ -177,12 +176,23 @@ class Block(ABC):
             self.coefficient = self.coefficient_controller.observe(
                 self.by_prompt(seen).mean(axis=-1), self.forecast)
 
-    def _set_target(self, target: np.ndarray) -> None:
-        if not (target >= 0).all():
-            raise ValueError(f"a target entropy must be at least 0 nats, got {target.min()}")
-        for controller in (self.controller, self.coefficient_controller):
-            if controller is not None and controller.takes_target:
-                controller.target = target
+    @property
+    def targets_move(self) -> bool:
+        """Whether a controller follows a schedule."""
+        return any(controller.target_schedule is not None for controller in self._aimed())
+
+    def _aimed(self) -> list[Any]:
+        """Return the controllers that take a target, that of the temperature first."""
+        return [controller for controller in (self.controller, self.coefficient_controller)
+                if controller is not None and controller.takes_target]
+
+    def _aim(self, step: int) -> None:
+        for controller in self._aimed():
+            controller.aim(step, self.dynamics.steps_per_batch)
+
+    def _schedule(self, step: int) -> np.ndarray:
+        schedule: Any = self.dynamics.target_schedule
+        return self.per_run(schedule(step), "target_schedule")
 
 
 def diverged(step: int) -> ValueError:

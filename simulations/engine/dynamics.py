@@ -32,8 +32,8 @@ class Dynamics:
     targets: tuple[float, ...] | None = None
     """Target entropy of each run, nats, in place of the rule's single one."""
     target_schedule: Callable[[int], Any] | None = None
-    """A target that moves: a function from the number of steps taken to a target, or to one a run [runs],
-    nats, called at the start of each batch."""
+    """A target that moves, in place of the rule's own: a function from the number of steps taken to a
+    target, or to one a run [runs], nats, asked at the start of each batch for that batch and the next."""
     samples: Samples | None = None
     """How many responses are sampled; None computes exact expectations."""
     steps_per_batch: int = 1

@@ -91,7 +91,8 @@ def per_run_values(dynamics: Dynamics) -> dict[tuple[str, ...], float]:
     loops = (rule.controller(), rule.coefficient_controller())
     # Targets given to the engine go to every controller that has one.
     one_loop = sum(loop is not None and loop.takes_target for loop in loops) == 1
-    moves = dynamics.target_schedule is not None
+    moves = dynamics.target_schedule is not None or any(
+        loop is not None and loop.target_schedule is not None for loop in loops)
     if one_loop and not moves and rule.target is not None:
         found["rule", "target"] = rule.target
     for path, part in rule.components():

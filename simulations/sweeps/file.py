@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from entropy_theory.schedules import SCHEDULES, Schedule
 from entropy_theory.support.typed_values import NO_MATCH, in_words, matched
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.update_rules import UpdateRule, rule_options
@@ -37,7 +38,6 @@ from simulations.engine.sampling import Samples
 from simulations.engine.task import check_features_rule, check_second_batch, check_tree_dynamics
 from simulations.engine.trajectory import Record
 from simulations.problems.bandits import Bandit
-from simulations.problems.schedules import Points, Schedule, Sine
 from simulations.problems.shared_parameters import Coupled, Random
 from simulations.problems.token_trees import TokenProblem
 from simulations.sweeps.cell import Features, Problem, shape_of
@@ -46,7 +46,6 @@ Path_ = tuple[str | int, ...]
 """The place of a value in the file: keys, and numbers of tables in arrays of tables."""
 PROBLEMS: dict[str, type[Problem]] = {"bandit": Bandit, "tokens": TokenProblem}
 FEATURES: dict[str, type[Features]] = {"coupled": Coupled, "random": Random}
-SCHEDULES: dict[str, type[Schedule]] = {"points": Points, "sine": Sine}
 GRID_TABLES = ("problem", "features", "rule", "dynamics")
 TABLES = (*GRID_TABLES, "record")
 NUMBERS = {"n_starts": 1, "seed": 0}

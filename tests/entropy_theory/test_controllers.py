@@ -14,6 +14,7 @@ from entropy_theory.controllers import (
     TargetEntropyCoefficient,
     TemperatureSwitch,
 )
+from entropy_theory.schedules import Points, Sine
 
 BUILD = {
     "switch": lambda: TemperatureSwitch(target=0.5),
@@ -92,10 +93,11 @@ def test_nan_and_foreign_states_are_refused(name):
 # ------------------------------------------------------------------ by forecasts
 
 
-def plant(controller, entropy, steps, *, base=-0.01, per_unit=0.05, sign=1.0, target=None):
+def plant(controller, entropy, steps, *, base=-0.01, per_unit=0.05, sign=1.0, target=None, ahead=1):
     """Entropies where each step does exactly what was forecast, times ``sign`` in what is told."""
     found, forecast = [], None
     for step in range(steps):
+        controller.aim(ahead * step, ahead)
         if target is not None:
             controller.target = target(step)
         found.append(float(entropy))
@@ -187,3 +189,74 @@ def test_forecasts_that_are_not_finite_are_refused():
         with pytest.raises(ValueError, match="forecast is not finite"):
             loop().observe(np.asarray(0.2), EntropyForecast(
                 base=np.asarray(base), per_unit=np.asarray(per_unit)))
+
+
+# ------------------------------------------------------------------ targets that move
+
+
+@pytest.mark.parametrize("ahead", [1, 4])
+@pytest.mark.parametrize("schedule", [
+    Points(points=((10, 0.8), (90, 0.3))), Sine(middle=0.6, amplitude=0.2, period=64.0)])
+def test_a_schedule_is_followed_without_lag_where_forecasts_are_exact(schedule, ahead):
+    """The distance shrinks as towards a target at rest, with one batch or four steps an observation."""
+    found = plant(loop(target_schedule=schedule, target=0.1), 0.5, 40, ahead=ahead)
+    wanted = np.array([schedule(ahead * step) for step in range(40)])
+    # Forty additions of numbers below 1.
+    np.testing.assert_allclose(
+        (found - wanted)[1:], (found[1] - wanted[1]) * 0.9 ** np.arange(39), atol=1e-13)
+
+
+def test_a_jump_saturates_for_one_batch_and_winds_nothing_up():
+    """It asks for 0.5 nats in a batch, where the bound gives 0.04: then as towards a target at rest."""
+    schedule = Points(points=((19, 0.9), (20, 0.4)))
+    controller = loop(target_schedule=schedule, low=-0.6, high=0.6)
+    found = plant(controller, 0.9, 60)
+    # The batch of the jump; after it 0.05 nats and less are wanted, of which 0.04 are to be had.
+    assert 1 <= float(controller.saturated) <= 4
+    assert found[20] - found[19] == pytest.approx(-0.01 - 0.6 * 0.05)
+    assert abs(found[-1] - 0.4) < 0.5 * 0.9**30
+
+
+@pytest.mark.parametrize("name", ["switch", "proportional", "target", "forecast"])
+def test_every_controller_with_a_target_moves_it(name):
+    controller = BUILD[name]()
+    controller.target_schedule = Points(points=((0, 0.8), (10, 0.3)))
+    controller.aim(10)
+    assert controller.target == 0.3
+    assert "target" not in controller.state_dict()  # it follows from the step
+    controller.target_schedule = lambda step: -0.1
+    with pytest.raises(ValueError, match=r"at least 0 nats, got -0\.1"):
+        controller.aim(0)
+
+
+def test_a_controller_without_target_refuses_a_schedule():
+    controller = AdaptiveCoefficient(target_schedule=Points(points=((0, 0.8),)))
+    with pytest.raises(ValueError, match="AdaptiveCoefficient has no target to move"):
+        controller.aim(0)
+
+
+def test_a_two_sided_integral_rule_acts_below_zero_above_the_target_alone():
+    controller = TargetEntropyCoefficient(target=0.5, step=0.1, low=-0.15, high=0.12)
+    chosen = [float(controller.observe(np.array(h))) for h in (0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.9)]
+    np.testing.assert_allclose(chosen, [-0.1, -0.15, 0, 0.05, 0.12, 0.12, 0], atol=1e-15)
+    assert controller.report()["coefficient_saturated"] == 3  # once below, twice above
+
+
+def test_a_one_sided_integral_rule_that_rests_at_zero_is_not_saturated():
+    controller = TargetEntropyCoefficient(target=0.5, step=0.1)
+    for _ in range(5):
+        controller.observe(np.array(0.9))
+    assert controller.report()["coefficient_saturated"] == 0
+
+
+@pytest.mark.parametrize("entropy", [0.0, 1e-12, math.log(50_000)])
+@pytest.mark.parametrize("name", BUILD)
+def test_the_ends_of_the_range_of_entropies_leave_settings_finite_and_bounded(name, entropy):
+    """A collapsed policy, whose forecasts vanish, and one that is uniform over a vocabulary."""
+    controller = BUILD[name]()
+    for _ in range(50):
+        chosen = float(controller.observe(np.array(entropy), EntropyForecast(
+            base=np.asarray(0.0), per_unit=np.asarray(0.0))))
+    low, high = {"switch": (0.8, 1.2), "proportional": (0.8, 1.2), "aent": (6e-4, 9e-3),
+                 "target": (0.0, 1.0), "forecast": (-0.4, 0.4)}[name]
+    assert low <= chosen <= high

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from entropy_theory.schedules import Points, Sine
 from entropy_theory.targets import Nucleus, ShorterResponses
 from entropy_theory.update_rules import get
 from entropy_theory.update_rules.rule_options import (
@@ -31,6 +32,12 @@ TABLES = [
     ({"name": "aepo", "towards": {"name": "shorter-responses", "per_token": 1}},
      get("aepo", towards=ShorterResponses(per_token=1.0))),
     ({"name": "aepo", "towards": "nucleus"}, get("aepo", towards=Nucleus())),
+    ({"name": "aepo", "target_schedule": {"points": [[0, 0.8], [100, 0.4]]}},
+     get("aepo", target_schedule=Points(points=((0.0, 0.8), (100.0, 0.4))))),
+    ({"name": "aepo", "base": {"name": "diverse-bonus", "hold": "forecast",
+                               "target_schedule": {"kind": "sine", "period": 60}}},
+     get("aepo", base=get("diverse-bonus", hold="forecast", target_schedule=Sine(period=60.0)))),
+    ({"name": "entropy-bonus", "target_schedule": "none"}, get("entropy-bonus")),
 ]
 
 
@@ -57,6 +64,14 @@ def test_the_order_of_texts_does_not_matter():
     ({"name": "aepo", "alpha": -1}, (), "^alpha must be finite and at least 0"),
     ({"name": "aepo", "alpha": {"x": 1}}, ("alpha",), "alpha of update rule 'aepo' has no options of"),
     ({"name": "grpo", "group_size": 4.0}, ("group_size",), 'group_size must be a whole number or "none"'),
+    ({"name": "aepo", "target_schedule": 0.4}, ("target_schedule",), "must be a table such as { kind"),
+    ({"name": "aepo", "target_schedule": {"kind": "sin"}}, ("target_schedule", "kind"),
+     "unknown kind of schedule 'sin'"),
+    ({"name": "aepo", "target_schedule": {"points": [[0, 1], [0, 2]]}}, ("target_schedule",),
+     "steps of points must rise"),
+    ({"name": "diverse-bonus", "target": 0.5, "target_schedule": {"points": [[0, 1]]}}, (),
+     "target and target_schedule are both given"),
+    ({"name": "aent", "target_schedule": {"points": [[0, 1]]}}, (), "leave target and target_schedule"),
     ({"name": "aepo", "base": {"clip_hi": 1}}, ("base", "clip_hi"), "option of base of update rule"),
     ({"name": "aepo", "base": {"name": "gspo", "clip_hi": 1}}, ("base", "clip_hi"),
      "option of update rule 'gspo': 'clip_hi'"),

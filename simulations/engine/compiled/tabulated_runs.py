@@ -202,8 +202,7 @@ class TabulatedRuns(Block):
         shape = (self.n_runs, self.n_states)
         if not self.switch:
             return np.zeros((0, self.n_runs * self.n_states))
-        moving = self.dynamics.target_schedule is not None
-        targets = [self.target(self.step + i) for i in range(steps if moving else 1)]
+        targets = [self.target(self.step + i) for i in range(steps if self.targets_move else 1)]
         return np.stack([np.broadcast_to(t[:, None], shape).ravel() for t in targets])
 
 

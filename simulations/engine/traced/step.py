@@ -8,7 +8,6 @@ by the formula of `simulations.engine.sampling`.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -160,8 +159,6 @@ def _shadow(runs: Runs, trace: Trace, logits: Traced) -> Any:
     shadow.step = TracedInteger(trace, runs.step, taken, 0, MOST_STEPS)
     if runs.temperature is not None:
         shadow.temperature = trace.constant(np.asarray(runs.temperature))
-    # Targets that move are an input (below); the schedule itself is asked when steps are taken.
-    shadow.dynamics = dataclasses.replace(runs.dynamics, target_schedule=None)
     return shadow
 
 
@@ -230,7 +227,8 @@ def _control(runs: Runs, shadow: Any, trace: Trace) -> list[View]:
                 setattr(controller, name, Traced(trace, np.asarray(value), view))
         if controller.takes_target and "target" not in controller.state:
             target = np.broadcast_to(np.asarray(controller.target, dtype=float), (runs.n_runs,))
-            moves = runs.dynamics.target_schedule is not None
+            # Targets that move are an input; the schedule itself is asked when steps are taken.
+            moves, controller.target_schedule = controller.target_schedule is not None, None
             controller.target = trace.input(
                 "target", target, Interval(0, math.inf, False)) if moves else trace.constant(target)
         setattr(shadow, loop.name, controller)

@@ -183,7 +183,7 @@ class TracedRuns(Runs):
 
     def _targets(self, steps: int) -> np.ndarray:
         """Return targets that move, [steps or 1, runs], nats; one row of zeros where none do."""
-        if self.dynamics.target_schedule is None:
+        if not self.targets_move:
             return np.zeros((1, self.n_runs))
         return np.stack([self.target(self.step + i) for i in range(steps)])
 

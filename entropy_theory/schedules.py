@@ -1,4 +1,8 @@
-"""Target entropies that move: functions of the step, as dataclasses that a sweep file can state."""
+"""Target entropies that move: functions of the step, as dataclasses that a table or a text can state.
+
+A constant, a step and a ramp are `Points`, a swing is a `Sine`. A controller is told its target at the
+start of each batch, and by how much it will have moved at the start of the next (`Controller.aim`).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule(abc.ABC):
-    """A function from the number of steps taken to a target entropy in nats, for `Dynamics`."""
+    """A function from the number of steps taken to a target entropy in nats."""
 
     @abc.abstractmethod
     def __call__(self, step: int) -> float:
@@ -65,3 +69,7 @@ class Sine(Schedule):
     def __call__(self, step: int) -> float:
         phase = max(step - self.start, 0.0) / self.period
         return self.middle + self.amplitude * math.sin(2 * math.pi * phase)
+
+
+SCHEDULES: dict[str, type[Schedule]] = {"points": Points, "sine": Sine}
+"""The schedules by their kind, for tables and texts; the first is that of a table without one."""

@@ -1,0 +1,300 @@
+"""Compares what holds a target entropy: one small model, trained by each controller, run after run.
+
+    python -m llm_bridge.commands.holding_comparison --output FILE --design small
+
+A design is a list of runs: a task, a controller, a target, a learning rate, a seed. The file keeps a
+record of each finished run, so that the same command goes on where an earlier one was stopped, and adds
+what a larger design asks for. All runs share one process, which loads its libraries once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import tyro
+
+from entropy_theory import tracking
+from entropy_theory.schedules import SCHEDULES, Points, Schedule, Sine
+from entropy_theory.support import results
+from entropy_theory.support.user_errors import run_command
+from entropy_theory.update_rules import rule_options
+from llm_bridge import evaluation
+from llm_bridge.commands.assembly import build_trainer, model_and_task
+from llm_bridge.commands.train_config import TrainConfig, resolved
+from llm_bridge.data import tasks
+
+CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "AEPO": ("aepo", ()),
+    "AEPO, alpha 3": ("aepo", ("alpha=3",)),
+    "integral, entropy bonus": (
+        "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.005")),
+    "forecast, entropy bonus": (
+        "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
+                          "coefficient_high=10")),
+    "integral, diverse bonus": (
+        "diverse-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.05",
+                          "coefficient_high=10")),
+    "forecast, diverse bonus": (
+        "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
+                          "coefficient_high=10")),
+}
+"""The controllers by name: a rule, and its options beside the target."""
+SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
+          "coefficient_saturated", "coefficient_held")
+"""What is kept of every step."""
+DIGITS = 5
+"""The significant digits of what is kept: a step's entropy is the mean of a sample of prompts."""
+LAST = 20
+"""The number of last steps over which the final reward is averaged."""
+SEEDS = range(5)
+TARGETS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
+PACKAGES = ("torch", "transformers", "trl", "numpy")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class HeldRun:
+    """One run of the comparison."""
+
+    controller: str
+    shape: Literal["constant", "step", "ramp", "sine"] = "constant"
+    low: float = 0.5
+    """The target; the lower one where it moves, nats."""
+    high: float = 0.8
+    """Where the target moves, the higher one; a step and a ramp begin there."""
+    task: Literal["split", "sum"] = "split"
+    learning_rate: float = 3e-4
+    other_prompts: bool = False
+    """Whether the prompts are others in the second half (of ``split``: totals from 100 on)."""
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """Name the run, for its record and for the display."""
+        target = f"{self.shape} {self.low:g}"
+        if self.shape != "constant":
+            target += f" {self.high:g}"
+        return ", ".join([
+            self.task, self.controller, target, f"learning rate {self.learning_rate:g}",
+            *(["other prompts"] if self.other_prompts else []), f"seed {self.seed}"])
+
+    def target(self, steps: int) -> Schedule:
+        """Return the target as a function of the step, for a run of so many."""
+        half = steps // 2
+        if self.shape == "sine":
+            middle = (self.low + self.high) / 2
+            return Sine(middle=middle, amplitude=self.high - middle, period=half)
+        points = {
+            "constant": ((0, self.low),),
+            "step": ((half - 1, self.high), (half, self.low)),
+            "ramp": ((steps // 4, self.high), (steps - steps // 4, self.low)),
+        }
+        return Points(points=points[self.shape])
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """The size of each run; runs of different sizes are not compared."""
+
+    steps: int = 80
+    prompts: int = 16
+    samples: int = 8
+    held_out_prompts: int = 32
+    """How many prompts that are never trained on are answered at the end."""
+    held_out_samples: int = 16
+
+
+def design(name: Literal["smoke", "small", "full"]) -> list[HeldRun]:
+    """List the runs of a design; a larger one begins with those of the smaller.
+
+    Args:
+        name: "smoke" is one run of each controller; "small" what fits into an hour of one core; "full"
+            all targets, shapes, learning rates and tasks, about twenty hours.
+    """
+    small = list(_small())
+    if name == "smoke":
+        return [run for run in small if run.seed == 0]
+    return small if name == "small" else list(dict.fromkeys([*small, *_full()]))
+
+
+def _small() -> Iterator[HeldRun]:
+    """A step down, which shows how two targets are held and how fast a new one is followed."""
+    for seed in SEEDS:
+        for controller in CONTROLLERS:
+            if controller != "AEPO, alpha 3":
+                yield HeldRun(controller=controller, shape="step", seed=seed)
+
+
+def _full() -> Iterator[HeldRun]:
+    for seed in SEEDS:
+        for controller in CONTROLLERS:
+            of_split: list[dict[str, Any]] = [
+                *({"low": target} for target in TARGETS),
+                *({"shape": shape} for shape in ("step", "ramp", "sine")),
+                *({"low": 0.6, "learning_rate": rate} for rate in (1e-4, 1e-3)),
+                {"low": 0.6, "other_prompts": True},
+            ]
+            for options in of_split:
+                yield HeldRun(controller=controller, seed=seed, **options)
+            for target in TARGETS:
+                yield HeldRun(controller=controller, seed=seed, low=target, task="sum",
+                              learning_rate=1e-4)
+
+
+def run(held: HeldRun, size: Size, folder: Path) -> dict[str, Any]:
+    """Train one run and return its record, JSON-like."""
+    started = time.process_time()
+    name, options = CONTROLLERS[held.controller]
+    schedule = held.target(size.steps)
+    texts = (*options, *_texts(schedule))
+    config = resolved(TrainConfig(
+        model="small-sums", task=held.task, rule=name, rule_options=texts, steps=size.steps,
+        prompts=size.prompts, samples=size.samples, learning_rate=held.learning_rate, save_every=0,
+        seed=held.seed, device="cpu", log_to="none", output=folder,
+    ))
+    rule = rule_options.from_texts(name, texts)
+    model, tokenizer, task = model_and_task(config)
+    if held.other_prompts:
+        task = _changing(task)
+    steps: list[dict[str, Any]] = []
+    build_trainer(config, model, tokenizer, task, rule, steps.append).train()
+    model.eval()
+    held_out = tasks.load(held.task, split="held-out", size=size.held_out_prompts, seed=0)
+    found = evaluation.evaluate(
+        model, tokenizer, held_out, num_samples=size.held_out_samples,
+        batch_size=size.held_out_prompts * size.held_out_samples, seed=held.seed)
+    series = {key: [_short(step.get(key)) for step in steps] for key in SERIES}
+    series["target"] = [_short(schedule(step)) for step in range(len(steps))]
+    return {
+        "run": dataclasses.asdict(held), "name": held.name, "series": series,
+        "summary": summary(series), "held_out": {
+            key: _short(value) for key, value in found.items()
+            if key.startswith("pass@") or key in ("entropy", "distinct_completions")},
+        "process_seconds": round(time.process_time() - started, 1),
+    }
+
+
+def _texts(schedule: Schedule) -> Iterator[str]:
+    """Write a schedule as options of a rule."""
+    kind = next(name for name, known in SCHEDULES.items() if type(schedule) is known)
+    yield f"target_schedule.kind={kind}"
+    for field in dataclasses.fields(schedule):
+        yield f"target_schedule.{field.name}={json.dumps(getattr(schedule, field.name))}"
+
+
+def _changing(task: tasks.Task) -> tasks.Task:
+    """Return a task of as many prompts: small totals first, large ones in the second half."""
+    total = [int(prompt.rstrip("=")) for prompt in task.prompts]
+    half = len(total) // 2
+    chosen = []
+    for place, kept in ((0, [i for i, n in enumerate(total) if n < 100]),
+                        (half, [i for i, n in enumerate(total) if n >= 100])):
+        chosen += list(itertools.islice(itertools.cycle(kept), len(total) - half if place else half))
+    return dataclasses.replace(
+        task, prompts=tuple(task.prompts[i] for i in chosen),
+        answers=tuple(task.answers[i] for i in chosen))
+
+
+def summary(series: dict[str, list[Any]]) -> dict[str, float | None]:
+    """Sum up a run from its series.
+
+    Returns:
+        ``mean``, ``deviation`` and ``steps_to_follow`` as `tracking.tracked`, ``reward`` and
+        ``best_reward`` (pass@G) over the last ``LAST`` steps, and ``saturated`` (`saturated`).
+    """
+    entropy, target = (np.asarray(series[key], dtype=float) for key in ("entropy", "target"))
+    found = tracking.tracked(entropy, target)
+    return {
+        "mean": found.mean, "deviation": found.deviation, "steps_to_follow": found.steps_to_follow,
+        "reward": _mean(series["reward"][-LAST:]), "best_reward": _mean(series["best_reward"][-LAST:]),
+        "saturated": saturated(series),
+    }
+
+
+def saturated(series: dict[str, list[Any]]) -> float:
+    """Return the share of the second half's steps in which the controller was at its limit.
+
+    For a coefficient: steps counted as saturated or held. For a temperature: how far the share of either
+    temperature is beyond one half, doubled: 0 where it switches evenly, 1 where it never does.
+    """
+    half = len(series["entropy"]) // 2
+    temperatures = series["temperature"][half:]
+    if temperatures[0] is not None:
+        warmer = sum(value > 1 for value in temperatures) / len(temperatures)
+        return abs(2 * warmer - 1)
+    counts = [[value or 0.0 for value in series[key]]
+              for key in ("coefficient_saturated", "coefficient_held")]
+    return sum(count[-1] - count[half - 1] for count in counts) / (len(series["entropy"]) - half)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _short(value: Any) -> float | None:
+    return None if value is None else float(f"{value:.{DIGITS}g}")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ComparisonConfig:
+    """Train a small model by each controller of a design, and write how each held its target."""
+
+    output: Path
+    """The JSON file of all records, which an earlier call may have begun."""
+    design: Literal["smoke", "small", "full"] = "small"
+    """Which runs: one of each controller, an hour of one core, or all."""
+    steps: int = 80
+    """Optimizer steps of each run."""
+    minutes: float = float("inf")
+    """No run starts after so many minutes."""
+
+
+def compare(config: ComparisonConfig) -> int:
+    """Make the runs of the design that are not there yet; return how many are left.
+
+    Raises:
+        ValueError: fewer than 2 steps.
+        OSError: a file that cannot be written.
+    """
+    if config.steps < 2:
+        raise ValueError(f"steps must be at least 2, got {config.steps}")
+    results.check_writable(config.output)
+    torch.set_num_threads(1)
+    size = Size(steps=config.steps)
+    origin = results.provenance(config=size, seed=0, packages=PACKAGES)
+    records = results.kept_records(config.output, origin)
+    done = {record["name"] for record in records}
+    wanted = [held for held in design(config.design) if held.name not in done]
+    started = time.monotonic()
+    for place, held in enumerate(wanted):
+        if time.monotonic() - started > 60 * config.minutes:
+            return len(wanted) - place
+        with tempfile.TemporaryDirectory() as folder:
+            record = run(held, size, Path(folder) / "run")
+        records.append({**record, "commit": origin["commit"]})
+        results.write_json(config.output, {"provenance": origin, "records": records})
+        about = record["summary"]
+        print(f"{held.name}: entropy {about['mean']:.3f}, off by {about['deviation']:.3f}, "
+              f"reward {about['reward']:.3f}, saturated {about['saturated']:.2f}, "
+              f"{record['process_seconds']:.0f} s of a processor", file=sys.stderr, flush=True)
+    return 0
+
+
+def main() -> None:
+    """Run `compare` from the command line."""
+    left = compare(tyro.cli(ComparisonConfig, prog="python -m llm_bridge.commands.holding_comparison"))
+    if left:
+        print(f"{left} runs are left: the same command goes on")
+
+
+if __name__ == "__main__":
+    run_command(main)

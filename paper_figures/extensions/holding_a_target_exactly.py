@@ -1,0 +1,201 @@
+"""What holds a target entropy where everything is known: three controls, two directions, six targets.
+
+AEPO's second batch, the integral rule of Skywork-OR1 and TRL, and the forecast of each step, the latter
+two on the bonus on all entropy and on the bonus on the entropy among right answers. Tabular policies,
+groups of eight samples, so that the controllers see what they would see of a language model but for
+parameters that states share.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures.data import inputs
+from paper_figures.drawing.bands import draw_median
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, panels
+from paper_figures.drawing.table import Table
+from paper_figures.figure import Finding, PaperFigure
+
+SHOWN = (
+    "AEPO", "AEPO, alpha 3", "integral, entropy bonus", "forecast, entropy bonus",
+    "integral, diverse bonus", "forecast, diverse bonus",
+)
+"""The controllers that are drawn; those of faster steps are in the table."""
+LOOKS = {name: {**SERIES[i], "marker": MARKERS[i], "markersize": 3} for i, name in enumerate(SHOWN)}
+MOVING = ("step", "ramp", "sine")
+MEASURES = ("mean_entropy", "deviation", "steps_to_follow", "reward", "out_of_power")
+COLUMNS = ["panel", "controller", "learning_rate", "shape", "start", "step", "value", *MEASURES]
+POINTS = 100
+ENOUGH = 0.1
+"""Nats: the mean distance up to which a target counts as held, a twentieth of log |A*| = 2.08."""
+
+
+def data(results: Path) -> pandas.DataFrame:
+    """Return columns COLUMNS.
+
+    Panel "run": the measures of each run (see the dataset's long names). "curve": ``value`` the entropy
+    of a run at a step, at the middle learning rate, where targets move; with controller "target" the
+    target. "ceiling": ``value`` log |A*|.
+    """
+    dataset = inputs.simulation(results, "holding_a_target")
+    runs = dataset[list(MEASURES)].to_dataframe().reset_index().assign(panel="run")
+    rates = dataset.learning_rate.values
+    picks = np.unique(np.linspace(0, dataset.sizes["step"] - 1, POINTS).round().astype(int))
+    moving = dataset.sel(shape=list(MOVING)).isel(step=picks)
+    curves = moving.entropy.sel(learning_rate=rates[len(rates) // 2], controller=list(SHOWN))
+    targets = moving.target.to_dataframe(name="value").reset_index().assign(controller="target")
+    return pandas.concat([
+        runs,
+        curves.to_dataframe(name="value").reset_index().assign(panel="curve"),
+        targets.assign(panel="curve"),
+        _ceiling(dataset),
+    ], ignore_index=True).reindex(columns=COLUMNS)
+
+
+def _ceiling(dataset: xarray.Dataset) -> pandas.DataFrame:
+    return pandas.DataFrame({"panel": ["ceiling"], "value": [float(dataset.attrs["ceiling"])]})
+
+
+def at_rest(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the runs whose target rests, with its value as column ``target``."""
+    runs = table[(table["panel"] == "run") & ~table["shape"].isin(MOVING)]
+    return runs.assign(target=runs["shape"].astype(float))
+
+
+def summary(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return a row a controller, in order: means over all runs, by kind of target.
+
+    Columns ``held`` (share of the resting targets below log |A*| that are held to ``ENOUGH``),
+    ``deviation`` (mean over them, nats), ``reward`` (mean over them), ``moving`` (mean deviation from
+    targets that move, nats), ``follow`` (median steps to follow a step; infinite where most runs never
+    do), ``beyond`` (share of the batches out of power at targets above log |A*|).
+    """
+    ceiling = float(table.loc[table["panel"] == "ceiling", "value"].iloc[0])
+    rest = at_rest(table)
+    below, above = rest[rest["target"] < ceiling], rest[rest["target"] >= ceiling]
+    moving = table[(table["panel"] == "run") & table["shape"].isin(MOVING)]
+    stepped = moving[moving["shape"] == "step"]
+    by = "controller"
+    found = pandas.DataFrame({
+        "held": below.assign(held=below["deviation"] <= ENOUGH).groupby(by, sort=False)["held"].mean(),
+        "deviation": below.groupby(by, sort=False)["deviation"].mean(),
+        "reward": below.groupby(by, sort=False)["reward"].mean(),
+        "moving": moving.groupby(by, sort=False)["deviation"].mean(),
+        "follow": stepped.fillna({"steps_to_follow": np.inf}).groupby(by, sort=False)[
+            "steps_to_follow"].median(),
+        "beyond": above.groupby(by, sort=False)["out_of_power"].mean(),
+    })
+    return found
+
+
+def finding(table: pandas.DataFrame) -> Finding:
+    """State what holds best, what follows fastest, and what that costs."""
+    found = summary(table)
+    numbers = {f"{name}: {column}": float(value)
+               for name, row in found.iterrows() for column, value in row.items()}
+    best, fastest = found["deviation"].idxmin(), found["follow"].idxmin()
+    dearest, cheapest = found["reward"].idxmin(), found["reward"].idxmax()
+    listed = "; ".join(
+        f"{name}: {row['held']:.0%} held, {row['deviation']:.2f} nats off, reward {row['reward']:.3f}, "
+        f"moving targets {row['moving']:.2f} nats off, a step followed in {_steps(row['follow'])}"
+        for name, row in found.iterrows())
+    text = (
+        f"Over targets below log |A*|, learning rates over a factor of ten and all starts. {listed}. "
+        f"Least off is {best}; fastest after a step {fastest}; reward is highest with {cheapest} and "
+        f"lowest with {dearest}. At the target above log |A*| coefficients are out of power in "
+        + ", ".join(f"{row['beyond']:.0%} ({name})" for name, row in found.iterrows()
+                    if not name.startswith("AEPO")) + " of the batches."
+    )
+    headline = (
+        f"Targets below log |A*| are held best by: {best} ({found.loc[best, 'deviation']:.2f} nats off); "
+        f"on the entropy bonus the forecast is {found.loc['forecast, entropy bonus', 'deviation']:.2f} "
+        f"off and the integral rule {found.loc['integral, entropy bonus', 'deviation']:.2f}, AEPO "
+        f"{found.loc['AEPO', 'deviation']:.2f}."
+    )
+    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _steps(value: float) -> str:
+    return f"{value:.0f} steps" if np.isfinite(value) else "no number of steps"
+
+
+def tables(table: pandas.DataFrame) -> list[Table]:
+    """Return all controllers by all measures."""
+    rows = tuple(
+        (str(name), f"{row['held']:.0%}", f"{row['deviation']:.3f}", f"{row['reward']:.3f}",
+         f"{row['moving']:.3f}", f"{row['follow']:.0f}" if np.isfinite(row["follow"]) else "never")
+        for name, row in summary(table).iterrows())
+    return [Table(
+        title="Holding a target, tabular policies",
+        header=("controller", "targets held", "off (nats)", "reward", "moving targets, off (nats)",
+                "steps to follow"),
+        rows=rows, origin="ours",
+        note="Means over targets below log |A*|, three learning rates and all starts; steps to follow: "
+        "median.",
+    )]
+
+
+def draw(table: pandas.DataFrame) -> Figure:
+    """Draw what is held, what it costs and what is followed, and below targets that move."""
+    figure, axes = panels(2, 3, height=2.35)
+    rest = at_rest(table)
+    rates = np.sort(rest["learning_rate"].unique())
+    ceiling = float(table.loc[table["panel"] == "ceiling", "value"].iloc[0])
+    for name, look in LOOKS.items():
+        rows = rest[rest["controller"] == name]
+        middle = rows[rows["learning_rate"] == rates[len(rates) // 2]]
+        draw_median(axes[0, 0], middle, look, x="target", y="deviation", band=(0, 1))
+        mean = middle.groupby("target")[["mean_entropy", "reward"]].mean()
+        axes[0, 1].plot(mean["mean_entropy"], 1 - mean["reward"], **look)
+        below = rows[rows["target"] < ceiling]
+        draw_median(axes[0, 2], below.groupby(["learning_rate", "start"])["deviation"].mean()
+                    .reset_index(), look, x="learning_rate", y="deviation", band=(0, 1))
+    axes[0, 0].axvline(ceiling, **REFERENCE)
+    axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", ylim=(0, None))
+    axes[0, 0].set_title("distance from the target")
+    axes[0, 1].axvline(ceiling, **REFERENCE)
+    axes[0, 1].set(xlabel="mean entropy (nats)", ylabel="P(wrong answer)", yscale="log")
+    axes[0, 1].set_title("what it costs")
+    axes[0, 2].set(xlabel="learning rate", xscale="log", ylabel="distance (nats)", ylim=(0, None))
+    axes[0, 2].set_xticks(rates, [f"{rate:g}" for rate in rates])
+    axes[0, 2].minorticks_off()
+    axes[0, 2].set_title("by learning rate")
+    for panel, shape in zip(axes[1], MOVING, strict=True):
+        _draw_moving(panel, table[(table["panel"] == "curve") & (table["shape"] == shape)], shape)
+    handles = axes[0, 1].get_lines()[: len(LOOKS)]
+    figure.legend(handles, list(LOOKS), loc="outside lower center", ncols=3, fontsize=6.5, frameon=False)
+    return figure
+
+
+def _draw_moving(panel: Axes, rows: pandas.DataFrame, shape: str) -> None:
+    for name, look in LOOKS.items():
+        plain = {key: value for key, value in look.items() if not key.startswith("marker")}
+        draw_median(panel, rows[rows["controller"] == name], plain, x="step", y="value", band=None)
+    target = rows[rows["controller"] == "target"].sort_values("step")
+    panel.plot(target["step"], target["value"], color="#000000", linewidth=1.6, alpha=0.45)
+    panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(0, 2.6))
+    panel.margins(x=0)
+    panel.set_title(f"a {shape}")
+
+
+FIGURE = PaperFigure(
+    name="holding-a-target-exactly",
+    source="This project",
+    title="what holds a target entropy, tabular policies",
+    paper="AEPO holds by a second batch, Skywork-OR1 and TRL by an integral rule; none was compared.",
+    ours="Four prompts with 8 right answers of 20, groups of eight samples. Top: the mean distance from "
+    "resting targets (vertical line: log |A*|), the probability of a wrong answer at the entropy "
+    "that was held, and the distance over a factor of ten in the learning rate; bands: all starts. "
+    "Bottom: the median entropy under targets that move (grey).",
+    data=data,
+    finding=finding,
+    draw=draw,
+    tables=tables,
+    evidence=("tabular, sampled",),
+)

@@ -1,0 +1,198 @@
+"""What holds a target entropy: AEPO, an integral rule and the forecast, on two bonuses.
+
+Four prompts with 8 right answers of 20, groups of 8 samples, independent logits. Three controls are
+compared at targets from deep inside to above log |A*|, and at targets that step, ramp and swing, over a
+factor of ten in the learning rate:
+
+- AEPO switches the temperature of a second batch;
+- the integral rule (Skywork-OR1, TRL) raises a bonus's coefficient by a fixed step while entropy is at or
+  below the target, and lets it act only there; "fast" takes steps ten times as large;
+- the forecast chooses the coefficient whose first-order effect leads to the target.
+
+The bonus is that on the entropy of every state, or on the entropy among right answers alone. Here it is
+known what a language model's run cannot tell from its samples: the true entropy at every step, and what
+holding it costs in the probability of a right answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from entropy_theory.schedules import Points, Sine
+from entropy_theory.tracking import second_half, steps_to_follow, stretches, tracked
+from entropy_theory.update_rules import UpdateRule, get
+from simulations.computing.store import Experiment, Progress, map_cells
+from simulations.engine.dynamics import Dynamics
+from simulations.engine.sampling import Samples
+from simulations.engine.simulation import simulate
+from simulations.problems.bandits import Bandit
+
+CONTROLLERS = (
+    "AEPO", "AEPO, alpha 3", "integral, entropy bonus", "fast integral, entropy bonus",
+    "forecast, entropy bonus", "integral, diverse bonus", "fast integral, diverse bonus",
+    "forecast, diverse bonus",
+)
+STEPS = {"entropy-bonus": 0.005, "diverse-bonus": 0.05}
+"""What the coefficient of each bonus moves in a step under the integral rule."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """Sizes and settings; entropies in nats, of which log |A*| is 2.08."""
+
+    n_actions: int = 20
+    n_correct: int = 8
+    accuracies: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8)
+    targets: tuple[float, ...] = (0.25, 0.5, 1.0, 1.5, 1.9, 2.3)
+    low: float = 0.7
+    """What a moving target goes down to."""
+    high: float = 1.5
+    learning_rates: tuple[float, ...] = (0.3, 1.0, 3.0)
+    bound: float = 5.0
+    """The largest coefficient, and the least of one that may be negative is its opposite."""
+    n_starts: int = 5
+    group_size: int = 8
+    steps: int = 400
+
+
+PROFILES = {
+    "smoke": Config(targets=(1.0,), learning_rates=(1.0,), n_starts=2, steps=60),
+    "default": Config(),
+    "full": Config(n_starts=32, steps=1200),
+}
+
+
+def work(config: Config) -> int:
+    """Return the number of engine steps in all."""
+    return len(CONTROLLERS) * len(config.learning_rates) * config.steps
+
+
+def rule(controller: str, config: Config) -> UpdateRule:
+    """Return the rule of a controller, with some target."""
+    how, _, bonus = controller.partition(", ")
+    if how == "AEPO":
+        return get("aepo", alpha=3.0 if bonus else 1.0)
+    name = bonus.replace(" ", "-")
+    if how == "forecast":
+        return get(name, target=1.0, hold="forecast", coefficient=0.0,
+                   coefficient_low=-config.bound, coefficient_high=config.bound)
+    step = STEPS[name] * (10 if how.startswith("fast") else 1)
+    return get(name, target=1.0, coefficient=0.0, coefficient_step=step,
+               coefficient_high=config.bound)
+
+
+def shapes(config: Config) -> dict[str, Callable[[int], float]]:
+    """The targets by name: constants, a step and a ramp from high to low, a sine between them."""
+    low, high, steps = config.low, config.high, config.steps
+    middle = (low + high) / 2
+    return {
+        **{f"{target:g}": Points(points=((0, target),)) for target in config.targets},
+        "step": Points(points=((steps // 2 - 1, high), (steps // 2, low))),
+        "ramp": Points(points=((steps // 4, high), (3 * steps // 4, low))),
+        "sine": Sine(middle=middle, amplitude=high - middle, period=steps / 3),
+    }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """One controller at one learning rate, all targets and starts side by side."""
+
+    controller: str
+    learning_rate: float
+    config: Config
+    seed: int
+
+
+def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
+    """Entropy beside its target, how well it was held, and what that cost."""
+    cells = [Cell(controller=controller, learning_rate=rate, config=config, seed=seed)
+             for controller in CONTROLLERS for rate in config.learning_rates]
+    parts = map_cells(_train, cells, progress)
+    n = len(config.learning_rates)
+    rows = [xr.concat(parts[i : i + n], dim="learning_rate") for i in range(0, len(parts), n)]
+    dataset = xr.concat(rows, dim="controller").assign_coords(
+        controller=list(CONTROLLERS), learning_rate=list(config.learning_rates),
+        shape=list(shapes(config)), start=np.arange(config.n_starts))
+    dataset["target"] = (("shape", "step"), [[target(int(step)) for step in dataset.step.values]
+                                             for target in shapes(config).values()])
+    for name, text in LONG_NAMES.items():
+        dataset[name].attrs["long_name"] = text
+    dataset.attrs.update(ceiling=float(np.log(config.n_correct)), caption=_caption(dataset, config))
+    return dataset
+
+
+def _train(cell: Cell, progress: Progress) -> xr.Dataset:
+    config = cell.config
+    problem = Bandit(
+        n_actions=config.n_actions, n_correct=config.n_correct, accuracies=config.accuracies)
+    targets = list(shapes(config).values())
+    dynamics = Dynamics(
+        rule=rule(cell.controller, config), learning_rate=cell.learning_rate, steps=config.steps,
+        samples=Samples(group_size=config.group_size), record_every=1, seed=cell.seed,
+        target_schedule=lambda step: np.repeat([target(step) for target in targets], config.n_starts),
+    )
+    starts = np.tile(problem.starts(config.n_starts, cell.seed), (len(targets), 1, 1))
+    run = simulate(starts, problem.correct, dynamics, progress=progress)
+    shape = (len(targets), config.n_starts)
+    entropy = run.entropy.T.reshape(*shape, -1)
+    aims = [np.array([target(int(step)) for step in run.step]) for target in targets]
+    found = [[tracked(curve, aim) for curve in curves]
+             for curves, aim in zip(entropy, aims, strict=True)]
+    follow = [[steps_to_follow(curve, aim) for curve in curves]
+              for curves, aim in zip(entropy, aims, strict=True)]
+    settled = [second_half(stretches(aim)[-1]) for aim in aims]
+    reward = run.reward.T.reshape(*shape, -1)
+    dims = ("shape", "start")
+    return xr.Dataset(
+        {
+            "mean_entropy": (dims, [[one.mean for one in row] for row in found]),
+            "deviation": (dims, [[one.deviation for one in row] for row in found]),
+            "steps_to_follow": (dims, np.array(follow, dtype=float)),
+            "reward": (dims, [row[:, part].mean(axis=-1)
+                              for row, part in zip(reward, settled, strict=True)]),
+            "distinct_answers": (dims, run.distinct_answers[-1].reshape(shape)),
+            "out_of_power": (dims, ((run.saturated + run.held) / config.steps).reshape(shape)),
+            "entropy": ((*dims, "step"), entropy),
+        },
+        coords={"step": run.step},
+    )
+
+
+LONG_NAMES = {
+    "mean_entropy": "mean entropy over the last settled steps, nats",
+    "deviation": "mean absolute distance from the target over settled steps, nats",
+    "steps_to_follow": "steps from the target's jump, or the start, until entropy had arrived",
+    "reward": "probability of a right answer over the last settled steps",
+    "distinct_answers": "distinct right answers among 8 samples at the end",
+    "out_of_power": "share of the batches at which the coefficient was saturated or held",
+    "entropy": "policy entropy, nats",
+    "target": "target entropy, nats",
+}
+
+
+def _caption(dataset: xr.Dataset, config: Config) -> str:
+    below = [f"{target:g}" for target in config.targets if target < np.log(config.n_correct)]
+    held = dataset.deviation.sel(shape=below).mean(["shape", "start", "learning_rate"])
+    price = 1 - dataset.reward.sel(shape=below).mean(["shape", "start", "learning_rate"])
+    listed = "; ".join(
+        f"{name}: {float(held.sel(controller=name)):.3f} nats off, "
+        f"{float(price.sel(controller=name)):.3f} of the reward missing" for name in CONTROLLERS)
+    return (
+        f"Mean over targets below log |A*| = {np.log(config.n_correct):.2f}, learning rates "
+        f"{config.learning_rates[0]:g} to {config.learning_rates[-1]:g} and {config.n_starts} starts: "
+        f"{listed}."
+    )
+
+
+EXPERIMENT = Experiment(
+    name="holding_a_target",
+    source="AEPO, Eq. 1; Skywork-OR1",
+    title="What holds a target entropy",
+    profiles=PROFILES,
+    compute=compute,
+    work=work,
+)
