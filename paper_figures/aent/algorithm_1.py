@@ -170,6 +170,5 @@ FIGURE = PaperFigure(
     finding=finding,
     draw=draw,
     tables=tables,
-    evidence=("tabular, sampled",),
     recipes=("paper/aent-math", "paper/aent-openr1", "gpu-small/aent-adaptive"),
 )

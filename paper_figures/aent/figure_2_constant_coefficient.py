@@ -164,6 +164,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, sampled", "small transformer"),
     recipes=("paper/aent-math-entropy-reg", "gpu-small/entropy-bonus", "gpu-small/aent-constant"),
 )

@@ -94,6 +94,5 @@ FIGURE = PaperFigure(
     data=methods.data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, sampled", "small transformer"),
     recipes=methods.RECIPES,
 )

@@ -83,6 +83,5 @@ FIGURE = PaperFigure(
     data=methods.data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, sampled", "small transformer"),
     recipes=methods.RECIPES,
 )

@@ -62,7 +62,7 @@ def data(results: Path) -> pandas.DataFrame:
                          zip(adaptive["start"], adaptive["first"], strict=True)]
     parts = [constant.assign(kind="constant", world="tabular"),
              adaptive.drop(columns="first").assign(kind="adaptive", world="tabular"),
-             _trees(inputs.simulation(results, "response_length"))]
+             _trees(inputs.simulation(results, "response_length", "exact"))]
     runs = training_curves.first(training_curves.read(results, RUNS, metrics=tuple(REAL), least=2))
     if len(runs):
         first = training_curves.smoothed(runs)
@@ -241,6 +241,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "tabular, sampled", "small transformer"),
     recipes=("paper/aent-math", "gpu-small/aent-adaptive", "gpu-small/aent-constant"),
 )

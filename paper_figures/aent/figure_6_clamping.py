@@ -160,6 +160,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "tabular, sampled", "small transformer"),
     recipes=("paper/aent-math", "gpu-small/aent-constant", "gpu-small/entropy-bonus"),
 )

@@ -51,7 +51,7 @@ def data(results: Path) -> pandas.DataFrame:
     ``quantity`` is "reward" (0 to 1) or "entropy" (nats), ``start`` a context, a start or a seed.
     """
     runs = _language_models(results)
-    parts = [_mdp(inputs.simulation(results, "aent_one_step")),
+    parts = [_mdp(inputs.simulation(results, "aent_one_step", "sampled")),
              _prompts(inputs.simulation(results, "intervention_sweeps")), runs]
     table = pandas.concat([part[COLUMNS] for part in parts if len(part)], ignore_index=True)
     table.attrs["inputs"] = runs.attrs["inputs"]

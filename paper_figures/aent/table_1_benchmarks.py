@@ -25,7 +25,7 @@ from paper_figures.data import inputs, paper_numbers, training_curves
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, Verdict
 
-COLUMNS = ["origin", "title", "row", "column", "value", "low", "high"]
+COLUMNS = ["origin", "title", "row", "column", "value", "low", "high", "seeds"]
 MDP_TITLE = "Expected reward at the end of training on synthetic MDPs"
 MDP_ROWS = {"AEnt": "AEnt, p = 1/3"}
 """The names of rows on the MDPs that say more than the name of the method."""
@@ -34,7 +34,8 @@ MDP_ROWS = {"AEnt": "AEnt, p = 1/3"}
 def data(results: Path) -> pandas.DataFrame:
     """Return a tidy table with columns ``COLUMNS``.
 
-    ``origin`` is "paper", "mdp" or "training"; ``low`` and ``high`` are extremes over contexts or seeds.
+    ``origin`` is "paper", "mdp" or "training"; ``low`` and ``high`` are extremes over contexts or
+    ``seeds``, which is how many of either there are.
     """
     paper = pandas.concat([table.tidy() for table in paper_numbers.read(__file__).values()])
     runs = training_curves.read(results, methods.RUNS, metrics=("reward", "entropy"), least=2)
@@ -45,14 +46,14 @@ def data(results: Path) -> pandas.DataFrame:
         parts.append(pandas.DataFrame({
             "origin": "training", "title": ends["setting"], "row": ends["label"],
             "column": ends["metric"].map({"reward": "reward (0 to 1)", "entropy": "entropy (nats)"}),
-            "value": ends["last"], "low": ends["low"], "high": ends["high"]}))
+            "value": ends["last"], "low": ends["low"], "high": ends["high"], "seeds": ends["seeds"]}))
     table = pandas.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
     table.attrs["inputs"] = runs.attrs.get("inputs", {})
     return table
 
 
 def _mdp(results: Path) -> pandas.DataFrame:
-    dataset = inputs.simulation(results, "aent_one_step")
+    dataset = inputs.simulation(results, "aent_one_step", "sampled")
     last = dataset.trained_reward.isel(step=-1)
     best = last.mean("context").idxmax("coefficient")
     rows = []
@@ -65,6 +66,7 @@ def _mdp(results: Path) -> pandas.DataFrame:
                 "origin": "mdp", "title": MDP_TITLE, "row": MDP_ROWS.get(method, method),
                 "column": f"{int(one.trained_optimal)} of {int(one.trained_vocabulary):,}",
                 "value": float(values.mean()), "low": float(values.min()), "high": float(values.max()),
+                "seeds": values.size,
             })
     return pandas.DataFrame(rows)
 
@@ -130,12 +132,13 @@ def tables(table: pandas.DataFrame) -> list[Table]:
         "mdp": "Columns: optimal tokens of all. Mean over contexts, lowest to highest in brackets; "
         "bonuses at the constant coefficient that ends best. AEnt removes a third of the tokens, as in "
         "the paper's runs; \"clamped, oracle set\" keeps only those among which we put the optimal ones.",
-        "training": "Mean over seeds and the last tenth of the steps, lowest to highest in brackets.",
+        "training": "Mean over the last tenth of the steps; of several seeds their mean, lowest to "
+        "highest in brackets.",
     }
     ours = table[table["origin"] != "paper"]
     for (origin, title), rows in ours.groupby(["origin", "title"], sort=False):
         columns = list(rows["column"].unique())
-        cells = {(r.row, r.column): f"{r.value:.2f} ({r.low:.2f} to {r.high:.2f})"
+        cells = {(r.row, r.column): training_curves.spread(r.value, r.low, r.high, r.seeds, 2)
                  for r in rows.itertuples()}
         found.append(Table(
             title=str(title), header=("Method", *map(str, columns)), origin="ours",
@@ -165,6 +168,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     tables=tables,
-    evidence=("the paper's numbers", "tabular, sampled", "small transformer"),
     recipes=methods.RECIPES,
 )

@@ -81,7 +81,6 @@ FIGURE = PaperFigure(
     paper="A KL penalty to the reference model holds entropy and costs accuracy (Qwen2.5-7B).",
     ours="GRPO on sampled groups with a penalty of the coefficient at each line's end; means over starts "
     "and their 95 % intervals.",
-    evidence=("tabular, sampled", "small transformer"),
     data=data,
     finding=finding,
     draw=sweeps.draw,

@@ -244,7 +244,6 @@ FIGURE = PaperFigure(
     ours="The strongest settings of Figure 12; lines are means over starts with 95 % intervals, marks "
     "means with 99 % intervals of the difference to GRPO from the same start. Families with \"hard\", "
     "\"mixed\", \"peaked\" and \"graded\" have a tenth of the tokens selected.",
-    evidence=("tabular, sampled", "small transformer"),
     data=methods.data,
     finding=finding,
     draw=draw,

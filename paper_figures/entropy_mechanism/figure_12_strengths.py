@@ -80,7 +80,6 @@ FIGURE = PaperFigure(
     "(Qwen2.5-7B).",
     ours="GRPO on sampled groups, four optimizer steps a batch; at each line's end the share of tokens "
     "without gradient (Clip-Cov) or the coefficient on a fifth of the tokens (KL-Cov).",
-    evidence=("tabular, sampled", "small transformer"),
     data=data,
     finding=finding,
     draw=sweeps.draw,

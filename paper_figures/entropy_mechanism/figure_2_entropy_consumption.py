@@ -50,8 +50,9 @@ def data(results: Path) -> pandas.DataFrame:
     steps of a run, y share of its entropy that its first twelfth consumes), "model" (as "share").
     ``series`` is a family of prompts, an algorithm or a training run.
     """
+    inputs.printed("Cui et al., Section 2")
     curves = inputs.simulation(results, "performance_law_curves")
-    long_runs = inputs.simulation(results, "collapse")
+    long_runs = inputs.simulation(results, "collapse", "exact")
     runs = model_runs.curves(results)
     parts = [_shares(curves), _lengths(long_runs), _models(runs)]
     table = pandas.concat([part for part in parts if not part.empty], ignore_index=True)
@@ -294,6 +295,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "small transformer"),
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
 )

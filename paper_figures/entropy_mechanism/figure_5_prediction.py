@@ -45,6 +45,7 @@ def data(results: Path) -> pandas.DataFrame:
     ``final_error`` announced minus true, ``covered`` whether the interval held the end), "model" and
     "model error" (the same of training runs).
     """
+    inputs.printed("Cui et al., Figure 5")
     dataset = inputs.simulation(results, "performance_law_curves")
     runs = model_runs.curves(results, least_steps=EARLY)
     errors = _errors(dataset)
@@ -195,6 +196,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "small transformer"),
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
 )

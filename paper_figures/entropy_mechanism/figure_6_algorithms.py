@@ -169,6 +169,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "tabular, sampled"),
     recipes=("paper/entropy-mechanism-grpo",),
 )

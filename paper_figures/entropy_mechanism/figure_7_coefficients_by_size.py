@@ -46,7 +46,7 @@ COLUMNS = ["stand_in", "size", "start", *COEFFICIENTS, "reward"]
 
 def data(results: Path) -> pandas.DataFrame:
     """Return columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row a run."""
-    dataset = inputs.simulation(results, "performance_law_coefficients")
+    dataset = inputs.simulation(results, "performance_law_coefficients", "exact")
     models = _models(results)
     parts = [part for part in (_simulated(dataset), models) if not part.empty]
     table = pandas.concat(parts, ignore_index=True)[COLUMNS]
@@ -205,6 +205,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "small transformer"),
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/sizes"),
 )

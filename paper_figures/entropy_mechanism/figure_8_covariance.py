@@ -306,6 +306,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "tabular, sampled", "small transformer"),
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
 )

@@ -98,7 +98,6 @@ FIGURE = PaperFigure(
     "gains accuracy (Qwen2.5-7B).",
     ours="GRPO on sampled groups with a bonus of the coefficient at each line's end; means over starts "
     "and their 95 % intervals.",
-    evidence=("tabular, sampled", "small transformer"),
     data=data,
     finding=finding,
     draw=sweeps.draw,

@@ -221,6 +221,5 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "small transformer"),
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/grpo"),
 )

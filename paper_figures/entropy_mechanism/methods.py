@@ -47,9 +47,9 @@ def data(results: Path) -> pandas.DataFrame:
     curves = _curves(sweep)
     transformer, provenance = _transformer(results)
     table = pandas.concat([
-        curves, _at_equal(curves), _length(inputs.simulation(results, "response_length")),
+        curves, _at_equal(curves), _length(inputs.simulation(results, "response_length", "sampled")),
         _families(inputs.simulation(results, "rules_at_equal_reward")),
-        _at_equal_entropy(inputs.simulation(results, "interventions_on_the_curve")), transformer,
+        _at_equal_entropy(inputs.simulation(results, "interventions_on_the_curve", "sampled")), transformer,
     ], ignore_index=True)[[*COLUMNS]]
     table.attrs["inputs"] = provenance
     return table

@@ -46,6 +46,7 @@ def data(results: Path) -> pandas.DataFrame:
     "printed" are the paper's; surprise is the mean negative log-probability in nats, top_of_wrong the
     share of wrong responses' tokens among the top 0.2 %.
     """
+    inputs.printed(PRINTED.source)
     dataset = inputs.simulation(results, "covariance_table").mean("repeat")
     ours = dataset[["covariance", "surprise", "top_of_wrong"]].to_dataframe().reset_index()
     values = PRINTED.column("Mean value")
@@ -200,7 +201,6 @@ FIGURE = PaperFigure(
     "of 0.003 in all (Qwen2.5-7B, step 1).",
     ours="Sampled responses whose tokens are drawn from states of their own, by sharpness of the states "
     "and length; the dashed line is a fifth.",
-    evidence=("tabular, sampled", "the paper's numbers"),
     data=data,
     finding=finding,
     draw=draw,

@@ -34,6 +34,8 @@ def data(results: Path) -> pandas.DataFrame:
     The paper's rows: block is the model, column a benchmark or "recomputed". Ours: block is a setting,
     column a metric or an evaluation ("avg@32 at T = 0.6", "greedy"), low and high the extreme seeds.
     """
+    for printed in PRINTED.values():
+        inputs.printed(printed.source)
     paper = pandas.concat([table.tidy() for table in PRINTED.values()], ignore_index=True)
     paper = paper.rename(columns={"title": "block"}).assign(origin="the paper")
     runs = training_curves.read(results, RUNS, metrics=METRICS, least=2)
@@ -174,7 +176,6 @@ FIGURE = PaperFigure(
     title="accuracy after training with Clip-Cov and KL-Cov",
     paper="On seven benchmarks Clip-Cov and KL-Cov are above GRPO in the average, at 7B and at 32B.",
     ours="The four rules on small transformers, several optimizer steps a generation.",
-    evidence=("the paper's numbers", "small transformer"),
     data=data,
     finding=finding,
     tables=tables,

@@ -120,7 +120,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{'keeps' if kept['NPG'] > 0.95 > others.max() else 'does not alone keep'} the entropy among "
         f"right answers."
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -219,5 +219,4 @@ FIGURE = PaperFigure(
     finding=finding,
     draw=draw,
     tables=tables,
-    evidence=("theory", "tabular, exact", "tabular, sampled"),
 )

@@ -97,7 +97,7 @@ def finding(table: pandas.DataFrame) -> Finding:
            "of the "
            f"problem, and training makes it positive.")
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -166,5 +166,4 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact",),
 )

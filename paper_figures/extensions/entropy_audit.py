@@ -50,7 +50,7 @@ def data(results: Path) -> pandas.DataFrame:
     parts: list[pandas.DataFrame] = []
     provenance: dict[str, Any] = {}
     try:
-        dataset = inputs.simulation(results, "tabular_audit")
+        dataset = inputs.simulation(results, "tabular_audit", "sampled")
     except MissingInputError as error:
         missing = error
     else:
@@ -59,7 +59,6 @@ def data(results: Path) -> pandas.DataFrame:
         frame = frame[frame["learning_rate"].isin(sorted(dataset.learning_rate.values)[-2:])]
         frame["policy"] = frame["learning_rate"].map(TABULAR.format)
         parts.append(frame.assign(level="steps")[COLUMNS])
-        provenance["tabular_audit.nc"] = inputs.dataset_provenance(dataset)
     for run in inputs.training_runs(results):
         if not run.audit.empty:
             device = f", {run.device}" if run.measured else ""
@@ -138,7 +137,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         "Forecast from an update's coefficients alone, as the theorems do, the entropy change of a "
         f"step correlates with the measured one at {correlations}."
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -116,7 +116,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         + (f"and in the end has the wrong sign for {', '.join(WORDS[c] for c in wrong_cases)}."
            if wrong_cases else "and always has the right sign.")
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def _carries(off: pandas.DataFrame, name: str) -> float:
@@ -182,5 +182,4 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("theory",),
 )

@@ -158,7 +158,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{_range(found['identity'])} of the entropy changes unexplained, knowing the whole kernel "
         f"{_range(found['all states'])}."
     )
-    return Finding(verdict="our own", headline=headline, text=". ".join(pieces) + ".", numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=". ".join(pieces) + ".", numbers=numbers)
 
 
 def _range(values: pandas.Series) -> str:
@@ -251,5 +251,4 @@ FIGURE = PaperFigure(
     finding=finding,
     draw=draw,
     tables=tables,
-    evidence=("small transformer",),
 )

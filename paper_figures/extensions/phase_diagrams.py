@@ -91,7 +91,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         "T_high and "
         f"alpha: {numbers['AEPO: predicted']:.0%} right."
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -179,5 +179,4 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("theory", "tabular, exact"),
 )

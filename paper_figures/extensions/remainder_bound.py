@@ -173,7 +173,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"by a factor of {numbers['most room in the constant']:.2f} at most; policy-gradient steps fill "
         f"{numbers['largest share, policy gradient']:.0%} of it or less."
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -235,5 +235,4 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("theory",),
 )
