@@ -133,6 +133,7 @@ def build(
         "title": figure.title,
         "paper": {"finding": figure.paper, "place": figure.place},
         "verdict": judgment.verdict,
+        "conditions": judgment.conditions,
         "holds": list(judgment.holds),
         "fails": list(judgment.fails),
         "criteria": [criterion.record() for criterion in finding.criteria],

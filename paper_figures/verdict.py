@@ -18,6 +18,8 @@ Relation = Literal[">", "≥", "<", "≤"]
 RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
     ">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le,
 }
+SHOWN = 3
+"""How many conditions of a kind a sentence lists; all of them stand among the criteria."""
 RULE = (
     "A criterion says which number of ours is compared with which threshold. A finding holds if every "
     "criterion is met. Its core claim fails if a criterion that stands without a condition is not met, or "
@@ -60,6 +62,19 @@ class Judgment:
     holds: tuple[str, ...] = ()
     """The conditions under which all criteria are met."""
     fails: tuple[str, ...] = ()
+
+    @property
+    def conditions(self) -> str:
+        """The conditions in words, as far as a card has room for them; "" where there is none."""
+        told = [f"{word} {_listed(where)}." for word, where in (("Holds", self.holds), ("Fails", self.fails))
+                if where]
+        return " ".join(told)
+
+
+def _listed(conditions: Sequence[str]) -> str:
+    rest = len(conditions) - SHOWN
+    shown = conditions[:SHOWN] if rest > 1 else conditions  # one more takes no more room than its count
+    return "; ".join([*shown, *([f"and under {rest} more conditions"] if rest > 1 else [])])
 
 
 def judge(criteria: Sequence[Criterion]) -> Judgment:

@@ -130,14 +130,20 @@ def finding(table: pandas.DataFrame) -> Finding:
         )
     numbers["largest (iii) - measured"] = worst_identity
     text = f"{'. '.join(sentences)}. Forecast (iii) is the measured change to {worst_identity:.0e} nats."
-    correlations = ", ".join(
-        f"{numbers[f'{policy}: correlation (i)']:.2f} ({policy})" for policy in table["policy"].unique()
-    )
+    r = {policy: numbers[f"{policy}: correlation (i)"] for policy in table["policy"].unique()}
+    models = [value for policy, value in r.items() if not str(policy).startswith("tabular")]
+    tabular = [value for policy, value in r.items() if str(policy).startswith("tabular")]
+    told = [f"{_well(min(values))} {where}" for values, where in
+            ((tabular, "in a table"), (models, "on a network")) if values]
     headline = (
-        "Forecast from an update's coefficients alone, as the theorems do, the entropy change of a "
-        f"step correlates with the measured one at {correlations}."
+        "Forecast from an update's coefficients alone, as the theorems do, the entropy change of a step "
+        f"follows the measured one {' and '.join(told)}."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
+
+
+def _well(correlation: float) -> str:
+    return "closely" if correlation > 0.9 else "loosely" if correlation > 0.5 else "hardly or not at all"
 
 
 def draw(table: pandas.DataFrame) -> Figure:

@@ -154,9 +154,9 @@ def finding(table: pandas.DataFrame) -> Finding:
                 "policies explained by independence": float(explains.sum())}
     headline = (
         f"Assumption B.4 (orthonormal logit gradients) holds for {holds.sum()} of {len(found)} "
-        f"{'policies' if len(found) > 1 else 'policy'} audited; assuming it leaves "
-        f"{_range(found['identity'])} of the entropy changes unexplained, knowing the whole kernel "
-        f"{_range(found['all states'])}."
+        f"{'policies' if len(found) > 1 else 'policy'} audited; knowing how logits share parameters "
+        f"{'explains' if found['all states'].max() <= EXPLAINED else 'does not fully explain'} the entropy "
+        f"changes, assuming that they share none {'does too' if explains.all() else 'does not'}."
     )
     return Finding(standing="our own", headline=headline, text=". ".join(pieces) + ".", numbers=numbers)
 

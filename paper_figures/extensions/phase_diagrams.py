@@ -86,10 +86,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     )
     better = numbers["AEPO: predicted"] > guess
     headline = (
-        f"Two lines without a fitted constant "
-        f"{'predict' if better else 'do no better than chance on'} AEPO's outcome on the plane of "
-        "T_high and "
-        f"alpha: {numbers['AEPO: predicted']:.0%} right."
+        f"Whether AEPO collapses, holds its target or chatters is {'' if better else 'not '}predicted from "
+        "its settings, before a run, by two lines without a fitted constant."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

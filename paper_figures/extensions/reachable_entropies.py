@@ -142,9 +142,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     )
     none = numbers["AEPO: targets held above log m"] == 0
     headline = (
-        f"AEPO holds {'no target' if none else 'targets'} above log m (m right answers); an entropy "
-        "bonus "
-        f"reaches more for wrong answers, and no policy more than h(R) + R log m + (1 - R) log(n - m)."
+        f"AEPO holds {'no target' if none else 'targets'} above the logarithm of the number of right "
+        "answers; an entropy bonus reaches more, but pays with wrong answers."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 

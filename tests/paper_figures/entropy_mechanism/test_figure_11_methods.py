@@ -75,13 +75,13 @@ def test_gains_beyond_the_intervals_change_the_verdict(table: pandas.DataFrame) 
     more = table
     for panel in ("entropy", "reward"):
         more = moved(more, panel, 9.0)
-    assert figure_11.finding(more).verdict == "reproduces in part"
+    assert figure_11.finding(more).verdict == "holds under a condition"
     more = moved(more, "length", 9.0)
     found = figure_11.finding(more)
-    assert found.verdict == "reproduces"
+    assert found.verdict == "holds"
     assert "entropy in 2 of 2, accuracy in 2 of 2 and length in 2 of 2" in found.headline
     less = figure_11.finding(moved(moved(table, "entropy", -9.0), "reward", -9.0))
-    assert less.verdict == "does not reproduce"
+    assert less.verdict == "core claim fails"
 
 
 def test_a_curve_that_is_left_is_told(table: pandas.DataFrame) -> None:
