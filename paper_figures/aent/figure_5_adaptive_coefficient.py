@@ -33,7 +33,6 @@ from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import MARKERS, SERIES, label_ends, panels
-from paper_figures.entropy_mechanism.drawing import fill_rows
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion
 
@@ -205,7 +204,7 @@ def _real(table: pandas.DataFrame, numbers: dict[str, float]) -> str:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw reward, entropy and coefficient through the change, length by entropy, language models."""
     real = table[~table["world"].isin(["tabular", TREES])]
-    figure, axes = panels(4 if len(real) else 2, 2, height=2.2)
+    figure, axes = panels(3 if len(real) else 2, 2, height=2.2)
     best, shares = chosen(table), in_band(table)
     other = float(shares.loc["constant"][HALVES[1]].idxmax())
     lines = list(dict.fromkeys([
@@ -227,7 +226,8 @@ def draw(table: pandas.DataFrame) -> Figure:
         label_ends(panel, labels)
     _draw_lengths(axes[1, 1], lengths(table))
     if len(real):
-        for panel, (quantity, label) in zip(axes.flat[4:], REAL.items(), strict=False):
+        drawn = {name: REAL[name] for name in ("entropy", "mean_length")}
+        for panel, (quantity, label) in zip(axes.flat[4:], drawn.items(), strict=True):
             labels = []
             for look, line in zip(SERIES, real["line"].unique(), strict=False):
                 rows = real[(real["line"] == line) & (real["quantity"] == quantity)]
@@ -238,7 +238,6 @@ def draw(table: pandas.DataFrame) -> Figure:
             panel.set(xlabel="optimizer step", ylabel=label)
             label_ends(panel, labels)
         axes[2, 0].set_title(training_curves.in_two_lines(str(real["world"].iloc[0])))
-        fill_rows(axes, 4 + len(REAL))
     return figure
 
 

@@ -174,8 +174,7 @@ FIGURE = PaperFigure(
     title="benchmarks after GRPO, EntReg and AEnt",
     paper="AEnt outperforms the baselines on average, and on 5 of the 6 benchmarks across two settings.",
     place="Table 1 and Section 5.2",
-    ours="Reward after training on synthetic MDPs of 10,000 to 1,000,000 tokens; language models where "
-    "several of the methods were trained.",
+    ours="Reward after training on synthetic MDPs of 10,000 to 1,000,000 tokens, mean over contexts.",
     data=data,
     finding=finding,
     tables=tables,

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion
 
@@ -175,15 +175,15 @@ def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int, top: float) -
         for _, run in group.groupby("start"):
             panel.plot(run["x"], run["y"], **{**look, "linewidth": 0.7}, alpha=0.75)
         end = group[group["x"] == group["x"].max()]["y"].median()
-        labels.append((group["x"].max(), end, f"{target:g}", look["color"]))
+        labels.append((group["x"].max(), end, f"target {target:g}", look["color"]))
     panel.axhline(np.log(size), **REFERENCE)
     panel.annotate(
         f"ceiling log {size}" + (" = 0" if size == 1 else f" = {np.log(size):.2f}"),
         (0.97, np.log(size)), xycoords=("axes fraction", "data"), xytext=(0, 3),
         textcoords="offset points", ha="right", va="bottom", fontsize=7, color="#555555",
     )
-    panel.set_xscale("log")
-    panel.set(xlabel="step", xlim=(curves["x"].min(), curves["x"].max()), ylim=(-0.03 * top, top))
+    step_axis(panel, curves["x"])
+    panel.set_ylim(-0.03 * top, top)
     panel.set_ylabel("entropy (nats)")
     panel.set_title("one right answer" if size == 1 else f"{size} right answers")
     if size > 1 or curves.loc[curves["x"] == curves["x"].max(), "y"].max() >= COLLAPSED:
@@ -248,8 +248,9 @@ FIGURE = PaperFigure(
     paper="Adjusting the target alone controls entropy at different levels: each of five runs oscillates "
     "around its own target.",
     place="Figure 1 and its caption; Sections 1 and 5.2",
-    ours="Exact expectation of AEPO's update on 20-answer bandits, several starts; thin lines are "
-    "single starts, numbers at their ends the targets, in nats.",
+    ours="AEPO in exact expectation on 20-answer bandits; a thin line is one start, all of which are the "
+    "same for every target (nats). Below left: entropy at the end of each run; on the diagonal the target "
+    "is held.",
     data=data,
     finding=finding,
     draw=draw,

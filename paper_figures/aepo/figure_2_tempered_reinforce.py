@@ -22,12 +22,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion
 
 TEMPERATURES = (0.8, 1.0, 1.2, 2.0)
 POINTS = 80
+LINEAR = 0.02
+"""The rate, nats per unit learning rate, up to which the axis of rates is linear."""
 NEARLY_ALL = 0.95
 """The share of the starts that counts as all of them: one policy in twenty may be an exception."""
 COLUMNS = ["panel", "right_answers", "accuracy", "temperature", "start", "x", "y"]
@@ -153,8 +155,8 @@ def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int, accuracy: flo
         labels.append(
             (middle.index[-1], middle.iloc[-1], f"T = {temperature:g}", str(look["color"]))
         )
-    panel.set_xscale("log")
-    panel.set(xlabel="step", xlim=(curves["x"].min(), curves["x"].max()), ylim=(-0.05, None))
+    step_axis(panel, curves["x"])
+    panel.set_ylim(-0.05, None)
     panel.set_ylabel("entropy (nats)")
     answers = "one right answer" if size == 1 else f"{size} right answers"
     panel.set_title(f"{answers}, accuracy {accuracy:g}")
@@ -178,8 +180,11 @@ def _draw_rates(panel: Axes, rates: pandas.DataFrame) -> None:
     panel.axhline(0, **REFERENCE)
     panel.axvline(1, **REFERENCE)
     panel.set(xlabel="temperature T", ylabel="F(T) (nats per unit rate)")
-    panel.set_yscale("symlog", linthresh=0.02)
-    panel.set_yticks([-0.3, -0.1, -0.02, 0, 0.02], ["-0.3", "-0.1", "-0.02", "0", "0.02"])
+    panel.set_yscale("symlog", linthresh=LINEAR)
+    panel.axhspan(-LINEAR, LINEAR, color="#f2f2f2", linewidth=0, zorder=0)
+    panel.annotate("linear in the grey, logarithmic below", (0.97, 0.03), xycoords="axes fraction",
+                   ha="right", fontsize=6.5, color="#555555")
+    panel.set_yticks([-0.3, -0.1, -LINEAR, 0, LINEAR], ["-0.3", "-0.1", "-0.02", "0", "0.02"])
     panel.minorticks_off()
     panel.set_title("at the start: up where F > 0")
     label_ends(panel, labels, size=6.5)

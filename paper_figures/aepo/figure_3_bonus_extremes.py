@@ -26,7 +26,7 @@ from entropy_theory.update_rules.aepo import Aepo
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion
 from simulations.experiments.aepo_figure_3 import EXPLODED
@@ -236,11 +236,14 @@ def _draw_curves(panel: Axes, curves: pandas.DataFrame, size: int) -> None:
         panel.plot(middle.index, middle, **style)
         panel.fill_between(middle.index, by_step.quantile(0.1), by_step.quantile(0.9),
                            color=style["color"], alpha=0.13, linewidth=0)
-        text = f"AEPO {setting:g}" if method == "aepo" else f"bonus {setting:g}"
+        text = (f"AEPO, target {setting:g}" if method == "aepo" else
+                f"bonus {setting:g}" if setting else "no bonus")
         labels.append((middle.index[-1], middle.iloc[-1], text, str(style["color"])))
-    panel.set_xscale("log")
+    step_axis(panel, curves["x"])
+    panel.set_ylim(-0.08, None)
     panel.axhline(np.log(size), **REFERENCE)
-    panel.set(xlabel="step", xlim=(curves["x"].min(), curves["x"].max()), ylim=(-0.08, None))
+    panel.annotate(f"log {size}", (0.98, np.log(size)), xycoords=("axes fraction", "data"),
+                   xytext=(0, 2), textcoords="offset points", ha="right", fontsize=6.5, color="#555555")
     panel.set_ylabel("entropy (nats)")
     panel.set_title("one right answer" if size == 1 else f"{size} right answers")
     label_ends(panel, labels)
@@ -267,7 +270,8 @@ def _draw_tails(panel: Axes, tails: pandas.DataFrame) -> None:
             shown.append(float(tick))
     panel.set_xticks(shown, [f"{t:g}" for t in shown])
     panel.minorticks_off()
-    panel.set(xlabel="coefficient of the entropy bonus", ylabel="entropy at the end (nats)")
+    panel.set(xlabel=f"coefficient of the bonus (log from {smallest:g})",
+              ylabel="entropy at the end (nats)")
     panel.set_title("entropy under a bonus")
     label_ends(panel, labels)
 

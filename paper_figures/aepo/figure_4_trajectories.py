@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, training_curves
 from paper_figures.drawing.bands import draw_median
-from paper_figures.drawing.style import REFERENCE, label_ends, panels
+from paper_figures.drawing.style import REFERENCE, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion
 
@@ -161,7 +161,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     for panel, size in zip(axes[0], (sizes[0], sizes[-1]), strict=True):
         rows = curves[curves["right_answers"] == size]
         panel.set_title("one right answer" if size == 1 else f"{size:g} right answers")
-        panel.set_xscale("log")
+        step_axis(panel, rows["x"])
         _draw_entropies(panel, rows, table.attrs["target"])
     for panel, setting in zip(axes[1:].flat, settings, strict=False):
         panel.set_title(setting.partition(",")[0])
@@ -177,8 +177,12 @@ def _draw_entropies(panel: Axes, rows: pandas.DataFrame, target: float) -> None:
         for rule in compared.RULES if rule in set(rows["rule"])
     }
     panel.axhline(target, **REFERENCE)
-    panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.03 * rows["y"].max(), None))
-    panel.set_xlim(max(rows["x"].min(), 1), rows["x"].max())
+    panel.annotate(f"AEPO's target {target:g}", (0.98, target), xycoords=("axes fraction", "data"),
+                   xytext=(0, 3), textcoords="offset points", ha="right", fontsize=6.5, color="#555555")
+    panel.set(ylabel="entropy (nats)", ylim=(-0.03 * rows["y"].max(), None))
+    if not panel.get_xlabel():
+        panel.set_xlabel("optimizer step")
+        panel.set_xlim(rows["x"].min(), rows["x"].max())
     label_ends(panel, [(*end, rule, str(compared.LOOKS[rule]["color"])) for rule, end in ends.items()])
 
 

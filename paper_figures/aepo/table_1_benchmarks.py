@@ -223,7 +223,7 @@ FIGURE = PaperFigure(
     "models.",
     place="Table 1 and Section 5.2",
     ours="The four rules from sampled groups on families of bandits, and AEPO against GRPO with equally "
-    "many samples; reward of language models where several of the rules were trained.",
+    "many samples, judged by all answers that training rewards or by the likeliest.",
     data=data,
     finding=finding,
     tables=tables,

@@ -31,7 +31,8 @@ from paper_figures.verdict import Criterion
 
 VARIANTS = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "without temperature (2)",
             "ablation (3)": "with advantages (3)"}
-SHORT = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "(2)", "ablation (3)": "(3)"}
+SHORT = {"GRPO": "GRPO", "AEPO": "AEPO", "ablation (2)": "no temperature (2)",
+         "ablation (3)": "advantages (3)"}
 NEAR = 0.05
 """How close to its target, in nats, the entropy of AEPO must be to count as held."""
 LOOKS = dict(zip(("AEPO", "GRPO", "ablation (2)", "ablation (3)"), SERIES, strict=False))
@@ -252,7 +253,11 @@ def draw(table: pandas.DataFrame) -> Figure:
              (table[table["panel"] == "sampled"], "from samples, mixed prompts"))
     for panel, (rows, title) in zip(axes[0], shown, strict=True):
         ends = {v: draw_median(panel, rows[rows["row"] == v], LOOKS[v]) for v in VARIANTS}
-        panel.axhline(table.attrs["target"], **REFERENCE)
+        target = float(table.attrs["target"])
+        panel.axhline(target, **REFERENCE)
+        panel.annotate(f"target {target:g}", (0.98, target), xycoords=("axes fraction", "data"),
+                       xytext=(0, 3), textcoords="offset points", ha="right", fontsize=6.5,
+                       color="#555555")
         panel.set(xlabel="step", ylabel="entropy (nats)", ylim=(-0.05, None))
         panel.set_xlim(0, rows["x"].max())
         panel.set_title(title)

@@ -169,8 +169,11 @@ def _draw_map(panel: Axes, cells: pandas.DataFrame) -> None:
     panel.fill_between(accuracy, crossing, top, color=RISES, linewidth=0)
     panel.plot(accuracy, crossing, color="black", linewidth=1.6)
     if by_policy["sign_change"].iloc[-1] < top:
-        panel.annotate("$T_0$", (accuracy[-1], crossing.iloc[-1]), xytext=(-12, -9),
-                       textcoords="offset points", fontsize=8)
+        # Above its line and above T_high's, so that no line runs through it.
+        highest = max(float(crossing.iloc[-1]), Aepo().temperature_high)
+        panel.annotate("$T_0$", (accuracy[-1], crossing.iloc[-1]), xytext=(accuracy[-4], 1.35 * highest),
+                       fontsize=8, arrowprops={"arrowstyle": "-", "linewidth": 0.6}, ha="right",
+                       va="bottom")
     # Of one sign on either side of T = 1, and with a limit there: its zero line is smooth.
     apart = temperature[:, None] - 1
     gain = (rates.to_numpy() - by_policy["rate_at_1"].to_numpy()) / np.where(apart == 0, 1.0, apart)

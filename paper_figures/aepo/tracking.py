@@ -209,7 +209,10 @@ def _draw_gains(panel: Axes, table: pandas.DataFrame) -> None:
     panel.set_xticks(periods, [f"{p:g}" for p in periods])
     panel.minorticks_off()
     panel.set(xlabel="period (steps)", ylabel="gain", ylim=(0, 1.1))
-    panel.set_title("grey: shortest period predicted")
+    if len(shortest):
+        panel.annotate("shortest\nperiod\npredicted", (np.sqrt(shortest.min() * shortest.max()), 0.03),
+                       xycoords=("data", "axes fraction"), ha="center", fontsize=6.5, color="#444444")
+    panel.set_title("gain: swing of entropy / of target")
     label_ends(panel, labels)
 
 
@@ -234,9 +237,9 @@ FIGURE = PaperFigure(
     title="targets that move",
     paper="AEPO is even theoretically capable of approximating arbitrary functions with its entropy.",
     place="Section 1; it has no figure",
-    ours="AEPO in exact expectation with 8 right answers of 20; dashed: the target, or "
-    "equality; lines: median of the switch's runs, with the range over starts; proportional control is "
-    "that of the paper's later version.",
+    ours="AEPO in exact expectation with 8 right answers of 20; dashed: the target, or equality; lines: "
+    "median over starts with their range. Grey: from which period on a sine should be followed, by the "
+    "speeds of the policies at rest. Proportional control is that of the paper's later version.",
     data=data,
     finding=finding,
     draw=draw,

@@ -250,11 +250,11 @@ def dataset_provenance(dataset: xarray.Dataset) -> dict[str, Any]:
 
 
 def even_in_log(steps: np.ndarray, points: int) -> np.ndarray:
-    """Return indices of at most ``points`` of increasing ``steps``, even in log; step 0 is left out."""
+    """Return indices of the start and of at most ``points`` of the later ``steps``, even in log."""
     positive = np.flatnonzero(steps > 0)
     wanted = np.geomspace(steps[positive[0]], steps[-1], points)
     nearest = np.abs(np.log(steps[positive])[None] - np.log(wanted)[:, None]).argmin(axis=1)
-    return positive[np.unique(nearest)]
+    return np.unique([0, *positive[np.unique(nearest)]])
 
 
 def training_runs(results: Path) -> list[TrainingRun]:

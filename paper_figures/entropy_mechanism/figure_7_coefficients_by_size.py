@@ -203,8 +203,8 @@ FIGURE = PaperFigure(
     "models can be predicted from small ones.",
     place="Figure 7 and its caption",
     ours="GRPO in exact expectation; size is knowledge at the start, or the number of shared parameters. "
-    "Lines through all but the largest size; bars from the lowest to the highest start. Transformers of "
-    "five widths where runs exist.",
+    "Lines through all but the largest size, crosses what they predict for it; bars from the lowest to the "
+    "highest start.",
     data=data,
     finding=finding,
     draw=draw,

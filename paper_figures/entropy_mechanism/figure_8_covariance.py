@@ -322,10 +322,9 @@ FIGURE = PaperFigure(
     paper="Along GRPO entropy change and covariance match, the covariance stays mostly positive, and "
     "easier prompts have larger ones.",
     place="Figure 8, its caption and the abstract",
-    ours="Prompts with 20 answers, exact and sampled. Above: GRPO at the middle rate, and what is "
-    "left of each rule's change beyond a factor times its theorem. Below: covariance along GRPO by batch "
-    "accuracy (mean over numbers of right answers); error of Lemma 1 for responses of fixed and of "
-    "variable length. Audited steps of transformers where runs exist.",
+    ours="Prompts with 20 answers. Above: GRPO at the middle rate, and what is left of each rule's change "
+    "beyond a factor times its theorem. Middle: covariance along GRPO by batch accuracy, by the theorem and "
+    "from samples. Last: the error of Lemma 1 for responses of several tokens.",
     data=data,
     finding=finding,
     draw=draw,

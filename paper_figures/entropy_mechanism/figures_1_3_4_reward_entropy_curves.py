@@ -39,6 +39,7 @@ POINTS = 40
 """Points drawn of each curve, even in the logarithm of the step: most of it is in the first steps."""
 EXPLAINED = 0.95
 """The share of the variance that the law must explain for us to say that a curve follows it."""
+SHOWN_FAMILIES = 3
 TOKEN, RESPONSE = "token", "response"
 COLUMNS = ["panel", "series", "size", "start", "of", "entropy", "reward", "a", "b", "r_squared", "rmse",
            "largest_miss", "best_form"]
@@ -70,7 +71,7 @@ def _curves(dataset: xarray.Dataset) -> list[pandas.DataFrame]:
     fitted = fits.to_dataframe().reset_index().dropna(subset=["rmse"])
     # Where all answers are alike, so are all starts.
     fitted = fitted.drop_duplicates(["series", "size", "a", "b", "rmse"])
-    picks = np.concatenate([[0], inputs.even_in_log(dataset.point.values, POINTS)])
+    picks = inputs.even_in_log(dataset.point.values, POINTS)
     points = dataset[["entropy", "reward"]].isel(point=picks).to_dataframe().reset_index()
     points = points.merge(fitted[["series", "size", "start"]])
     return [points.assign(panel="curve"), fitted.assign(panel="fit")]
@@ -158,7 +159,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw a panel a family, the misfit, responses of several tokens, and training runs if any exist."""
     of = {name: table[table["panel"] == name] for name in table["panel"].unique()}
-    families = list(of["curve"]["series"].unique())
+    families = shown_families(of["fit"])
     count = len(families) + 2 + ("model" in of)
     figure, axes = panels((count + 1) // 2, 2, height=2.1)
     fill_rows(axes, count)
@@ -175,6 +176,13 @@ def draw(table: pandas.DataFrame) -> Figure:
     return figure
 
 
+def shown_families(fits: pandas.DataFrame) -> list[str]:
+    """Choose the families with the least, the middle and the largest misfit; all are in the data."""
+    misfit = fits.groupby("series", sort=False)["rmse"].max().sort_values()
+    picks = np.unique(np.linspace(0, len(misfit) - 1, SHOWN_FAMILIES).round().astype(int))
+    return [str(misfit.index[i]) for i in picks]
+
+
 def _draw_law(panel: Axes, fitted: pandas.Series, top: float) -> None:
     entropy = np.linspace(0, top, 60)
     panel.plot(entropy, fitted["b"] - fitted["a"] * np.exp(entropy), color="#999999", linewidth=2.6,
@@ -189,7 +197,7 @@ def _draw_family(panel: Axes, curves: pandas.DataFrame, fits: pandas.DataFrame) 
         for _, run in rows.groupby("start"):
             panel.plot(run["entropy"], run["reward"], **{**look, "linewidth": 1.1})
         begin = rows.loc[rows["entropy"].idxmax()]
-        panel.annotate(f"{size:.0f}", (begin["entropy"], begin["reward"]), xytext=(2, 3),
+        panel.annotate(f"{size:.0f} answers", (begin["entropy"], begin["reward"]), xytext=(2, 3),
                        textcoords="offset points", fontsize=7, color=str(look["color"]))
     panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(-0.03, 1.08))
     panel.set_xlim(0, float(curves["entropy"].max()) * 1.14)
@@ -226,9 +234,9 @@ FIGURE = PaperFigure(
     paper="Without intervention validation reward follows R = b - a e^H, so that performance is traded "
     "from entropy.",
     place="Figures 1, 3 and 4",
-    ours="GRPO in exact expectation on five families of prompts with 10, 30 and 100 answers, three "
-    "starts each, and on responses of several tokens, of fixed or variable length; thick grey: the "
-    "fitted law. Transformers where runs exist.",
+    ours="GRPO in exact expectation on five families of prompts with 10, 30 and 100 answers; drawn are "
+    "the ones that the law fits best, middling and worst, all starts, and in thick grey the law. Last: "
+    "responses of several tokens, of fixed or variable length.",
     data=data,
     finding=finding,
     draw=draw,
