@@ -23,6 +23,8 @@ from paper_figures.verdict import Criterion, Judgment, Standing, Verdict, judge
 
 Format = Literal["svg", "png", "pdf"]
 FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
+MOST_PANELS = 6
+MOST_WORDS_ALOUD = 40
 ROOM = Path(__file__).parent
 MissingInputError = inputs.MissingInputError
 
@@ -32,7 +34,7 @@ class Finding:
     """What the plotted numbers say, in words and numbers that are computed from them.
 
     Raises:
-        ValueError: neither criteria nor a standing, or both.
+        ValueError: neither criteria nor a standing, or both; a headline that is too long to be said.
     """
 
     headline: str
@@ -49,6 +51,9 @@ class Finding:
     def __post_init__(self) -> None:
         if bool(self.criteria) == bool(self.standing):
             raise ValueError("a finding has either criteria or a standing that says why it has none")
+        if len(self.headline.split()) > MOST_WORDS_ALOUD:
+            raise ValueError(f"a headline of over {MOST_WORDS_ALOUD} words cannot be said aloud; numbers "
+                             f"belong into the text: {self.headline}")
 
     @property
     def judgment(self) -> Judgment:
@@ -175,6 +180,10 @@ def _draw(
 ) -> None:
     with style():
         drawing = draw(table)
+        shown = [axes for axes in drawing.axes if axes.axison]
+        if len(shown) > MOST_PANELS:
+            raise ValueError(f"{figure.name} has {len(shown)} panels; at most {MOST_PANELS} can be read at "
+                             "print size: leave some out or make two figures of it")
         settle(drawing)
         for path in drawings:
             extension = path.suffix[1:]

@@ -270,7 +270,7 @@ def _draw_tails(panel: Axes, tails: pandas.DataFrame) -> None:
             shown.append(float(tick))
     panel.set_xticks(shown, [f"{t:g}" for t in shown])
     panel.minorticks_off()
-    panel.set(xlabel=f"coefficient of the bonus (log from {smallest:g})",
+    panel.set(xlabel=f"bonus (logarithmic from {smallest:g})",
               ylabel="entropy at the end (nats)")
     panel.set_title("entropy under a bonus")
     label_ends(panel, labels)

@@ -86,7 +86,7 @@ def label_ends(
     heights = _spread([wanted[i] for i in order], gap)
     place = axes.get_xaxis_transform()  # x in data, y in fractions of the panel
     moved = max(abs(height - wanted[i]) for height, i in zip(heights, order, strict=True)) > gap / 3
-    beside = offset_copy(place, fig=root, x=LEADER if moved else 3.0, units="points")
+    beside = offset_copy(place, fig=root, x=LEADER if moved else 4.5, units="points")
     for height, i in zip(heights, order, strict=True):
         x, _, text, color = labels[i]
         leader = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "shrinkA": 0.5, "shrinkB": 1.0,

@@ -196,9 +196,9 @@ def _draw_family(panel: Axes, curves: pandas.DataFrame, fits: pandas.DataFrame) 
         _draw_law(panel, first, rows[rows["start"] == first["start"]]["entropy"].max())
         for _, run in rows.groupby("start"):
             panel.plot(run["entropy"], run["reward"], **{**look, "linewidth": 1.1})
-        begin = rows.loc[rows["entropy"].idxmax()]
-        panel.annotate(f"{size:.0f} answers", (begin["entropy"], begin["reward"]), xytext=(2, 3),
-                       textcoords="offset points", fontsize=7, color=str(look["color"]))
+        row = sorted(curves["size"].unique()).index(size)
+        panel.annotate(f"{size:.0f} answers", (0.04, 0.05 + 0.1 * row), xycoords="axes fraction",
+                       fontsize=7, color=str(look["color"]))
     panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(-0.03, 1.08))
     panel.set_xlim(0, float(curves["entropy"].max()) * 1.14)
 

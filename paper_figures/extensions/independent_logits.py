@@ -37,6 +37,8 @@ SHAPE = {
     "across_states": "off it, other states", "contrast_within": "same state, differences",
     "contrast_across": "other states, differences",
 }
+DRAWN = 2
+"""How many policies are drawn; the table has all."""
 EXPLAINED = 0.1
 """A forecast explains the entropy changes if it leaves at most this share of them unexplained."""
 HOLDS = 0.1
@@ -168,7 +170,7 @@ def _range(values: pandas.Series) -> str:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw cosines of logit gradients, their squared norms and what each assumption leaves, by policy."""
-    policies = list(table["policy"].unique())
+    policies = list(table["policy"].unique())[:DRAWN]
     figure, axes = panels(len(policies), 3, height=2.0, width_ratios=(1, 0.9, 1))
     for row, policy in zip(axes, policies, strict=True):
         rows = table[table["policy"] == policy]
