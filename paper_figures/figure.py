@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import matplotlib
 import pandas
@@ -19,33 +19,51 @@ from entropy_theory.support.results import atomic_path, read_json, write_json, w
 from paper_figures.data import inputs
 from paper_figures.drawing.style import settle, style
 from paper_figures.drawing.table import Table
+from paper_figures.verdict import Criterion, Judgment, Standing, Verdict, judge
 
-Verdict = Literal[
-    "reproduces", "reproduces in part", "does not reproduce", "awaits runs", "for reference", "our own"
-]
-"""Whether the paper's finding comes out. "awaits runs" means that we have nothing to compare yet, "for
-reference" that there is no finding, as in a table of settings, "our own" that no paper has the figure."""
-Evidence = Literal[
-    "theory", "tabular, exact", "tabular, sampled", "small transformer", "pretrained model",
-    "measured on a GPU", "the paper's numbers",
-]
 Format = Literal["svg", "png", "pdf"]
 FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
+MOST_PANELS = 6
+MOST_WORDS_ALOUD = 40
 ROOM = Path(__file__).parent
 MissingInputError = inputs.MissingInputError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What the plotted numbers say, in words and numbers that are computed from them."""
+    """What the plotted numbers say, in words and numbers that are computed from them.
 
-    verdict: Verdict
+    Raises:
+        ValueError: neither criteria nor a standing, or both; a headline that is too long to be said.
+    """
+
     headline: str
-    """One sentence for the summary."""
+    """What we find, in one sentence that can be said aloud; its numbers are in ``text``."""
     text: str
-    """The caption: what was found, with its numbers."""
+    """What was found, with its numbers."""
+    criteria: tuple[Criterion, ...] = ()
+    """What the paper's finding asks of our numbers; the verdict follows from them by `verdict.RULE`."""
+    standing: Standing | None = None
+    """Why nothing is judged, where there are no criteria."""
     numbers: dict[str, float] = field(default_factory=dict)
     """The numbers behind it, for tests and the report; NaN or infinite where there is none."""
+
+    def __post_init__(self) -> None:
+        if bool(self.criteria) == bool(self.standing):
+            raise ValueError("a finding has either criteria or a standing that says why it has none")
+        if len(self.headline.split()) > MOST_WORDS_ALOUD:
+            raise ValueError(f"a headline of over {MOST_WORDS_ALOUD} words cannot be said aloud; numbers "
+                             f"belong into the text: {self.headline}")
+
+    @property
+    def judgment(self) -> Judgment:
+        """The verdict, with the conditions that decided it."""
+        return judge(self.criteria) if self.criteria else Judgment(verdict=cast(Verdict, self.standing))
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the paper's finding comes out."""
+        return self.judgment.verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,9 +75,11 @@ class PaperFigure:
     """The paper and the number of the figure, or "This project"."""
     title: str
     paper: str
-    """What the paper's figure or table shows."""
+    """What the paper finds, in one sentence."""
+    place: str = ""
+    """Where the paper says so, such as "Section 5.2 and the caption"; "" if no paper does."""
     ours: str
-    """What we run."""
+    """The caption: what is drawn, and how to read it."""
     data: Callable[[Path], pandas.DataFrame]
     """A function of the results folder that returns a tidy table of everything shown.
 
@@ -69,7 +89,6 @@ class PaperFigure:
     draw: Callable[[pandas.DataFrame], Figure] | None = None
     tables: Callable[[pandas.DataFrame], Sequence[Table]] | None = None
     """A function of the data that returns tables; a figure has ``draw``, ``tables`` or both."""
-    evidence: tuple[Evidence, ...] = ("tabular, exact",)
     recipes: tuple[str, ...] = ()
     """The recipes of `llm_bridge.recipes` that would rerun the figure at full size, or on one GPU."""
 
@@ -108,6 +127,8 @@ def build(
     with inputs.reading(results) as read:
         table = figure.data(results)
     finding = figure.finding(table)
+    judgment = finding.judgment
+    shown = {**read.provenance, **table.attrs.get("inputs", {})}
     tables = figure.tables(table) if figure.tables else ()
     csv = table.to_csv(index=False, float_format="%.10g", lineterminator="\n")
     digest = hashlib.sha256(csv.encode()).hexdigest()
@@ -115,17 +136,24 @@ def build(
         "name": figure.name,
         "source": figure.source,
         "title": figure.title,
-        "evidence": list(figure.evidence),
-        "recipes": list(figure.recipes),
-        "verdict": finding.verdict,
+        "paper": {"finding": figure.paper, "place": figure.place},
+        "verdict": judgment.verdict,
+        "conditions": judgment.conditions,
+        "holds": list(judgment.holds),
+        "fails": list(judgment.fails),
+        "criteria": [criterion.record() for criterion in finding.criteria],
         "headline": finding.headline,
+        "caption": figure.ours,
         "finding": finding.text,
+        "evidence": list(read.evidence(shown)),
+        "drawn_from": read.described(shown),
+        "recipes": list(figure.recipes),
         "numbers": {k: v for k, v in finding.numbers.items() if math.isfinite(v)},
         "tables": [found.record() for found in tables],
         "data_sha256": digest,
         **made_by,
         "read": read.digests,
-        "inputs": {**read.provenance, **table.attrs.get("inputs", {})},
+        "inputs": shown,
     }
     same = same_maker and old.get("data_sha256") == digest
     if not same:
@@ -152,6 +180,10 @@ def _draw(
 ) -> None:
     with style():
         drawing = draw(table)
+        shown = [axes for axes in drawing.axes if axes.axison]
+        if len(shown) > MOST_PANELS:
+            raise ValueError(f"{figure.name} has {len(shown)} panels; at most {MOST_PANELS} can be read at "
+                             "print size: leave some out or make two figures of it")
         settle(drawing)
         for path in drawings:
             extension = path.suffix[1:]

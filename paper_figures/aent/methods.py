@@ -21,6 +21,7 @@ from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import SERIES, label_ends, panels
+from paper_figures.verdict import Criterion
 
 ORACLE = "clamped, oracle set"
 """A bonus clamped to the plausible tokens, which hold the optimal ones; it is no method of the paper."""
@@ -51,7 +52,7 @@ def data(results: Path) -> pandas.DataFrame:
     ``quantity`` is "reward" (0 to 1) or "entropy" (nats), ``start`` a context, a start or a seed.
     """
     runs = _language_models(results)
-    parts = [_mdp(inputs.simulation(results, "aent_one_step")),
+    parts = [_mdp(inputs.simulation(results, "aent_one_step", "sampled")),
              _prompts(inputs.simulation(results, "intervention_sweeps")), runs]
     table = pandas.concat([part[COLUMNS] for part in parts if len(part)], ignore_index=True)
     table.attrs["inputs"] = runs.attrs["inputs"]
@@ -129,6 +130,21 @@ def ends(table: pandas.DataFrame, world: str, quantity: str) -> dict[str, float]
         if len(line):
             found[method] = float(line[line.index > 0.9 * line.index[-1]].mean())
     return found
+
+
+def language_model_criteria(table: pandas.DataFrame, quantity: str) -> list[Criterion]:
+    """Ask that AEnt's reward or entropy ends above GRPO's and EntReg's in language models that ran."""
+    if TRANSFORMER not in worlds(table):
+        return []
+    last = ends(table, TRANSFORMER, quantity)
+    rivals = [method for method in ("GRPO", "EntReg") if method in last]
+    if quantity == "entropy":  # the paper has EntReg's as high, but unsteady
+        rivals = [method for method in rivals if method == "GRPO"]
+    return [
+        Criterion(says=f"AEnt's {quantity} over the last tenth of the steps, less {method}'s", relation=">",
+                  value=last["AEnt"] - last[method], threshold=0, where=f"on {family(table, TRANSFORMER)}")
+        for method in rivals if "AEnt" in last
+    ]
 
 
 def family(table: pandas.DataFrame, world: str) -> str:

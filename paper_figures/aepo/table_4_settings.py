@@ -166,7 +166,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{sum(agree)} of {len(printed)} printed settings are those of the full-size recipes; "
         f"in the paper's text {sum(slipped)} stand beside another value, and alpha is not printed."
     )
-    return Finding(verdict="for reference", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="for reference", headline=headline, text=text, numbers=numbers)
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
@@ -190,13 +190,13 @@ FIGURE = PaperFigure(
     name="aepo-table-4",
     source="AEPO, Table 4",
     title="implementation settings",
-    paper="The settings of all experiments.",
+    paper="These are the settings of all experiments.",
+    place="Table 4, Appendix A",
     ours="The settings of the recipes and the rules' defaults, read from their files; what the authors' "
     "code does otherwise.",
     data=data,
     finding=finding,
     tables=tables,
-    evidence=("the paper's numbers",),
     recipes=("paper/aepo-targets", "paper/aepo-code", "paper/aepo-grpo", "paper/aepo-entropy-reg",
              "paper/aepo-entropy-advantage", "paper/aepo-ablations", "gpu-small/aepo-targets"),
 )

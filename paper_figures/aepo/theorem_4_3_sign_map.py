@@ -33,7 +33,8 @@ from entropy_theory.entropy_change import (
 from entropy_theory.update_rules.aepo import Aepo
 from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, panels
-from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.verdict import Criterion
 
 N_ACTIONS = 20
 FAMILIES = ((1, 2.0), (2, 2.0), (4, 1.0), (12, 1.0))
@@ -116,12 +117,15 @@ def finding(table: pandas.DataFrame) -> Finding:
         "one right answer: sign depends on T": float(turns.sum()),
         "against the corollary": float(against.sum()),
     }
-    holds = numbers["of them with F'(1) <= 0"] == 0
-    verdict: Verdict
-    if not holds:
-        verdict = "does not reproduce"
-    else:
-        verdict = "reproduces in part" if against.any() else "reproduces"
+    holds = numbers[_SLOPE] == 0
+    sides = {"T > 1": above, "T < 1": table["temperature"] < 1}
+    signs = {"F(1) < 0": table["rate_at_1"] < 0, "F(1) > 0": table["rate_at_1"] > 0}
+    criteria = [Criterion(says="Theorem 4.3: policies with F(1) < 0 and F'(1) ≤ 0",
+                          value=numbers[_SLOPE], relation="≤", threshold=0)] + [
+        Criterion(says="Corollary 4.4: points of the map at which it is false",
+                  value=float((against & sign & side).sum()), relation="≤", threshold=0,
+                  where=f"where {name} and {temperature}")
+        for name, sign in signs.items() for temperature, side in sides.items()]
     raised = numbers["several right answers, F(1) < 0: share raised by T_high"]
     text = (
         f"Of {len(by_policy)} policies {len(falls)} lose entropy at T = 1, and F'(1) > 0 in "
@@ -133,11 +137,13 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"whose entropy rises at T = 1, {numbers[_EVEN]:.0%} rise at T = {low:g} too."
     )
     headline = (
-        f"Theorem 4.3 {'holds on the whole map' if holds else 'fails'}; Corollary 4.4 is false at "
-        f"{against.mean():.1%} of it, and with several right answers T = {high:g} turns {raised:.0%} of "
-        "the falls of entropy into rises."
+        f"Theorem 4.3 {'holds on the whole map' if holds else 'fails'}; "
+        + ("so does Corollary 4.4" if not against.any() and holds else
+           "Corollary 4.4 is false on part of it" if against.any() else "Corollary 4.4 holds")
+        + ("; with one right answer no temperature changes the sign."
+           if not numbers["one right answer: sign depends on T"] else ".")
     )
-    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+    return Finding(criteria=tuple(criteria), headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -163,8 +169,11 @@ def _draw_map(panel: Axes, cells: pandas.DataFrame) -> None:
     panel.fill_between(accuracy, crossing, top, color=RISES, linewidth=0)
     panel.plot(accuracy, crossing, color="black", linewidth=1.6)
     if by_policy["sign_change"].iloc[-1] < top:
-        panel.annotate("$T_0$", (accuracy[-1], crossing.iloc[-1]), xytext=(-12, -9),
-                       textcoords="offset points", fontsize=8)
+        # Above its line and above T_high's, so that no line runs through it.
+        highest = max(float(crossing.iloc[-1]), Aepo().temperature_high)
+        panel.annotate("$T_0$", (accuracy[-1], crossing.iloc[-1]), xytext=(accuracy[-4], 1.35 * highest),
+                       fontsize=8, arrowprops={"arrowstyle": "-", "linewidth": 0.6}, ha="right",
+                       va="bottom")
     # Of one sign on either side of T = 1, and with a limit there: its zero line is smooth.
     apart = temperature[:, None] - 1
     gain = (rates.to_numpy() - by_policy["rate_at_1"].to_numpy()) / np.where(apart == 0, 1.0, apart)
@@ -208,14 +217,13 @@ FIGURE = PaperFigure(
     name="aepo-theorem-4-3",
     source="AEPO, Theorem 4.3 and Corollary 4.4",
     title="where tempered REINFORCE raises entropy",
-    paper="Where REINFORCE on right answers lowers entropy at T = 1, a slightly higher temperature "
-    "lowers it less (Theorem 4.3); high temperature raises entropy and low temperature lowers it, "
-    "relatively (Corollary 4.4).",
+    paper="Where REINFORCE lowers entropy at T = 1, a slightly higher temperature lowers it less, so that "
+    "high temperature raises entropy and low temperature lowers it, relatively.",
+    place="Section 4.1, Theorem 4.3 and Corollary 4.4; they have no figure",
     ours="The sign of F(T), the entropy change per unit learning rate, for 20-answer policies with "
     "logits at normal quantiles; black: T0, where it changes; hatched: where the corollary is false; "
     "dashed: AEPO's two temperatures.",
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("theory",),
 )

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas
@@ -23,7 +23,18 @@ import xarray
 from entropy_theory.support.results import read_json
 from entropy_theory.update_rules.aepo import Aepo
 from llm_bridge.running import run_folder
+from simulations.computing.store import Mode
+from simulations.experiments import EXPERIMENTS
 
+Evidence = Literal[
+    "theory", "tabular, exact", "tabular, sampled", "small transformer", "pretrained model",
+    "measured on a GPU", "the paper's numbers",
+]
+"""What a figure is drawn from. It follows from what was read; no figure states it of itself."""
+RUN_KINDS: tuple[Evidence, ...] = ("small transformer", "pretrained model")
+ALONE: tuple[Evidence, ...] = ("theory", "the paper's numbers")
+SMALL_MODELS = ("small-sums", "hidden-")
+"""How names of models begin that were trained from nothing, here or by the recipe `gpu-small/sizes`."""
 MEASURED = Path(__file__).parents[1] / "measured"
 BRIDGE = Path(__file__).parents[2] / "llm_bridge"
 
@@ -41,6 +52,55 @@ class Reading:
     """The digest of each file or collection, by its name under the results folder."""
     provenance: dict[str, Any] = field(default_factory=dict)
     """The provenance of each file that carries one, by the file's name."""
+    kinds: dict[str, tuple[Evidence, ...]] = field(default_factory=dict)
+    """What each file, run or printed table is evidence of, by name, whether it is shown or not."""
+
+    def evidence(self, shown: Mapping[str, Any]) -> tuple[Evidence, ...]:
+        """Return what the inputs that a figure shows (its ``inputs``) are evidence of.
+
+        Raises:
+            ValueError: an input that was not read in the block.
+        """
+        if strange := shown.keys() - self.kinds.keys():
+            raise ValueError(f"shown, but not read: {', '.join(sorted(strange))}; read inputs through "
+                             "`paper_figures.data.inputs`")
+        found = {kind for name in shown for kind in self.kinds[name]}
+        return tuple(kind for kind in get_args(Evidence) if kind in found)
+
+    def described(self, shown: Mapping[str, Any]) -> str:
+        """Say in a sentence what a figure is drawn from, with seeds counted, as `evidence` has it."""
+        groups: dict[str, list[str]] = {}
+        for name in shown:
+            kinds = self.kinds[name]
+            if any(kind in RUN_KINDS for kind in kinds):
+                groups.setdefault(" on a GPU" if "measured on a GPU" in kinds else "", []).append(name)
+        runs = [
+            f"{_counted(len(names), 'training run')} of {_models(shown, names)}{where} "
+            f"({_counted(len({_seed(shown[name]) for name in names}), 'seed')})"
+            for where, names in groups.items()
+        ]
+        simulations = [
+            f"{Path(name).stem} ({' and '.join(kind.partition(', ')[2] for kind in self.kinds[name])})"
+            for name in shown if name.startswith("simulations/")
+        ]
+        others = [name if "theory" in self.kinds[name] else f"numbers of {name}" for name in shown
+                  if not name.startswith("simulations/") and self.kinds[name][0] in ALONE]
+        tabular = [f"simulations {', '.join(simulations)}"] if simulations else []
+        return "; ".join([*tabular, *runs, *dict.fromkeys(others)])
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number > 1 else ''}"
+
+
+def _seed(provenance: Any) -> Any:
+    return provenance.get("seed")
+
+
+def _models(shown: Mapping[str, Any], names: list[str]) -> str:
+    """Name the models of runs, each by the last part of its path."""
+    models = (Path(str(shown[name].get("config", {}).get("model", "a model"))).name for name in names)
+    return " and ".join(dict.fromkeys(models))
 
 
 _reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
@@ -62,14 +122,18 @@ def unchanged(digests: Mapping[str, str], results: Path) -> bool:
     return bool(digests) and all(_digest(name, results) == old for name, old in digests.items())
 
 
-def _note(name: str, provenance: Mapping[str, Any] | None = None) -> None:
+def _note(name: str) -> None:
     found = _reading.get()
-    if found is None:
-        return
-    if name not in found.digests:
+    if found is not None and name not in found.digests:
         found.digests[name] = _digest(name, found.results)
-    if provenance:
-        found.provenance[name] = dict(provenance)
+
+
+def _note_shown(name: str, provenance: Any, *kinds: Evidence) -> None:
+    """Record something that every figure shows which reads it."""
+    found = _reading.get()
+    if found is not None:
+        found.provenance[name] = provenance
+        found.kinds[name] = kinds
 
 
 def _digest(name: str, results: Path) -> str:
@@ -95,6 +159,12 @@ def recipes() -> None:
 def theory() -> None:
     """Record that a figure is computed from `entropy_theory` alone and changes with the code only."""
     _note(NOTHING)
+    _note_shown("entropy_theory", "computed from its formulas", "theory")
+
+
+def printed(source: str) -> None:
+    """Record that a figure shows numbers printed in a paper; `paper_numbers.read` does so itself."""
+    _note_shown(source, "printed in the paper", "the paper's numbers")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,6 +197,14 @@ class TrainingRun:
         return str(self.provenance.get("device", "unknown"))
 
     @property
+    def kinds(self) -> tuple[Evidence, ...]:
+        """What the run is evidence of: the kind of model, and whether a GPU ran it."""
+        parts = Path(str(self.options.get("model"))).parts
+        small = any(part.startswith(SMALL_MODELS) for part in parts)
+        model: Evidence = "small transformer" if small else "pretrained model"
+        return (model,) if self.device in ("cpu", "unknown") else (model, "measured on a GPU")
+
+    @property
     def rule_options(self) -> dict[str, str]:
         """The options of the rule that were given, as text."""
         return dict(item.split("=", 1) for item in self.options.get("rule_options", ()))
@@ -139,8 +217,13 @@ class TrainingRun:
         return float(self.rule_options.get("target", Aepo().target))
 
 
-def simulation(results: Path, name: str) -> xarray.Dataset:
+def simulation(results: Path, name: str, mode: Mode | None = None) -> xarray.Dataset:
     """Read into memory the dataset that ``python -m simulations run NAME`` wrote.
+
+    Args:
+        results: folder with ``simulations/``.
+        name: the experiment.
+        mode: which of its numbers are shown, where it has exact and sampled ones; None for both.
 
     Raises:
         MissingInputError: a missing or damaged file.
@@ -155,7 +238,9 @@ def simulation(results: Path, name: str) -> xarray.Dataset:
         dataset = xarray.load_dataset(path)
     except (OSError, ValueError) as error:
         raise MissingInputError(f"{path} cannot be read ({error}): delete it, run `{command}`") from error
-    _note(short, dataset_provenance(dataset))
+    kinds: dict[Mode, Evidence] = {"exact": "tabular, exact", "sampled": "tabular, sampled"}
+    modes = EXPERIMENTS[name].modes if mode is None else (mode,)
+    _note_shown(short, dataset_provenance(dataset), *(kinds[one] for one in modes))
     return dataset
 
 
@@ -165,18 +250,23 @@ def dataset_provenance(dataset: xarray.Dataset) -> dict[str, Any]:
 
 
 def even_in_log(steps: np.ndarray, points: int) -> np.ndarray:
-    """Return indices of at most ``points`` of increasing ``steps``, even in log; step 0 is left out."""
+    """Return indices of the start and of at most ``points`` of the later ``steps``, even in log."""
     positive = np.flatnonzero(steps > 0)
     wanted = np.geomspace(steps[positive[0]], steps[-1], points)
     nearest = np.abs(np.log(steps[positive])[None] - np.log(wanted)[:, None]).argmin(axis=1)
-    return positive[np.unique(nearest)]
+    return np.unique([0, *positive[np.unique(nearest)]])
 
 
 def training_runs(results: Path) -> list[TrainingRun]:
     """Read all runs there are, the user's own first, sorted by name."""
     _note(RUNS)
-    found = run_folder.folders((results / "runs", MEASURED))
-    return [run for run in map(_training_run, found) if run is not None]
+    folders = run_folder.folders((results / "runs", MEASURED))
+    runs = [run for run in map(_training_run, folders) if run is not None]
+    reading = _reading.get()
+    if reading is not None:
+        for run in reversed(runs):  # of two of one name the user's own is shown
+            reading.kinds[run.name] = run.kinds
+    return runs
 
 
 def _training_run(folder: Path) -> TrainingRun | None:

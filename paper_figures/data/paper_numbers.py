@@ -25,6 +25,7 @@ from typing import Any
 import pandas
 
 from entropy_theory.support.user_errors import check_choice
+from paper_figures.data import inputs
 from paper_figures.drawing.table import Table
 
 Cell = str | float | int
@@ -151,7 +152,10 @@ def read(module: str | Path) -> dict[str, PaperTable]:
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     defaults = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {name: value for name, value in content.items() if isinstance(value, dict)}
-    return {name: _table({**defaults, **table}, path) for name, table in tables.items()}
+    found = {name: _table({**defaults, **table}, path) for name, table in tables.items()}
+    for table in found.values():
+        inputs.printed(table.source)
+    return found
 
 
 def _table(values: dict[str, Any], path: Path) -> PaperTable:

@@ -28,6 +28,7 @@ from entropy_theory.update_rules import rule_options
 from paper_figures.data import inputs
 from paper_figures.drawing.bands import draw_mean
 from paper_figures.drawing.style import SERIES, label_ends
+from paper_figures.verdict import Criterion
 
 Value = float | bool | str | None
 Item = TypeVar("Item")
@@ -44,6 +45,8 @@ SAME = (
 )
 """The options in which all runs of one setting agree; they must agree in the device too."""
 RUN = ["setting", "label", "seed", "metric"]
+TARGET_SPACING = 0.25
+"""How far apart the targets of AEPO's Table 3 are, nats."""
 WINDOW = 0.05
 """The share of a run's steps, five at least, that curves are averaged over: a step is a small sample."""
 
@@ -304,6 +307,32 @@ def ends(table: pandas.DataFrame) -> pandas.DataFrame:
         last=("last", "mean"),
     ).reset_index()
     return found[columns]
+
+
+def targets_held(curves: pandas.DataFrame) -> list[Criterion]:
+    """Ask of AEPO's runs, setting by setting, that entropy is nearer to its target than to another one.
+
+    The paper's targets lie `TARGET_SPACING` apart; a run that is off by half of that could as well be
+    said to hold the next one.
+
+    Args:
+        curves: entropy along runs, with columns setting, target (nats), start (the seed), step, value.
+    """
+    late = curves[curves["step"] > 0.9 * curves.groupby("setting")["step"].transform("max")]
+    ends = late.groupby(["setting", "target"], sort=False)["value"].mean().reset_index()
+    distance = (ends["value"] - ends["target"]).abs().groupby(ends["setting"], sort=False).max()
+    return [
+        Criterion(says="largest distance of AEPO's entropy over the last tenth of the steps from its "
+                  "target, nats per token", value=float(off), relation="≤", threshold=TARGET_SPACING / 2,
+                  where=f"on {setting}")
+        for setting, off in distance.items()
+    ]
+
+
+def spread(mean: float, low: float, high: float, seeds: int, digits: int) -> str:
+    """Write a mean over seeds with the extremes in brackets; of one seed there are none."""
+    extremes = f" ({low:.{digits}f} to {high:.{digits}f})" if seeds > 1 else ""
+    return f"{mean:.{digits}f}{extremes}"
 
 
 def draw_curves(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, offset_copy
 
 STYLE_FILE = Path(__file__).with_name("style.mplstyle")
 
@@ -31,6 +32,8 @@ SERIES: tuple[dict[str, Any], ...] = (
 )
 REFERENCE: dict[str, Any] = {"color": "#777777", "linewidth": 0.9, "linestyle": (0, (4, 3))}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d", "8", "*")
+LEADER = 11.0
+"""How far right of their lines labels stand that had to move, points; a thin line leads to them."""
 SPACE = 4.0
 """The gap between a title or tick label and the next, in pixels (200 an inch)."""
 
@@ -63,7 +66,7 @@ def panels(rows: int, columns: int, *, height: float, **kwargs: Any) -> tuple[Fi
 def label_ends(
     axes: Axes, labels: Sequence[tuple[float, float, str, str]], *, size: float = 7.0
 ) -> None:
-    """Write each label right of its line's end, moved apart where they would overlap.
+    """Write each label right of its line's end; labels that would overlap move apart, on leaders.
 
     Args:
         labels: (x, y, text, color) of each line's last point, in data coordinates.
@@ -71,21 +74,48 @@ def label_ends(
     """
     if not labels:
         return
+    root = axes.figure.get_figure(root=True)
     cell = axes.get_subplotspec()
     rows = cell.get_gridspec().nrows if cell is not None else 1
     # Some 62 % of a row is plot, the rest title and ticks.
-    gap = size * 1.15 / (0.62 * axes.figure.get_figure(root=True).get_size_inches()[1] / rows * 72)
+    gap = size * 1.15 / (0.62 * root.get_size_inches()[1] / rows * 72)
     axes.get_xlim(), axes.get_ylim()  # settles the limits, which transData alone does not
     to_fraction = axes.transData + axes.transAxes.inverted()
     wanted = [float(to_fraction.transform((x, y))[1]) for x, y, _, _ in labels]
     order = sorted(range(len(labels)), key=wanted.__getitem__)
-    for height, i in zip(_spread([wanted[i] for i in order], gap), order, strict=True):
+    heights = _spread([wanted[i] for i in order], gap)
+    place = axes.get_xaxis_transform()  # x in data, y in fractions of the panel
+    moved = max(abs(height - wanted[i]) for height, i in zip(heights, order, strict=True)) > gap / 3
+    beside = offset_copy(place, fig=root, x=LEADER if moved else 4.5, units="points")
+    for height, i in zip(heights, order, strict=True):
         x, _, text, color = labels[i]
+        leader = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "shrinkA": 0.5, "shrinkB": 1.0,
+                  "relpos": (0.0, 0.5)}
         axes.annotate(
-            text, (x, height), xycoords=("data", "axes fraction"), xytext=(3, 0),
-            textcoords="offset points", color=color, fontsize=size, va="center", ha="left",
-            annotation_clip=False,
+            text, (x, min(max(wanted[i], 0.0), 1.0)), xycoords=place, xytext=(x, height),
+            textcoords=beside, color=color, fontsize=size, va="center", ha="left",
+            arrowprops=leader if moved else None, annotation_clip=False,
         )
+
+
+def step_axis(panel: Axes, steps: Iterable[float], label: str = "step") -> None:
+    """Set an axis of steps that is logarithmic but includes the start: linear up to the first record.
+
+    Args:
+        panel: the axes.
+        steps: the recorded steps, 0 among them.
+        label: what a step is.
+    """
+    known = sorted(set(steps))
+    first, last = next(step for step in known if step > 0), known[-1]
+    panel.set_xscale("symlog", linthresh=first, linscale=0.4)
+    powers = [10.0**k for k in range(math.ceil(math.log10(first)), math.floor(math.log10(last)) + 1)]
+    # A power next to the first record would stand on it.
+    ticks = [0.0, *(power for power in powers if power >= 2 * first or power == first)]
+    panel.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+    panel.minorticks_off()
+    panel.set_xlim(0, last)
+    panel.set_xlabel(f"{label} (linear up to {first:g})")
 
 
 def settle(figure: Figure) -> None:

@@ -30,7 +30,8 @@ from entropy_theory import performance_law as law
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.style import MARKERS, SERIES, panels
-from paper_figures.figure import Finding, PaperFigure, Verdict
+from paper_figures.figure import Finding, PaperFigure
+from paper_figures.verdict import Criterion
 
 KNOWLEDGE = "prior"
 STAND_INS = {"prior": "knowledge", "features": "parameters, pretrained",
@@ -46,7 +47,7 @@ COLUMNS = ["stand_in", "size", "start", *COEFFICIENTS, "reward"]
 
 def data(results: Path) -> pandas.DataFrame:
     """Return columns stand_in, size, start, a, b, ceiling (b - a), reward (at the end); a row a run."""
-    dataset = inputs.simulation(results, "performance_law_coefficients")
+    dataset = inputs.simulation(results, "performance_law_coefficients", "exact")
     models = _models(results)
     parts = [part for part in (_simulated(dataset), models) if not part.empty]
     table = pandas.concat(parts, ignore_index=True)[COLUMNS]
@@ -130,21 +131,22 @@ def finding(table: pandas.DataFrame) -> Finding:
     told = all(
         abs(numbers[f"{name}: b announcement error"]) < abs(numbers[f"{name}: b size before"])
         for name in grown)
-    verdict: Verdict = ("reproduces" if linear and told else
-                        "reproduces in part" if linear or told else "does not reproduce")
-    worst = max(grown, key=lambda name: abs(numbers[f"{name}: b announcement error"]))
-    error = numbers[f"{worst}: b announcement error"]
-    known = numbers[f"{STAND_INS[KNOWLEDGE]}: b change"]
+    criteria = tuple(
+        criterion for name in grown for criterion in (
+            *(Criterion(says=f"R² of {c} as a line in log size", value=numbers[f"{name}: {c} R^2"],
+                        relation="≥", threshold=LINEAR, where=f"for {name}") for c in ("a", "b")),
+            Criterion(says="error of the line's b for the largest size, over the change of b since the "
+                      "size before", relation="<", threshold=1, where=f"for {name}",
+                      value=abs(numbers[f"{name}: b announcement error"])
+                      / max(abs(numbers[f"{name}: b size before"]), np.finfo(float).tiny))))
     headline = (
         f"As parameters are added a and b {'grow' if linear else 'do not grow'} about linearly in the "
         "logarithm of their number, "
-        + (f"and small sizes predict the largest's b to {abs(error):.2f}."
-           if told else
-           f"but the line predicts {abs(error):.2f} too {'much' if error > 0 else 'little'} for the b "
-           f"of the largest; knowledge alone changes b by {known:+.2f}.")
+        + ("and small sizes predict the largest." if told else
+           "but small sizes do not predict the largest; what a model knows beforehand moves neither.")
     )
     text = ". ".join(one[0].upper() + one[1:] for one in sentences) + "."
-    return Finding(verdict=verdict, headline=headline, text=text, numbers=numbers)
+    return Finding(criteria=criteria, headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -197,14 +199,14 @@ FIGURE = PaperFigure(
     name="entropy-mechanism-figure-7",
     source="Cui et al., Figure 7",
     title="the law's coefficients against size",
-    paper="a and b of Qwen2.5 from 0.5 to 32 billion parameters lie on lines in log size, so that those "
-    "of large models can be told from small ones.",
+    paper="The law's coefficients lie on lines in the logarithm of a model's size, so that those of large "
+    "models can be predicted from small ones.",
+    place="Figure 7 and its caption",
     ours="GRPO in exact expectation; size is knowledge at the start, or the number of shared parameters. "
-    "Lines through all but the largest size; bars from the lowest to the highest start. Transformers of "
-    "five widths where runs exist.",
+    "Lines through all but the largest size, crosses what they predict for it; bars from the lowest to the "
+    "highest start.",
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "small transformer"),
     recipes=("paper/entropy-mechanism-grpo", "gpu-small/sizes"),
 )

@@ -38,21 +38,29 @@ COLUMNS = ("panel", "family", "rule", "start", "x", "y")
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, family, rule, start, x, y.
 
-    Panels "entropy", "reward" and "length" (x: step); "at equal reward" (x: accuracy, y: entropy beyond
-    GRPO's from the same start), "families" (the same at one accuracy, over further families),
-    "at equal entropy" (y: accuracy beyond GRPO's, mean over levels of entropy); "transformer METRIC".
+    Panels "entropy", "reward" and "length" (x: step), "transformer METRIC".
     Lengths are those of right responses, over GRPO's from the same start.
     """
-    sweep = inputs.simulation(results, "intervention_sweeps")
-    curves = _curves(sweep)
+    curves = _curves(inputs.simulation(results, "intervention_sweeps"))
     transformer, provenance = _transformer(results)
-    table = pandas.concat([
-        curves, _at_equal(curves), _length(inputs.simulation(results, "response_length")),
-        _families(inputs.simulation(results, "rules_at_equal_reward")),
-        _at_equal_entropy(inputs.simulation(results, "interventions_on_the_curve")), transformer,
-    ], ignore_index=True)[[*COLUMNS]]
+    length = _length(inputs.simulation(results, "response_length", "sampled"))
+    table = pandas.concat([curves, length, transformer], ignore_index=True)[[*COLUMNS]]
     table.attrs["inputs"] = provenance
     return table
+
+
+def compared(results: Path) -> pandas.DataFrame:
+    """Return columns panel, family, rule, start, x, y of tabular runs at equal accuracy and at equal entropy.
+
+    Panels "at equal reward" (x: accuracy, y: entropy beyond GRPO's from the same start), "families" (the
+    same at one accuracy, over further families), "at equal entropy" (y: accuracy beyond GRPO's, mean
+    over levels of entropy).
+    """
+    curves = _curves(inputs.simulation(results, "intervention_sweeps"))
+    return pandas.concat([
+        _at_equal(curves), _families(inputs.simulation(results, "rules_at_equal_reward")),
+        _at_equal_entropy(inputs.simulation(results, "interventions_on_the_curve", "sampled")),
+    ], ignore_index=True)[[*COLUMNS]]
 
 
 def _curves(dataset: xarray.Dataset) -> pandas.DataFrame:

@@ -2,6 +2,7 @@
 
 from paper_figures.extensions import (
     collapse_rates,
+    covariance_rules_on_the_curve,
     covariance_sign_map,
     entropy_audit,
     exact_and_first_order,
@@ -21,6 +22,7 @@ FIGURES: tuple[PaperFigure, ...] = (
     reachable_entropies.FIGURE,
     phase_diagrams.FIGURE,
     interventions_on_the_curve.FIGURE,
+    covariance_rules_on_the_curve.FIGURE,
     collapse_rates.FIGURE,
     covariance_sign_map.FIGURE,
     exact_and_first_order.FIGURE,

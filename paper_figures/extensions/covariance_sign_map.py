@@ -93,11 +93,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     headline = (
         "The covariance is positive, and entropy falls, "
         + ("in nearly all problems." if always else
-           f"in {words('hard')} of hard prompts and {words('easy')} of easy ones: its sign is that "
-           "of the "
-           f"problem, and training makes it positive.")
+           "on most easy prompts and fewer hard ones: its sign is that of the problem, and training "
+           "makes it positive.")
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -166,5 +165,4 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact",),
 )

@@ -100,10 +100,10 @@ def finding(table: pandas.DataFrame) -> Finding:
     free = [f for f in families if numbers[f"{f}: above"] + numbers[f"{f}: below"] == 0]
     headline = (
         f"{left:.0f} of {tried:.0f} interventions leave GRPO's curve of reward against entropy"
-        + (f" (none on prompts of the kind {' or '.join(free)})" if free and left else "")
+        + (f", though none on prompts with {' or '.join(free)}" if free and left else "")
         + (": the fit is no trade-off that interventions must obey." if left else ".")
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def _listed(rows: pandas.DataFrame, *, gaps: bool) -> str:
@@ -207,5 +207,4 @@ FIGURE = PaperFigure(
     finding=finding,
     draw=draw,
     tables=tables,
-    evidence=("tabular, sampled", "tabular, exact"),
 )

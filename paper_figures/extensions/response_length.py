@@ -120,7 +120,7 @@ def finding(table: pandas.DataFrame) -> Finding:
            f"moves right responses by {right:+.2f} tokens and wrong ones by {wrong:+.2f}")
         + ("; token-mean and Dr.GRPO leave them alone." if rest else ".")
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def _start_length(table: pandas.DataFrame) -> float:
@@ -207,5 +207,4 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("tabular, exact", "tabular, sampled"),
 )

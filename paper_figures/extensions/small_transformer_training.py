@@ -89,10 +89,10 @@ def finding(table: pandas.DataFrame) -> Finding:
         )
     if not sentences:
         text = "Runs of one rule only; nothing to compare yet."
-        return Finding(verdict="our own", headline="", text=text, numbers=numbers)
+        return Finding(standing="our own", headline="", text=text, numbers=numbers)
     text = ". ".join(sentences) + "."
     headline = f"A small transformer's entropy went from {', and from '.join(headlines)}."
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:

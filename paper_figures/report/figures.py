@@ -22,9 +22,9 @@ SOURCES = {
 FILES = {"csv": "data (CSV)", "json": "finding and provenance (JSON)", "svg": "SVG", "pdf": "PDF",
          "png": "PNG", "md": "tables (Markdown)", "tex": "tables (LaTeX)"}
 GROUPS = {
-    "does not reproduce": "What does not reproduce",
-    "reproduces in part": "What reproduces in part",
-    "reproduces": "What reproduces",
+    "core claim fails": "Findings whose core claim fails here",
+    "holds under a condition": "Findings that hold under a condition",
+    "holds": "Findings that hold",
     "our own": "What we add",
     "awaits runs": "What awaits runs of ours",
 }
@@ -66,7 +66,7 @@ def summary(shown: list[dict[str, Any]]) -> dict[str, Any]:
     """Return how many figures have each verdict, and the headlines, the surprising ones first."""
     made = [figure for figure in shown if figure["verdict"]]
     counts = Counter(figure["verdict"] for figure in made)
-    order = ("reproduces", "reproduces in part", "does not reproduce", "our own")
+    order = ("holds", "holds under a condition", "core claim fails", "our own")
     groups: list[dict[str, Any]] = []
     for verdict, title in GROUPS.items():
         found = [f for f in made if f["verdict"] == verdict and f["headline"]]
@@ -87,8 +87,8 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
     name = figure.name
     entry: dict[str, Any] = {
         "name": name, "source": figure.source, "title": figure.title, "paper": figure.paper,
-        "ours": figure.ours, "evidence": figure.evidence, "problem": "", "verdict": None,
-        "headline": "", **_labels(figure),
+        "place": figure.place, "ours": figure.ours, "evidence": (), "problem": "", "verdict": None,
+        "headline": "", "conditions": "", "criteria": [], **_labels(figure),
         "rerun": _rerun(figure, ()),
     }
     if name in index.get("failed", {}):
@@ -100,8 +100,8 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
         return entry | {"problem": f"Not made yet: {index.get('missing', {}).get(name, command)}"}
     inputs = record.get("inputs", {})
     return entry | {
-        "verdict": record["verdict"],
-        "headline": record["headline"],
+        **{key: record[key] for key in ("verdict", "conditions", "headline", "evidence", "drawn_from")},
+        "criteria": [_criterion(one) for one in record["criteria"]],
         "text": record["finding"],
         "image": _image(drawing.read_text(encoding="utf-8")) if figure.draw else None,
         "tables": [
@@ -116,6 +116,12 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
             for extension, label in FILES.items() if (folder / f"{name}.{extension}").exists()
         ],
     }
+
+
+def _criterion(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a criterion with its numbers as text."""
+    value = "none" if record["value"] is None else f"{record['value']:.3g}"
+    return {**record, "value": value, "asked": f"{record['relation']} {record['threshold']:.3g}"}
 
 
 def _labels(figure: PaperFigure) -> dict[str, str]:

@@ -24,6 +24,7 @@ from paper_figures.site.markup import (
     table,
     text,
 )
+from paper_figures.verdict import RULE
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = re.compile(
@@ -81,7 +82,8 @@ def pages(
 def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> str:
     parts = ["# Gallery", "",
              "Every figure and table, redrawn from what was computed here. The verdict says whether the "
-             "paper's finding comes out, and is computed from the plotted numbers.", ""]
+             "paper's finding comes out, and follows from the plotted numbers by criteria that stand on the "
+             "figure's page.", ""]
     for group in groups:
         parts += [f"## {text(group['title'])}", "", ":::::{container} gallery"]
         for figure in group["figures"]:
@@ -102,9 +104,7 @@ def _page(
     file = Path(str(sys.modules[FIGURES[name].data.__module__].__file__))
     facts = [
         ("verdict", badge(figure["verdict"] or "not made yet")),
-        ("the paper", text(figure["paper"])),
-        ("ours", text(figure["ours"])),
-        ("runs on", text(", ".join(figure["evidence"]))),
+        ("drawn from", text(", ".join(figure["evidence"]))),
         ("statements", ", ".join(link(claims[i].title, claim_page(i)) for i in about)),
         ("stage", text(_stages(file))),
         ("source", f"`{file.relative_to(ROOT)}`"),
@@ -114,18 +114,29 @@ def _page(
     if figure["problem"]:
         parts += [f"{text(figure['problem'])}.", ""]
     else:
-        parts += [text(figure["headline"]), ""]
+        paper = f"**The paper** ({text(figure['place'])}): {text(figure['paper'])}"
+        parts += [*([paper, ""] if figure["place"] else []),
+                  f"**Ours**: {text(figure['headline'])} {badge(figure['verdict'])} "
+                  f"{text(figure['conditions'])}", ""]
         if has_picture:
-            parts += [fenced(f":alt: {figure['title']}\n\n{text(figure['text'])}",
+            parts += [fenced(f":alt: {figure['title']}\n\n{text(figure['ours'])}",
                              f"{{figure}} /pictures/{name}.svg")]
         else:
-            parts += [text(figure["text"]), ""]
+            parts += [text(figure["ours"]), ""]
+        parts += [f"Drawn from {text(figure['drawn_from'])}.", ""]
         for found in figure["tables"]:
             rows = [[text(str(cell)) for cell in row] for row in found["rows"]]
             parts += [f"**{text(found['title'])}**", "",
                       table([text(str(c)) for c in found["columns"]], rows)]
     parts += ["## At a glance", "", table(("", name), [f for f in facts if f[1]], (1, 5), css="facts")]
     if not figure["problem"]:
+        parts += ["## Our finding in numbers", "", text(figure["text"]), ""]
+        if figure["criteria"]:
+            parts += ["## How the verdict is reached", "", text(RULE), "", table(
+                ("criterion", "condition", "ours", "asked", "met"),
+                [(text(one["says"]), text(one["where"] or "none"), text(one["value"]), text(one["asked"]),
+                  badge("pass" if one["met"] else "fail")) for one in figure["criteria"]],
+                (5, 3, 1, 1, 1))]
         parts += ["## Numbers behind the verdict", "",
                   table(("number", "value"), [(text(k), text(v)) for k, v in figure["numbers"]]),
                   "## Where the data come from", "",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import xarray as xr
 
@@ -30,11 +30,12 @@ except ImportError:  # not on Windows: files are whole there too, but may be com
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
-    "Experiment", "Progress", "exclusive", "is_done", "kept", "map_cells", "path_of", "read", "result",
+    "Experiment", "Mode", "Progress", "exclusive", "is_done", "kept", "map_cells", "path_of", "read", "result",
     "save",
 ]
 
 PROFILES = ("smoke", "default", "full")
+Mode = Literal["exact", "sampled"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +46,8 @@ class Experiment:
     source: str
     """The figure, table or statement of a paper that the experiment is about."""
     title: str
+    modes: tuple[Mode, ...] = ("exact",)
+    """Whether its numbers are computed in exact expectation, from samples, or both."""
     profiles: dict[str, Any]
     """A frozen config dataclass for each of ``PROFILES``."""
     compute: Callable[[Any, int, Progress], xr.Dataset]

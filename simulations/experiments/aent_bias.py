@@ -197,6 +197,7 @@ EXPERIMENT = Experiment(
     name="aent_bias",
     source="AEnt, Propositions 1 and 2, section 4.1",
     title="Bias of the entropy bonus against vocabulary, horizon and sparsity",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

@@ -290,6 +290,7 @@ EXPERIMENT = Experiment(
     name="aent_coefficient",
     source="AEnt, Figures 5 and 6",
     title="Constant against adaptive coefficient; how much to clamp",
+    modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
     work=work,

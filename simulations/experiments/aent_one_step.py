@@ -283,6 +283,7 @@ EXPERIMENT = Experiment(
     name="aent_one_step",
     source="AEnt, Figure 1",
     title="What an entropy bonus lifts, with and without clamping",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

@@ -340,6 +340,7 @@ EXPERIMENT = Experiment(
     name="aepo_ablations",
     source="AEPO, Section 6 and Table 3",
     title="AEPO's ablations, and why they collapse",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

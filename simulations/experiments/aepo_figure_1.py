@@ -279,6 +279,7 @@ EXPERIMENT = Experiment(
     name="aepo_figure_1",
     source="AEPO, Figure 1",
     title="Which target entropies AEPO holds",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

@@ -131,6 +131,7 @@ EXPERIMENT = Experiment(
     name="aepo_figure_2",
     source="AEPO, Figure 2",
     title="Entropy under temperature-controlled REINFORCE",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

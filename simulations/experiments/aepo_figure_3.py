@@ -139,6 +139,7 @@ EXPERIMENT = Experiment(
     name="aepo_figure_3",
     source="AEPO, Figures 3 and 4",
     title="Entropy bonus: collapse or explosion; AEPO: control",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

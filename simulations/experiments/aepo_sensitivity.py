@@ -260,6 +260,7 @@ EXPERIMENT = Experiment(
     name="aepo_sensitivity",
     source="AEPO, Section 4.2 (robust to hyperparameters) and Table 4",
     title="Which targets AEPO holds, by its settings and starts",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

@@ -311,6 +311,7 @@ EXPERIMENT = Experiment(
     name="aepo_tracking",
     source="AEPO, introduction and Figure 1 (arbitrary functions)",
     title="AEPO with a target that steps, ramps and swings",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

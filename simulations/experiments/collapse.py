@@ -226,6 +226,7 @@ EXPERIMENT = Experiment(
     name="collapse",
     source="Cui et al., Theorems 1 and 2; asymptotic rates",
     title="Entropy collapse: exponents under PG, NPG, GRPO, RLOO, REINFORCE++",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

@@ -264,6 +264,7 @@ EXPERIMENT = Experiment(
     name="covariance_identity",
     source="Cui et al., Figure 8",
     title="The covariance identity along runs, and by difficulty",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

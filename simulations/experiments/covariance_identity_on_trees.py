@@ -277,6 +277,7 @@ EXPERIMENT = Experiment(
     name="covariance_identity_on_trees",
     source="Cui et al., Lemma 1, Theorems 1 and 2",
     title="The covariance identity on token trees: states, visitation, whole responses",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

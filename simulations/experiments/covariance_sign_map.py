@@ -255,6 +255,7 @@ EXPERIMENT = Experiment(
     name="covariance_sign_map",
     source="Cui et al., Theorems 1 and 2, slide 'All update steps have positive average covariance'",
     title="When the covariance is positive, and entropy falls",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

@@ -211,6 +211,7 @@ EXPERIMENT = Experiment(
     name="covariance_table",
     source="Cui et al., Table 1",
     title="How heavy-tailed the covariance of tokens is",
+    modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
     work=work,

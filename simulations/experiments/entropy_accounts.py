@@ -218,6 +218,7 @@ EXPERIMENT = Experiment(
     name="entropy_accounts",
     source="AEPO, Assumption B.4 and Eq. 6",
     title="Entropy changes accounted for on shared parameters",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

@@ -213,6 +213,7 @@ EXPERIMENT = Experiment(
     name="entropy_against_performance",
     source="AEPO, Figure 4 and Table 3",
     title="Performance against the target entropy: where it rises, and where it falls",
+    modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
     work=work,

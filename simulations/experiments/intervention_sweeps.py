@@ -252,6 +252,7 @@ EXPERIMENT = Experiment(
     name="intervention_sweeps",
     source="Cui et al., Figures 9, 10, 11 and 12",
     title="Entropy and reward against the strength of five interventions",
+    modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
     work=work,

@@ -269,6 +269,7 @@ EXPERIMENT = Experiment(
     name="interventions_on_the_curve",
     source="Cui et al., section 2; a referee's first objection",
     title="Which interventions leave the reward-entropy curve of GRPO",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

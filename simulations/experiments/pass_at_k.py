@@ -207,6 +207,7 @@ EXPERIMENT = Experiment(
     name="pass_at_k",
     source="AEPO, Table 2",
     title="pass@k of the base against the trained policy",
+    modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
     work=work,

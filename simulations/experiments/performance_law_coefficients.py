@@ -281,6 +281,7 @@ EXPERIMENT = Experiment(
     name="performance_law_coefficients",
     source="Cui et al., Figures 6 and 7",
     title="The coefficients of the law against algorithm and capacity",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

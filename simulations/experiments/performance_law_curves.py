@@ -201,6 +201,7 @@ EXPERIMENT = Experiment(
     name="performance_law_curves",
     source="Cui et al., Figures 1 and 5",
     title="Reward against entropy: the exponential law on exact curves",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

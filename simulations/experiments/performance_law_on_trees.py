@@ -185,6 +185,7 @@ EXPERIMENT = Experiment(
     name="performance_law_on_trees",
     source="Cui et al., Figures 1 and 5",
     title="Reward against entropy on token trees: of a token, and of a response",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

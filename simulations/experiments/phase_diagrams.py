@@ -338,6 +338,7 @@ EXPERIMENT = Experiment(
     name="phase_diagrams",
     source="AEPO, Figures 1 and 3 (where they hold)",
     title="Collapse, control and explosion: (temperature, alpha) and (coefficient, |A*|)",
+    modes=("exact",),
     profiles=PROFILES,
     compute=compute,
     work=work,

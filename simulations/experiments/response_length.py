@@ -280,6 +280,7 @@ EXPERIMENT = Experiment(
     name="response_length",
     source="AEPO, Eq. 1 and Section 7; Dr.GRPO and DAPO, length normalization",
     title="Response length under loss normalizations and a shorter-response target",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

@@ -164,6 +164,7 @@ EXPERIMENT = Experiment(
     name="rules_at_equal_reward",
     source="Cui et al., Figures 11 and 12",
     title="Which rules keep more entropy than GRPO at the same reward",
+    modes=("sampled",),
     profiles=PROFILES,
     compute=compute,
     work=work,

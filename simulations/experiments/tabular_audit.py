@@ -149,6 +149,7 @@ EXPERIMENT = Experiment(
     name="tabular_audit",
     source="AEPO, Theorem 4.3 and Eq. 6",
     title="Entropy forecasts against measured changes in tabular runs",
+    modes=("exact", "sampled"),
     profiles=PROFILES,
     compute=compute,
     work=work,

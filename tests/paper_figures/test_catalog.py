@@ -13,6 +13,7 @@ import paper_figures
 from llm_bridge import recipes
 from paper_figures import aent, aepo, entropy_mechanism, extensions
 from paper_figures.catalog import FIGURES
+from paper_figures.data import inputs
 from paper_figures.figure import MissingInputError, PaperFigure
 from paper_figures.report.page import render
 
@@ -91,22 +92,44 @@ def test_figures_say_what_they_are(name: str) -> None:
     """Empty descriptions; recipes that do not exist; neither drawing nor table."""
     figure = FIGURES[name]
     assert figure.draw or figure.tables
-    assert figure.evidence
     assert figure.paper
     assert figure.ours
     assert figure.title
+    assert bool(figure.place) == (figure.source.partition(", ")[0] in PAPERS)
     for recipe in figure.recipes:
         recipes.load(recipe)
 
 
-@pytest.mark.parametrize("name", [
-    name for name, figure in FIGURES.items()
-    if "the paper's numbers" not in figure.evidence and figure.evidence != ("theory",)
-])
+@pytest.mark.parametrize("name", FIGURES)
 def test_a_missing_input_names_the_command_that_makes_it(name: str, tmp_path: Path) -> None:
-    """An error that does not say what to do."""
-    with pytest.raises(MissingInputError, match=r"run `python -m (simulations|llm_bridge) "):
-        FIGURES[name].data(tmp_path)
+    """An error that does not say what to do; a figure without results that claims more than formulas."""
+    with inputs.reading(tmp_path) as read:
+        try:
+            table = FIGURES[name].data(tmp_path)
+        except MissingInputError as error:
+            assert re.search(r"run `python -m (simulations|llm_bridge) ", str(error))
+            return
+    shown = {**read.provenance, **table.attrs.get("inputs", {})}
+    assert set(read.evidence(shown)) <= {"theory", "the paper's numbers"}
+
+
+MOST_WORDS, MOST_ALOUD = 60, 40
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_captions_are_short_and_papers_findings_are_one_sentence(name: str) -> None:
+    """Walls of numbers; a finding of two sentences, or without its place in the paper."""
+    figure = FIGURES[name]
+    assert len(figure.ours.split()) < MOST_WORDS
+    assert len(figure.paper.split()) <= MOST_ALOUD
+    assert figure.paper.endswith(".")
+    assert len(re.findall(r"[.?!](?= [A-Z])", figure.paper.replace("et al.", "et al"))) == 0
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_captions_promise_no_runs(name: str) -> None:
+    """A caption that speaks of language models whether or not any ran: what ran is said by the inputs."""
+    assert not re.search(r"where .*runs exist|language models where", FIGURES[name].ours)
 
 
 def test_figures_of_all_papers_are_imported() -> None:

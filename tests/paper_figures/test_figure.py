@@ -135,7 +135,7 @@ def small(name: str, **changes: object) -> PaperFigure:
     figure = PaperFigure(
         name=name, source="This project", title="t", paper="", ours="",
         data=lambda results: (inputs.theory(), pandas.DataFrame({"x": [1.0]}))[1],
-        finding=lambda table: Finding(verdict="our own", headline="h", text="x"),
+        finding=lambda table: Finding(standing="our own", headline="h", text="x"),
         tables=lambda frame: [table],
     )
     return dataclasses.replace(figure, **changes)  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ def small(name: str, **changes: object) -> PaperFigure:
 def test_a_number_that_there_is_none_for_is_left_out(tmp_path: Path) -> None:
     """NaN, which JSON does not have: "collapse step" of a run that does not collapse."""
     numbers = {"step": float("nan"), "length": float("inf"), "n": 1.0}
-    found = Finding(verdict="our own", headline="h", text="x", numbers=numbers)
+    found = Finding(standing="our own", headline="h", text="x", numbers=numbers)
     build(small("t", finding=lambda table: found), tmp_path, tmp_path)
     assert json.loads((tmp_path / "t.json").read_text())["numbers"] == {"n": 1.0}
 

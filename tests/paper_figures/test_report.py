@@ -173,8 +173,8 @@ def test_tables_stand_with_their_origin_and_formulas(
     figure = PaperFigure(
         name="x-table-1", source="AEPO, Table 1", title="a table", paper="p", ours="o",
         data=lambda results: pandas.DataFrame({"n": [1]}), tables=lambda table: [paper],
-        finding=lambda table: Finding(verdict="awaits runs", headline="h", text="t"),
-        evidence=("the paper's numbers",), recipes=("paper/aepo-targets", "gpu-small/aepo-targets"),
+        finding=lambda table: Finding(standing="awaits runs", headline="h", text="t"),
+        recipes=("paper/aepo-targets", "gpu-small/aepo-targets"),
     )
     monkeypatch.setitem(FIGURES, figure.name, figure)
     build(figure, tmp_path, tmp_path / "figures")

@@ -41,12 +41,12 @@ def test_entropy_ends_in_its_band_and_the_full_one_is_larger(table):
 
 
 def test_a_coefficient_off_the_formula_changes_the_verdict(table):
-    assert figure.finding(table).verdict == "reproduces"
+    assert figure.finding(table).verdict == "holds"
     other = table.copy()
     other.loc[50, "coefficient"] += 1e-6
-    assert figure.finding(other).verdict == "does not reproduce"
+    assert figure.finding(other).verdict == "core claim fails"
     outside = table.assign(clamped_entropy=table["clamped_entropy"] + 1)
-    assert figure.finding(outside).verdict == "reproduces in part"
+    assert figure.finding(outside).verdict == "holds under a condition"
 
 
 @pytest.mark.parametrize("where", [where for _, _, where in figure.STEPS]

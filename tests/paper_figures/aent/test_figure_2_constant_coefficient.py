@@ -45,20 +45,20 @@ def test_what_follows_the_change_that_we_impose_is_no_reproduction(table):
     """Entropy must break away before it."""
     found = figure.finding(table)
     assert found.numbers["in the band after"] < figure.STAYS < found.numbers["in the band before"]
-    assert found.verdict == "does not reproduce"
+    assert found.verdict == "core claim fails"
     assert "settles by itself" in found.headline
     rows = (table["coefficient"] == found.numbers["best constant"]) & (table["quantity"] == "entropy")
     steps = sorted(table.loc[rows, "step"].unique())
     zigzag = table.copy()
     sign = zigzag.loc[rows, "step"].map({step: (-1) ** i for i, step in enumerate(steps)})
     zigzag.loc[rows, "value"] = 0.3 + 0.2 * sign
-    assert figure.finding(zigzag).verdict == "reproduces"
+    assert figure.finding(zigzag).verdict == "holds"
     assert "fluctuates drastically" in figure.finding(zigzag).headline
     fallen = table.copy()
     fallen.loc[rows, "value"] = 1 - 0.9 * fallen.loc[rows, "step"] / float(table["change"].iloc[0])
     assert "collapses by itself" in figure.finding(fallen).headline
     fallen.loc[table["in_band"].notna(), "in_band"] = 0.1
-    assert figure.finding(fallen).verdict == "reproduces in part"
+    assert figure.finding(fallen).verdict == "holds under a condition"
 
 
 def test_language_models_with_several_coefficients_get_a_row(results, tmp_path, table):

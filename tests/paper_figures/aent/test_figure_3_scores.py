@@ -48,15 +48,15 @@ def test_entreg_saturates_with_grpo_as_printed(table):
 
 
 def test_lines_of_other_numbers_change_the_verdict(table):
-    assert figure.finding(table).verdict == "does not reproduce"
+    assert figure.finding(table).verdict == "core claim fails"
     ahead = table.copy()
     rows = (table["world"] == methods.MDP) & (table["quantity"] == "reward")
     oracle = table[rows & (table["method"] == methods.ORACLE)]
     ahead.loc[rows & (table["method"] == "AEnt"), "value"] = oracle["value"].to_numpy()
-    assert figure.finding(ahead).verdict == "reproduces in part"
+    assert figure.finding(ahead).verdict == "holds under a condition"
     assert "advantage stands" in figure.finding(ahead).headline
     ahead.loc[rows & (table["method"] == "EntReg"), "value"] = 0.2
-    assert figure.finding(ahead).verdict == "reproduces"
+    assert figure.finding(ahead).verdict == "holds"
 
 
 def test_language_models_are_shown_with_the_bonus_that_ends_best(results, tmp_path, table):

@@ -54,17 +54,17 @@ def test_no_constant_is_in_the_band_in_both_halves(table):
 
 def test_a_controller_that_holds_the_band_changes_the_verdict(table):
     """Smoke runs are too short for it to get there."""
-    assert figure.finding(table).verdict == "does not reproduce"
+    assert figure.finding(table).verdict == "core claim fails"
     held = table.copy()
     held.loc[held["in_band"].notna() & (held["kind"] == "adaptive"), "in_band"] = 0.6
-    assert figure.finding(held).verdict == "reproduces in part"
+    assert figure.finding(held).verdict == "holds under a condition"
     constant = (held["kind"] == "constant") & (held["quantity"] == "entropy")
     held.loc[constant & (held["half"] == HALVES[1]), "value"] = 2.0
     trees = (held["world"] == figure.TREES) & (held["quantity"] == "length")
     held.loc[trees, "value"] = -held.loc[trees, "step"]
-    assert figure.finding(held).verdict == "reproduces"
+    assert figure.finding(held).verdict == "holds"
     held.loc[(held["kind"] == "adaptive") & (held["quantity"] == "reward"), "value"] = 0.5
-    assert figure.finding(held).verdict == "reproduces in part"
+    assert figure.finding(held).verdict == "holds under a condition"
 
 
 def test_language_models_show_reward_entropy_and_length(results, tmp_path, table):

@@ -47,9 +47,9 @@ def test_rise_and_fall_are_taken_from_the_curve(table: pandas.DataFrame) -> None
 def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     """A verdict typed in instead of derived."""
     both = table.assign(rise=1.0, rise_error=0.1, fall=1.0, fall_error=0.1)
-    assert figure.finding(both).verdict == "reproduces"
+    assert figure.finding(both).verdict == "holds"
     neither = both.assign(rise_error=1.0)
-    assert figure.finding(neither).verdict == "does not reproduce"
+    assert figure.finding(neither).verdict == "core claim fails"
     one = both.copy()
     one.loc[one["family"] == "solved", "rise"] = 0.0
-    assert figure.finding(one).verdict == "reproduces in part"
+    assert figure.finding(one).verdict == "holds under a condition"

@@ -19,7 +19,7 @@ def test_no_target_above_the_ceiling_is_held(smoke_results: Path) -> None:
     found = figure_1.finding(table)
     assert found.numbers["targets at or above the ceiling"] > 0
     assert found.numbers["held at or above the ceiling"] == 0
-    assert found.verdict != "reproduces"
+    assert found.verdict != "holds"
 
 
 def test_alpha_below_its_threshold_holds_fewer_targets(smoke_results: Path) -> None:
@@ -48,13 +48,13 @@ def test_held_targets_change_the_verdict(smoke_results: Path) -> None:
     tail = table["panel"] == "tail"
     ceiling = np.log(table.loc[tail, "right_answers"].astype(float))
     table.loc[tail, "held"] = table.loc[tail, "target"] < ceiling
-    assert figure_1.finding(table).verdict == "reproduces in part"
+    assert figure_1.finding(table).verdict == "holds under a condition"
     table.loc[table[tail]["target"].idxmax(), "held"] = True
-    assert figure_1.finding(table).verdict == "reproduces in part"
+    assert figure_1.finding(table).verdict == "holds under a condition"
     table.loc[tail, "held"] = True
-    assert figure_1.finding(table).verdict == "reproduces"
+    assert figure_1.finding(table).verdict == "holds"
     table.loc[tail, "held"] = False
-    assert figure_1.finding(table).verdict == "does not reproduce"
+    assert figure_1.finding(table).verdict == "core claim fails"
 
 
 def test_transformer_runs_with_several_targets_get_a_panel(

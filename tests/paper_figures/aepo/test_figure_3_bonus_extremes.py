@@ -30,7 +30,7 @@ def test_the_extremes_and_control_are_what_the_verdict_says(smoke_results: Path)
     assert found.numbers["|A*| = 1: AEPO targets held"] == 0
     assert found.numbers["|A*| = 4: AEPO lowest reward"] > 0.95
     table.loc[(table["method"] == "aepo") & (table["panel"] == "entropy"), "y"] = 0.0
-    assert figure_3.finding(table).verdict == "does not reproduce"
+    assert figure_3.finding(table).verdict == "core claim fails"
 
 
 def test_trained_models_get_two_panels(smoke_results: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_only_aepo_keeps_entropy_and_only_with_several_right_answers(
 ) -> None:
     """The paper's finding; claim aepo.arbitrary-entropy for its limit."""
     found = figure.finding(table)
-    assert found.verdict == "reproduces in part"
+    assert found.verdict == "holds under a condition"
     assert found.numbers["|A*| = 4: AEPO holds"] == 1
     assert found.numbers["|A*| = 1: AEPO holds"] == 0
     assert found.numbers["|A*| = 4: GRPO collapses"] == 1
@@ -51,10 +51,10 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     aepo = (table["panel"] == "tail") & (table["rule"] == "AEPO")
     held = table.copy()
     held.loc[aepo, "y"] = table.attrs["target"]
-    assert figure.finding(held).verdict == "reproduces"
+    assert figure.finding(held).verdict == "holds"
     lost = table.copy()
     lost.loc[aepo, "y"] = 0.0
-    assert figure.finding(lost).verdict == "does not reproduce"
+    assert figure.finding(lost).verdict == "core claim fails"
 
 
 def test_trained_models_get_a_panel_where_rules_were_compared(

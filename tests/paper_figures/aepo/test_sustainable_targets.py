@@ -44,13 +44,13 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     shown = table["panel"].isin(["alpha", "start"])
     even = table.copy()
     even.loc[shown, "y"] = 0.9
-    assert figure.finding(even).verdict == "reproduces"
+    assert figure.finding(even).verdict == "holds"
     uneven = even.copy()
     first = (even["panel"] == "alpha") & (even["setting"] == even["setting"].iloc[0])
     uneven.loc[first, "y"] = 0.6
-    assert figure.finding(uneven).verdict == "reproduces in part"
+    assert figure.finding(uneven).verdict == "holds under a condition"
     uneven.loc[first, "y"] = 0.2
-    assert figure.finding(uneven).verdict == "does not reproduce"
+    assert figure.finding(uneven).verdict == "core claim fails"
 
 
 def test_as_many_settings_as_the_full_profile_has_are_drawn(table: pandas.DataFrame) -> None:

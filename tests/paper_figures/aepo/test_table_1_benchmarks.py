@@ -62,11 +62,11 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     behind = table.copy()
     behind.loc[(table["origin"] == "bandits") & (table["row"] == "AEPO"), "value"] = 0.0
     behind.loc[table["row"] == "AEPO less GRPO", "value"] = -50.0
-    assert figure.finding(behind).verdict == "does not reproduce"
+    assert figure.finding(behind).verdict == "core claim fails"
     ahead = table.copy()
     ahead.loc[table["row"] == "AEPO less GRPO", ["value", "error"]] = [5.0, 1.0]
     ahead.loc[(table["origin"] == "bandits") & (table["row"] == "AEPO"), "value"] = 100.0
-    assert figure.finding(ahead).verdict == "reproduces"
+    assert figure.finding(ahead).verdict == "holds"
 
 
 def test_training_runs_get_a_table_of_their_own(

@@ -51,9 +51,9 @@ def test_the_verdict_follows_differences_beyond_their_interval(table: pandas.Dat
     base = table.loc[end & (table["rule"] == "base"), "y"].to_numpy()
     noise = np.resize([0.1, -0.09], len(base))  # above the base in the mean, by less than its interval
     for grpo, aepo, verdict in (
-        (base - 0.1, base + 0.1, "reproduces"),
-        (base - 0.1, base + noise, "reproduces in part"),
-        (base - noise, base + 0.1, "does not reproduce"),
+        (base - 0.1, base + 0.1, "holds"),
+        (base - 0.1, base + noise, "holds under a condition"),
+        (base - noise, base + 0.1, "core claim fails"),
     ):
         changed = table.copy()
         changed.loc[end & (table["rule"] == "GRPO"), "y"] = grpo

@@ -61,12 +61,12 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     changed.loc[exact & changed["row"].isin(["ablation (2)", "ablation (3)"]), "y"] = 0.0
     reward = changed["panel"] == "reward"
     changed.loc[reward, "y"] = 0.9 + 0.001 * changed.loc[reward, "start"]
-    assert figure.finding(changed).verdict == "reproduces in part"
+    assert figure.finding(changed).verdict == "holds under a condition"
     worse = reward & changed["row"].str.startswith("ablation", na=False)
     changed.loc[worse, "y"] -= 0.1
-    assert figure.finding(changed).verdict == "reproduces"
+    assert figure.finding(changed).verdict == "holds"
     changed.loc[exact, "y"] = table.attrs["target"]
-    assert figure.finding(changed).verdict == "does not reproduce"
+    assert figure.finding(changed).verdict == "core claim fails"
 
 
 def test_trained_ablations_get_a_table(simulated: Callable[..., Path], tmp_path: Path) -> None:

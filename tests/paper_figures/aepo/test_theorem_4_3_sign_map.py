@@ -35,7 +35,7 @@ def test_theorem_holds_and_corollary_fails_only_where_entropy_rises_or_below_one
 ) -> None:
     """Verdicts 4 and 5: the high half of the corollary is global where F(1) < 0."""
     found = figure.finding(table)
-    assert found.verdict == "reproduces in part"
+    assert found.verdict == "holds under a condition"
     assert found.numbers[figure._SLOPE] == 0
     assert found.numbers[figure._HIGH] == 0
     assert found.numbers[figure._UP] > 0.02
@@ -54,6 +54,6 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     """A verdict typed in instead of derived."""
     changed = table.copy()
     changed.loc[changed["rate_at_1"] < 0, "slope_at_1"] = -1.0
-    assert figure.finding(changed).verdict == "does not reproduce"
+    assert figure.finding(changed).verdict == "core claim fails"
     agrees = table[~figure.against_corollary(table)]
-    assert figure.finding(agrees).verdict == "reproduces"
+    assert figure.finding(agrees).verdict == "holds"

@@ -48,8 +48,8 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     gain = (table["panel"] == "gain") & (table["control"] == "switch")
     changed = table.copy()
     changed.loc[gain, "y"] = 1.0
-    assert figure.finding(changed).verdict == "reproduces"
+    assert figure.finding(changed).verdict == "holds"
     changed.loc[gain & (table["x"] == table.loc[gain, "x"].min()), "y"] = 0.3
-    assert figure.finding(changed).verdict == "reproduces in part"
+    assert figure.finding(changed).verdict == "holds under a condition"
     changed.loc[gain, "y"] = 0.3
-    assert figure.finding(changed).verdict == "does not reproduce"
+    assert figure.finding(changed).verdict == "core claim fails"

@@ -33,14 +33,14 @@ def test_entropy_rises_with_the_strength_of_both(table: pandas.DataFrame) -> Non
             found.numbers[f"{rule}, five right: entropy at the {end}"]
             for end in ("weakest", "strongest"))
         assert strongest > weakest + 0.2
-    assert found.verdict == "reproduces"
+    assert found.verdict == "holds"
     assert set(table["quantity"]) == {"entropy"}
 
 
 def test_a_strength_without_effect_changes_the_verdict(table: pandas.DataFrame) -> None:
     """A verdict typed in instead of derived."""
     idle = (table["rule"] == "KL-Cov") & (table["strength"] > 0)
-    assert figure_12.finding(table.assign(value=table["value"] - idle)).verdict == "does not reproduce"
+    assert figure_12.finding(table.assign(value=table["value"] - idle)).verdict == "core claim fails"
 
 
 def test_training_runs_of_several_strengths_get_a_panel(results: Path, tmp_path: Path) -> None:

@@ -60,15 +60,15 @@ def test_gain_of_the_law_is_that_of_the_law() -> None:
 
 def test_other_shares_change_the_verdict(table: pandas.DataFrame) -> None:
     """A verdict typed in."""
-    assert figure.finding(table).verdict == "reproduces in part"
+    assert figure.finding(table).verdict == "holds under a condition"
     shares = table["panel"] == "share"
     gain = shares & (table["quantity"] == "gain")
     together = table.copy()
     together.loc[gain, "y"] = together.loc[shares & (table["quantity"] == "entropy"), "y"].to_numpy()
-    assert figure.finding(together).verdict == "reproduces"
+    assert figure.finding(together).verdict == "holds"
     late = table.copy()
     late.loc[shares, "y"] = late.loc[shares, "x"]
-    assert figure.finding(late).verdict == "does not reproduce"
+    assert figure.finding(late).verdict == "core claim fails"
 
 
 def test_training_runs_get_a_panel(results: Path, tmp_path: Path) -> None:

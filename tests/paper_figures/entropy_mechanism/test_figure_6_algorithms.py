@@ -59,11 +59,11 @@ def test_other_gaps_change_the_verdict(table: pandas.DataFrame) -> None:
     curve = table["panel"] == "curve"
     other = table["algorithm"] == figure.OTHER
     table.loc[curve & ~other, "gap"] = 0.01
-    assert figure.finding(table).verdict == "reproduces in part"
+    assert figure.finding(table).verdict == "holds under a condition"
     table.loc[curve & other, "gap"] = -0.01
-    assert figure.finding(table).verdict == "reproduces"
+    assert figure.finding(table).verdict == "holds"
     table.loc[curve & (table["algorithm"] == "RLOO"), "gap"] = -0.2
-    assert figure.finding(table).verdict == "does not reproduce"
+    assert figure.finding(table).verdict == "core claim fails"
 
 
 def test_all_algorithms_are_drawn(table: pandas.DataFrame) -> None:

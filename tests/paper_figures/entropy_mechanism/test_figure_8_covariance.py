@@ -74,17 +74,17 @@ def test_order_is_read_from_hard_to_easy() -> None:
 
 def test_other_numbers_change_the_verdict(table: pandas.DataFrame) -> None:
     """A verdict typed in."""
-    assert figure.finding(table).verdict == "reproduces in part"
+    assert figure.finding(table).verdict == "holds under a condition"
     matching = table.copy()
     matching["announced"] = matching["y"]
     rows = matching["panel"] == "difficulty"
     matching.loc[rows, "y"] = matching.loc[rows, "group"].astype(float)
-    assert figure.finding(matching).verdict == "reproduces in part"
+    assert figure.finding(matching).verdict == "holds under a condition"
     matching.loc[matching["panel"] == "tokens", "y"] = 0.0
-    assert figure.finding(matching).verdict == "reproduces"
+    assert figure.finding(matching).verdict == "holds"
     table.loc[table["panel"] == "change", "announced"] *= -1
     table.loc[table["panel"] == "difficulty", "y"] *= -1
-    assert figure.finding(table).verdict == "does not reproduce"
+    assert figure.finding(table).verdict == "core claim fails"
 
 
 def test_audited_runs_get_a_panel(results: Path, tmp_path: Path) -> None:

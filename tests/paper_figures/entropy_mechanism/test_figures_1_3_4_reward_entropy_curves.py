@@ -70,12 +70,12 @@ def test_the_entropy_of_a_response_follows_the_law_better(table: pandas.DataFram
 def test_other_fits_change_the_verdict(table: pandas.DataFrame) -> None:
     """A verdict typed in."""
     fits = table["panel"] == "fit"
-    for explained, verdict in ((0.99, "reproduces"), (0.5, "does not reproduce")):
+    for explained, verdict in ((0.99, "holds"), (0.5, "core claim fails")):
         table.loc[fits, "r_squared"] = explained
         assert figure.finding(table).verdict == verdict
     first = table.loc[fits, "series"].iloc[0]
     table.loc[fits & (table["series"] == first), "r_squared"] = 0.99
-    assert figure.finding(table).verdict == "reproduces in part"
+    assert figure.finding(table).verdict == "holds under a condition"
 
 
 def test_training_runs_are_fitted_too(results: Path, tmp_path: Path) -> None:

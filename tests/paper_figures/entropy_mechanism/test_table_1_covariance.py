@@ -28,7 +28,7 @@ def test_the_printed_shape_needs_no_language(table: pandas.DataFrame) -> None:
     """Our finding, and the arithmetic that contradicts '500x mean value'."""
     found = table_1.finding(table)
     numbers = found.numbers
-    assert found.verdict == "reproduces"
+    assert found.verdict == "holds"
     assert numbers["error of the shape"] < table_1.ALIKE
     assert numbers["top of wrong responses"] > 0.9
     assert round(numbers["printed: top 0.02 % over the mean"]) == 1885
@@ -49,9 +49,9 @@ def test_other_tails_and_a_negative_mean_change_the_verdict(table: pandas.DataFr
     """A verdict typed in instead of derived."""
     ours = table["advantage"] != "printed"
     flat = table.assign(value=table["value"].where(~(ours & (table["share"] < 0.5)), 0.5))
-    assert table_1.finding(flat).verdict == "reproduces in part"
+    assert table_1.finding(flat).verdict == "holds under a condition"
     flat.loc[ours & (table["share"] == 1), "value"] = -0.1
-    assert table_1.finding(flat).verdict == "does not reproduce"
+    assert table_1.finding(flat).verdict == "core claim fails"
 
 
 def test_both_tables_and_the_drawing_show_all_rows(table: pandas.DataFrame) -> None:

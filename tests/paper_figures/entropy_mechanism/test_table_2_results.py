@@ -52,9 +52,9 @@ def test_a_seed_among_grpo_s_changes_the_verdict(tmp_path: Path) -> None:
     """A verdict from means alone, or typed in."""
     methods(tmp_path / "a" / "runs", 0.7)
     methods(tmp_path / "b" / "runs", 0.55)
-    assert table_2.finding(table_2.data(tmp_path / "a")).verdict == "reproduces"
+    assert table_2.finding(table_2.data(tmp_path / "a")).verdict == "holds"
     found = table_2.finding(table_2.data(tmp_path / "b"))
-    assert found.verdict == "does not reproduce"
+    assert found.verdict == "core claim fails"
     assert found.numbers[f"{SETTING}: KL-Cov"] == pytest.approx(0.675)
 
 

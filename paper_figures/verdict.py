@@ -1,0 +1,96 @@
+"""The rule by which a figure says whether a paper's finding comes out here."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Verdict = Literal[
+    "holds", "holds under a condition", "core claim fails", "awaits runs", "for reference", "our own"
+]
+Standing = Literal["awaits runs", "for reference", "our own"]
+"""Why nothing is judged: we have nothing to compare yet; there is no finding, as in a table of settings;
+no paper has the figure."""
+Relation = Literal[">", "≥", "<", "≤"]
+RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
+    ">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le,
+}
+SHOWN = 3
+"""How many conditions of a kind a sentence lists; all of them stand among the criteria."""
+RULE = (
+    "A criterion says which number of ours is compared with which threshold. A finding holds if every "
+    "criterion is met. Its core claim fails if a criterion that stands without a condition is not met, or "
+    "if there is no condition under which all criteria are met. Otherwise it holds under a condition: "
+    "those whose criteria are all met. Every training run that is shown is a condition of its own."
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Criterion:
+    """One comparison of a number of ours with a threshold that the paper's finding asks for."""
+
+    says: str
+    """What the number is, with its unit."""
+    value: float
+    relation: Relation
+    threshold: float
+    where: str = ""
+    """The condition under which it was measured, as in "with one right answer"; "" if there is none."""
+
+    @property
+    def met(self) -> bool:
+        """Whether the number stands in the relation to the threshold; NaN does not."""
+        return bool(RELATIONS[self.relation](self.value, self.threshold))
+
+    def record(self) -> dict[str, Any]:
+        """Return the criterion as JSON-like data; a number that there is none for is None."""
+        return {
+            "says": self.says, "where": self.where, "relation": self.relation,
+            "value": float(self.value) if math.isfinite(self.value) else None,
+            "threshold": float(self.threshold), "met": self.met,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgment:
+    """A verdict with the conditions that decided it."""
+
+    verdict: Verdict
+    holds: tuple[str, ...] = ()
+    """The conditions under which all criteria are met."""
+    fails: tuple[str, ...] = ()
+
+    @property
+    def conditions(self) -> str:
+        """The conditions in words, as far as a card has room for them; "" where there is none."""
+        told = [f"{word} {_listed(where)}." for word, where in (("Holds", self.holds), ("Fails", self.fails))
+                if where]
+        return " ".join(told)
+
+
+def _listed(conditions: Sequence[str]) -> str:
+    rest = len(conditions) - SHOWN
+    shown = conditions[:SHOWN] if rest > 1 else conditions  # one more takes no more room than its count
+    return "; ".join([*shown, *([f"and under {rest} more conditions"] if rest > 1 else [])])
+
+
+def judge(criteria: Sequence[Criterion]) -> Judgment:
+    """Apply `RULE`.
+
+    Raises:
+        ValueError: there is no criterion.
+    """
+    if not criteria:
+        raise ValueError("nothing to judge: give a criterion, or say with `standing` why there is none")
+    met: dict[str, bool] = {}
+    for one in criteria:
+        met[one.where] = met.get(one.where, True) and one.met
+    everywhere = met.pop("", True)
+    holds = tuple(where for where, ok in met.items() if ok)
+    fails = tuple(where for where, ok in met.items() if not ok)
+    if not everywhere or (met and not holds):
+        return Judgment(verdict="core claim fails", holds=holds, fails=fails)
+    return Judgment(verdict="holds under a condition" if fails else "holds", holds=holds, fails=fails)

@@ -1,0 +1,73 @@
+"""Clip-Cov and KL-Cov at equal accuracy and at equal entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+
+from paper_figures.entropy_mechanism import methods
+from paper_figures.extensions import covariance_rules_on_the_curve as figure
+
+EXPERIMENTS = (
+    "intervention_sweeps", "response_length", "rules_at_equal_reward", "interventions_on_the_curve",
+)
+
+
+@pytest.fixture(scope="module")
+def results(simulated: Callable[..., Path]) -> Path:
+    return simulated(*EXPERIMENTS)
+
+
+@pytest.fixture(scope="module")
+def table(results: Path) -> pandas.DataFrame:
+    return methods.compared(results)
+
+
+def moved(table: pandas.DataFrame, panel: str, by: float) -> pandas.DataFrame:
+    """The runs of Clip-Cov and KL-Cov moved against GRPO's."""
+    rows = (table["panel"] == panel) & table["rule"].isin(methods.METHODS)
+    return table.assign(y=table["y"] + by * rows)
+
+
+def test_grpo_is_no_distance_from_itself(table: pandas.DataFrame) -> None:
+    """Gaps taken between different starts, or to another rule."""
+    for panel in ("at equal reward", "at equal entropy", "families"):
+        rows = table[(table["panel"] == panel) & (table["rule"] == "GRPO")]
+        assert len(rows)
+        assert (rows["y"].dropna() == 0).all()
+        assert rows["y"].notna().any()
+
+
+def test_values_at_equal_accuracy_are_read_off_the_curves(
+    table: pandas.DataFrame, results: Path
+) -> None:
+    """Entropy at another moment than that of the accuracy."""
+    curves = methods.data(results)
+    gap = table[(table["panel"] == "at equal reward") & (table["rule"] == "Clip-Cov")
+                & (table["start"] == 1)].iloc[2]
+    at = {}
+    for rule in ("GRPO", "Clip-Cov"):
+        run = curves[(curves["rule"] == rule) & (curves["start"] == 1)
+                     & (curves["family"] == gap["family"])]
+        reward, entropy = (run[run["panel"] == p].sort_values("x")["y"].to_numpy()
+                           for p in ("reward", "entropy"))
+        after = int((reward >= gap["x"]).argmax())
+        share = (gap["x"] - reward[after - 1]) / (reward[after] - reward[after - 1])
+        at[rule] = entropy[after - 1] + share * (entropy[after] - entropy[after - 1])
+    assert gap["y"] == pytest.approx(at["Clip-Cov"] - at["GRPO"], abs=1e-12)
+
+
+def test_a_curve_that_is_left_is_told(table: pandas.DataFrame) -> None:
+    """The referee's question answered without looking."""
+    slides = figure.finding(table).numbers
+    assert slides["above GRPO's curve"] == slides["below GRPO's curve"] == 0  # weak and short
+    for by, side in ((9.0, "above"), (-9.0, "below")):
+        numbers = figure.finding(moved(table, "at equal entropy", by)).numbers
+        assert numbers[f"{side} GRPO's curve"] == numbers["comparisons with GRPO's curve"] == 4
+
+
+def test_a_panel_a_world_and_two_over_families(table: pandas.DataFrame) -> None:
+    assert len(figure.draw(table).axes) == 4
