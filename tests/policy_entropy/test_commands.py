@@ -157,7 +157,8 @@ def test_a_pipe_that_closes_early_is_no_error():
 
 
 @pytest.mark.parametrize(("kept", "said"), [
-    ("finished runs are kept", "interrupted; finished runs are kept\n"), ("", "interrupted; nothing is kept\n")])
+    ("finished runs are kept", "interrupted; finished runs are kept\n"),
+    ("", "interrupted; nothing is kept\n")])
 def test_ctrl_c_promises_only_what_is_kept(capsys, kept, said):
     """A promise to resume from a command that keeps nothing."""
 
