@@ -54,7 +54,8 @@ def render(results: Path) -> str:
     environment.filters["tex"] = formulas.text
     environment.filters["code"] = _with_code
     return environment.from_string(_file("page.html")).render(
-        css=Markup(_file("page.css")),
+        css=Markup(_file("page.css") + _file("panel.css")),
+        panel=Markup(_file("panel.html")),
         script=Markup(script),
         script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         ledger=None if found is None else ledger(found),

@@ -145,7 +145,8 @@ def _options(name: str, command: command_line.Command):
 def test_a_line_that_its_command_would_refuse_is_found():
     for line in ("policy-entropy train --rule aepoo", "policy-entropy fit log.csv --frist 0.1",
                  "policy-entropy trian", "make reprodce", "pip install '.[lmm]'",
-                 "python benchmarks/no.py", "python -m simulations swep a.toml", "accelerate launch -m llm_bridge train --stesp 3"):
+                 "python benchmarks/no.py", "python -m simulations swep a.toml",
+                 "accelerate launch -m llm_bridge train --stesp 3"):
         with pytest.raises((AssertionError, ValueError, KeyError)):
             understood(line)
 
