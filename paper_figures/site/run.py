@@ -49,7 +49,8 @@ def page(results: Path) -> str:
         "What the columns mean: [Read an audit](/how_to/read_an_audit.md).", "",
         *_stages(job),
         "## Versions", "", table(("", ""), [
-            ("commit", f"`{made['commit'] or 'not a checkout'}`"), ("written", text(str(made["created"]))),
+            ("commit", f"`{made['commit'] or 'not a checkout'}`"),
+            ("written", text(str(made["created"]))),
             *((text(name), text(str(version))) for name, version in made["versions"].items())]),
     ])
 

@@ -200,7 +200,8 @@ def opened(site):
         browser = driver.chromium.launch(executable_path=CHROMIUM)
 
         def open_page(name, query="", **options):
-            page = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **options}).new_page()
+            size = {"viewport": {"width": 1300, "height": 900}}
+            page = browser.new_context(**{**size, **options}).new_page()
             page.on("console", lambda message: troubles.append(message.text))
             page.on("pageerror", lambda error: troubles.append(str(error)))
             page.on("request", lambda request: request.url.startswith(("file:", "data:"))
@@ -247,11 +248,12 @@ def test_filters_show_what_fits_and_say_how_many(opened):
 
 
 def test_the_bandit_lives(opened):
-    """A panel whose scripts were left behind; the numbers are held to the theory's in the report's tests."""
+    """A panel whose scripts were left behind; tests of the report hold its numbers to the theory's."""
     page = opened("bandit")
     panel = page.locator("#panel")
     assert panel.is_visible()
     assert panel.locator("#path-chart polyline").count() >= 4
     before = panel.locator(".readout").inner_text()
     panel.locator("#more").click()
-    page.wait_for_function("before => document.querySelector('.readout').innerText !== before", arg=before)
+    page.wait_for_function(
+        "before => document.querySelector('.readout').innerText !== before", arg=before)
