@@ -168,10 +168,12 @@ def _in_one_line(show: Any, kind: type[Warning]) -> Any:
 
 def evaluate(arguments: list[str], prog: str = "python -m llm_bridge evaluate") -> None:
     """Evaluate a model on a task."""
+    from llm_bridge.evaluate_config import EvaluateConfig
+
+    config = command_line.parse(EvaluateConfig, arguments, prog=prog)
     need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge import evaluation
 
-    config = command_line.parse(evaluation.EvaluateConfig, arguments, prog=prog)
     kept = config.output and "finished prompts are kept, and the same command goes on from them"
     with command_line.keeping(kept or ""):
         evaluation.evaluate_command(config)
@@ -179,15 +181,17 @@ def evaluate(arguments: list[str], prog: str = "python -m llm_bridge evaluate") 
 
 def sample(arguments: list[str], prog: str = "python -m llm_bridge sample") -> None:
     """Draw completions."""
+    from llm_bridge.sampling.sample_config import SampleConfig
+
+    config = command_line.parse(SampleConfig, arguments, prog=prog)
     need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge.sampling import sampling
 
-    sampling.sample_command(command_line.parse(sampling.SampleConfig, arguments, prog=prog))
+    sampling.sample_command(config)
 
 
 def compare(arguments: list[str], prog: str = "python -m llm_bridge compare") -> None:
     """Put training runs side by side."""
-    need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge.analysis import comparison
 
     comparison.compare_command(command_line.parse(comparison.CompareConfig, arguments, prog=prog))

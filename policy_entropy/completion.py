@@ -16,8 +16,8 @@ OPTIONS = {
     "sweep": "simulations.__main__:SweepCommand",
     "train": "llm_bridge.commands.train_config:TrainConfig",
     "audit": "llm_bridge.commands.train_config:AuditConfig",
-    "evaluate": "llm_bridge.evaluation:EvaluateConfig",
-    "sample": "llm_bridge.sampling.sampling:SampleConfig",
+    "evaluate": "llm_bridge.evaluate_config:EvaluateConfig",
+    "sample": "llm_bridge.sampling.sample_config:SampleConfig",
     "compare": "llm_bridge.analysis.comparison:CompareConfig",
 }
 """Where the options are of those commands that read the command line themselves."""

@@ -145,7 +145,6 @@ def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
     for arguments, extra in (
         (["entropy_theory", "show", "aepo.theorem-4.3b"], "proofs"),
         (["llm_bridge", "train", "--rule", "grpo"], "llm"),
-        (["llm_bridge", "compare", "runs"], "llm"),
         (["llm_bridge.recipes", "show", "paper/aent-math"], "llm"),
         (["paper_figures", "list"], "figures"),
         ([script, "evaluate"], "llm"),

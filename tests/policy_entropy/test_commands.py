@@ -56,6 +56,7 @@ def test_a_mistyped_rule_is_answered_before_torch_is_imported():
     (["trian"], "unknown command 'trian': did you mean train?"),
     (["train", "--stesp", "3"], "unrecognized options: --stesp, 3: did you mean --steps? "
                                 "(policy-entropy train --help lists the options)"),
+    (["evaluate", "--tsk", "split"], "unrecognized options: --tsk, split: did you mean --task?"),
     (["train", "--steps", "x"], "--steps: invalid literal for int()"),
     (["train", "--steps", "0"], "steps must be at least 1, got 0"),
     (["train", "--rule", "aepo", "--rule-options", "alhpa=3"], "'alhpa': did you mean alpha?"),
