@@ -12,6 +12,9 @@ import torch
 
 from entropy_theory.support.user_errors import run_command
 from paper_figures import __main__ as commands
+from paper_figures.reproduce import gpu, progress
+from paper_figures.reproduce.stage_run import StageRun
+from paper_figures.reproduce.stages import stages
 from tests.paper_figures.conftest import write_run
 
 Command = Callable[..., tuple[int, str, str]]
@@ -74,3 +77,28 @@ def test_the_gpu_queue_refuses_where_there_is_none(
     status, _, errors = command("gpu")
     assert status == 2
     assert errors.startswith("error: no GPU")
+
+
+def test_the_gpu_queue_refuses_outside_a_checkout(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tests that are not there, and results written among installed packages."""
+    monkeypatch.setattr(gpu, "__file__", str(tmp_path / "paper_figures" / "reproduce" / "gpu.py"))
+    status, _, errors = command("gpu")
+    assert status == 2
+    assert f"installed in {tmp_path}: clone the repository" in errors
+
+
+def test_a_report_of_no_folder_is_refused(command: Command, tmp_path: Path) -> None:
+    """An empty report, and status 0, for a mistyped folder."""
+    status, _, errors = command("report", "--output", str(tmp_path / "nothere"))
+    assert status == 2
+    assert errors.startswith(f"error: no such folder: {tmp_path / 'nothere'}")
+
+
+def test_a_long_line_of_a_stage_keeps_its_beginning(tmp_path: Path) -> None:
+    """A log that shows the ends of sentences."""
+    log = tmp_path / "stage.log"
+    log.write_text("first\n" + "model " * 30 + "\n")
+    run = StageRun(stage=stages("smoke", tmp_path)[0], log=log)
+    assert progress._latest_line(run) == ("model " * 30)[:69] + "…"
