@@ -92,6 +92,7 @@ def test_a_block_that_is_wrong_is_found(tmp_path):
 def understood(line: str) -> None:
     """Read a line of a ``bash`` block as its command would, without running it."""
     words = shlex.split(line, comments=True)
+    words = words[:words.index(">")] if ">" in words else words
     while words and re.fullmatch(r"\w+=\S*", words[0]):
         words = words[1:]
     if not words or words[-1:] == ["&"]:
