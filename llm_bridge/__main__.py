@@ -95,10 +95,12 @@ def _complete_audit(found: dict[str, Any]) -> None:
 def _train(kind: Any, arguments: list[str], prog: str) -> dict[str, Any] | None:
     """Train and return what the run found; None on all processes but the main one."""
     from llm_bridge.commands.train_config import check_names
+    from llm_bridge.running.launched import main_speaks
 
     # What can be refused without torch is: it takes seconds to import.
-    config = _config(kind, arguments, prog)
-    check_names(config)
+    with main_speaks():
+        config = _config(kind, arguments, prog)
+        check_names(config)
     need(f"'{prog}'", "torch", "transformers", "trl")
     import transformers
 

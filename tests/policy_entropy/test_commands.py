@@ -203,3 +203,22 @@ def test_completion_knows_commands_and_options(command, shell):
     assert status == 0
     for word in (*console.COMMANDS, "learning-rate", "jobs"):
         assert word in out
+
+
+def test_under_a_launcher_one_process_says_what_is_wrong(monkeypatch, capsys):
+    """The same error eight times, or the launcher ending the one that says it."""
+    from llm_bridge import __main__ as llm_bridge_commands
+    from llm_bridge.running import launched
+
+    waited = []
+    monkeypatch.setattr(launched.time, "sleep", waited.append)
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(SystemExit) as end:
+        user_errors.run_command(lambda: llm_bridge_commands.train(["--rule", "aepoo"]))
+    assert end.value.code == 2
+    assert capsys.readouterr().err == ""
+    assert waited == [10.0]
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(SystemExit):
+        user_errors.run_command(lambda: llm_bridge_commands.train(["--rule", "aepoo"]))
+    assert "did you mean aepo?" in capsys.readouterr().err
