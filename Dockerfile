@@ -2,7 +2,7 @@
 #     docker build -t policy-entropy .
 # With CUDA: PyPI's torch brings the libraries, the host brings the driver.
 #     docker build --build-arg TORCH_INDEX=https://pypi.org/simple -t policy-entropy:cuda .
-#     docker run --gpus all policy-entropy:cuda llm_bridge --help
+#     docker run --gpus all policy-entropy:cuda train --help
 # No test builds this image: that it builds was not tried.
 FROM python:3.12-slim-bookworm
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
@@ -14,5 +14,5 @@ COPY . .
 RUN pip install --no-cache-dir --index-url "$TORCH_INDEX" --extra-index-url https://pypi.org/simple \
         --constraint constraints.txt '.[llm,proofs,figures,fast]'
 WORKDIR /work
-ENTRYPOINT ["python", "-m"]
-CMD ["entropy_theory", "--help"]
+ENTRYPOINT ["policy-entropy"]
+CMD ["--help"]

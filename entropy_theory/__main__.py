@@ -1,38 +1,37 @@
 """Claims, rules and the R-H law on the command line.
 
-``python -m entropy_theory verify | list | show | table | check | prove | statement | fit``.
+``python -m entropy_theory verify | list | show | table | check | rules | prove | statement | fit``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tyro
 
 from entropy_theory.claim_jobs import ClaimJob, run
 from entropy_theory.claims import all_claims, claims_in_file
-from entropy_theory.support.results import (
-    check_writable,
-    plain,
-    provenance,
-    write_json,
-    write_text,
-)
+from entropy_theory.support import command_line
+from entropy_theory.support.command_line import Command
+from entropy_theory.support.results import plain, provenance, write_text
 from entropy_theory.support.user_code import module_of_file
 from entropy_theory.support.user_errors import lookup, need, run_command
-from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules import RULES, UpdateRule, described, rule_class
 from entropy_theory.verification import kernel, ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK, checks
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.verdict import HOLDS, derive
+
+Effort = Literal["smoke", "full"]
 
 
 def verify(
     ids: tyro.conf.Positional[tuple[str, ...]] = (),
     /,
     *,
+    profile: Effort = "full",
     quick: bool = False,
     json: Path | None = None,
     jobs: int | None = None,
@@ -42,18 +41,17 @@ def verify(
 
     Args:
         ids: claims to check; all of them by default.
-        quick: smaller searches (well under a minute in all).
-        json: write the full ledger, evidence included, to this file.
+        profile: smoke has smaller searches (well under a minute in all).
+        quick: the same as --profile smoke.
+        json: write the full ledger, evidence included, to this file; "-" prints it.
         jobs: claims checked at once; one per core by default.
         update_ledger: make the verdicts of this run the accepted ones.
     """
-    claims = _chosen(all_claims(), ids)
-    if json is not None:
-        check_writable(json)
+    claims, quick = _chosen(all_claims(), ids), quick or profile == "smoke"
     accepted = ledger.read_accepted()
-    entries, problems = _check(claims, None, quick, jobs, accepted)
-    if json is not None:
-        ledger.write(json, entries, config={"quick": quick, "ids": list(claims)})
+    with command_line.json_output(json) as write:
+        entries, problems = _check(claims, None, quick, jobs, accepted)
+        write(ledger.whole(entries, config={"quick": quick, "ids": list(claims)}))
     if update_ledger:
         if problems:
             raise ValueError("the accepted ledger is unchanged: resolve the problems above first")
@@ -64,9 +62,54 @@ def verify(
     return 1 if changed or problems else 0
 
 
-def list_claims() -> int:
-    """Print one claim a line: id, source, title."""
-    report.print_list(all_claims())
+def list_claims(*, json: Path | None = None) -> int:
+    """Print one claim a line: id, source, title.
+
+    Args:
+        json: write the list to this file; "-" prints it.
+    """
+    command_line.print_list(
+        ("id", "source", "title"), ((c.id, c.source, c.title) for c in all_claims().values()), json)
+    return 0
+
+
+def claims(claim_id: tyro.conf.Positional[str] = "", /, *, json: Path | None = None) -> int:
+    """List the claims, or print one: statement, hypotheses, proof and mutants, checked while doing so.
+
+    Args:
+        claim_id: which claim; all of them are listed by default.
+        json: write the list, or what the accepted ledger says of the claim, to this file; "-" prints it.
+    """
+    if not claim_id:
+        return list_claims(json=json)
+    if json is not None:
+        lookup(all_claims(), claim_id, "claim")
+        with command_line.json_output(json) as write:
+            write(ledger.read_accepted()[claim_id])
+        return 0
+    return show(claim_id)
+
+
+def rules(name: tyro.conf.Positional[str] = "", /, *, json: Path | None = None) -> int:
+    """List the update rules, or print one with its options, their defaults and what they mean.
+
+    examples:
+      policy-entropy rules
+      policy-entropy rules aepo
+      policy-entropy rules my_rules.py:Thrifty
+
+    Args:
+        name: which rule, also one of your own; all of the package's are listed by default.
+        json: write it to this file; "-" prints it.
+    """
+    if not name:
+        rows = ((known, kind.__module__, described.headline(kind)) for known, kind in RULES.items())
+        command_line.print_list(("name", "source", "title"), rows, json)
+        return 0
+    kind = rule_class(name)
+    with command_line.json_output(json) as write:
+        print(described.as_text(kind))
+        write(described.as_record(kind))
     return 0
 
 
@@ -101,6 +144,7 @@ def check(
     file: tyro.conf.Positional[Path],
     /,
     *,
+    profile: Effort = "full",
     quick: bool = False,
     json: Path | None = None,
     jobs: int | None = None,
@@ -111,28 +155,29 @@ def check(
     any cut of a batch, on numpy and torch, ...). A broken clause comes with a small batch that breaks it.
 
     examples:
-      python -m entropy_theory check my_claims.py
-      python -m entropy_theory check my_rules.py --quick
+      policy-entropy check my_claims.py
+      policy-entropy check my_rules.py --profile smoke
 
     Args:
         file: a Python file whose module-level names hold `Claim` objects, subclasses of `UpdateRule`
             (which are checked with their defaults) or instances of them.
-        quick: smaller searches.
-        json: write the ledger of these claims, and what was found on the rules, to this file.
+        profile: smoke has smaller searches.
+        quick: the same as --profile smoke.
+        json: write the ledger of these claims, and what was found on the rules, to this file; "-" prints
+            it.
         jobs: claims checked at once; one per core by default.
     """
     claims, rules = claims_in_file(file), rule_contract.rules_in(module_of_file(file))
+    quick = quick or profile == "smoke"
     if not claims and not rules:
         raise ValueError(
             f"{file} has no claim and no update rule: assign one to a module-level name, my_claim = "
             "Claim(...), or define one, class Thrifty(Modifier)"
         )
-    if json is not None:
-        check_writable(json)
-    records = [_check_rule(label, rule, quick) for label, rule in rules.items()]
-    entries, problems = _check(claims, str(file), quick, jobs, {}) if claims else ([], [])
-    if json is not None:
-        ledger.write(json, entries, rules=records, config={"quick": quick, "file": file.name})
+    with command_line.json_output(json) as write:
+        records = [_check_rule(label, rule, quick) for label, rule in rules.items()]
+        entries, problems = _check(claims, str(file), quick, jobs, {}) if claims else ([], [])
+        write(ledger.whole(entries, rules=records, config={"quick": quick, "file": file.name}))
     if problems:
         raise ValueError(f"{len(problems)} problem(s) in {file}, first: {problems[0]}")
     broken = any(clause["outcome"] == "broken" for record in records for clause in record["clauses"])
@@ -155,6 +200,7 @@ def prove(
     *,
     accept: bool = False,
     again: bool = False,
+    json: Path | None = None,
     jobs: int | None = None,
 ) -> int:
     """Have the proof kernel (Rocq) check the proofs of claims; unchanged files are not compiled again.
@@ -162,19 +208,23 @@ def prove(
     Exit status 1 if a proof is not accepted.
 
     examples:
-      python -m entropy_theory prove
-      python -m entropy_theory prove aepo.theorem-4.3b
+      policy-entropy prove
+      policy-entropy prove aepo.theorem-4.3b
 
     Args:
         ids: claims whose proofs are checked; all that have one by default.
         accept: make what was accepted the committed record.
         again: have the independent checker, coqchk, check everything that was compiled once more.
+        json: write what the kernel said of each claim to this file; "-" prints it.
         jobs: files compiled at once; one per core by default.
     """
     chosen = _chosen(all_claims(), ids)
-    results = report.print_proofs(chosen, jobs)
-    if again:
-        print(kernel.check_again(results.values()))
+    with (command_line.json_output(json) as write,
+          command_line.keeping("files that were compiled are kept, and not compiled again")):
+        results = report.print_proofs(chosen, jobs)
+        if again:
+            print(kernel.check_again(results.values()))
+        write(results)
     if accept:
         kernel.accept(all_claims().values())
     return 0 if all(result.accepted for result in results.values()) else 1
@@ -208,21 +258,19 @@ def fit(
         at: entropies to forecast the performance for, beside 0 (the ceiling).
         within: pair numbers logged at different steps, if at most so many steps apart.
         level: confidence level of the intervals, between 0 and 1.
-        json: write the result to this file.
+        json: write the result to this file; "-" prints it.
     """
     # Here alone: the law takes half as long to import as all claims.
     from entropy_theory.performance_law.forecast import forecast
     from entropy_theory.performance_law.report import as_json, as_text
     from entropy_theory.performance_law.training_log import read
 
-    if json is not None:
-        check_writable(json)
-    found = read(logs, entropy=entropy, performance=performance, step=step, run=run, within=within)
-    report = forecast(found.entropy, found.performance, at=at, first=first, level=level)
-    print(as_text(found, report))
-    if json is not None:
+    with command_line.json_output(json) as write:
+        found = read(logs, entropy=entropy, performance=performance, step=step, run=run, within=within)
+        report = forecast(found.entropy, found.performance, at=at, first=first, level=level)
+        print(as_text(found, report))
         config = {"logs": [str(log) for log in logs], "first": first, "within": within, "run": run}
-        write_json(json, {"provenance": provenance(config=config), **as_json(found, report)})
+        write({"provenance": provenance(config=config), **as_json(found, report)})
     return 0
 
 
@@ -292,20 +340,28 @@ def _chosen(claims: dict[str, Claim], ids: tuple[str, ...]) -> dict[str, Claim]:
     return {i: lookup(claims, i, "claim") for i in ids} if ids else claims
 
 
+COMMANDS = {
+    name: Command(place=f"{__name__}:{function}", summary=summary)
+    for name, function, summary in (
+        ("verify", "verify", "check claims, and compare with the accepted ledger"),
+        ("list", "list_claims", "every claim with its source, one a line"),
+        ("show", "show", "one claim: statement, hypotheses, proof, evidence"),
+        ("table", "table", "the accepted ledger as a Markdown table"),
+        ("check", "check", "the claims and update rules in a file of your own"),
+        ("rules", "rules", "the update rules, or one with its options"),
+        ("prove", "prove", "the proof kernel checks proofs"),
+        ("statement", "statement", "a claim as the proof kernel reads it"),
+        ("fit", "fit", "the law R = b - a exp(H) on your training log"),
+    )
+}
+
+
 def main() -> int:
     """Command-line entry point."""
-    return tyro.extras.subcommand_cli_from_dict(
-        {"verify": verify, "list": list_claims, "show": show, "table": table, "check": check,
-         "prove": prove, "statement": statement, "fit": fit},
-        prog="python -m entropy_theory",
-        description="Machine-checked claims about policy entropy; `fit` reads a training log.",
-    )
-
-
-def command() -> None:
-    """Run the console script ``entropy-theory``."""
-    run_command(main)
+    return command_line.run(
+        "python -m entropy_theory",
+        "Machine-checked claims about policy entropy; `fit` reads a training log.", COMMANDS)
 
 
 if __name__ == "__main__":
-    command()
+    run_command(main)

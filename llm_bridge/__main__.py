@@ -2,69 +2,69 @@
 
 from __future__ import annotations
 
-import os
+import argparse
+import dataclasses
 import sys
 import warnings
 from typing import Any
 
-USAGE = """\
-usage: python -m llm_bridge COMMAND [OPTIONS]
+from entropy_theory.support import command_line
+from entropy_theory.support.command_line import Command
+from entropy_theory.support.user_errors import need, run_command
 
-  train      train a model with an update rule
-  audit      forecast and measured entropy change, step by step
-  evaluate   pass@1 and unbiased pass@k
-  sample     draw completions and judge them
-  compare    training runs side by side
+EXAMPLES = (
+    "python -m llm_bridge train --task split --rule grpo --steps 160 --output runs/grpo",
+    "python -m llm_bridge train --rule aepo --rule-options alpha=3 target=0.6 --output runs/aepo",
+    "python -m llm_bridge train --rule clip-cov --rule-options ratio=0.002 base.clip-high=1",
+    "python -m llm_bridge train --rule kl-cov --rule-options ratio=0.02 --iterations 2",
+    "python -m llm_bridge train --config mine.toml --seed 3 --log-to wandb",
+    "python -m llm_bridge audit --model smollm2-135m-instruct --task chain-sum --steps 4",
+    "python -m llm_bridge audit --optimizer sgd --learning-rate 1e-3 --max-grad-norm 0",
+    "python -m llm_bridge evaluate --model runs/aepo/model --task split",
+    "python -m llm_bridge evaluate --model owner/name --task aime24 --protocol entropy-mechanism",
+    "python -m llm_bridge compare runs/grpo runs/aepo",
+    "python -m llm_bridge sample --model runs/aepo/model --task split --temperature 1.2",
+    "python -m llm_bridge train --model owner/name --data mine.jsonl --reward my_rewards.py:score",
+    "python -m llm_bridge train --rule my_rules.py:Thrifty --rule-options rate=0.3",
+    "python -m llm_bridge train --recipe gpu-small/grpo:split-grpo-seed0 --steps 100",
+    "python -m llm_bridge.recipes list",
+    "torchrun --nproc-per-node 8 -m llm_bridge train --model owner/name --prompts 64",
+)
+TRAIN = """\
+{what}
 
-COMMAND --help lists its options. Everything runs on a CPU and without a network, except that
-smollm2-135m-instruct is fetched once.
+A config file of your own (--config FILE.toml) has the tables [rule] with name and options, [train] with
+the options below, and [trl]; a recipe of the package (--recipe NAME, and --launcher NAME for another
+number of machines: python -m llm_bridge.recipes list) is such a file. What is given on the command line
+overrides it, rule and TRL options one by one.
 
 examples:
-  python -m llm_bridge train --task split --rule grpo --steps 160 --output runs/grpo
-  python -m llm_bridge train --rule aepo --rule-options alpha=3 target=0.6 --output runs/aepo
-  python -m llm_bridge train --rule clip-cov --rule-options ratio=0.002 base.clip_high=1
-  python -m llm_bridge train --rule kl-cov --rule-options ratio=0.02 --iterations 2
-  python -m llm_bridge audit --model smollm2-135m-instruct --task chain-sum --steps 4
-  python -m llm_bridge audit --optimizer sgd --learning-rate 1e-3 --max-grad-norm 0
-  python -m llm_bridge evaluate --model runs/aepo/model --task split
-  python -m llm_bridge evaluate --model owner/name --task aime24 --protocol entropy-mechanism
-  python -m llm_bridge compare runs/grpo runs/aepo
-  python -m llm_bridge sample --model runs/aepo/model --task split --temperature 1.2
-  python -m llm_bridge train --model owner/name --data mine.jsonl --reward my_rewards.py:score
-  python -m llm_bridge train --rule my_rules.py:Thrifty --rule-options rate=0.3
-  python -m llm_bridge train --recipe gpu-small/grpo:split-grpo-seed0 --steps 100
-  python -m llm_bridge.recipes list
-  torchrun --nproc-per-node 8 -m llm_bridge train --model owner/name --prompts 64
+  {prog} --rule aepo --rule-options alpha=3 target=0.6
+  {prog} --config mine.toml --seed 3
+  {prog} --recipe gpu-small/grpo:split-grpo-seed0 --steps 100
 """
+KEPT = "steps up to the last checkpoint are kept, and the same command goes on from there"
 
 
 def main() -> int:
     """Parse the command line, run the command, and return the exit status."""
-    arguments = sys.argv[1:]
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(USAGE, end="")
-        return 0 if arguments else 2
-    # torch and transformers take seconds to import: only once it is known what for.
-    from entropy_theory.support.user_errors import lookup
-
-    command = lookup(COMMANDS, arguments[0], "command")
-    sys.path.insert(0, os.getcwd())  # for --reward and --rule module:name beside the data
-    command(arguments[1:])
-    return 0
+    return command_line.run(
+        "python -m llm_bridge", "Everything runs on a CPU and without a network, except that "
+        "smollm2-135m-instruct is fetched once.", COMMANDS, EXAMPLES)
 
 
-def train(arguments: list[str]) -> None:
+def train(arguments: list[str], prog: str = "python -m llm_bridge train") -> None:
     """Train, and print where the run lies and how it ended."""
-    from llm_bridge.commands import train as training
+    from llm_bridge.commands.train_config import TrainConfig
 
-    _train(training.TrainConfig, arguments, "train")
+    _train(TrainConfig, arguments, prog)
 
 
-def audit(arguments: list[str]) -> None:
+def audit(arguments: list[str], prog: str = "python -m llm_bridge audit") -> None:
     """Audit a few steps, print how the forecasts did, and write its pages."""
-    from llm_bridge.commands import train as training
+    from llm_bridge.commands.train_config import AuditConfig
 
-    found = _train(training.AuditConfig, arguments, "audit")
+    found = _train(AuditConfig, arguments, prog)
     if found is not None:
         _complete_audit(found)
 
@@ -92,20 +92,25 @@ def _complete_audit(found: dict[str, Any]) -> None:
     print(f"pages: {run / 'audit.html'}, {run / 'entropy_map.html'}")
 
 
-def _train(kind: Any, arguments: list[str], name: str) -> dict[str, Any] | None:
+def _train(kind: Any, arguments: list[str], prog: str) -> dict[str, Any] | None:
     """Train and return what the run found; None on all processes but the main one."""
+    from llm_bridge.commands.train_config import check_names
+    from llm_bridge.running.launched import main_speaks
+
+    # What can be refused without torch is: it takes seconds to import.
+    with main_speaks():
+        config = _config(kind, arguments, prog)
+        check_names(config)
+    need(f"'{prog}'", "torch", "transformers", "trl")
     import transformers
-    import tyro
 
     from llm_bridge.commands import train as training
     from llm_bridge.running import ranks
     from llm_bridge.trainer.entropy_trainer import InertRuleWarning
 
-    with ranks.main_speaks():
-        options, arguments = _from_recipe(arguments) if name == "train" else ({}, arguments)
-        config = tyro.cli(kind, args=arguments, prog=f"python -m llm_bridge {name}", **options)
     transformers.utils.logging.set_verbosity_error()
-    with ranks.report_once(), warnings.catch_warnings():
+    with (ranks.report_once(), warnings.catch_warnings(),
+          command_line.keeping(KEPT if config.save_every != 0 else "")):
         warnings.showwarning = _in_one_line(warnings.showwarning, InertRuleWarning)
         found = training.train(config)
         is_main = ranks.is_main()
@@ -115,22 +120,40 @@ def _train(kind: Any, arguments: list[str], name: str) -> dict[str, Any] | None:
     return found if is_main else None
 
 
-def _from_recipe(arguments: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return the run that --recipe names, whose values are the defaults, and the other options."""
-    import argparse
-
+def _config(kind: Any, arguments: list[str], prog: str) -> Any:
+    """Read the options, on top of those of a recipe or a config file if one is named."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for option in ("--config", "--recipe", "--launcher"):
+        parser.add_argument(option)
+    try:
+        named, rest = parser.parse_known_args(arguments)
+    except argparse.ArgumentError as error:
+        raise ValueError(f"{error}: name it") from None
+    described = TRAIN.format(what=kind.__doc__, prog=prog)
+    if named.config is None and named.recipe is None:
+        if named.launcher is not None:
+            raise ValueError("--launcher goes with --recipe: name a recipe, or leave it out")
+        return command_line.parse(kind, arguments, prog=prog, description=described)
+    if named.config is not None and named.recipe is not None:
+        raise ValueError("--config and --recipe each give all options: name one of them")
     from llm_bridge import recipes
 
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--recipe")
-    parser.add_argument("--launcher")
-    found, rest = parser.parse_known_args(arguments)
-    if found.recipe is None:
-        if found.launcher is not None:
-            raise ValueError("--launcher goes with --recipe: name a recipe, or leave it out")
-        return {}, arguments
-    config, _ = recipes.run(found.recipe, launcher=found.launcher)
-    return {"default": config}, rest
+    if named.config is not None and not named.config.endswith(".toml"):
+        raise ValueError(f"--config must be a TOML file, got {named.config}: name it *.toml")
+    below, _ = recipes.run(named.config or named.recipe, launcher=named.launcher)
+    if not isinstance(below, kind):  # an audit of a training run's options
+        own = {field.name: getattr(below, field.name) for field in dataclasses.fields(below)
+               if getattr(below, field.name) != field.default}
+        below = kind(**own)
+    config = command_line.parse(kind, rest, prog=prog, description=described, default=below)
+    merged = {}
+    if config.rule_options != below.rule_options and config.rule == below.rule:
+        merged["rule_options"] = (*below.rule_options, *config.rule_options)
+    elif config.rule != below.rule and config.rule_options == below.rule_options:
+        merged["rule_options"] = ()  # those of another rule
+    if config.trl_options != below.trl_options:
+        merged["trl_options"] = (*below.trl_options, *config.trl_options)
+    return dataclasses.replace(config, **merged)
 
 
 def _in_one_line(show: Any, kind: type[Warning]) -> Any:
@@ -145,42 +168,46 @@ def _in_one_line(show: Any, kind: type[Warning]) -> Any:
     return shown
 
 
-def evaluate(arguments: list[str]) -> None:
+def evaluate(arguments: list[str], prog: str = "python -m llm_bridge evaluate") -> None:
     """Evaluate a model on a task."""
-    import tyro
+    from llm_bridge.evaluate_config import EvaluateConfig
 
+    config = command_line.parse(EvaluateConfig, arguments, prog=prog)
+    need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge import evaluation
 
-    config = tyro.cli(
-        evaluation.EvaluateConfig, args=arguments, prog="python -m llm_bridge evaluate"
-    )
-    evaluation.evaluate_command(config)
+    kept = config.output and "finished prompts are kept, and the same command goes on from them"
+    with command_line.keeping(kept or ""):
+        evaluation.evaluate_command(config)
 
 
-def sample(arguments: list[str]) -> None:
+def sample(arguments: list[str], prog: str = "python -m llm_bridge sample") -> None:
     """Draw completions."""
-    import tyro
+    from llm_bridge.sampling.sample_config import SampleConfig
 
+    config = command_line.parse(SampleConfig, arguments, prog=prog)
+    need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge.sampling import sampling
 
-    config = tyro.cli(sampling.SampleConfig, args=arguments, prog="python -m llm_bridge sample")
     sampling.sample_command(config)
 
 
-def compare(arguments: list[str]) -> None:
+def compare(arguments: list[str], prog: str = "python -m llm_bridge compare") -> None:
     """Put training runs side by side."""
-    import tyro
-
     from llm_bridge.analysis import comparison
 
-    config = tyro.cli(
-        comparison.CompareConfig, args=arguments, prog="python -m llm_bridge compare"
-    )
-    comparison.compare_command(config)
+    comparison.compare_command(command_line.parse(comparison.CompareConfig, arguments, prog=prog))
 
 
 COMMANDS = {
-    "train": train, "audit": audit, "evaluate": evaluate, "sample": sample, "compare": compare,
+    name: Command(place=f"{__name__}:{name}", summary=summary, parses=True)
+    for name, summary in (
+        ("train", "train a model with an update rule"),
+        ("audit", "forecast and measured entropy change, step by step"),
+        ("evaluate", "pass@1 and unbiased pass@k"),
+        ("sample", "draw completions and judge them"),
+        ("compare", "training runs side by side"),
+    )
 }
 
 
@@ -212,6 +239,4 @@ def _report(found: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    from entropy_theory.support.user_errors import run_command
-
     run_command(main)

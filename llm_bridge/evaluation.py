@@ -18,6 +18,7 @@ import transformers
 
 from entropy_theory.support import results
 from llm_bridge.data import benchmarks, models, tasks
+from llm_bridge.evaluate_config import EvaluateConfig
 from llm_bridge.running.sample_store import Line, SampleStore
 from llm_bridge.sampling import sampling
 
@@ -220,55 +221,6 @@ def _draw_chunk(
              length=length, entropy=entropy, ended=ended)
         for (prompt, sample), completion, reward, length, entropy, ended in columns
     ]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class EvaluateConfig:
-    """Measure a model on a task: pass@1, pass@k, avg@n, entropy, the constant-answer score."""
-
-    model: str = "small-sums"
-    """Bundled name, folder in Hugging Face format (a checkpoint too), or hub id."""
-    task: str = "split"
-    """Task name, reasoning-gym:NAME, a JSONL file of prompts and answers, or a benchmark: aime24,
-    aime25, amc23, math500, gsm8k, minerva, olympiad."""
-    protocol: str | None = None
-    """A paper's way to evaluate a benchmark: entropy-mechanism, aepo, aepo-pass-at-k or aent; it sets
-    prompt, temperature, top-p, top-k, samples and length, where they are not given here."""
-    benchmark_folder: Path | None = None
-    """Folder with NAME.jsonl or NAME.parquet of benchmarks; else $LLM_BRIDGE_BENCHMARKS, else the hub."""
-    num_prompts: int | None = None
-    """How many prompts; by default 256 of a named task, every line of a file or benchmark."""
-    num_samples: int | None = None
-    """Completions drawn for each prompt: the n of avg@n, the largest k of pass@k; 8 by default."""
-    temperature: float | None = None
-    """Sampling temperature, finite and above 0; 1, the model's own distribution, by default."""
-    top_p: float | None = None
-    """Draw from the smallest set of tokens with this much probability; 1, all of them, by default."""
-    top_k: int | None = None
-    """Draw from the so many most probable tokens, 1: greedy; 0, all of them, by default."""
-    k: tuple[int, ...] | None = None
-    """The k of pass@k; by default the powers of two up to num-samples."""
-    max_new_tokens: int | None = None
-    """Longest completion, in tokens; the task's own limit by default."""
-    split: tasks.Split = "held-out"
-    """Part of a named task the prompts come from; a JSONL file is used whole."""
-    reward: str | None = None
-    """Reward function: a name, my_rewards.py:score or module:function; the task's own by default."""
-    chat_template: bool = False
-    """Render each prompt as a user's turn of the model's chat template."""
-    seed: int = 0
-    """Seed of the prompts, of the samples and of the bootstrap."""
-    dtype: str = "float32"
-    """Number format of the weights: float32, bfloat16 or float16."""
-    device: str = "cpu"
-    """Where the model runs: cpu or cuda."""
-    batch_size: int = 32
-    """Sequences generated at once."""
-    sampler: str = "auto"
-    """How to sample: auto, generate, static, continuous, trl, vllm; with top-p or top-k, generate."""
-    output: Path | None = None
-    """JSON file to write, the completions beside it as .samples.jsonl, from which a killed command goes
-    on; a summary is printed in any case."""
 
 
 def evaluate_command(config: EvaluateConfig) -> dict[str, Any]:

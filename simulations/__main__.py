@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from entropy_theory.support.user_errors import check_choice, lookup, run_command
+from entropy_theory.support import command_line
+from entropy_theory.support.command_line import Command, parse
+from entropy_theory.support.user_errors import lookup, run_command
 
 # The rest is imported where a command needs it: xarray and all experiments take seconds.
 if TYPE_CHECKING:
@@ -24,20 +26,6 @@ if TYPE_CHECKING:
     from simulations.sweeps.file import SweepFile
     from simulations.sweeps.plan import Plan
 
-USAGE = """\
-usage: python -m simulations COMMAND [OPTIONS]
-
-  list     print every experiment with its source, one a line
-  run      compute experiments of this package
-  sweep    compute a grid of runs of your own
-
-COMMAND --help lists its options. What was computed is kept; a killed command goes on where it was.
-
-examples:
-  python -m simulations run aepo_figure_1
-  python -m simulations run all --profile smoke --output build/smoke
-  python -m simulations sweep targets.toml --workers 8
-"""
 RUN = """\
 Compute experiments; what is there already is not computed again.
 
@@ -45,9 +33,9 @@ A command that was interrupted or killed goes on where it was: finished experime
 those made of cells also the finished cells. Exit status 2 on an error.
 
 examples:
-  python -m simulations run aepo_figure_1
-  python -m simulations run all --profile smoke --output build/smoke
-  python -m simulations run rules_at_equal_reward --profile full --workers 8
+  policy-entropy simulate aepo-figure-1
+  policy-entropy simulate all --profile smoke --output build/smoke
+  policy-entropy simulate rules-at-equal-reward --profile full --jobs 8
 """
 SWEEP = """\
 Compute a grid of runs of your own, described in a TOML file, as one Dataset with a CSV summary.
@@ -57,10 +45,10 @@ on an axis costs only its own runs. Exit status 1 if runs have no result (they d
 died): the others are kept, and what went wrong is listed.
 
 examples:
-  python -m simulations sweep targets.toml --dry-run
-  python -m simulations sweep targets.toml --workers 8
+  policy-entropy sweep targets.toml --dry-run
+  policy-entropy sweep targets.toml --jobs 8
   dask scheduler & dask worker tcp://localhost:8786 --nworkers 8 --nthreads 1 &
-  python -m simulations sweep targets.toml --cluster tcp://localhost:8786
+  policy-entropy sweep targets.toml --cluster tcp://localhost:8786
 
 targets.toml:
 {example}
@@ -74,14 +62,14 @@ class RunCommand:
     """Compute experiments; what is there already is not computed again."""
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """The experiments to compute, or "all"."""
+    """The experiments to compute, or "all"; without a name they are listed."""
     output: Path = Path("build/simulations")
     """Directory of the results, one NetCDF file an experiment."""
     profile: Literal["smoke", "default", "full"] = "default"
     """Size: smoke takes seconds, default minutes in all, full much longer."""
     seed: int = 0
     """Seed of starts and samples; the same seed gives the same result."""
-    workers: int = 1
+    jobs: int = 1
     """Processes for the cells of experiments that are made of cells."""
 
 
@@ -93,7 +81,7 @@ class SweepCommand:
     """The sweep, in TOML."""
     output: Path = Path("build/sweeps")
     """Directory of NAME.nc (the Dataset), NAME.csv (the summary) and NAME.cells (what is kept)."""
-    workers: int | None = None
+    jobs: int | None = None
     """Number of local processes of one thread each; by default one a core."""
     cluster: str | None = None
     """Address of a Dask scheduler, whose workers compute instead of local processes."""
@@ -101,20 +89,37 @@ class SweepCommand:
     """Print the cells and an estimate of the work, and compute nothing."""
 
 
+COMMANDS = {
+    "list": Command(place=f"{__name__}:list_experiments", summary="every experiment with its source"),
+    "run": Command(place=f"{__name__}:run", summary="compute experiments of this package", parses=True),
+    "sweep": Command(
+        place=f"{__name__}:sweep", summary="compute a grid of runs of your own", parses=True),
+}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit status. By default the arguments are those of the process."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(USAGE, end="")
-        return 0 if arguments else 2
-    name, *rest = arguments
-    prog = f"python -m simulations {name}"
-    check_choice(name, ("list", "run", "sweep"), "command")
-    if name == "run":
-        return _run(tyro.cli(RunCommand, args=rest, prog=prog, description=RUN))
-    if name == "sweep":
-        return _sweep(tyro.cli(SweepCommand, args=rest, prog=prog, description=sweep_help()))
-    return tyro.cli(_list, args=rest, prog=prog)
+    return command_line.run(
+        "python -m simulations", "What was computed is kept; a killed command goes on where it was.",
+        COMMANDS, ("python -m simulations run aepo-figure-1",
+                   "python -m simulations run all --profile smoke --output build/smoke",
+                   "python -m simulations sweep targets.toml --jobs 8"), arguments)
+
+
+def run(arguments: list[str], prog: str) -> int:
+    """Compute experiments."""
+    command = parse(RunCommand, arguments, prog=prog, description=RUN)
+    if not command.names:
+        return list_experiments()
+    with command_line.keeping("finished experiments and cells are kept, and the same command goes on"):
+        return _run(command)
+
+
+def sweep(arguments: list[str], prog: str) -> int:
+    """Compute a grid of runs of the user's own."""
+    command = parse(SweepCommand, arguments, prog=prog, description=sweep_help())
+    with command_line.keeping("finished runs are kept, and the same command goes on"):
+        return _sweep(command)
 
 
 def sweep_help() -> str:
@@ -124,13 +129,17 @@ def sweep_help() -> str:
     return SWEEP.format(example=textwrap.indent(EXAMPLE, "  "))
 
 
-def _list() -> int:
-    """Print every experiment with its source, one a line."""
+def list_experiments(*, json: Path | None = None) -> int:
+    """Print one experiment a line: name, source, title.
+
+    Args:
+        json: write the list to this file; "-" prints it.
+    """
     from simulations.experiments import EXPERIMENTS
 
-    width = max(map(len, EXPERIMENTS))
-    for name, experiment in EXPERIMENTS.items():
-        print(f"{name:<{width}}  {experiment.source}: {experiment.title}")
+    command_line.print_list(("name", "source", "title"), (
+        (name.replace("_", "-"), experiment.source, experiment.title)
+        for name, experiment in EXPERIMENTS.items()), json)
     return 0
 
 
@@ -160,14 +169,14 @@ def _run(command: RunCommand) -> int:
     from simulations.computing.workers import in_this_process, local_processes
     from simulations.experiments import EXPERIMENTS
 
-    names = list(EXPERIMENTS) if "all" in command.names else list(dict.fromkeys(command.names))
-    if not names:
-        raise ValueError(f"name an experiment, or all: {', '.join(EXPERIMENTS)}")
-    experiments = [lookup(EXPERIMENTS, name, "experiment") for name in names]
+    # A file and a module are named with underscores; what is typed has hyphens, as all names have.
+    known = {name.replace("_", "-"): experiment for name, experiment in EXPERIMENTS.items()}
+    names = list(known) if "all" in command.names else list(dict.fromkeys(command.names))
+    experiments = [lookup(known, name.replace("_", "-"), "experiment") for name in names]
     profile, seed = command.profile, command.seed
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
-    backend = in_this_process if command.workers == 1 else local_processes(command.workers)
+    backend = in_this_process if command.jobs == 1 else local_processes(command.jobs)
     with _bars(MofNCompleteColumn()) as bars:
         for experiment in experiments:
             work = experiment.work(experiment.profiles[profile])
@@ -230,10 +239,10 @@ def _backend(command: SweepCommand) -> Backend:
     from simulations.computing.workers import local_processes
 
     if command.cluster is not None:
-        if command.workers is not None:
-            raise ValueError("--workers are local processes: leave it out with --cluster")
+        if command.jobs is not None:
+            raise ValueError("--jobs are local processes: leave it out with --cluster")
         return dask_cluster(command.cluster)
-    return local_processes(_cores() if command.workers is None else command.workers)
+    return local_processes(_cores() if command.jobs is None else command.jobs)
 
 
 def _cores() -> int:
@@ -255,7 +264,7 @@ def _dry_run(sweep: SweepFile, command: SweepCommand) -> int:
         runs = [by_key[key] for key in cell.run_keys]
         print(f"cell {number}: {len(runs)} runs of {cell.dynamics.steps} steps, "
               f"{sweeps.in_words(sweep, runs)}")
-    workers = min(command.workers or _cores(), max(len(todo.cells), 1))
+    workers = min(command.jobs or _cores(), max(len(todo.cells), 1))
     seconds = sweeps.estimated_seconds(todo) / workers
     where = "on the cluster, divided by its workers" if command.cluster else f"on {workers} processes"
     print(f"{len(todo.runs)} runs, {todo.n_kept} of them kept; {todo.updates:.2g} logit updates in "

@@ -1,20 +1,61 @@
-// A field above each long table that hides the rows without its words.
+// Above each long table and above the gallery: a field for words, a choice of verdict and of source, and how
+// many are shown.
 document.addEventListener("DOMContentLoaded", () => {
   for (const table of document.querySelectorAll("table.filterable")) {
     const rows = [...table.tBodies[0].rows];
-    if (rows.length < 8) continue;
-    const field = document.createElement("input");
-    field.type = "search";
-    field.className = "filter";
-    field.placeholder = `Filter ${rows.length} rows: theorem 4.3, refuted, covariance …`;
-    field.setAttribute("aria-label", "Filter the rows of the table");
-    field.addEventListener("input", () => {
-      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-      for (const row of rows) {
-        const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
+    const source = (row) => (row.cells[0].textContent.trim().match(/^([a-z-]+)\./) || ["", ""])[1];
+    if (rows.length >= 8) {
+      add(table.closest(".table-wrapper") || table, rows, source, "theorem 4.3, covariance, KL …");
+    }
+  }
+  const galleries = [...document.querySelectorAll(".gallery")];
+  if (galleries.length) {
+    const heading = (card) => card.closest("section").querySelector("h2").firstChild.textContent.trim();
+    const cards = galleries.flatMap((gallery) => [...gallery.children]);
+    const first = galleries[0].closest("section");
+    add(first, cards, heading, "figure 4, entropy, table …", () => {
+      for (const gallery of galleries) {
+        gallery.closest("section").hidden = [...gallery.children].every((card) => card.hidden);
       }
     });
-    (table.closest(".table-wrapper") || table).before(field);
+  }
+
+  function add(before, items, sourceOf, example, after = () => {}) {
+    const texts = items.map((item) => item.textContent.toLowerCase());
+    const verdicts = items.map((item) => [...item.querySelectorAll(".badge")].map((b) => b.textContent));
+    const sources = items.map(sourceOf);
+    const form = document.createElement("form");
+    form.className = "filters";
+    form.setAttribute("role", "search");
+    const words = form.appendChild(document.createElement("input"));
+    words.type = "search";
+    words.placeholder = example;
+    words.setAttribute("aria-label", "Words to find");
+    const choices = [["verdict", verdicts.flat()], ["source", sources]].map(([name, found]) => {
+      const known = [...new Set(found)].filter(Boolean);
+      const choice = document.createElement("select");
+      choice.setAttribute("aria-label", name);
+      choice.append(new Option(`any ${name}`, ""), ...known.map((value) => new Option(value)));
+      if (known.length > 1) form.append(choice);
+      return choice;
+    });
+    const count = form.appendChild(document.createElement("output"));
+    count.setAttribute("role", "status");
+    const show = () => {
+      const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const [verdict, source] = choices.map((choice) => choice.value);
+      let shown = 0;
+      items.forEach((item, i) => {
+        item.hidden = !(wanted.every((word) => texts[i].includes(word))
+          && (!verdict || verdicts[i].includes(verdict)) && (!source || sources[i] === source));
+        shown += !item.hidden;
+      });
+      count.textContent = `${shown} of ${items.length}`;
+      after();
+    };
+    form.addEventListener("input", show);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    show();
+    before.before(form);
   }
 });

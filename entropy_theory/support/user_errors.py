@@ -6,6 +6,7 @@ import difflib
 import importlib.util
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
@@ -74,8 +75,12 @@ def run_command(main: Callable[[], int | None]) -> None:
     """Run a command-line entry point and exit.
 
     ValueError, OSError and a missing extra are a user's to mend: they are printed as one line and the
-    exit status is 2. Anything else is a bug of ours and keeps its traceback. Ctrl-C exits with 130.
+    exit status is 2; ``--debug`` anywhere on the command line shows where they arose. Anything else is a
+    bug of ours and keeps its traceback. Ctrl-C exits with 130, and says what `command_line.keeping` says
+    is kept.
     """
+    debug = "--debug" in sys.argv
+    sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     try:
         status = main()
         sys.stdout.flush()
@@ -84,16 +89,21 @@ def run_command(main: Callable[[], int | None]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     except (ValueError, OSError, MissingExtraError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        status = 2
+        status = _told(str(error), debug)
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
         if module not in EXTRA_OF:
             raise
-        print(f"error: {_missing('this command', module)}", file=sys.stderr)
-        status = 2
-    except KeyboardInterrupt:
-        print("interrupted; finished results are kept, run the same command to resume",
-              file=sys.stderr)
+        status = _told(_missing("this command", module), debug)
+    except KeyboardInterrupt as interrupt:
+        print(f"interrupted; {str(interrupt) or 'nothing is kept'}", file=sys.stderr)
         status = 130
     sys.exit(status)
+
+
+def _told(message: str, debug: bool) -> int:
+    """Print an error, with the traceback of the one being handled if asked for; returns the status."""
+    if debug:
+        traceback.print_exc()
+    print(f"error: {' '.join(message.splitlines())}", file=sys.stderr)
+    return 2

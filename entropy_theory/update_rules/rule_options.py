@@ -76,7 +76,7 @@ def from_texts(name: str, texts: Iterable[str]) -> UpdateRule:
         path, equals, value = text.partition("=")
         if not equals:
             raise OptionError((), f"rule option '{text}' is not of the form name=value, as in alpha=3")
-        *way, last = path.split(".")
+        *way, last = path.replace("-", "_").split(".")
         place = table
         for step in way:
             inner = place.get(step, {})

@@ -101,13 +101,12 @@ def _proof(claim: Claim, verdict: Verdict) -> dict[str, str] | None:
             "of": proof.part, "digest": proof.digest}
 
 
-def write(
-    path: str | Path, entries: Sequence[dict[str, Any]], *, rules: Sequence[dict[str, Any]] = (),
-    config: Any = None,
-) -> None:
-    """Write the full ledger as JSON, whole or not at all; ``rules`` are those of a user's file."""
-    write_json(path, {"provenance": provenance(config=config, seed=0, packages=PACKAGES),
-                      "claims": list(entries)} | ({"rules": list(rules)} if rules else {}))
+def whole(
+    entries: Sequence[dict[str, Any]], *, rules: Sequence[dict[str, Any]] = (), config: Any = None,
+) -> dict[str, Any]:
+    """Return the full ledger as ``--json`` writes it; ``rules`` are those of a user's file."""
+    return {"provenance": provenance(config=config, seed=0, packages=PACKAGES),
+            "claims": list(entries)} | ({"rules": list(rules)} if rules else {})
 
 
 def accepted_path() -> Path:

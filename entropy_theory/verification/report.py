@@ -76,13 +76,6 @@ def print_differences(lines: Sequence[str]) -> None:
                       soft_wrap=True)
 
 
-def print_list(claims: Mapping[str, Claim]) -> None:
-    """Print one claim a line: id, source, title."""
-    width = max(map(len, claims))
-    for claim in claims.values():
-        print(f"{claim.id:<{width}}  {claim.source}  {claim.title}")
-
-
 def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> None:
     """Print a claim: statement, hypotheses, proof steps with checkers, evidence, counterexample."""
     console = Console()
@@ -228,17 +221,17 @@ def progress(claims: Mapping[str, Claim]) -> Iterator[Callable[[str, Evidence], 
         TextColumn("{task.completed}/{task.total} checks"), TimeElapsedColumn(),
         console=console, transient=True, disable=not console.is_terminal,
     ) as bar:
-        task = bar.add_task("verifying", total=sum(left.values()))
+        task = bar.add_task("checking", total=sum(left.values()))
 
         def on_evidence(claim_id: str, evidence: Evidence) -> None:
             # A certificate comes with its search and is not a check of its own.
             if evidence.method == "certify" and not evidence.name:
                 return
             left[claim_id] -= 1
-            bar.update(task, advance=1, description=f"verifying {claim_id}")
+            bar.update(task, advance=1, description=f"checking {claim_id}")
             if left[claim_id] == 0 and not console.is_terminal:
                 finished = sum(count == 0 for count in left.values())
-                console.print(f"verified {claim_id} ({finished}/{len(left)})", highlight=False)
+                console.print(f"checked {claim_id} ({finished}/{len(left)})", highlight=False)
 
         yield on_evidence
 

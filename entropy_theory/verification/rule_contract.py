@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import importlib
 import importlib.util
+import inspect
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -328,7 +329,8 @@ def rules_in(module: ModuleType) -> dict[str, UpdateRule]:
     """Return the rules that a module defines: classes with their defaults, and named instances.
 
     Raises:
-        ValueError: a class that has no name, or that cannot be made without options.
+        ValueError: a class that has no name, that cannot be made without options, or that declares
+            options without being a dataclass.
     """
     found: dict[str, UpdateRule] = {}
     for name, value in vars(module).items():
@@ -338,11 +340,22 @@ def rules_in(module: ModuleType) -> dict[str, UpdateRule]:
               and value.__module__ == module.__name__):
             if not isinstance(getattr(value, "name", None), str):
                 raise ValueError(f'{name} has no name: give it one, name: ClassVar[str] = "thrifty"')
+            if not_options := _options_without_dataclass(value):
+                raise ValueError(
+                    f"{name} declares {', '.join(not_options)} without being a dataclass, so that nobody "
+                    "can set it: put @dataclass(frozen=True, kw_only=True, slots=True) above the class")
             try:
                 found[name] = value()
             except TypeError as error:
                 raise ValueError(f"{name}() fails ({error}): give each option a default") from error
     return found
+
+
+def _options_without_dataclass(kind: type[UpdateRule]) -> list[str]:
+    """Return what a class annotates as a dataclass would its options, where it is none of its own."""
+    if "__dataclass_fields__" in vars(kind):
+        return []
+    return [name for name, hint in inspect.get_annotations(kind).items() if "ClassVar" not in str(hint)]
 
 
 # ------------------------------------------------------------------ batches

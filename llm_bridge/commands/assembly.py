@@ -12,7 +12,13 @@ from entropy_theory import update_rules
 from llm_bridge.accounting import entropy_effects, holding
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.analysis import audit
-from llm_bridge.commands.train_config import AuditConfig, TrainConfig, parse_trl_options, round_up
+from llm_bridge.commands.train_config import (
+    AuditConfig,
+    TrainConfig,
+    parse_trl_options,
+    round_up,
+    trackers,
+)
 from llm_bridge.data import models, tasks
 from llm_bridge.running import ranks
 from llm_bridge.running.run_folder import RunFolder
@@ -64,7 +70,8 @@ def build_trainer(
         "save_strategy": "steps" if config.save_every else "no",
         "save_steps": config.save_every or 1,
         "save_total_limit": 2,
-        "report_to": config.log_to,
+        "report_to": trackers(config),
+        "run_name": config.output.name,
         "disable_tqdm": True,
     }
     further = parse_trl_options(config.trl_options)

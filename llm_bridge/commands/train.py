@@ -52,12 +52,15 @@ def train(config: TrainConfig) -> dict[str, Any]:
     folder, output = RunFolder(config.output), str(config.output)
     reward = rewards.load_own(config.reward) if config.reward and ":" in config.reward else None
     code = user_code.digests(rule, reward)
+    # The first of each machine fetches and converts; the others find it done. A run that is there already
+    # may be read where its model is not.
+    if not folder.described():
+        ranks.agreed(lambda: models.locate(config.model) if ranks.is_main_of_node() else None)
     found = ranks.on_main(lambda: _claim(folder, config, code))
     if found["status"] == FINISHED:
         if ranks.is_main():
             print(f"already finished: {output}", file=sys.stderr)
         return {**found, "output": output}
-    # The first of each machine fetches and converts; the others find it done.
     ranks.agreed(lambda: models.locate(config.model) if ranks.is_main_of_node() else None)
     model, tokenizer, task = ranks.agreed(lambda: model_and_task(config))
     provenance = results.provenance(

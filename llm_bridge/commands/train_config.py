@@ -1,4 +1,7 @@
-"""What a training run is asked for: its options, their defaults, and what is refused before it starts."""
+"""What a training run is asked for: its options, their defaults, and what is refused before it starts.
+
+torch and TRL are imported only where a check needs them: a mistyped option is answered at once.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,9 @@ import typing
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
-from trl import GRPOConfig
-
 from entropy_theory.support.typed_values import NO_MATCH, from_text
-from entropy_theory.support.user_errors import lookup
-from llm_bridge.running import ranks
+from entropy_theory.support.user_errors import check_choice, lookup, need
+from entropy_theory.update_rules import rule_options
 
 LEARNING_RATES = {
     ("small-sums", "split"): 3e-4,
@@ -22,6 +22,12 @@ LEARNING_RATES = {
     ("smollm2-135m-instruct", None): 5e-6,
 }
 DEFAULT_LEARNING_RATE = 1e-6
+TRACKERS = {
+    "tensorboard": "tensorboard", "trackio": "trackio", "wandb": "wandb", "mlflow": "mlflow",
+    "comet_ml": "comet_ml", "clearml": "clearml", "swanlab": "swanlab", "neptune": "neptune",
+    "dvclive": "dvclive", "codecarbon": "codecarbon", "azure_ml": "azureml",
+}
+"""Where transformers' ``report_to`` can send metrics, and the module that each needs."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,8 +96,10 @@ class TrainConfig:
     """Further options of TRL's GRPOConfig as name=value, such as use_vllm=true warmup_steps=10."""
     device: Literal["auto", "cuda", "cpu"] = "auto"
     """Where the model is trained. auto: a GPU where there is one; cuda: a GPU, or an error."""
-    log_to: Literal["tensorboard", "trackio", "none"] = "tensorboard"
-    """Where metrics go beside metrics.jsonl."""
+    log_to: str = "tensorboard"
+    """Trackers that get the metrics too, with commas between them, by the names of transformers'
+    report_to: tensorboard, trackio, wandb, mlflow, comet_ml ...; none: metrics.jsonl alone. Each reads
+    environment variables of its own."""
     output: Path | None = None
     """Folder of the run; runs/MODEL-TASK-RULE-seedN by default."""
 
@@ -109,11 +117,39 @@ class AuditConfig(TrainConfig):
     """How many actions are compared at each state; every one costs a pass backward and one forward."""
     save_every: int | None = 0
     save_model: bool = False
-    log_to: Literal["tensorboard", "trackio", "none"] = "none"
+    log_to: str = "none"
+
+
+def check_names(config: TrainConfig) -> None:
+    """Check what needs no model and no TRL: the rule with its options, trackers, smallest numbers.
+
+    Raises ValueError for a name that is unknown (the nearest ones are given) or a number out of range.
+    """
+    rule_options.from_texts(config.rule, config.rule_options)
+    for label in ("steps", "micro_batches", "mini_batches", "iterations"):
+        if getattr(config, label) < 1:
+            raise ValueError(f"{label} must be at least 1, got {getattr(config, label)}")
+    if config.samples < 2:
+        raise ValueError(f"samples must be at least 2, got {config.samples}: rules compare them")
+    if config.data is not None and not config.data.is_file():
+        raise ValueError(f"no such file: {config.data}")
+    for tracker in trackers(config):
+        check_choice(tracker, TRACKERS, "tracker")
+        if importlib.util.find_spec(TRACKERS[tracker]) is None:
+            raise ValueError(f"log_to {tracker} needs the package {TRACKERS[tracker]}, which is not "
+                             "installed: install it, or give log_to none")
+
+
+def trackers(config: TrainConfig) -> list[str]:
+    """Return the trackers of a run, as transformers' report_to takes them; none is an empty list."""
+    return [] if config.log_to == "none" else [name.strip() for name in config.log_to.split(",")]
 
 
 def resolved(config: TrainConfig) -> TrainConfig:
     """Check the config and fill in every default that depends on model or task."""
+    from llm_bridge.running import ranks
+
+    check_names(config)
     small = config.model == "small-sums"
     rate = LEARNING_RATES.get(
         (config.model, config.task),
@@ -132,12 +168,9 @@ def resolved(config: TrainConfig) -> TrainConfig:
     }
     missing = {key: value for key, value in filled.items() if getattr(config, key) is None}
     config = dataclasses.replace(config, **missing)
-    for label in ("steps", "prompts", "micro_batches", "mini_batches", "iterations"):
-        if getattr(config, label) < 1:
-            raise ValueError(f"{label} must be at least 1, got {getattr(config, label)}")
-    if config.samples < 2:
-        raise ValueError(f"samples must be at least 2, got {config.samples}: rules compare them")
     assert config.prompts is not None
+    if config.prompts < 1:
+        raise ValueError(f"prompts must be at least 1, got {config.prompts}")
     rows, world = config.prompts * config.samples, ranks.count()
     if rows % (config.micro_batches * world):
         shares = f" x {world} processes" if world > 1 else ""
@@ -154,8 +187,6 @@ def resolved(config: TrainConfig) -> TrainConfig:
         raise ValueError("float16 weights overflow in training: give dtype float32 or bfloat16")
     if config.audit_every and ranks.count() > 1:
         raise ValueError("an audit runs in one process: start it without a launcher")
-    if config.log_to == "trackio" and importlib.util.find_spec("trackio") is None:
-        raise ValueError("log_to trackio needs the package trackio: pip install trackio")
     if config.device == "cuda" and device_name(config) == "cpu":
         raise ValueError(
             "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
@@ -177,6 +208,8 @@ def round_up(number: int, multiple: int) -> int:
 
 def device_name(config: TrainConfig) -> str:
     """Name the device that the run trains on: "cpu", or the GPU's product name."""
+    import torch
+
     if config.device == "cpu" or not torch.cuda.is_available():
         return "cpu"
     return torch.cuda.get_device_name(0)
@@ -187,11 +220,17 @@ def parse_trl_options(options: tuple[str, ...]) -> dict[str, Any]:
 
     Raises ValueError for an unknown option, a text without "=", or a value of another kind.
     """
+    if not options:
+        return {}
+    need("reading options of TRL", "trl")
+    from trl import GRPOConfig
+
     kinds = typing.get_type_hints(GRPOConfig)
     fields = {field.name: field for field in dataclasses.fields(GRPOConfig) if field.init}
     parsed: dict[str, Any] = {}
     for text in options:
         name, equals, value = text.partition("=")
+        name = name.replace("-", "_")
         if not equals:
             raise ValueError(f"TRL option '{text}' is not of the form name=value, as in warmup_steps=10")
         lookup(fields, name, "option of TRL's GRPOConfig")

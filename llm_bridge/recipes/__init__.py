@@ -4,7 +4,8 @@
     paper/        the published sizes, with the place of every number
     launchers/    how many processes, on how many machines, and who samples
 
-A file (those that begin with ``_`` are only to be built on) has these tables:
+A file (those that begin with ``_`` are only to be built on) has these tables; a user's own, for
+``train --config``, needs only [rule]:
 
     title, source       what is run, and where its settings are printed
     minutes             what a run may take, as a guess, on the machine that it is for
@@ -35,7 +36,7 @@ from typing import Any
 
 from entropy_theory.support.user_errors import check_choice, lookup
 from entropy_theory.update_rules import rule_options
-from llm_bridge.commands.train import TrainConfig, parse_trl_options
+from llm_bridge.commands.train_config import TrainConfig, parse_trl_options
 from llm_bridge.recipes.launcher import Launcher
 from llm_bridge.recipes.typed import checked
 
@@ -163,9 +164,10 @@ def launchers() -> list[str]:
 
 def _recipe(name: str, filled: dict[str, Any], path: Path) -> tuple[Recipe, TrainConfig]:
     where = f"recipe {path.name}"
-    for key in ("title", "source", "rule", "train"):
+    for key in ("title", "source", "rule", "train") if path.is_relative_to(FOLDER) else ("rule",):
         if key not in filled:
             raise ValueError(f"{where}: {key} is missing")
+    filled = {"title": name, "source": path.name, "train": {}, **filled}
     named = {"title": str, "source": str, "minutes": float, "launcher": str}
     kinds = {key: kind for key, kind in named.items() if key in filled}
     own = checked(kinds, {key: filled[key] for key in kinds}, where)

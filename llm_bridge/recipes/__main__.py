@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any, Literal
+from pathlib import Path
+from typing import Literal
 
 import tyro
 
+from entropy_theory.support import command_line
+from entropy_theory.support.command_line import Command
 from entropy_theory.support.user_errors import run_command
 from llm_bridge import recipes
 from llm_bridge.recipes import hub_data
 
 
-def listing(folder: Literal["gpu-small", "paper"] | None = None, /) -> None:
-    """Print one recipe a line: name, number of runs, what it runs, its source.
+def listing(
+    folder: Literal["gpu-small", "paper"] | None = None, /, *, json: Path | None = None
+) -> None:
+    """Print one recipe a line: name, source, title, number of runs.
 
     Args:
         folder: gpu-small or paper; both by default.
+        json: write the list to this file; "-" prints it.
     """
-    for name in recipes.names(folder):
-        recipe = recipes.load(name)
-        print(f"{name}\t{len(recipe.runs)}\t{recipe.title}\t{recipe.source}")
+    found = map(recipes.load, recipes.names(folder))
+    command_line.print_list(("name", "source", "title", "runs"), (
+        (recipe.name, recipe.source, recipe.title, str(len(recipe.runs))) for recipe in found), json)
 
 
 def show(recipe: str, /, *, launcher: str | None = None) -> None:
@@ -38,6 +43,22 @@ def show(recipe: str, /, *, launcher: str | None = None) -> None:
     for run, config in found.runs.items():
         name = recipe if len(found.runs) == 1 else f"{recipe}:{run}"
         print("\n".join(found.launcher.commands(name, config.model, config.trl_options)))
+
+
+def recipes_command(
+    recipe: tyro.conf.Positional[str] = "", /, *, launcher: str | None = None, json: Path | None = None
+) -> None:
+    """List the recipes, or print the commands of one recipe's runs.
+
+    Args:
+        recipe: its name, or a .toml file; all are listed by default.
+        launcher: a launcher in place of the recipe's own (8-gpus, 5-machines).
+        json: write the list to this file; "-" prints it.
+    """
+    if recipe:
+        show(recipe, launcher=launcher)
+    else:
+        listing(json=json)
 
 
 def data(recipe: str, /) -> None:
@@ -59,12 +80,17 @@ def data(recipe: str, /) -> None:
         print(f"{hub_data.fetch(found.data, path)} lines in {path}", file=sys.stderr)
 
 
-COMMANDS: dict[str, Callable[..., Any]] = {"list": listing, "show": show, "data": data}
+COMMANDS = {
+    "list": Command(place=f"{__name__}:listing", summary="every recipe with its source"),
+    "show": Command(place=f"{__name__}:show", summary="the commands of a recipe's runs"),
+    "data": Command(place=f"{__name__}:data", summary="fetch a recipe's data set from the hub"),
+}
 
 
-def main() -> None:
+def main() -> int:
     """Entry point."""
-    tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="python -m llm_bridge.recipes")
+    return command_line.run(
+        "python -m llm_bridge.recipes", "The papers' settings, and runs for one GPU.", COMMANDS)
 
 
 if __name__ == "__main__":

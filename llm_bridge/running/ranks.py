@@ -11,20 +11,19 @@ import atexit
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
 import torch.distributed as dist
 
+from llm_bridge.running.launched import LAST_WORDS
+
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 SETUP_TIMEOUT = timedelta(minutes=30)
 """How long ranks wait for one another; the main one may fetch a model in the meantime."""
-LAST_WORDS = timedelta(seconds=10)
-"""How long a rank waits for another to report its error before it ends."""
 
 
 class FailedElsewhereError(ValueError):
@@ -177,25 +176,3 @@ def _speaks(error: BaseException) -> bool:
         # Without a store nobody knows who spoke: better twice than never.
         return not isinstance(error, FailedElsewhereError)
     return False
-
-
-@contextlib.contextmanager
-def main_speaks() -> Iterator[None]:
-    """Let the first rank alone print what all ranks would print, before there is a process group.
-
-    The others then wait for the launcher to end them: if one of them ended first, the launcher would end
-    the rank that prints.
-    """
-    if os.environ.get("RANK", "0") == "0":
-        yield
-        return
-    with (
-        open(os.devnull, "w", encoding="utf-8") as nowhere,
-        contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere),
-    ):
-        try:
-            yield
-        except SystemExit as end:
-            if end.code:
-                time.sleep(LAST_WORDS.total_seconds())
-            raise

@@ -73,6 +73,10 @@ class RunFolder:
         self._description = path / "run.json"
         self._provenance = path / "provenance.json"
 
+    def described(self) -> bool:
+        """Whether a run has claimed the folder."""
+        return self._description.exists()
+
     def claim(
         self, options: Mapping[str, Any], *, defaults: Mapping[str, Any], code: Mapping[str, str],
         world_size: int, device: str,

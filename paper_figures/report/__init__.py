@@ -1,1 +1,1 @@
-"""Makes build/report/index.html: ledger, figures, tables and their provenance in one page."""
+"""Makes build/report/everything.html: ledger, figures, tables and their provenance in one page."""

@@ -1,4 +1,4 @@
-"""Writes build/report/index.html, one page that opens from disk, needs no network, and holds everything.
+"""Writes build/report/everything.html, one page that opens from disk and needs no network.
 
 Each section is made from files that other commands wrote. Where one is missing, the section says
 which command makes it, and the rest of the page is unaffected. Template, style and scripts are
@@ -30,13 +30,13 @@ PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint"
 
 
 def write_report(results: Path) -> Path:
-    """Write ``results/report/index.html`` and return its path.
+    """Write ``results/report/everything.html`` and return its path.
 
     Args:
         results: folder with ledger.json, figures/, runs/, evaluations/ and reproduce.json, any of
             which may be missing.
     """
-    page = results / "report" / "index.html"
+    page = results / "report" / "everything.html"
     write_text(page, render(results))
     return page
 
@@ -55,7 +55,8 @@ def render(results: Path) -> str:
     environment.filters["tex"] = formulas.text
     environment.filters["code"] = _with_code
     return environment.from_string(_file("page.html")).render(
-        css=Markup(_file("page.css")),
+        css=Markup(_file("page.css") + _file("panel.css")),
+        panel=Markup(_file("panel.html")),
         script=Markup(script),
         script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         ledger=None if found is None else ledger(found),

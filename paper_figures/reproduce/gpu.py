@@ -88,6 +88,15 @@ def unfinished(folder: Path = MEASURED, queue: Sequence[GpuJob] | None = None) -
     return [job for job in queue or jobs() if not job.is_finished(folder)]
 
 
+def require_checkout() -> None:
+    """Raise ValueError unless this is a checkout, whose tests and benchmarks the queue runs."""
+    root = Path(__file__).resolve().parents[2]
+    if not ((root / "benchmarks").is_dir() and (root / "tests").is_dir()):
+        raise ValueError(
+            "the GPU queue runs the tests and benchmarks of a checkout, and keeps its results there; "
+            f"this package is installed in {root}: clone the repository and run make gpu")
+
+
 def require_gpu() -> str:
     """Return the name of the GPU; raise ValueError where there is none."""
     import torch

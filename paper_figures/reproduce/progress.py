@@ -15,6 +15,8 @@ from rich.text import Text
 from paper_figures.reproduce.stage_run import StageRun
 
 HEARTBEAT_SECONDS = 30.0
+WIDTH = 70
+"""Characters of a stage's latest line."""
 SIGNS = {
     "waiting": (" ", "dim"), "running": ("▸", "bold cyan"), "done": ("✓", "green"),
     "kept": ("✓", "dim green"), "failed": ("✗", "bold red"), "skipped": ("–", "yellow"),
@@ -122,4 +124,5 @@ def _latest_line(run: StageRun) -> str:
     except OSError:
         return ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][-70:] if lines else ""
+    latest = lines[-1] if lines else ""
+    return latest if len(latest) <= WIDTH else latest[: WIDTH - 1] + "…"

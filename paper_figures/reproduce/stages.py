@@ -163,14 +163,14 @@ SMOKE_FIGURES = ("aepo-figure-2", "entropy-audit")
 def _presentation(profile: Profile, build: Path) -> list[Stage]:
     report = Stage(
         name="report",
-        arguments=("-m", "paper_figures", "report", "--results", str(build)),
+        arguments=("-m", "paper_figures", "report", "--output", str(build), "--profile", profile),
         outputs=(build / "report" / "index.html",),
         code=("paper_figures",),
         after=("*",),
-        seconds=5,
+        seconds=10 if profile == "smoke" else 90,
         always=True,
     )
-    draw = ("-m", "paper_figures", "build", "--results", str(build))
+    draw = ("-m", "paper_figures", "build", "--output", str(build))
     simulated = tuple(stage.name for stage in _simulations(profile, build))
     if profile == "smoke":
         figures = Stage(

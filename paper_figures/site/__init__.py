@@ -1,7 +1,8 @@
 """Makes build/docs, the documentation: pages generated from the project's own objects, set by Sphinx.
 
 - `markup`: prose, formulas and tables as MyST Markdown;
-- `claims`, `papers`, `rules`, `figures`, `notebooks`, `reference`, `found`: a folder of pages each;
+- `claims`, `papers`, `rules`, `figures`, `notebooks`, `reference`: a folder of pages each;
+- `found`, `bandit`, `run`: a page each;
 - `pages`: all of them, beside the hand-written ones of docs/;
 - `mathematics`, `docstrings`: extensions of Sphinx that conf.py names;
 - `building`: what ``python -m paper_figures.site`` does.

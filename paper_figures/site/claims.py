@@ -107,7 +107,7 @@ def _page(
         ("axioms", text(record["axioms"] or "none: no proof of the kernel")),
         ("figures", ", ".join(link(label, figure_page(name)) for name, label in figures)),
         ("source", f"`{file.relative_to(ROOT)}`"),
-        ("check it", f"`python -m entropy_theory show {claim.id}`"),
+        ("check it", f"`policy-entropy claims {claim.id}`"),
     ]
     parts = [
         f"# {text(claim.title)}", "",

@@ -10,6 +10,7 @@ from typing import Any
 
 from entropy_theory.verification.claim import Claim
 from paper_figures.catalog import FIGURES
+from paper_figures.report.ledger import SOURCES
 from paper_figures.reproduce.stages import SIMULATIONS
 from paper_figures.site.markup import (
     badge,
@@ -79,6 +80,12 @@ def pages(
     return {**written, "figures/index": _gallery(groups, made)}
 
 
+def _paper(source: str) -> str:
+    """Return a link to the page of the paper that a figure is from; "" for our own."""
+    prefix = next((p for p, start in PAPERS.items() if source.startswith(start)), None)
+    return "" if prefix is None else link(SOURCES[prefix][1], f"papers/{prefix}")
+
+
 def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> str:
     parts = ["# Gallery", "",
              "Every figure and table, redrawn from what was computed here. The verdict says whether the "
@@ -105,6 +112,7 @@ def _page(
     facts = [
         ("verdict", badge(figure["verdict"] or "not made yet")),
         ("drawn from", text(", ".join(figure["evidence"]))),
+        ("paper's page", _paper(figure["source"])),
         ("statements", ", ".join(link(claims[i].title, claim_page(i)) for i in about)),
         ("stage", text(_stages(file))),
         ("source", f"`{file.relative_to(ROOT)}`"),

@@ -13,7 +13,17 @@ from entropy_theory.update_rules import RULES
 from entropy_theory.verification.claim import Claim
 from paper_figures.catalog import FIGURES
 from paper_figures.report import figures as report_figures
-from paper_figures.site import claims, figures, found, notebooks, papers, reference, rules
+from paper_figures.site import (
+    bandit,
+    claims,
+    figures,
+    found,
+    notebooks,
+    papers,
+    reference,
+    rules,
+    run,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = ROOT / "docs"
@@ -78,10 +88,13 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
         **notebooks.pages(),
         **reference.pages(selection.modules),
         "found": found.page(selection.claims, shown),
+        "bandit": bandit.page(selection.claims),
+        "run": run.page(results),
     }
     contents = {source / f"{name}.md": page.encode() for name, page in generated.items()}
     contents |= {source / path.relative_to(WRITTEN): path.read_bytes()
                  for path in WRITTEN.rglob("*") if path.is_file()}
+    contents |= {source / "static" / name: path.read_bytes() for name, path in bandit.files().items()}
     contents |= {source / name: (ROOT / path).read_bytes() for path, name in AT_THE_TOP.items()}
     for old in source.rglob("*"):
         if old.is_file() and old not in contents and old.parent != source / "pictures":

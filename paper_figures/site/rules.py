@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import dataclasses
 import inspect
-import itertools
-import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from entropy_theory.update_rules import RULES, UpdateRule
+from entropy_theory.update_rules import RULES, UpdateRule, described
 from entropy_theory.verification.rule_contract import entropy_effect
 from llm_bridge import verl_plugin
 from paper_figures.site.markup import docstring, fenced, folded, included, link, table, text
@@ -28,7 +24,8 @@ def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
     """Return the pages of update rules and their index, by name."""
     chosen = list(names)
     written = {page_name(name): _page(name) for name in chosen}
-    rows = [(link(name, page_name(name)), text(_headline(RULES[name])), text(effect(RULES[name])))
+    rows = [(link(name, page_name(name)), text(described.headline(RULES[name])),
+             text(effect(RULES[name])))
             for name in chosen]
     hidden = "\n".join(chosen)
     index = "\n".join([
@@ -52,30 +49,17 @@ def effect(kind: type[UpdateRule]) -> str:
             f"{found.grpo_falls:.0%}); its mean change is {found.ratio:.2f} times GRPO's")
 
 
-def options(kind: type[UpdateRule]) -> list[tuple[str, str, str, str]]:
-    """Return name, type, default and meaning of each option of a rule."""
-    meanings = _field_docstrings(kind)
-    return [
-        (field.name, str(field.type), _default(field), meanings.get(field.name, ""))
-        for field in dataclasses.fields(kind)
-    ]
-
-
-def _headline(kind: type[UpdateRule]) -> str:
-    return str(inspect.getdoc(inspect.getmodule(kind))).splitlines()[0]
-
-
 def _page(name: str) -> str:
     kind = RULES[name]
     module = inspect.getmodule(kind)
     file = Path(str(inspect.getsourcefile(kind)))
     headers, row = _engines(name)
-    rows = [(f"`{option}`", f"`{typed}`", f"`{default}`", text(" ".join(meaning.split())))
-            for option, typed, default, meaning in options(kind)]
+    rows = [(f"`{option.name}`", f"`{option.kind}`", f"`{option.default}`", text(option.meaning))
+            for option in described.options(kind)]
     required = sorted(kind().required_columns)
     parts = [
         f"# {name}", "", docstring(inspect.getdoc(kind) or ""), "",
-        fenced(f'update_rules.get("{name}")\npython -m llm_bridge train --rule {name}', "text"),
+        fenced(f'update_rules.get("{name}")\npolicy-entropy train --rule {name}', "text"),
         "## The formula, and where it comes from", "", docstring(inspect.getdoc(module) or ""),
         "## Options", "",
         table(("option", "type", "default", "meaning"), rows, (2, 2, 2, 6)) or "It has none.", "",
@@ -114,23 +98,3 @@ def _engines(name: str) -> tuple[list[str], list[str]]:
         raise ValueError(
             f"{ENGINES} has no row for '{name}': run python -m tests.simulations.engine_matrix")
     return headers[1:], found[1:]
-
-
-def _default(field: dataclasses.Field[object]) -> str:
-    if field.default_factory is not dataclasses.MISSING:
-        made = field.default_factory()
-        return f"{type(made).__name__}()" if dataclasses.is_dataclass(made) else repr(made)
-    return repr(field.default)
-
-
-def _field_docstrings(kind: type) -> dict[str, str]:
-    """Return the docstrings that stand below a class's fields, those of its bases included."""
-    found: dict[str, str] = {}
-    for base in reversed(kind.__mro__[:-1]):
-        (node,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        body = node.body if isinstance(node, ast.ClassDef) else []
-        for before, after in itertools.pairwise(body):
-            if (isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)
-                    and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)):
-                found[before.target.id] = inspect.cleandoc(str(after.value.value))
-    return found

@@ -7,7 +7,7 @@ An experiment opts in with one call in its ``compute``::
 where ``train(cell, progress) -> Dataset`` is a function of a module, and a cell is a frozen dataclass
 that holds all that determines its result, the seed included. Called by itself, ``compute`` computes one
 cell after the other. Under ``python -m simulations run`` a killed run goes on at the cell where it was,
-and ``--workers`` computes cells side by side. `simulations.sweeps.sweep` is made of the same pieces.
+and ``--jobs`` computes cells side by side. `simulations.sweeps.sweep` is made of the same pieces.
 """
 
 from __future__ import annotations

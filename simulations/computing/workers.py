@@ -112,7 +112,7 @@ def local_processes(n_workers: int) -> Backend:
         ValueError: fewer than one worker.
     """
     if n_workers < 1:
-        raise ValueError(f"workers must be at least 1, got {n_workers}")
+        raise ValueError(f"jobs must be at least 1, got {n_workers}")
 
     def run(
         function: CellFunction, cells: Sequence[Any], progress: Progress

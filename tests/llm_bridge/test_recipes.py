@@ -8,13 +8,13 @@ import warnings
 from pathlib import Path
 
 import pytest
-import tyro
 from accelerate.commands.launch import launch_command_parser
 
 from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as command_line
 from llm_bridge import recipes
 from llm_bridge.commands import train as training
+from llm_bridge.commands.train_config import parse_trl_options
 from llm_bridge.recipes import hub_data
 from llm_bridge.recipes.__main__ import data, listing, show
 from llm_bridge.trainer import InertRuleWarning, entropy_trainer
@@ -240,13 +240,37 @@ def test_the_list_has_a_line_for_each(capsys):
 def test_the_command_line_starts_from_a_recipe():
     """An option given on the command line that the recipe overrides; a launcher for nothing."""
     run = "gpu-small/aepo-targets:split-aepo-targets-target0.25-seed1"
-    options, rest = command_line._from_recipe(["--steps", "3", "--recipe", run, "--prompts", "2"])
-    assert rest == ["--steps", "3", "--prompts", "2"]
-    config = tyro.cli(training.TrainConfig, args=rest, **options)
+    config = configured("--steps", "3", "--recipe", run, "--prompts", "2")
     assert (config.steps, config.prompts, config.seed, config.rule) == (3, 2, 1, "aepo")
-    assert command_line._from_recipe(["--steps", "3"]) == ({}, ["--steps", "3"])
+    assert configured("--steps", "3") == training.TrainConfig(steps=3)
     with pytest.raises(ValueError, match="--launcher goes with --recipe"):
-        command_line._from_recipe(["--launcher", "8-gpus"])
+        configured("--launcher", "8-gpus")
+
+
+def configured(*arguments, kind=training.TrainConfig):
+    return command_line._config(kind, list(arguments), "train")
+
+
+def test_a_config_file_of_a_users_own_is_overridden_option_by_option(tmp_path):
+    """An option that replaces the file's others; options of one rule given to another."""
+    path = tmp_path / "mine.toml"
+    path.write_text('[rule]\nname = "aepo"\nalpha = 2.0\ntarget = 0.3\n'
+                    '[train]\nsteps = 7\nprompts = 2\n[trl]\nwarmup_steps = 3\n')
+    plain = configured("--config", str(path))
+    assert (plain.rule, plain.steps, plain.prompts, plain.seed) == ("aepo", 7, 2, 0)
+    changed = configured("--config", str(path), "--rule-options", "alpha=5", "--seed", "4",
+                         "--trl-options", "top-k=5")
+    rule = rule_options.from_texts(changed.rule, changed.rule_options)
+    assert (rule.alpha, rule.target, changed.steps, changed.seed) == (5.0, 0.3, 7, 4)
+    assert parse_trl_options(changed.trl_options) == {"warmup_steps": 3, "top_k": 5}
+    assert configured("--config", str(path), "--rule", "grpo").rule_options == ()
+    audit = configured("--config", str(path), kind=training.AuditConfig)
+    assert (type(audit), audit.steps, audit.audit_every) == (training.AuditConfig, 7, 1)
+    path.write_text('[rule]\nname = "aepo"\n[train]\nstesp = 7\n')
+    with pytest.raises(ValueError, match=r"stesp.*did you mean steps"):
+        configured("--config", str(path))
+    with pytest.raises(ValueError, match=r"name it \*\.toml"):
+        configured("--config", "mine.yaml")
 
 
 def test_options_of_trl_that_follow_from_others_are_refused(model, tmp_path):

@@ -101,7 +101,7 @@ def test_wheel_and_sdist_hold_all_that_is_needed(built):
     files = set(zipfile.ZipFile(wheel).namelist())
     with tarfile.open(sdist) as archive:
         unpacked = {name.split("/", 1)[-1] for name in archive.getnames()}
-    for package in ("entropy_theory", "simulations", "llm_bridge", "paper_figures"):
+    for package in ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy"):
         ours = {str(path.relative_to(ROOT)) for path in (ROOT / package).rglob("*")
                 if path.suffix in (".py", ".v", ".toml", ".yaml", ".ipynb", ".safetensors")
                 and ".ipynb_checkpoints" not in path.parts}
@@ -141,20 +141,25 @@ def test_the_wheel_runs_in_an_environment_with_the_core_alone(built, tmp_path):
     listed = run("-m", "entropy_theory", "list")
     assert listed.returncode == 0, listed.stderr
     assert len(listed.stdout.splitlines()) > 100
+    script = tmp_path / "env" / "bin" / "policy-entropy"
     for arguments, extra in (
         (["entropy_theory", "show", "aepo.theorem-4.3b"], "proofs"),
         (["llm_bridge", "train", "--rule", "grpo"], "llm"),
+        (["llm_bridge.recipes", "show", "paper/aent-math"], "llm"),
+        (["paper_figures", "list"], "figures"),
+        ([script, "evaluate"], "llm"),
+        ([script, "figures"], "figures"),
+        ([script, "report"], "figures"),
     ):
-        refused = run("-m", *arguments)
-        assert refused.returncode == 2
-        assert refused.stderr.count("\n") == 1
+        command = arguments if arguments[0] == script else [python, "-m", *arguments]
+        refused = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True)
+        assert refused.returncode == 2, (arguments, refused.stderr)
+        assert refused.stderr.count("\n") == 1, refused.stderr
         assert f"pip install 'policy-entropy[{extra}]'" in refused.stderr
-    for imported, extra in (("paper_figures.catalog", "figures"),
-                            ("llm_bridge.recipes", "llm"),
-                            ("llm_bridge.trainer.EntropyTrainer", "llm")):
-        module, _, name = imported.rpartition(".")
-        refused = run("-c", f"from {module} import {name}")
-        assert f"policy-entropy[{extra}]" in refused.stderr.splitlines()[-1]
+    refused = run("-c", "from llm_bridge.trainer import EntropyTrainer")
+    assert "policy-entropy[llm]" in refused.stderr.splitlines()[-1]
+    version = subprocess.run([script, "--version"], env=clean, capture_output=True, text=True, check=True)
+    assert version.stdout == f"policy-entropy {entropy_theory.__version__}\n"
 
 
 def _closure(requirements: list[str]) -> list[metadata.Distribution]:

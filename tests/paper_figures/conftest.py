@@ -98,7 +98,7 @@ def page_file(
     results.mkdir(exist_ok=True)
     with (results / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        page = results / "report" / "index.html"
+        page = results / "report" / "everything.html"
         if not page.exists():
             simulations = simulated("aepo_figure_1")
             (results / "ledger.json").write_text(json.dumps(accepted_ledger()))

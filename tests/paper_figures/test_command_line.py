@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from entropy_theory.support.user_errors import run_command
 from paper_figures import __main__ as commands
+from paper_figures.reproduce import gpu, progress
+from paper_figures.reproduce.stage_run import StageRun
+from paper_figures.reproduce.stages import stages
 from tests.paper_figures.conftest import write_run
 
 Command = Callable[..., tuple[int, str, str]]
@@ -24,7 +28,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
         monkeypatch.setenv("NO_COLOR", "1")
         monkeypatch.setattr("sys.argv", ["paper_figures", *arguments])
         with pytest.raises(SystemExit) as end:
-            commands.main()
+            run_command(commands.main)
         return int(end.value.code or 0), *capfd.readouterr()
 
     return run
@@ -41,7 +45,7 @@ def test_list_prints_one_figure_a_line_with_its_source() -> None:
 
 def test_an_unknown_figure_is_one_line_with_the_nearest_names(command: Command, tmp_path: Path) -> None:
     """A traceback where a name was mistyped."""
-    status, _, errors = command("build", "aepo-figure1", "--results", str(tmp_path))
+    status, _, errors = command("build", "aepo-figure1", "--output", str(tmp_path))
     assert status == 2
     assert errors.startswith("error: unknown figure 'aepo-figure1': did you mean aepo-figure-1")
     assert len(errors.strip().splitlines()) == 1
@@ -50,17 +54,17 @@ def test_an_unknown_figure_is_one_line_with_the_nearest_names(command: Command, 
 def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(command: Command, tmp_path: Path) -> None:
     """One missing dataset that costs every figure; a named figure's absence passed over."""
     write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
-    status, _, errors = command("build", "--results", str(tmp_path), "--formats", "svg")
+    status, _, errors = command("build", "--output", str(tmp_path), "--formats", "svg")
     assert status == 0
     assert (tmp_path / "figures" / "small-transformer-training.svg").exists()
     assert "aepo-figure-1: not made" in errors
-    assert command("build", "aepo-figure-1", "--results", str(tmp_path))[0] == 2
+    assert command("build", "aepo-figure-1", "--output", str(tmp_path))[0] == 2
 
 
 def test_an_unwritable_folder_is_named(command: Command, tmp_path: Path) -> None:
     """A traceback where the output cannot be written."""
     (tmp_path / "report").write_text("a file in the way")
-    status, _, errors = command("report", "--results", str(tmp_path))
+    status, _, errors = command("report", "--output", str(tmp_path))
     assert status == 2
     assert errors.startswith("error: cannot write")
 
@@ -73,3 +77,28 @@ def test_the_gpu_queue_refuses_where_there_is_none(
     status, _, errors = command("gpu")
     assert status == 2
     assert errors.startswith("error: no GPU")
+
+
+def test_the_gpu_queue_refuses_outside_a_checkout(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tests that are not there, and results written among installed packages."""
+    monkeypatch.setattr(gpu, "__file__", str(tmp_path / "paper_figures" / "reproduce" / "gpu.py"))
+    status, _, errors = command("gpu")
+    assert status == 2
+    assert f"installed in {tmp_path}: clone the repository" in errors
+
+
+def test_a_report_of_no_folder_is_refused(command: Command, tmp_path: Path) -> None:
+    """An empty report, and status 0, for a mistyped folder."""
+    status, _, errors = command("report", "--output", str(tmp_path / "nothere"))
+    assert status == 2
+    assert errors.startswith(f"error: no such folder: {tmp_path / 'nothere'}")
+
+
+def test_a_long_line_of_a_stage_keeps_its_beginning(tmp_path: Path) -> None:
+    """A log that shows the ends of sentences."""
+    log = tmp_path / "stage.log"
+    log.write_text("first\n" + "model " * 30 + "\n")
+    run = StageRun(stage=stages("smoke", tmp_path)[0], log=log)
+    assert progress._latest_line(run) == ("model " * 30)[:69] + "…"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from paper_figures import __main__ as command
+from paper_figures import commands as command
 from paper_figures import figure as writer
 from paper_figures.aepo import figure_2_tempered_reinforce as figure_2
 from paper_figures.catalog import FIGURES
@@ -204,7 +204,7 @@ def test_a_figure_that_fails_leaves_the_others(
 
     figures = {f.name: f for f in (small("bad", draw=broken), small("no", data=absent), small("good"))}
     monkeypatch.setattr(command, "FIGURES", figures)
-    assert command.build(results=tmp_path) == 1
+    assert command.build(output=tmp_path) == 1
     errors = capsys.readouterr().err
     assert "bad: failed: ValueError" in errors
     assert errors.splitlines()[-1].startswith("1 of 3 failed: bad (ValueError")
@@ -234,12 +234,12 @@ def test_a_named_build_brings_its_own_entries_of_the_index_up_to_date(
 
     bad, no, good = small("bad", finding=broken), small("no", data=absent), small("good")
     use(bad, no, good)
-    assert command.build(results=tmp_path) == 1
+    assert command.build(output=tmp_path) == 1
     use(small("bad"), no, good)
-    assert command.build(("bad",), results=tmp_path) == 0
+    assert command.build(("bad",), output=tmp_path) == 0
     assert index() == {"drawn": ["bad", "good"], "missing": {"no": "run `x`"}, "failed": {}}
     (tmp_path / "figures" / "good.json").unlink()  # else it is up to date, and kept
     use(small("bad"), no, small("good", finding=broken))
-    assert command.build(("good", "no"), results=tmp_path) == 1
+    assert command.build(("good", "no"), output=tmp_path) == 1
     assert index() == {"drawn": ["bad"], "missing": {"no": "run `x`"},
                        "failed": {"good": "ValueError: no finding"}}

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from llm_bridge import recipes
-from paper_figures import __main__ as commands
+from paper_figures import commands
 from paper_figures.reproduce import gpu, gpu_jobs
 from tests.paper_figures.conftest import write_run
 

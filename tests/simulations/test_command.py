@@ -22,9 +22,11 @@ COMMAND = [sys.executable, "-m", "simulations"]
 def test_list_prints_one_name_a_line_with_its_source(capsys):
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
-    for line, experiment in zip(lines, EXPERIMENTS.values(), strict=True):
-        assert experiment.source in line
+    assert [line.split("\t") for line in lines] == [
+        [name.replace("_", "-"), experiment.source, experiment.title]
+        for name, experiment in EXPERIMENTS.items()]
+    assert main(["run"]) == 0
+    assert capsys.readouterr().out.splitlines() == lines
 
 
 def test_run_writes_a_result_and_prints_its_caption(tmp_path, capsys):
@@ -37,11 +39,10 @@ def test_run_writes_a_result_and_prints_its_caption(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "aepo_figur_1"], "unknown experiment 'aepo_figur_1': did you mean aepo_figure_1"),
-        (["run"], "name an experiment, or all"),
+        (["run", "aepo_figur_1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
         (["sweeep", "file.toml"], "unknown command 'sweeep': did you mean sweep"),
         (["run", "tabular_audit", "--seed", "-1"], "seed must be at least 0, got -1"),
-        (["run", "tabular_audit", "--workers", "0"], "workers must be at least 1, got 0"),
+        (["run", "tabular_audit", "--jobs", "0"], "jobs must be at least 1, got 0"),
         (["run", "tabular_audit", "--output", "{file}/x"], "choose another output directory"),
     ],
 )
@@ -84,7 +85,7 @@ def test_a_killed_run_leaves_whole_results_only_and_resumes(tmp_path):
 def test_a_run_on_two_processes_is_that_of_one(tmp_path):
     for workers in ("1", "2"):
         arguments = ["run", "rules_at_equal_reward", "--profile", "smoke"]
-        assert main([*arguments, "--workers", workers, "--output", str(tmp_path / workers)]) == 0
+        assert main([*arguments, "--jobs", workers, "--output", str(tmp_path / workers)]) == 0
     one, two = (
         xr.load_dataset(tmp_path / workers / "rules_at_equal_reward.nc", engine="scipy")
         for workers in ("1", "2")
@@ -100,17 +101,17 @@ def test_help_shows_examples(capsys, command):
         main([command, "--help"])
     said = capsys.readouterr().out
     assert "examples:" in said
-    assert f"python -m simulations {command} " in said
+    assert f"policy-entropy {'simulate' if command == 'run' else command} " in said
     assert main(["--help"]) == 0
     assert f"  {command} " in capsys.readouterr().out
 
 
 def test_the_sweep_files_that_are_shown_can_be_run(tmp_path):
-    """In --help and in the README: one grid."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    """In --help and in the docs: one grid."""
+    page = (Path(__file__).parents[2] / "docs/how_to/sweep.md").read_text(encoding="utf-8")
     texts = {
         "help": sweep_help().partition("targets.toml:\n")[2].rpartition("\n\n")[0],
-        "README": readme.partition("```toml\n")[2].partition("```")[0],
+        "docs": page.partition("```toml\n")[2].partition("```")[0],
     }
     for name, text in texts.items():
         path = tmp_path / f"{name}.toml"

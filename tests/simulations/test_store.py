@@ -294,7 +294,7 @@ def test_a_worker_with_other_code_is_refused(tmp_path):
 
 
 def test_no_workers_are_refused():
-    with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
         local_processes(0)
 
 

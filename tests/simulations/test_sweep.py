@@ -297,7 +297,7 @@ def test_a_killed_sweep_resumes_and_ends_as_one_left_alone(write, tmp_path):
     """SIGKILL of the command in the middle: cells that were kept are not computed again."""
     text = SAMPLED.replace("steps = 40", "steps = 100").replace("[1, 3]", "[1, 2, 3]")
     path = write(text)
-    command = [sys.executable, "-m", "simulations", "sweep", str(path), "--workers", "2",
+    command = [sys.executable, "-m", "simulations", "sweep", str(path), "--jobs", "2",
                "--output", str(tmp_path / "out")]
     folder = tmp_path / "out" / "mine.cells"
     with subprocess.Popen(
@@ -327,7 +327,7 @@ def test_a_killed_sweep_resumes_and_ends_as_one_left_alone(write, tmp_path):
 @pytest.mark.deep
 def test_two_sweeps_at_once_share_the_work(write, tmp_path):
     path = write(SAMPLED.replace("steps = 40", "steps = 100"))
-    command = [sys.executable, "-m", "simulations", "sweep", str(path), "--workers", "1",
+    command = [sys.executable, "-m", "simulations", "sweep", str(path), "--jobs", "1",
                "--output", str(tmp_path / "out")]
     both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True) for _ in range(2)]
@@ -352,7 +352,7 @@ steps = 30
 [grid]
 dynamics.learning_rate = [1e-11, 1e300, 2e-11]
 """)
-    arguments = ["sweep", str(path), "--output", str(tmp_path), "--workers", "1"]
+    arguments = ["sweep", str(path), "--output", str(tmp_path), "--jobs", "1"]
     assert main(arguments) == 1
     said = capsys.readouterr()
     assert "dynamics.learning_rate = 1e+300, start 0, 1: the logits diverged" in " ".join(
@@ -381,7 +381,7 @@ coefficient = 1e200
 learning_rate = 1e200
 steps = 3
 """)
-    assert main(["sweep", str(path), "--output", str(tmp_path), "--workers", "1"]) == 1
+    assert main(["sweep", str(path), "--output", str(tmp_path), "--jobs", "1"]) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert "no result at start 0: the logits diverged in step 1" in said
 
@@ -418,7 +418,7 @@ def test_a_sweep_carries_its_provenance(write, tmp_path):
 def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(write, tmp_path, capsys):
     path = write(SAMPLED)
     arguments = ["sweep", str(path), "--output", str(tmp_path / "out")]
-    assert main([*arguments, "--dry-run", "--workers", "1"]) == 0
+    assert main([*arguments, "--dry-run", "--jobs", "1"]) == 0
     said = capsys.readouterr().out
     assert said.count("\ncell ") == 4
     assert "32 runs, 0 of them kept; 7.7e+03 logit updates in 4 cells, about" in said
@@ -518,7 +518,7 @@ def test_a_missing_file_and_a_missing_cluster_are_errors_of_one_line(write, tmp_
         main(["sweep", str(tmp_path / "no.toml")])
     path = write(SAMPLED)
     with pytest.raises(ValueError, match="leave it out with --cluster"):
-        main(["sweep", str(path), "--workers", "2", "--cluster", "tcp://127.0.0.1:1"])
+        main(["sweep", str(path), "--jobs", "2", "--cluster", "tcp://127.0.0.1:1"])
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ValueError, match=r"pip install 'policy-entropy\[cluster\]'"):
         main(["sweep", str(path), "--cluster", "tcp://127.0.0.1:1"])

@@ -37,7 +37,7 @@ def test_list_is_one_line_a_claim():
     status, out = shown.returncode, shown.stdout
     assert status == 0
     lines = out.splitlines()
-    assert any(line.startswith("aepo.theorem-4.3b ") and "Theorem 4.3" in line for line in lines)
+    assert any(line.startswith("aepo.theorem-4.3b\t") and "Theorem 4.3" in line for line in lines)
     assert len(lines) == len({line.split()[0] for line in lines})
 
 

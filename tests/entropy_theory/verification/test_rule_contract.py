@@ -209,6 +209,14 @@ class Greedy(Modifier):
 '''
 
 
+def test_options_of_a_class_that_is_no_dataclass_are_refused(tmp_path):
+    """Its defaults pass every clause, and then nobody can set them."""
+    plain = WRONG.replace("    def _scores", "    rate: float = 0.5\n\n    def _scores", 1)
+    (tmp_path / "mine.py").write_text(plain)
+    with pytest.raises(ValueError, match=r"Greedy declares rate without being a dataclass.*@dataclass"):
+        check(tmp_path / "mine.py", quick=True)
+
+
 def test_check_prints_the_case_and_fails(tmp_path, capsys):
     (tmp_path / "my_rules.py").write_text(WRONG)
     found = tmp_path / "found.json"

@@ -1,0 +1,172 @@
+"""What the commands of ``python -m paper_figures`` do."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+import tyro
+
+from entropy_theory.support import command_line
+from entropy_theory.support.results import write_json, write_text
+from entropy_theory.support.user_errors import lookup
+from paper_figures.catalog import FIGURES
+from paper_figures.data.inputs import MEASURED
+from paper_figures.figure import FORMATS, Format, MissingInputError
+from paper_figures.figure import build as build_figure
+from paper_figures.report.figures import read_result
+from paper_figures.reproduce.gpu import REHEARSALS, plan, require_checkout, run_queue, waiting_list
+from paper_figures.reproduce.pipeline import LANES, print_outcome
+from paper_figures.reproduce.pipeline import reproduce as run_stages
+from paper_figures.reproduce.stage import Profile
+from paper_figures.site.building import write_site
+
+
+def list_figures(*, json: Path | None = None) -> int:
+    """Print one figure or table a line: name, source, title.
+
+    Args:
+        json: write the list to this file; "-" prints it.
+    """
+    command_line.print_list(("name", "source", "title"), (
+        (figure.name, figure.source, figure.title) for figure in FIGURES.values()), json)
+    return 0
+
+
+def figures(
+    names: tyro.conf.Positional[tuple[str, ...]] = (),
+    /,
+    *,
+    output: Path = Path("build"),
+    formats: tuple[Format, ...] = FORMATS,
+    json: Path | None = None,
+) -> int:
+    """List figures and tables, or make them in OUTPUT/figures from the results in OUTPUT.
+
+    examples:
+      policy-entropy figures
+      policy-entropy figures aepo-figure-4
+      policy-entropy figures all --formats svg
+
+    Args:
+        names: figures and tables to make, or "all"; without a name they are listed.
+        output: folder with the results to draw from.
+        formats: file formats of the drawings.
+        json: write the list to this file; "-" prints it.
+    """
+    if not names:
+        return list_figures(json=json)
+    return build(() if "all" in names else names, output=output, formats=formats)
+
+
+def build(
+    names: tyro.conf.Positional[tuple[str, ...]] = (),
+    /,
+    *,
+    output: Path = Path("build"),
+    formats: tuple[Format, ...] = FORMATS,
+) -> int:
+    """Make figures and tables in OUTPUT/figures: drawings, tables, their numbers as CSV, what was found.
+
+    What is up to date is left as it is. Exit status 1 if one could not be made (the others are), 2 if
+    one that was named lacks its input; without names such figures are left out and listed.
+
+    Args:
+        names: figures and tables to make; all of them by default.
+        output: folder with the results to draw from.
+        formats: file formats of the drawings.
+    """
+    with command_line.keeping("figures that were made are kept, and not made again"):
+        return _build(names, output, formats)
+
+
+def _build(names: tuple[str, ...], results: Path, formats: tuple[Format, ...]) -> int:
+    chosen = {name: lookup(FIGURES, name, "figure") for name in names or FIGURES}
+    output = results / "figures"
+    missing: dict[str, str] = {}
+    failed: dict[str, str] = {}
+    for name, figure in chosen.items():
+        try:
+            record = build_figure(figure, results, output, formats)
+        except MissingInputError as error:
+            missing[name] = str(error)
+            print(f"{name}: not made: {error}", file=sys.stderr)
+        except OSError:  # a full disk: the others would meet it too
+            raise
+        except Exception as error:
+            failed[name] = f"{type(error).__name__}: {error}"
+            print(f"{name}: failed: {failed[name]}", file=sys.stderr)
+            if not isinstance(error, ValueError):
+                traceback.print_exc()
+        else:
+            print(f"{name}: {record['verdict']}: {record['finding']}")
+    made = [name for name in chosen if name not in missing and name not in failed]
+    before = (read_result(output / "index.json") if names else None) or {}
+    others = [name for name in FIGURES if name not in chosen]  # of a named build: what they were stands
+    write_json(output / "index.json", {
+        "drawn": [name for name in FIGURES
+                  if name in made or (name in others and name in before.get("drawn", ()))],
+        **{kind: {name: before[kind][name] for name in others if name in before.get(kind, ())} | now
+           for kind, now in (("missing", missing), ("failed", failed))},
+    })
+    if failed:  # last, where a log of forty lines is read
+        told = "; ".join(f"{name} ({reason.splitlines()[0]})" for name, reason in failed.items())
+        print(f"{len(failed)} of {len(chosen)} failed: {told}", file=sys.stderr)
+    return 1 if failed else 2 if names and missing else 0
+
+
+def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: int = 1) -> int:
+    """Write the site of all results, OUTPUT/report/index.html, which opens from disk without a network.
+
+    Args:
+        output: folder with ledger, figures and runs; a part that is missing is named on its page.
+        profile: smoke has pages for the figures of the smoke profile alone; the others have everything.
+        jobs: processes of the site's generator.
+    """
+    if not output.is_dir():
+        raise ValueError(f"no such folder: {output}: name the folder of results, or run make reproduce")
+    print(write_site(output, profile=profile, jobs=jobs))
+    return 0
+
+
+def reproduce(
+    *, profile: Profile = "default", output: Path = Path("build"), jobs: int = LANES
+) -> int:
+    """Run the main job: ledger, simulations, real LLM runs, figures and report; resumable.
+
+    Exit status 1 if a stage failed.
+
+    Args:
+        profile: smoke (everything at its smallest), default, or full.
+        output: folder for all results.
+        jobs: how many stages run side by side.
+    """
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    with command_line.keeping("finished stages are kept, and the same command goes on"):
+        status = run_stages(profile, output, lanes=jobs)
+    print_outcome(output / "reproduce.json", output, sys.stdout)
+    return status
+
+
+def gpu(*, budget_minutes: float = 25.0, dry_run: bool = False, rehearse: bool = False) -> int:
+    """Run the jobs that need a GPU, with results in paper_figures/measured/; resumable.
+
+    Exit status 1 if a job failed, 3 if some are left for the next call.
+
+    Args:
+        budget_minutes: wall-clock time to spend.
+        dry_run: print the queue, its times and commands, and do nothing.
+        rehearse: take the queue through a CPU, every run at two steps, into build/gpu/rehearsal.
+    """
+    if dry_run:
+        print(plan())
+        return 0
+    require_checkout()
+    if rehearse:
+        return run_queue(budget_minutes, folder=REHEARSALS, rehearsal=True)
+    with command_line.keeping("finished jobs are kept, and the same command goes on"):
+        status = run_queue(budget_minutes)
+    write_text(MEASURED / "WAITING.md", waiting_list())
+    return status

@@ -1,0 +1,74 @@
+"""The page of the run that the site was made from: trainings, evaluations, audits, stages, versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from entropy_theory.support.results import provenance
+from paper_figures.data import inputs
+from paper_figures.report import figures as report_figures
+from paper_figures.report import runs as tables
+from paper_figures.report.page import PACKAGES
+from paper_figures.site.markup import badge, table, text
+
+
+def page(results: Path) -> str:
+    """Return the page; a part that was not computed says which command computes it.
+
+    Args:
+        results: folder with runs/, evaluations/ and reproduce.json, as far as they were computed.
+    """
+    runs, evaluations = tables.runs_table(results), list(inputs.evaluations(results))
+    audits, job = tables.audits_table(results), report_figures.read_result(results / "reproduce.json")
+    made = provenance(packages=PACKAGES)
+    return "\n".join([
+        "# The run behind this site", "",
+        "Every number was computed by a command; each figure's page names its own.", "",
+        "## Training runs", "",
+        table(("run", "rule", "steps", "entropy, first to last tenth", "reward", "a constant answer",
+               "seconds a step", "where"), [
+            (text(run["name"]), text(run["rule"]),
+             f"{run['steps']}{'' if run['finished'] else ', unfinished'}",
+             text(run["entropy"]), text(run["reward"]), text(run["constant"]), run["seconds"],
+             text(f"{run['device']}, seed {run['seed']}, {run['commit']}")) for run in runs],
+              css="filterable") or "None here: `policy-entropy train --task split --rule grpo`", "",
+        "## Evaluations", "",
+        table(("model", "task", "prompts, samples", "scores, with 95 % intervals", "entropy, nats"), [
+            (text(str(found.get("model"))), text(str(found.get("task"))),
+             f"{found.get('prompts')} x {found.get('num_samples')}", text(_scores(found)),
+             "" if found.get("entropy") is None else f"{found['entropy']:.2f}") for found in evaluations])
+        or "None here: `policy-entropy evaluate --model smollm2-135m-instruct --task chain-sum`", "",
+        "## Audits", "",
+        table(("policy", "compared", "correlation of (i)", "of (ii)", "tabular error",
+               "first-order error", "(iii) - measured"), [
+            (text(found["name"]), found["count"], found["correlation_coefficients"],
+             found["correlation_first_order"], found["tabular_error"], found["first_order_error"],
+             found["identity_error"]) for found in audits])
+        or "None here: `policy-entropy audit`", "",
+        "What the columns mean: [Read an audit](/how_to/read_an_audit.md).", "",
+        *_stages(job),
+        "## Versions", "", table(("", ""), [
+            ("commit", f"`{made['commit'] or 'not a checkout'}`"),
+            ("written", text(str(made["created"]))),
+            *((text(name), text(str(version))) for name, version in made["versions"].items())]),
+    ])
+
+
+def _scores(found: dict[str, Any]) -> str:
+    intervals = found.get("intervals", {})
+    return ", ".join(f"{name} {found[name]:.2f} [{low:.2f}, {high:.2f}]"
+                     for name, (low, high) in intervals.items() if name in found)
+
+
+def _stages(job: dict[str, Any] | None) -> list[str]:
+    if job is None:
+        return []
+    rows = [(text(stage["name"]), badge(stage["status"]), f"{stage['seconds']:.1f}",
+             f"{stage['peak_megabytes']:.0f}",
+             f"`` {stage['command']} ``" + (f" {text(stage['reason'])}" if stage.get("reason") else ""))
+            for stage in job["stages"]]
+    return ["## The main job", "",
+            f"Profile {job['profile']}: {job['seconds']:.0f} s, at most "
+            f"{job['peak_megabytes_at_once'] / 1024:.1f} GB at once.", "",
+            table(("stage", "outcome", "seconds", "peak memory, MB", "command"), rows)]

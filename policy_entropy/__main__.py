@@ -1,0 +1,75 @@
+"""``policy-entropy COMMAND``, also as ``python -m policy_entropy``.
+
+The commands are those of ``python -m entropy_theory``, ``simulations``, ``llm_bridge`` and
+``paper_figures``; a room is imported when one of its commands is run.
+"""
+
+from __future__ import annotations
+
+import tyro
+
+from entropy_theory.support import command_line
+from entropy_theory.support.command_line import SHELLS, Command
+from entropy_theory.support.user_errors import check_choice, run_command
+from policy_entropy.completion import script
+
+PROG = "policy-entropy"
+EXAMPLES = (
+    "policy-entropy claims aepo.theorem-4.3b",
+    "policy-entropy check my_claims.py --profile smoke",
+    "policy-entropy simulate aepo-figure-1",
+    "policy-entropy train --rule aepo --rule-options alpha=3 target=0.6 --output runs/aepo",
+    "policy-entropy compare runs/grpo runs/aepo",
+    "policy-entropy reproduce --profile smoke",
+)
+COMMANDS = {
+    name: Command(place=place, summary=summary, parses=parses)
+    for name, place, summary, parses in (
+        ("claims", "entropy_theory.__main__:claims", "the claims, or one with what is known", False),
+        ("verify", "entropy_theory.__main__:verify", "check claims, and compare with the ledger", False),
+        ("prove", "entropy_theory.__main__:prove", "the proof kernel checks proofs", False),
+        ("check", "entropy_theory.__main__:check", "claims and update rules of your own", False),
+        ("fit", "entropy_theory.__main__:fit", "the law R = b - a exp(H) on your training log", False),
+        ("rules", "entropy_theory.__main__:rules", "the update rules, or one with its options", False),
+        ("simulate", "simulations.__main__:run", "experiments in exact simulation", True),
+        ("sweep", "simulations.__main__:sweep", "a grid of simulated runs of your own", True),
+        ("train", "llm_bridge.__main__:train", "train a language model with an update rule", True),
+        ("audit", "llm_bridge.__main__:audit", "forecast and measured entropy change", True),
+        ("evaluate", "llm_bridge.__main__:evaluate", "pass@1 and unbiased pass@k", True),
+        ("sample", "llm_bridge.__main__:sample", "draw completions and judge them", True),
+        ("compare", "llm_bridge.__main__:compare", "training runs side by side", True),
+        ("recipes", "llm_bridge.recipes.__main__:recipes_command",
+         "the papers' settings, or the commands of one", False),
+        ("figures", "paper_figures.commands:figures", "the papers' figures and tables", False),
+        ("report", "paper_figures.commands:report", "the site of all results", False),
+        ("reproduce", "paper_figures.commands:reproduce", "everything above, resumable", False),
+        ("completion", "policy_entropy.__main__:completion", "completion for your shell", False),
+    )
+}
+
+
+def completion(shell: tyro.conf.Positional[str], /) -> int:
+    """Print a script that completes commands, options and names; load it as its first line says.
+
+    Args:
+        shell: bash, zsh or fish.
+    """
+    check_choice(shell, SHELLS, "shell")
+    print(script(shell, COMMANDS), end="")
+    return 0
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    return command_line.run(
+        PROG, "Entropy of softmax policies under policy gradients: checked, simulated, trained.",
+        COMMANDS, EXAMPLES)
+
+
+def command() -> None:
+    """Run the console script."""
+    run_command(main)
+
+
+if __name__ == "__main__":
+    command()

@@ -1,0 +1,182 @@
+"""README and docs run as printed: code and commands, in order, each page in an empty folder.
+
+``python`` and ``console`` blocks are executed. ``bash`` blocks hold what needs another machine, minutes
+or an installation: each line is read by the parser of the command that it starts, and names that it
+gives must exist.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from entropy_theory import __main__ as entropy_theory_commands
+from entropy_theory.support import command_line
+from entropy_theory.update_rules import rule_options
+from llm_bridge import __main__ as llm_bridge_commands
+from llm_bridge.commands.train_config import TrainConfig
+from llm_bridge.recipes import __main__ as recipes_commands
+from paper_figures import __main__ as paper_figures_commands
+from policy_entropy import __main__ as console
+from policy_entropy.completion import OPTIONS
+from simulations import __main__ as simulations_commands
+
+ROOT = Path(__file__).parents[2]
+GENERATED = {"ledger", "sentences", "trl_options", "engines"}
+PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").rglob("*.md"))
+                               if path.stem not in GENERATED)]
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+FILE = re.compile(r"`(\w+\.(?:py|toml|jsonl|v))`\)?(?:, once more)?:$")
+TRAINS = {"trl-run", "trl", "reward", "task", "read_an_audit", "several_gpus", "commands"}
+"""Pages that train a transformer or ask TRL, a minute's work."""
+ROOMS = {
+    "entropy_theory": entropy_theory_commands, "simulations": simulations_commands,
+    "llm_bridge": llm_bridge_commands, "llm_bridge.recipes": recipes_commands,
+    "paper_figures": paper_figures_commands,
+}
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def blocks(page: str) -> list[tuple[str, str, str | None]]:
+    """(language, content, file) of each block; the file is the one that the paragraph before it names."""
+    found, end = [], 0
+    for match in BLOCK.finditer(page):
+        before = page[end:match.start()].rstrip().rsplit("\n\n", 1)[-1]
+        named = FILE.search(before)
+        found.append((match[1], match[2], named[1] if named else None))
+        end = match.end()
+    return found
+
+
+def commands(console: str) -> list[tuple[str, list[str]]]:
+    """Each command of a console block with the lines that its output must hold; "..." stands for any."""
+    found: list[tuple[str, list[str]]] = []
+    for line in console.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif line.strip() not in ("", "..."):
+            found[-1][1].append(" ".join(line.split()))
+    return found
+
+
+def run(command: list[str] | str, folder: Path) -> str:
+    if isinstance(command, str):  # installed or not
+        command = re.sub(r"^policy-entropy\b", f"{sys.executable} -m policy_entropy", command)
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
+    environment = {**clean, "PYTHONPATH": paths, "COLUMNS": "200",
+                   "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, cwd=folder, env=environment, shell=isinstance(command, str),
+                          capture_output=True, text=True)
+    assert not re.search(r"^(Traceback|error:)", done.stderr, re.MULTILINE), done.stderr[-3000:]
+    return done.stdout + done.stderr
+
+
+def test_a_block_that_is_wrong_is_found(tmp_path):
+    """A harness that runs nothing would find every page right."""
+    assert blocks("See `a.py`:\n\n```python\n1\n```\n\nthen\n\n```console\n$ ls\n```") == [
+        ("python", "1\n", "a.py"), ("console", "$ ls\n", None)]
+    assert commands("$ one\na  b\n...\n$ two\n") == [("one", ["a b"]), ("two", [])]
+    with pytest.raises(AssertionError, match="ZeroDivisionError"):
+        run([sys.executable, "-c", "1/0"], tmp_path)
+
+
+def understood(line: str) -> None:
+    """Read a line of a ``bash`` block as its command would, without running it."""
+    words = shlex.split(line, comments=True)
+    words = words[:words.index(">")] if ">" in words else words
+    while words and re.fullmatch(r"\w+=\S*", words[0]):
+        words = words[1:]
+    if not words or words[-1:] == ["&"]:
+        return
+    first, *rest = words
+    if first == "make":
+        assert all(word in TARGETS for word in rest if "=" not in word), line
+    elif first == "pip":
+        for extra in re.findall(r"\[(.*?)\]", line):
+            assert set(extra.split(",")) <= EXTRAS.keys(), line
+    elif first == "policy-entropy":
+        assert rest[0] in console.COMMANDS, line
+        if rest[0] == "train":
+            return trains(rest[1:])
+        command_line.parse(_options(rest[0], console.COMMANDS[rest[0]]), rest[1:], prog=first)
+    elif first == "python" and rest[0] == "-m":
+        if rest[1] != "paper_figures.site":
+            understood_by(rest[1], rest[2:], line)
+    elif first == "python":
+        assert (ROOT / rest[0]).is_file(), line
+    elif first in ("accelerate", "torchrun"):
+        config = next((word for word in rest if word.endswith(".yaml")), None)
+        assert config is None or (ROOT / config).is_file(), line
+        understood_by("llm_bridge", rest[rest.index("llm_bridge") + 1:], line)
+    else:
+        assert first in ("apt", "eval", "dask", "docker"), f"{line}: not known to this test"
+    return None
+
+
+def understood_by(room: str, words: list[str], line: str) -> None:
+    command = ROOMS[room].COMMANDS[words[0]]
+    if not command.parses:
+        command_line.parse(command_line.deferred(command.function()), words[1:], prog=line)
+    elif room == "llm_bridge" and words[0] == "train":
+        trains(words[1:])
+
+
+def trains(words: list[str]) -> None:
+    """Read the options of a training run; data and rules of a user's own need not be there."""
+    config = llm_bridge_commands._config(TrainConfig, words, "train")
+    if ":" not in config.rule:
+        rule_options.from_texts(config.rule, config.rule_options)
+
+
+def _options(name: str, command: command_line.Command):
+    if name in OPTIONS:
+        return command_line.Command(place=OPTIONS[name], summary="").function()
+    return command_line.deferred(command.function())
+
+
+def test_a_line_that_its_command_would_refuse_is_found():
+    for line in ("policy-entropy train --rule aepoo", "policy-entropy fit log.csv --frist 0.1",
+                 "policy-entropy trian", "make reprodce", "pip install '.[lmm]'",
+                 "python benchmarks/no.py", "python -m simulations swep a.toml",
+                 "accelerate launch -m llm_bridge train --stesp 3"):
+        with pytest.raises((AssertionError, ValueError, KeyError)):
+            understood(line)
+
+
+def test_every_line_of_bash_is_one_that_its_command_reads():
+    for page in PAGES:
+        for language, content, _ in blocks(page.read_text()):
+            if language == "bash":
+                for line in content.replace("\\\n", " ").splitlines():
+                    understood(line)
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) < 150
+
+
+@pytest.mark.parametrize("page", [
+    pytest.param(page, id=page.stem, marks=[pytest.mark.deep] if page.stem in TRAINS else [])
+    for page in PAGES if re.search(r"^```(python|console)$", page.read_text(), re.MULTILINE)])
+def test_it_runs_as_printed(tmp_path, page):
+    for language, content, file in blocks(page.read_text()):
+        if file is not None:
+            (tmp_path / file).write_text(content)
+        elif language == "python":
+            run([sys.executable, "-c", content], tmp_path)
+        elif language == "console":
+            for command, expected in commands(content):
+                printed = " ".join(run(command, tmp_path).split())
+                for line in expected:
+                    assert line in printed, f"{command}: {line!r} not in {printed[-3000:]}"
+        else:
+            assert language in ("bash", "text", "toml", "json", "coq"), language

@@ -1,0 +1,224 @@
+"""The console script: one dialect, errors in one line before anything heavy is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import entropy_theory
+from entropy_theory.support import command_line, user_errors
+from entropy_theory.update_rules import RULES, described
+from policy_entropy import __main__ as console
+
+ROOT = Path(__file__).parents[2]
+
+
+def typed(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    """A command line in a process of its own, which says on its last line what it has imported."""
+    code = ("import sys, atexit; from policy_entropy.__main__ import command; "
+            "heavy = {'torch', 'trl', 'transformers', 'matplotlib', 'scipy', 'sympy'}; "
+            "atexit.register(lambda: print('imported', *sorted(heavy & set(sys.modules)), "
+            "file=sys.stderr)); "
+            f"sys.argv = ['policy-entropy', *{list(arguments)!r}]; command()")
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
+                          check=False, **options)
+
+
+@pytest.fixture
+def command(monkeypatch, capfd):
+    """(exit status, output, errors) of a command line in this process."""
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["policy-entropy", *map(str, arguments)])
+        monkeypatch.setattr("sys.path", [*sys.path])
+        with pytest.raises(SystemExit) as end:
+            user_errors.run_command(console.main)
+        return end.value.code or 0, *capfd.readouterr()
+
+    return run
+
+
+def test_a_mistyped_rule_is_answered_before_torch_is_imported():
+    """Six seconds of imports for a typo."""
+    found = typed("train", "--rule", "aepoo")
+    assert found.returncode == 2
+    assert found.stderr.splitlines() == [
+        "error: unknown update rule 'aepoo': did you mean aepo?", "imported"]
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["trian"], "unknown command 'trian': did you mean train?"),
+    (["train", "--stesp", "3"], "unrecognized options: --stesp, 3: did you mean --steps? "
+                                "(policy-entropy train --help lists the options)"),
+    (["evaluate", "--tsk", "split"], "unrecognized options: --tsk, split: did you mean --task?"),
+    (["train", "--steps", "x"], "--steps: invalid literal for int()"),
+    (["train", "--steps", "0"], "steps must be at least 1, got 0"),
+    (["train", "--rule", "aepo", "--rule-options", "alhpa=3"], "'alhpa': did you mean alpha?"),
+    (["train", "--log-to", "wandbb"], "unknown tracker 'wandbb': did you mean wandb"),
+    (["train", "--data", "nothere.jsonl"], "no such file: nothere.jsonl"),
+    (["train", "--config", "nothere.toml"], "cannot read recipe nothere.toml"),
+    (["train", "--config", "a.toml", "--recipe", "b"], "name one of them"),
+    (["simulate", "aepo-figur-1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
+    (["rules", "clipcov"], "unknown update rule 'clipcov': did you mean clip-cov"),
+    (["claims", "aepo.lema-4.1"], "aepo.lemma-4.1"),
+    (["fit", "nothere.csv"], "nothere.csv"),
+    (["completion", "bsh"], "did you mean bash"),
+])
+def test_an_error_is_one_line_with_the_remedy(command, arguments, message):
+    """A box of ten lines; a traceback; a name without the nearest one."""
+    status, _, errors = command(*arguments)
+    assert status == 2
+    assert errors.startswith("error: ")
+    assert errors.count("\n") == 1
+    assert message in errors
+
+
+def test_debug_shows_where_an_error_arose(command):
+    status, _, errors = command("rules", "--debug", "clipcov")
+    assert status == 2
+    assert "Traceback" in errors
+    assert "in check_choice" in errors
+    assert errors.splitlines()[-1].startswith("error: unknown update rule")
+
+
+def test_lists_have_one_form(command, tmp_path):
+    """Name, source, title with tabs between; the same as JSON; names with hyphens."""
+    for name in ("claims", "rules", "simulate", "figures"):
+        status, out, _ = command(name)
+        assert status == 0
+        rows = [line.split("\t") for line in out.splitlines()]
+        assert {len(row) for row in rows} == {3}
+        assert len({row[0] for row in rows}) == len(rows)
+        assert not any("_" in row[0] for row in rows)
+    status, out, _ = command("rules", "--json", "-")
+    assert [rule["name"] for rule in json.loads(out)] == list(RULES)
+    assert command("rules", "--json", tmp_path / "rules.json")[0] == 0
+    assert json.loads((tmp_path / "rules.json").read_text()) == json.loads(out)
+
+
+def test_a_rule_is_shown_with_each_option_its_default_and_meaning(command):
+    status, out, _ = command("rules", "aepo")
+    assert status == 0
+    for option in described.options(RULES["aepo"]):
+        assert f"{option.name} = {option.default}" in out
+    assert "Mean token entropy to hold, nats." in out
+    found = json.loads(command("rules", "aepo", "--json", "-")[1])
+    target = next(option for option in found["options"] if option["name"] == "target")
+    assert target == {"name": "target", "kind": "float", "default": "0.5",
+                      "meaning": "Mean token entropy to hold, nats."}
+
+
+def test_json_to_standard_output_holds_nothing_else(command, tmp_path):
+    """Text between the brackets, which no reader of JSON takes."""
+    law = [f"{step},{2 - step / 50},{0.9 - 0.1 * 2.718281828 ** (2 - step / 50)}" for step in range(40)]
+    (tmp_path / "log.csv").write_text("step,entropy,reward\n" + "\n".join(law) + "\n")
+    status, out, errors = command("fit", tmp_path / "log.csv", "--json", "-")
+    assert status == 0
+    assert "provenance" in json.loads(out)
+    assert "R =" in errors
+
+
+def test_the_version_and_the_help_import_nothing_heavy():
+    """Help that takes seconds."""
+    version = typed("--version")
+    assert version.stdout == f"policy-entropy {entropy_theory.__version__}\n"
+    assert version.stderr == "imported\n"
+
+
+def test_help_lists_every_command(command):
+    status, out, _ = command("--help")
+    assert status == 0
+    for name in console.COMMANDS:
+        assert f"\n  {name} " in out
+    assert command()[0] == 2
+
+
+def test_every_command_exists_and_says_what_its_options_are(command):
+    """A name in the table that leads nowhere."""
+    for name in ("verify", "prove", "check", "fit", "simulate", "sweep", "train", "figures", "reproduce"):
+        status, out, _ = command(name, "--help")
+        assert status == 0
+        assert out.startswith(f"usage: policy-entropy {name} ")
+
+
+def test_a_pipe_that_closes_early_is_no_error():
+    """BrokenPipeError under `| head`."""
+    shell = (f"{sys.executable} -m policy_entropy claims | head -1; "
+             'echo "status ${PIPESTATUS[0]}"')
+    found = subprocess.run(["bash", "-c", shell], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert found.stderr == ""
+    assert len(found.stdout.splitlines()) == 2
+    assert found.stdout.splitlines()[1] == "status 0"
+
+
+@pytest.mark.parametrize(("kept", "said"), [
+    ("finished runs are kept", "interrupted; finished runs are kept\n"),
+    ("", "interrupted; nothing is kept\n")])
+def test_ctrl_c_promises_only_what_is_kept(capsys, kept, said):
+    """A promise to resume from a command that keeps nothing."""
+
+    def stopped():
+        with command_line.keeping(kept):
+            raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as end:
+        user_errors.run_command(stopped)
+    assert end.value.code == 130
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.deep
+def test_ctrl_c_in_a_sweep_keeps_what_it_says(tmp_path):
+    """The second call computes what the first left."""
+    path = tmp_path / "slow.toml"
+    path.write_text('n_starts = 2\n[problem]\nn_actions = 50\n[rule]\nname = "grpo"\n'
+                    '[dynamics]\nsteps = 20000\nsamples = { group_size = 8 }\n'
+                    '[grid]\nproblem.n_correct = [1, 2, 3, 4, 5, 6]\n')
+    arguments = [sys.executable, "-m", "policy_entropy", "sweep", str(path), "--jobs", "1", "--output",
+                 str(tmp_path)]
+    process = subprocess.Popen(arguments, cwd=ROOT, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
+    cells = tmp_path / "slow.cells"
+    while process.poll() is None and not (cells.is_dir() and any(cells.rglob("*.nc"))):
+        pass
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "interrupted; finished runs are kept" in errors
+    again = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "runs are kept" in again.stderr
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_and_options(command, shell):
+    """With everything installed; what is not is completed without options."""
+    status, out, _ = command("completion", shell)
+    assert status == 0
+    for word in (*console.COMMANDS, "learning-rate", "jobs"):
+        assert word in out
+
+
+def test_under_a_launcher_one_process_says_what_is_wrong(monkeypatch, capsys):
+    """The same error eight times, or the launcher ending the one that says it."""
+    from llm_bridge import __main__ as llm_bridge_commands
+    from llm_bridge.running import launched
+
+    waited = []
+    monkeypatch.setattr(launched.time, "sleep", waited.append)
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(SystemExit) as end:
+        user_errors.run_command(lambda: llm_bridge_commands.train(["--rule", "aepoo"]))
+    assert end.value.code == 2
+    assert capsys.readouterr().err == ""
+    assert waited == [10.0]
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(SystemExit):
+        user_errors.run_command(lambda: llm_bridge_commands.train(["--rule", "aepoo"]))
+    assert "did you mean aepo?" in capsys.readouterr().err
