@@ -54,8 +54,8 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
         "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
                           "coefficient_high=10")),
 }
-"""The controllers by name: a rule, and its options beside the target. "wide" ones have bounds so far apart
-that they never end a wrong turn."""
+"""The controllers by name: a rule, and its options beside the target. The bounds of "wide" ones are so
+far apart that they end no wrong turn."""
 MAIN = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
         "forecast, diverse bonus")
 """The controllers of the small design."""
