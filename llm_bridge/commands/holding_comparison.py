@@ -39,16 +39,26 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "integral, entropy bonus": (
         "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.005")),
     "forecast, entropy bonus": (
-        "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
-                          "coefficient_high=10")),
+        "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-0.5",
+                          "coefficient_high=1")),
     "integral, diverse bonus": (
         "diverse-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.05",
-                          "coefficient_high=10")),
+                          "coefficient_high=4")),
     "forecast, diverse bonus": (
+        "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-1",
+                          "coefficient_high=4")),
+    "wide forecast, entropy bonus": (
+        "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
+                          "coefficient_high=10")),
+    "wide forecast, diverse bonus": (
         "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
                           "coefficient_high=10")),
 }
-"""The controllers by name: a rule, and its options beside the target."""
+"""The controllers by name: a rule, and its options beside the target. The bounds of "wide" ones are so
+far apart that they end no wrong turn."""
+MAIN = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
+        "forecast, diverse bonus")
+"""The controllers of the small design."""
 SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
           "coefficient_saturated", "coefficient_held")
 """What is kept of every step."""
@@ -129,9 +139,8 @@ def design(name: Literal["smoke", "small", "full"]) -> list[HeldRun]:
 def _small() -> Iterator[HeldRun]:
     """A step down, which shows how two targets are held and how fast a new one is followed."""
     for seed in SEEDS:
-        for controller in CONTROLLERS:
-            if controller != "AEPO, alpha 3":
-                yield HeldRun(controller=controller, shape="step", seed=seed)
+        for controller in MAIN:
+            yield HeldRun(controller=controller, shape="step", seed=seed)
 
 
 def _full() -> Iterator[HeldRun]:

@@ -26,7 +26,7 @@ SHOWN = (
     "AEPO", "AEPO, alpha 3", "integral, entropy bonus", "forecast, entropy bonus",
     "integral, diverse bonus", "forecast, diverse bonus",
 )
-"""The controllers that are drawn; those of faster steps are in the table."""
+"""The controllers that are drawn; two-sided integral rules are in the table."""
 LOOKS = {name: {**SERIES[i], "marker": MARKERS[i], "markersize": 3} for i, name in enumerate(SHOWN)}
 MOVING = ("step", "ramp", "sine")
 MEASURES = ("mean_entropy", "deviation", "steps_to_follow", "reward", "out_of_power")

@@ -20,9 +20,9 @@ HIDDEN_SIZES = (32, 64, 128, 256, 512)
 
 # Recipes of gpu-small, by how soon a reader wants to see them.
 RECIPES = (
-    "grpo", "aepo-targets", "entropy-bonus", "aepo-ablations", "aent-adaptive", "aent-constant",
-    "grpo-off-policy", "clip-cov", "kl-cov", "clip-higher", "entropy-advantage", "reference-kl",
-    "sizes",
+    "grpo", "aepo-targets", "hold-targets", "entropy-bonus", "aepo-ablations", "aent-adaptive",
+    "aent-constant", "grpo-off-policy", "clip-cov", "kl-cov", "clip-higher", "entropy-advantage",
+    "reference-kl", "sizes",
 )
 SETTINGS = ("split", "chain-sum", "sum")
 # Whose models are evaluated at many samples, as in AEPO, Table 2; 0.015 is the paper's (Table 4).

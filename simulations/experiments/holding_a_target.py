@@ -6,7 +6,7 @@ factor of ten in the learning rate:
 
 - AEPO switches the temperature of a second batch;
 - the integral rule (Skywork-OR1, TRL) raises a bonus's coefficient by a fixed step while entropy is at or
-  below the target, and lets it act only there; "fast" takes steps ten times as large;
+  below the target, and lets it act only there; "two-sided" lets it go below 0 and act above it too;
 - the forecast chooses the coefficient whose first-order effect leads to the target.
 
 The bonus is that on the entropy of every state, or on the entropy among right answers alone. Here it is
@@ -32,8 +32,8 @@ from simulations.engine.simulation import simulate
 from simulations.problems.bandits import Bandit
 
 CONTROLLERS = (
-    "AEPO", "AEPO, alpha 3", "integral, entropy bonus", "fast integral, entropy bonus",
-    "forecast, entropy bonus", "integral, diverse bonus", "fast integral, diverse bonus",
+    "AEPO", "AEPO, alpha 3", "integral, entropy bonus", "two-sided integral, entropy bonus",
+    "forecast, entropy bonus", "integral, diverse bonus", "two-sided integral, diverse bonus",
     "forecast, diverse bonus",
 )
 STEPS = {"entropy-bonus": 0.005, "diverse-bonus": 0.05}
@@ -80,8 +80,8 @@ def rule(controller: str, config: Config) -> UpdateRule:
     if how == "forecast":
         return get(name, target=1.0, hold="forecast", coefficient=0.0,
                    coefficient_low=-config.bound, coefficient_high=config.bound)
-    step = STEPS[name] * (10 if how.startswith("fast") else 1)
-    return get(name, target=1.0, coefficient=0.0, coefficient_step=step,
+    low = -config.bound if how.startswith("two-sided") else 0.0
+    return get(name, target=1.0, coefficient=0.0, coefficient_step=STEPS[name], coefficient_low=low,
                coefficient_high=config.bound)
 
 

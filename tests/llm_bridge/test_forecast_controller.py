@@ -6,6 +6,7 @@ import transformers
 
 from entropy_theory import update_rules
 from entropy_theory.controllers import EntropyForecast
+from entropy_theory.schedules import Points
 from llm_bridge.accounting import holding
 from llm_bridge.accounting.accountant import Accountant
 from tests.llm_bridge.language_models import tabular_trainer
@@ -70,11 +71,20 @@ class StopAt(transformers.TrainerCallback):
         control.should_training_stop = state.global_step == self.step
 
 
-def holding_trainer(folder, **options):
+def holding_trainer(folder, rule=RULE, **options):
     records = []
-    trainer = tabular_trainer(folder, RULE, on_step=records.append, **options)
+    trainer = tabular_trainer(folder, rule, on_step=records.append, **options)
     holding.attach(trainer)
     return trainer, records
+
+
+SCHEDULE = Points(points=((0, 2.5), (4, 1.5)))
+
+
+def scheduled_trainer(folder, **options):
+    return holding_trainer(folder, update_rules.get(
+        "diverse-bonus", target_schedule=SCHEDULE, hold="forecast", coefficient_low=-3.0,
+        coefficient_high=3.0), **options)
 
 
 def test_forecasts_of_the_steps_themselves_reach_the_controller(tmp_path):
@@ -93,7 +103,8 @@ def test_forecasts_of_the_steps_themselves_reach_the_controller(tmp_path):
     assert trainer.entropy_forecast() is None  # asked twice, no step between
 
 
-@pytest.mark.parametrize("make", [made, holding_trainer], ids=["given forecasts", "own forecasts"])
+@pytest.mark.parametrize("make", [made, holding_trainer, scheduled_trainer],
+                         ids=["given forecasts", "own forecasts", "moving target"])
 def test_a_resumed_run_holds_on(tmp_path, make):
     whole, records = make(tmp_path / "whole", steps=4)
     whole.train()
@@ -111,3 +122,67 @@ def test_without_forecasts_training_is_refused(tmp_path):
     trainer = tabular_trainer(tmp_path, RULE)
     with pytest.raises(ValueError, match=r"holding.attach\(trainer\), or use hold 'integral'"):
         trainer.train()
+
+
+@pytest.mark.parametrize("rule", ["aepo", "entropy-bonus", "diverse-bonus"])
+def test_targets_move_with_optimizer_steps(tmp_path, rule):
+    """Two steps a generation share its target; the next generation has that of step 2."""
+    records = []
+    options = {} if rule == "aepo" else {"coefficient": 0.1}
+    trainer = tabular_trainer(
+        tmp_path, update_rules.get(rule, target_schedule=SCHEDULE, **options),
+        on_step=records.append, steps=4, num_iterations=2)
+    trainer.train()
+    assert [record["target"] for record in records] == [2.5, 2.5, 2.0, 2.0]
+
+
+def test_a_dead_batch_moves_no_controller(tmp_path):
+    """All completions are unusable: nothing is observed, and the coefficient is what it was."""
+    trainer, records = holding_trainer(
+        tmp_path, steps=3, reward=lambda completions, **_: [None] * len(completions))
+    with pytest.warns(UserWarning, match="All reward functions returned None"):
+        trainer.train()
+    assert [record["usable_fraction"] for record in records] == [0.0] * 3
+    assert trainer.coefficient_controller.entropy is None
+    assert float(trainer.coefficient_controller.coefficient) == 0.1
+
+
+def test_a_batch_without_signal_is_still_held(tmp_path):
+    """Equal rewards: the rule moves nothing by itself, the bonus on right answers everything."""
+    trainer, records = holding_trainer(
+        tmp_path, steps=4, reward=lambda completions, **_: [1.0] * len(completions))
+    trainer.train()
+    assert records[-1]["groups_without_signal"] == 1.0
+    # The base is what is left of the whole forecast without the bonus: rounding of float64 sums.
+    assert abs(records[-1]["forecast_base"]) < 1e-9
+    assert records[-1]["forecast_per_unit"] > 1e-6
+
+
+def test_a_frozen_model_cannot_hold_a_target(tmp_path):
+    trainer, _ = holding_trainer(tmp_path)
+    trainer.model.requires_grad_(False)
+    with pytest.raises(ValueError, match=r"no trainable parameter.*unfreeze some"):
+        trainer.train()
+
+
+def test_an_optimizer_whose_step_cannot_be_read_is_refused_before_the_step(tmp_path):
+    trainer, records = holding_trainer(tmp_path, optim="adagrad")
+    with pytest.raises(ValueError, match="Adagrad"):
+        trainer.train()
+    assert records == []
+
+
+class Pushless(update_rules.UpdateRule):
+    """A rule without scores and state terms."""
+
+    name = "pushless"
+
+
+def test_a_rule_without_gradient_is_an_error_that_says_so(tmp_path):
+    rule = update_rules.get("entropy-bonus", base=Pushless(), target=2.0, hold="forecast",
+                            coefficient=0.0, coefficient_high=0.0)
+    trainer, records = holding_trainer(tmp_path, rule, steps=2)
+    trainer.train()
+    # The bounds leave no power: the coefficient is held, and that is counted.
+    assert records[-1]["coefficient_held"] == 1.0
+    assert records[-1]["coefficient"] == 0.0

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from simulations.experiments import holding_a_target as experiment
@@ -33,4 +32,5 @@ def test_a_target_above_the_ceiling_leaves_the_diverse_bonus_without_power(datas
     found = dataset.sel(controller="forecast, diverse bonus")
     assert (found.out_of_power.sel(shape="2.6") > 0.3).all()
     assert (found.out_of_power.sel(shape="1") < found.out_of_power.sel(shape="2.6")).all()
-    assert (found.mean_entropy.sel(shape="2.6") < np.log(8) + 0.2).all()
+    # Above log |A*| it goes for wrong answers that are not gone yet, and stays short of the target.
+    assert (found.mean_entropy.sel(shape="2.6") < 2.4).all()

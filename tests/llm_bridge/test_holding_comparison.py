@@ -1,0 +1,123 @@
+"""Guards holding_comparison.py: its designs, what a record says, and how it goes on."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from entropy_theory.update_rules import rule_options
+from llm_bridge.commands import holding_comparison as comparison
+from llm_bridge.commands.holding_comparison import ComparisonConfig, HeldRun, Size
+from llm_bridge.data import tasks
+
+
+def test_designs_hold_all_of_the_smaller_ones_and_no_run_twice():
+    smoke, small, full = (comparison.design(name) for name in ("smoke", "small", "full"))
+    assert [run.controller for run in smoke] == list(comparison.MAIN)
+    assert full[: len(small)] == small
+    assert set(smoke) < set(small)
+    assert len({run.name for run in full}) == len(full)
+    assert {run.seed for run in small} == set(range(5))
+    rates = {run.learning_rate for run in full if run.task == "split"}
+    assert max(rates) == 10 * min(rates)
+
+
+@pytest.mark.parametrize(("shape", "expected"), [
+    ("constant", [0.5] * 8),
+    ("step", [0.8] * 4 + [0.5] * 4),
+    ("ramp", [0.8, 0.8, 0.8, 0.725, 0.65, 0.575, 0.5, 0.5]),
+    ("sine", [0.65, 0.8, 0.65, 0.5] * 2),
+])
+def test_targets_have_their_shapes(shape, expected):
+    schedule = HeldRun(controller="AEPO", shape=shape).target(8)
+    np.testing.assert_allclose([schedule(step) for step in range(8)], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["constant", "step", "ramp", "sine"])
+@pytest.mark.parametrize("controller", comparison.CONTROLLERS)
+def test_every_controller_follows_every_shape(controller, shape):
+    name, options = comparison.CONTROLLERS[controller]
+    schedule = HeldRun(controller=controller, shape=shape).target(80)
+    rule = rule_options.from_texts(name, (*options, *comparison._texts(schedule)))
+    loop = rule.controller() or rule.coefficient_controller()
+    for step in (0, 30, 79):
+        loop.aim(step)
+        assert loop.target == schedule(step)
+
+
+def test_other_prompts_come_in_the_second_half():
+    task = comparison._changing(tasks.load("split", size=64, seed=3))
+    total = np.array([int(prompt.rstrip("=")) for prompt in task.prompts])
+    assert len(total) == 64
+    assert (total[:32] < 100).all()
+    assert (total[32:] >= 100).all()
+    right = task.judge(list(task.prompts), list(task.answers), list(task.answers))
+    assert right == [1.0] * 64
+
+
+def series(**changes):
+    steps = 8
+    found = {key: [None] * steps for key in comparison.SERIES}
+    found |= {"entropy": [0.6] * steps, "target": [0.5] * steps, "reward": [0.25] * steps,
+              "best_reward": [0.5] * steps}
+    return found | changes
+
+
+def test_a_summary_is_that_of_its_series():
+    found = comparison.summary(series())
+    assert found["mean"] == pytest.approx(0.6)
+    assert found["deviation"] == pytest.approx(0.1)
+    assert found["steps_to_follow"] is None
+    assert (found["reward"], found["best_reward"], found["saturated"]) == (0.25, 0.5, 0.0)
+
+
+def test_saturation_counts_the_second_half_alone():
+    counted = series(coefficient_saturated=[1, 2, 3, 4, 4, 4, 5, 5], coefficient_held=[0] * 6 + [1, 2])
+    assert comparison.saturated(counted) == 3 / 4
+    assert comparison.saturated(series(temperature=[0.8] * 4 + [1.2] * 4)) == 1.0
+    assert comparison.saturated(series(temperature=[1.2] * 4 + [1.2, 0.8] * 2)) == 0.0
+
+
+def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, capsys):
+    """A stopped comparison goes on, a larger design adds to it, and other sizes begin anew."""
+    made = []
+
+    def run(held, size, folder):
+        made.append(held)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return {"run": dataclasses.asdict(held), "name": held.name, "process_seconds": 1.0,
+                "summary": comparison.summary(series())}
+
+    monkeypatch.setattr(comparison, "run", run)
+    config = ComparisonConfig(output=tmp_path / "result.json", design="smoke")
+    with pytest.raises(KeyboardInterrupt):
+        comparison.compare(config)
+    assert comparison.compare(config) == 0
+    assert [held.controller for held in made] == [*comparison.MAIN[:3], *comparison.MAIN[2:]]
+    content = json.loads(config.output.read_text())
+    assert [record["name"] for record in content["records"]] == [
+        held.name for held in comparison.design("smoke")]
+    assert content["provenance"]["config"] == dataclasses.asdict(Size())
+    assert comparison.compare(config) == 0
+    assert len(made) == 6
+    assert comparison.compare(dataclasses.replace(config, design="small", minutes=-1.0)) == 20
+    assert comparison.compare(dataclasses.replace(config, steps=40, minutes=-1.0)) == 5
+
+
+def test_a_run_of_one_step_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="steps must be at least 2, got 1"):
+        comparison.compare(ComparisonConfig(output=tmp_path / "result.json", steps=1))
+
+
+@pytest.mark.deep
+def test_a_run_is_recorded_step_by_step(tmp_path):
+    size = Size(steps=4, prompts=2, samples=4, held_out_prompts=2, held_out_samples=4)
+    held = HeldRun(controller="forecast, diverse bonus", shape="step", other_prompts=True)
+    record = comparison.run(held, size, tmp_path / "run")
+    assert record["series"]["target"] == [0.8, 0.8, 0.5, 0.5]
+    assert all(len(values) == 4 for values in record["series"].values())
+    assert all(value is not None for value in record["series"]["coefficient"])
+    assert {"pass@1", "pass@2", "pass@4"} <= record["held_out"].keys()
+    json.dumps(record, allow_nan=False)
