@@ -22,8 +22,8 @@ SHOWN = 3
 """How many conditions of a kind a sentence lists; all of them stand among the criteria."""
 RULE = (
     "A criterion says which number of ours is compared with which threshold. A finding holds if every "
-    "criterion is met. Its core claim fails if a criterion that stands without a condition is not met, or "
-    "if there is no condition under which all criteria are met. Otherwise it holds under a condition: "
+    "criterion is met. Its core claim fails if a criterion that stands without a condition is not met, "
+    "or if there is no condition under which all criteria are met. Otherwise it holds under a condition: "
     "those whose criteria are all met. Every training run that is shown is a condition of its own."
 )
 
@@ -66,8 +66,8 @@ class Judgment:
     @property
     def conditions(self) -> str:
         """The conditions in words, as far as a card has room for them; "" where there is none."""
-        told = [f"{word} {_listed(where)}." for word, where in (("Holds", self.holds), ("Fails", self.fails))
-                if where]
+        sides = (("Holds", self.holds), ("Fails", self.fails))
+        told = [f"{word} {_listed(where)}." for word, where in sides if where]
         return " ".join(told)
 
 

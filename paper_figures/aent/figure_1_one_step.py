@@ -139,7 +139,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"Without a bonus: {ends['no bonus'].min():.2f} to {ends['no bonus'].max():.2f}."
     )
     headline = (
-        f"The full bonus {'gains less' if criteria[4].met else 'still gains'} where fewer tokens are optimal, "
+        f"The full bonus {'gains less' if criteria[4].met else 'still gains'} where fewer tokens are "
+        "optimal, "
         f"and the clamped one {'goes on where it fails' if criteria[7].met else 'does no better'}"
         + (", but with a single optimal token neither helps." if not criteria[8].met
            else ", at every number of optimal tokens.")
@@ -224,8 +225,8 @@ FIGURE = PaperFigure(
     name="aent-figure-1",
     source="AEnt, Figure 1",
     title="what an entropy bonus lifts, with and without clamping",
-    paper="Without entropy control a step squeezes rare optimal tokens; the clamped bonus lifts them, and "
-    "on an MDP of 100,000 actions it gains where the full one does not.",
+    paper="Without entropy control a step squeezes rare optimal tokens; the clamped bonus lifts them, "
+          "and on an MDP of 100,000 actions it gains where the full one does not.",
     place="Section 4.1 and Figure 1; its caption is lost, the MDP is of the third version",
     ours="One exact step on ten tokens (local reward 0.5, optimal 1); GRPO on up to 1,000,000 tokens "
     "from starts of our own (local reward 0.2), mean and range over contexts.",

@@ -68,8 +68,8 @@ def finding(table: pandas.DataFrame) -> Finding:
             f"{value:.3f} ({method})" for method, value in last.items()) + ". "
     ahead, oracle = criteria[0].met, ends[methods.ORACLE] - ends["AEnt"] > methods.LEAD
     headline = (
-        f"With the paper's clamping of a third of the tokens AEnt {'is' if ahead else 'is not'} ahead on our "
-        "synthetic MDP"
+        f"With the paper's clamping of a third of the tokens AEnt {'is' if ahead else 'is not'} ahead "
+        "on our synthetic MDP"
         + ("; clamped to a set that only an oracle knows it would be far ahead." if oracle and not ahead
            else ".")
     )

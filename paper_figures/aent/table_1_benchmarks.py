@@ -129,8 +129,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         text += f" {setting}: reward ends at " + ", ".join(
             f"{value:.3f} ({row})" for row, value in zip(rows["row"], rows["value"], strict=True)) + "."
     headline = (
-        "As printed AEnt is ahead on average and on most benchmarks; with the paper's clamping of a third of "
-        f"the tokens it is ahead on {'some' if first else 'none'} of our synthetic MDPs"
+        "As printed AEnt is ahead on average and on most benchmarks; with the paper's clamping of a "
+        f"third of the tokens it is ahead on {'some' if first else 'none'} of our synthetic MDPs"
         + (", where an oracle's clamping would be." if first_oracle and not first else ".")
     )
     return Finding(criteria=tuple(criteria), headline=headline, text=text, numbers=numbers)

@@ -42,7 +42,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     last = _last(table)
     claims: dict[str, list[bool]] = {}
     for panel, word in (("entropy", "entropy"), ("reward", "accuracy"), ("length", "length")):
-        gaps = gaps(last[last["panel"] == panel], absolute=panel == "length")
+        gaps = gaps_to_grpo(last[last["panel"] == panel], absolute=panel == "length")
         for (family, rule), row in gaps.drop(index=BASE, level="rule").iterrows():
             if rule in METHODS:
                 claims.setdefault(word, []).append(bool(row["low"] > 0))
@@ -56,8 +56,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         _transformer_sentence(table),
     ]).strip()
     criteria = [
-        Criterion(says="share of the comparisons of Clip-Cov and KL-Cov with GRPO whose 99 % interval lies "
-                  "above 0", value=float(np.mean(held)), relation="≥", threshold=1,
+        Criterion(says="share of the comparisons of Clip-Cov and KL-Cov with GRPO whose 99 % interval "
+                       "lies above 0", value=float(np.mean(held)), relation="≥", threshold=1,
                   where=f"for {word} at the end")
         for word, held in claims.items()
     ] + _trained_criteria(table)
@@ -97,7 +97,7 @@ def _last(table: pandas.DataFrame) -> pandas.DataFrame:
     return late.groupby(keys, sort=False)["y"].mean().reset_index()
 
 
-def gaps(rows: pandas.DataFrame, *, absolute: bool = False) -> pandas.DataFrame:
+def gaps_to_grpo(rows: pandas.DataFrame, *, absolute: bool = False) -> pandas.DataFrame:
     """Mean, low, high over starts of y beyond GRPO's (or of y, if that is a gap), by (family, rule)."""
     found = {}
     for family, here in rows.groupby("family", sort=False):
