@@ -92,7 +92,7 @@ def finding(table: pandas.DataFrame) -> Finding:
                   threshold=EXACT),
         Criterion(says="share of the second half of the steps in which the clamped entropy is in its "
                        "band",
-                  value=inside, relation=">", threshold=0.5),
+                  value=inside, relation=">", threshold=0.5, where="for staying in the band"),
     )
     text = (
         f"In {table['step'].max():.0f} global steps the coefficient is {exactly} that of Eq. 4.1, "

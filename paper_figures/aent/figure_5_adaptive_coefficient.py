@@ -138,7 +138,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     criteria = [
         Criterion(says="share of the worse tail in the band, adaptive coefficient less the best constant",
                   value=min(after["adaptive"], numbers["adaptive: in the band before"])
-                  - float(constants.max()), relation=">", threshold=0, where="for the band of entropy"),
+                  - float(constants.max()), relation=">", threshold=0),
         Criterion(says="reward at the end, adaptive less constant, absolute", relation="<",
                   value=abs(numbers["adaptive: reward at the end"] - constant_reward),
                   threshold=ALIKE, where="for equal scores"),

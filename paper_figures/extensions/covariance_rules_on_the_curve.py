@@ -58,13 +58,12 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{MARGIN:g} in the mean and with the 99 % interval above 0{f' ({named})' if named else ''}, in "
         f"{len(below)} below; else they slide along GRPO's curve, or cannot be told from it."
     )
-    amount = "nearly always" if len(above) + len(below) < len(curve) / 4 else "often" if (
-        len(above) + len(below) < len(curve) / 2) else "seldom"
-    headline = (
-        f"At equal entropy Clip-Cov and KL-Cov are {amount} on GRPO's curve of reward: what they have at "
-        "equal steps is mostly the entropy of slower learning."
-        if amount != "seldom" else
-        "Clip-Cov and KL-Cov mostly leave GRPO's curve of reward against entropy."
+    left = (len(above) + len(below)) / len(curve)
+    headline = "At equal entropy Clip-Cov and KL-Cov " + (
+        "are nearly always on GRPO's curve of reward: more entropy at equal steps is slower learning."
+        if left < 0.25 else
+        "mostly leave GRPO's curve of reward." if left > 0.75 else
+        "leave GRPO's curve of reward on some families of prompts and stay on it on others."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
@@ -77,8 +76,10 @@ def draw(table: pandas.DataFrame) -> Figure:
     """Draw entropy at equal accuracy along training, and both comparisons over families of prompts."""
     equal = table[table["panel"] == "at equal reward"]
     families = list(equal["family"].unique())
-    figure, axes = panels(2, len(families), height=2.2)
-    for panel, family in zip(axes[0], families, strict=True):
+    figure, axes = panels(2, max(2, len(families)), height=2.2)
+    for panel in axes[0, len(families):]:
+        panel.remove()
+    for panel, family in zip(axes[0], families, strict=False):
         draw_rules(panel, equal[equal["family"] == family], "nats beyond GRPO", gap=True)
         panel.set_xlabel("accuracy (0 to 1)")
         panel.set_title(sweeps.name(str(family)))

@@ -71,7 +71,7 @@ def test_transformer_runs_get_a_row(results: Path, tmp_path: Path) -> None:
     assert runs["y"].max() < 1
     assert "GRPO at 0.45 nats" in figure_11.finding(table).text
     axes = figure_11.draw(table).axes
-    assert np.sum([bool(panel.lines) for panel in axes]) == len(axes) == 6
+    assert np.sum([bool(panel.lines) for panel in axes]) == len(axes) == 4
 
 
 @pytest.mark.parametrize("name", ["grpo-off-policy", "clip-higher", "clip-cov", "kl-cov"])
