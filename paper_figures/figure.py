@@ -182,8 +182,8 @@ def _draw(
         drawing = draw(table)
         shown = [axes for axes in drawing.axes if axes.axison]
         if len(shown) > MOST_PANELS:
-            raise ValueError(f"{figure.name} has {len(shown)} panels; at most {MOST_PANELS} can be read at "
-                             "print size: leave some out or make two figures of it")
+            raise ValueError(f"{figure.name} has {len(shown)} panels; at most {MOST_PANELS} can be "
+                             "read at print size: leave some out or make two figures of it")
         settle(drawing)
         for path in drawings:
             extension = path.suffix[1:]

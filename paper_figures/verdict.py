@@ -21,10 +21,13 @@ RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
 SHOWN = 3
 """How many conditions of a kind a sentence lists; all of them stand among the criteria."""
 RULE = (
-    "A criterion says which number of ours is compared with which threshold. A finding holds if every "
-    "criterion is met. Its core claim fails if a criterion that stands without a condition is not met, or "
-    "if there is no condition under which all criteria are met. Otherwise it holds under a condition: "
-    "those whose criteria are all met. Every training run that is shown is a condition of its own."
+    "A criterion says which number of ours is compared with which threshold. Criteria without a "
+    "condition "
+    "are the core of the finding; every other one belongs to a condition or to a part of the finding, "
+    "which counts if all of its criteria are met. Every training run that is shown is a condition of its "
+    "own. The "
+    "core claim fails if a criterion of the core is not met or, where none is without a condition, if no "
+    "condition counts. Else the finding holds if all conditions count, and under a condition if not."
 )
 
 
@@ -59,16 +62,20 @@ class Judgment:
     """A verdict with the conditions that decided it."""
 
     verdict: Verdict
+    core: bool | None = None
+    """Whether all criteria without a condition are met; None if every one has a condition."""
     holds: tuple[str, ...] = ()
     """The conditions under which all criteria are met."""
     fails: tuple[str, ...] = ()
 
     @property
     def conditions(self) -> str:
-        """The conditions in words, as far as a card has room for them; "" where there is none."""
-        told = [f"{word} {_listed(where)}." for word, where in (("Holds", self.holds), ("Fails", self.fails))
-                if where]
-        return " ".join(told)
+        """The conditions in words, as far as a card has room for them; "" where none fails."""
+        if not self.fails:
+            return ""
+        core = {None: [], True: ["The core holds."], False: ["The core fails."]}[self.core]
+        sides = (("Holds", self.holds), ("Fails", self.fails))
+        return " ".join([*core, *(f"{word} {_listed(where)}." for word, where in sides if where)])
 
 
 def _listed(conditions: Sequence[str]) -> str:
@@ -88,9 +95,10 @@ def judge(criteria: Sequence[Criterion]) -> Judgment:
     met: dict[str, bool] = {}
     for one in criteria:
         met[one.where] = met.get(one.where, True) and one.met
-    everywhere = met.pop("", True)
+    core = met.pop("", None)
     holds = tuple(where for where, ok in met.items() if ok)
     fails = tuple(where for where, ok in met.items() if not ok)
-    if not everywhere or (met and not holds):
-        return Judgment(verdict="core claim fails", holds=holds, fails=fails)
-    return Judgment(verdict="holds under a condition" if fails else "holds", holds=holds, fails=fails)
+    verdict: Verdict = "holds under a condition" if fails else "holds"
+    if core is False or (core is None and not holds):
+        verdict = "core claim fails"
+    return Judgment(verdict=verdict, core=core, holds=holds, fails=fails)

@@ -90,8 +90,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     criteria = (
         Criterion(says="largest difference of the coefficient from Eq. 4.1's", value=error, relation="<",
                   threshold=EXACT),
-        Criterion(says="share of the second half of the steps in which the clamped entropy is in its band",
-                  value=inside, relation=">", threshold=0.5),
+        Criterion(says="share of the second half of the steps in which the clamped entropy is in its "
+                       "band",
+                  value=inside, relation=">", threshold=0.5, where="for staying in the band"),
     )
     text = (
         f"In {table['step'].max():.0f} global steps the coefficient is {exactly} that of Eq. 4.1, "
@@ -104,9 +105,10 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"second half; reward ends at {numbers['reward at the end']:.3f}."
     )
     headline = (
-        f"The coefficient {'follows' if criteria[0].met else 'does not follow'} Eq. 4.1 step by step, and "
-        f"the clamped entropy is {'mostly' if criteria[1].met else 'seldom'} in its band once training has "
-        "settled."
+        f"The coefficient {'follows' if criteria[0].met else 'does not follow'} Eq. 4.1 step by step, "
+        "and "
+        f"the clamped entropy is {'mostly' if criteria[1].met else 'seldom'} in its band once training "
+        "has settled."
     )
     return Finding(criteria=criteria, headline=headline, text=text, numbers=numbers)
 

@@ -93,7 +93,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     # The paper's run breaks away by itself; what ours does after the change is imposed on it.
     criteria = [
         Criterion(says="share of the tail in the band before the change of prompts, best constant",
-                  value=numbers["in the band before"], relation="≥", threshold=STAYS),
+                  value=numbers["in the band before"], relation="≥", threshold=STAYS,
+                  where="on tabular prompts"),
         Criterion(says=f"late fluctuation over {FLUCTUATES:.0%} of the mean, or late fall over "
                   f"{1 - COLLAPSED:.0%}, whichever is more", value=breaks, relation=">", threshold=1,
                   where="on tabular prompts"),

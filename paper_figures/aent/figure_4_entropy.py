@@ -66,7 +66,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         text += f" On {methods.family(table, world)} it ends at " + ", ".join(
             f"{value:.2f} ({method})" for method, value in last.items()) + "."
     headline = (
-        f"On our synthetic MDP GRPO's entropy {'is' if depleted else 'is not'} used up, and with the paper's "
+        f"On our synthetic MDP GRPO's entropy {'is' if depleted else 'is not'} used up, and with the "
+        "paper's "
         f"clamping of a third of the tokens AEnt's {'is calmer than' if calmer else 'fluctuates like'} "
         "EntReg's."
     )

@@ -134,12 +134,13 @@ def finding(table: pandas.DataFrame) -> Finding:
     together = {kind: float(line["entropy"].corr(line["length"]))
                 for kind, line in lengths(table).items()}
     numbers |= {f"correlation of length and entropy, {kind}": r for kind, r in together.items()}
+    constant_reward = numbers["constant: reward at the end"]
     criteria = [
         Criterion(says="share of the worse tail in the band, adaptive coefficient less the best constant",
                   value=min(after["adaptive"], numbers["adaptive: in the band before"])
-                  - float(constants.max()), relation=">", threshold=0, where="for the band of entropy"),
+                  - float(constants.max()), relation=">", threshold=0),
         Criterion(says="reward at the end, adaptive less constant, absolute", relation="<",
-                  value=abs(numbers["adaptive: reward at the end"] - numbers["constant: reward at the end"]),
+                  value=abs(numbers["adaptive: reward at the end"] - constant_reward),
                   threshold=ALIKE, where="for equal scores"),
         Criterion(says="entropy at the end under the constant that fitted, nats", relation=">",
                   value=numbers["constant: entropy at the end"], threshold=BAND[1],
@@ -164,7 +165,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     text += _real(table, numbers)
     holds, alike, blows_up = (one.met for one in criteria[:3])
     headline = (
-        f"After a change of prompts the adaptive coefficient {'returns' if holds else 'does not return'} to "
+        "After a change of prompts the adaptive coefficient "
+        f"{'returns' if holds else 'does not return'} to "
         "its band and no constant does as well; the constant that fitted "
         f"{'explodes' if blows_up else 'collapses'}, and rewards {'are alike' if alike else 'differ'}."
     )
@@ -173,7 +175,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def _real_criteria(table: pandas.DataFrame) -> list[Criterion]:
-    """Ask of language models that entropy varies less under the adaptive coefficient than under constants."""
+    """Ask of language models that entropy varies less under the adaptive coefficient."""
     runs = table[~table["world"].isin(["tabular", TREES]) & (table["quantity"] == "entropy")]
     late = runs[runs["step"] > 0.5 * runs["step"].max()]
     spread = late.groupby(["world", "kind", "line"])["value"].std()

@@ -128,7 +128,7 @@ def _some(met: pandas.Series) -> str:
 
 
 def _trained_criteria(runs: pandas.DataFrame) -> list[Criterion]:
-    """Ask of each setting of language models that a share between the smallest and the largest is best."""
+    """Ask of each setting of language models that a share p between the extremes is best."""
     return [
         Criterion(says=f"reward at the best share p between the extremes, less that at p = {end['x']:g}",
                   value=float(rows["y"].iloc[1:-1].max() - end["y"]), relation=">", threshold=GAIN,

@@ -94,8 +94,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     numbers |= {f"{family}, {passing:g} pass: {name}": float(row[name])
                 for (family, passing), row in found.iterrows() for name in ("rise", "fall", "best")}
     criteria = tuple(
-        Criterion(says=f"points that pass@1 {word}, in standard errors over starts", relation=">",
-                  value=float(row[name] / row[f"{name}_error"]), threshold=CERTAIN,
+        Criterion(says=f"points that pass@1 {word}, less {CERTAIN:g} standard errors over starts",
+                  value=float(row[name] - CERTAIN * row[f"{name}_error"]), relation=">", threshold=0,
                   where=f"on {TITLES.get(family, family)} where {passing:g} answers pass")
         for (family, passing), row in found.iterrows()
         for name, word in (("rise", "gains up to the best target"), ("fall", "loses after it")))

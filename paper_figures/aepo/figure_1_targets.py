@@ -249,8 +249,8 @@ FIGURE = PaperFigure(
     "around its own target.",
     place="Figure 1 and its caption; Sections 1 and 5.2",
     ours="AEPO in exact expectation on 20-answer bandits; a thin line is one start, all of which are the "
-    "same for every target (nats). Below left: entropy at the end of each run; on the diagonal the target "
-    "is held.",
+    "same for every target (nats). Below left: entropy at the end of each run; on the diagonal the "
+    "target is held.",
     data=data,
     finding=finding,
     draw=draw,

@@ -125,8 +125,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         Criterion(says="share of the families of bandits in which AEPO ends first", relation=">",
                   value=ahead / len(bandits.columns), threshold=0.5,
                   where="with its second batch on top of GRPO's samples"),
-        *(Criterion(says="AEPO less GRPO, in standard errors over starts", value=float(lead), relation=">",
-                    threshold=CERTAIN, where=f"at as many samples ({column})")
+        *(Criterion(says="AEPO less GRPO, in standard errors over starts", value=float(lead),
+                    relation=">", threshold=CERTAIN, where=f"at as many samples ({column})")
           for column, lead in zip(equal["column"], z, strict=True)),
         *_trained_criteria(table),
     ]

@@ -132,17 +132,17 @@ def finding(table: pandas.DataFrame) -> Finding:
     numbers |= {"printed average of the base": printed[base], "its row's mean": mean[base]}
     criteria = []
     for size in several:
-        where = f"for entropy, with {size} right answers"
         criteria.append(Criterion(
-            says="distance of AEPO's entropy at the end from its target, nats", relation="≤",
-            value=abs(float(ends.loc["AEPO", size]) - target), threshold=NEAR, where=where))
-        criteria += [Criterion(says=f"entropy at the end {VARIANTS[v]}, over AEPO's target", relation="<",
-                               value=float(ends.loc[v, size]) / target, threshold=0.5, where=where)
-                     for v in collapse]
+            says=f"{size} right answers: distance of AEPO's entropy at the end from its target, nats",
+            relation="≤", value=abs(float(ends.loc["AEPO", size]) - target), threshold=NEAR))
+        criteria += [Criterion(says=f"{size} right answers: entropy at the end {VARIANTS[v]}, over "
+                                    "AEPO's target", relation="<", value=float(ends.loc[v, size]) / target,
+                               threshold=0.5) for v in collapse]
     criteria += [
-        Criterion(says=f"reward along training {VARIANTS[v]} less AEPO's, in standard errors over runs",
-                  value=gaps[v] / numbers[f"{v}: standard error of that"], relation="<",
-                  threshold=-CERTAIN, where="for reward, from as many samples") for v in collapse]
+        Criterion(says=f"reward along training {VARIANTS[v]} less AEPO's, plus {CERTAIN:g} standard "
+                       "errors",
+                  value=gaps[v] + CERTAIN * numbers[f"{v}: standard error of that"], relation="<",
+                  threshold=0, where="for reward, from as many samples") for v in collapse]
     criteria += _trained_criteria(table)
     errors = [numbers[f"{variant}: standard error of that"] for variant in collapse]
     entropies = "; ".join(

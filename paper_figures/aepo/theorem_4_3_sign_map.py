@@ -217,8 +217,8 @@ FIGURE = PaperFigure(
     name="aepo-theorem-4-3",
     source="AEPO, Theorem 4.3 and Corollary 4.4",
     title="where tempered REINFORCE raises entropy",
-    paper="Where REINFORCE lowers entropy at T = 1, a slightly higher temperature lowers it less, so that "
-    "high temperature raises entropy and low temperature lowers it, relatively.",
+    paper="Where REINFORCE lowers entropy at T = 1, a slightly higher temperature lowers it less, so "
+          "that high temperature raises entropy and low temperature lowers it, relatively.",
     place="Section 4.1, Theorem 4.3 and Corollary 4.4; they have no figure",
     ours="The sign of F(T), the entropy change per unit learning rate, for 20-answer policies with "
     "logits at normal quantiles; black: T0, where it changes; hatched: where the corollary is false; "

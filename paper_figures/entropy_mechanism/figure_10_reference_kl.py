@@ -71,8 +71,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     rising = all(one.met for one in criteria if "raise entropy" in one.says)
     costly = all(one.met for one in criteria if "raise entropy" not in one.says)
     headline = (
-        f"A KL penalty to the starting model {'holds' if rising else 'does not always hold'} entropy, the "
-        f"more the larger it is, and {'costs' if costly else 'need not cost'} accuracy."
+        f"A KL penalty to the starting model {'holds' if rising else 'does not always hold'} entropy, "
+        f"the more the larger it is, and {'costs' if costly else 'need not cost'} accuracy."
     )
     return Finding(criteria=tuple(criteria), headline=headline, text=". ".join(sentences) + ".",
                    numbers=numbers)

@@ -57,7 +57,8 @@ def finding(table: pandas.DataFrame) -> Finding:
                 value=float(steps.mean()), threshold=1, where=where))
             if most["entropy_low"] == most["entropy_low"]:  # of several starts or seeds
                 criteria.append(Criterion(
-                    says="entropy at the strongest less that at the weakest, lower end of the 99 % interval",
+                    says="entropy at the strongest less that at the weakest, lower end of the 99 % "
+                         "interval",
                     value=float(most["entropy_low"]), relation=">", threshold=0, where=where))
             numbers |= {
                 f"{rule}, {family}: entropy at the weakest": float(least["entropy_last"]),
@@ -72,7 +73,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         sentences.append(f"{rule} ({STRENGTHS[str(rule)]}) takes entropy at the end {'; '.join(pieces)}")
     monotone, certain = (all(one) for one in zip(*every, strict=True))
     headline = (
-        f"The strongest Clip-Cov and KL-Cov {'leave' if certain else 'do not always leave'} more entropy than "
+        f"The strongest Clip-Cov and KL-Cov {'leave' if certain else 'do not always leave'} more "
+        "entropy than "
         f"the weakest, and {'every' if monotone else 'not every'} step of the strength raises it."
     )
     return Finding(criteria=tuple(criteria), headline=headline, text=". ".join(sentences) + ".",
@@ -83,8 +85,8 @@ FIGURE = PaperFigure(
     name="entropy-mechanism-figure-12",
     source="Cui et al., Figure 12",
     title="Clip-Cov and KL-Cov at several strengths",
-    paper="Entropy rises with the clip ratio of Clip-Cov and with the KL coefficient of KL-Cov, so that it "
-    "can be chosen.",
+    paper="Entropy rises with the clip ratio of Clip-Cov and with the KL coefficient of KL-Cov, so "
+          "that it can be chosen.",
     place="Figure 12 and its caption",
     ours="GRPO on sampled groups, four optimizer steps a batch; at each line's end the share of tokens "
     "without gradient (Clip-Cov) or the coefficient on a fifth of the tokens (KL-Cov).",

@@ -202,8 +202,8 @@ FIGURE = PaperFigure(
     "mathematics and 1.2 % on code.",
     place="Figure 5 and its caption",
     ours="The same 36 + 200 points on exact GRPO curves of five families of prompts with 10, 30 and 100 "
-    "answers; above the best and the worst predicted set; below the errors of all, means over starts with "
-    "their range.",
+    "answers; above the best and the worst predicted set; below the errors of all, means over starts "
+    "with their range.",
     data=data,
     finding=finding,
     draw=draw,

@@ -199,12 +199,12 @@ FIGURE = PaperFigure(
     name="entropy-mechanism-figure-7",
     source="Cui et al., Figure 7",
     title="the law's coefficients against size",
-    paper="The law's coefficients lie on lines in the logarithm of a model's size, so that those of large "
-    "models can be predicted from small ones.",
+    paper="The law's coefficients lie on lines in the logarithm of a model's size, so that those of "
+          "large models can be predicted from small ones.",
     place="Figure 7 and its caption",
     ours="GRPO in exact expectation; size is knowledge at the start, or the number of shared parameters. "
-    "Lines through all but the largest size, crosses what they predict for it; bars from the lowest to the "
-    "highest start.",
+    "Lines through all but the largest size, crosses what they predict for it; bars from the lowest to "
+    "the highest start.",
     data=data,
     finding=finding,
     draw=draw,

@@ -217,7 +217,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"Entropy change {'follows' if follow else 'does not follow'} the covariance under GRPO but is "
         f"not equal to it; easier prompts have larger covariances "
         + ("by both measures." if by_estimate and by_theorem else
-           "as estimated from samples, not by the theorem itself." if by_estimate else "by neither measure.")
+           "as estimated from samples, not by the theorem itself." if by_estimate else
+           "by neither measure.")
     )
     return Finding(criteria=tuple(criteria), headline=headline, text=text, numbers=numbers)
 
@@ -322,9 +323,9 @@ FIGURE = PaperFigure(
     paper="Along GRPO entropy change and covariance match, the covariance stays mostly positive, and "
     "easier prompts have larger ones.",
     place="Figure 8, its caption and the abstract",
-    ours="Prompts with 20 answers. Above: GRPO at the middle rate, and what is left of each rule's change "
-    "beyond a factor times its theorem. Middle: covariance along GRPO by batch accuracy, by the theorem and "
-    "from samples. Last: the error of Lemma 1 for responses of several tokens.",
+    ours="Prompts with 20 answers. Above: GRPO at the middle rate, and what is left of each rule's "
+         "change beyond a factor times its theorem. Middle: covariance along GRPO by batch accuracy, "
+         "by the theorem and from samples. Last: error of Lemma 1 for responses of several tokens.",
     data=data,
     finding=finding,
     draw=draw,

@@ -70,8 +70,8 @@ def finding(table: pandas.DataFrame) -> Finding:
             way = rise / (largest - float(most["entropy_first"]))
             numbers[f"{family}: rise with the most, share of the way to log(answers)"] = way
             criteria.append(Criterion(
-                says="rise of entropy with the largest bonus, share of the way to log(answers)", value=way,
-                relation=">", threshold=EXPLODED, where=where))
+                says="rise of entropy with the largest bonus, share of the way to log(answers)",
+                value=way, relation=">", threshold=EXPLODED, where=where))
             exploded += way > EXPLODED
         else:
             criteria.append(Criterion(
@@ -94,8 +94,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     most = tabular.groupby("family", sort=False).last()
     gained = (tabular["reward_low"] > 0).sum()
     headline = (
-        f"The largest entropy bonus makes entropy explode in {exploded or 'none'} of {len(most)} families of "
-        f"prompts, and {'some' if gained else 'no'} coefficient gains accuracy."
+        f"The largest entropy bonus makes entropy explode in {exploded or 'none'} of {len(most)} "
+        f"families of prompts, and {'some' if gained else 'no'} coefficient gains accuracy."
     )
     return Finding(criteria=tuple(criteria), headline=headline, text=". ".join(sentences) + ".",
                    numbers=numbers)

@@ -147,7 +147,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         text += f" {name}: R^2 {rows['r_squared'].mean():.2f}, misses by {rows['rmse'].mean():.3f}."
     by_size = explained.groupby(level="size").mean()
     headline = (
-        f"The law fits {'every' if explained.all() else 'most' if explained.mean() > 0.5 else 'a minority'}"
+        "The law fits "
+        f"{'every' if explained.all() else 'most' if explained.mean() > 0.5 else 'a minority'}"
         f"{'' if explained.all() else ' of the'} simulated set{'' if explained.all() else 's'} of prompts"
         + ("; it gets worse as answers become more numerous"
            if by_size.is_monotonic_decreasing and not explained.all() else "")

@@ -50,7 +50,7 @@ def data(results: Path) -> pandas.DataFrame:
 
 
 def compared(results: Path) -> pandas.DataFrame:
-    """Return columns panel, family, rule, start, x, y of tabular runs at equal accuracy and at equal entropy.
+    """Return columns panel, family, rule, start, x, y of runs at equal accuracy and equal entropy.
 
     Panels "at equal reward" (x: accuracy, y: entropy beyond GRPO's from the same start), "families" (the
     same at one accuracy, over further families), "at equal entropy" (y: accuracy beyond GRPO's, mean

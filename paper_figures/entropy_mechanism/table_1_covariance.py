@@ -109,8 +109,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     criteria = (
         Criterion(says="largest factor between our ratios of the top groups and the printed ones, less 1",
                   value=float(near["error"]), relation="≤", threshold=ALIKE, where="for the heavy tail"),
-        Criterion(says="mean covariance of all tokens where the tail is nearest", value=float(near["mean"]),
-                  relation=">", threshold=0, where="for the sign of the mean"),
+        Criterion(says="mean covariance of all tokens where the tail is nearest",
+                  value=float(near["mean"]), relation=">", threshold=0, where="for the sign of the mean"),
     )
     headline = (
         "Sampled responses of independent tokens have a heavy tail of covariances like the printed one"

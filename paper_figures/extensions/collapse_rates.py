@@ -116,7 +116,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     )
     headline = (
         f"Near collapse wrong answers vanish as the predicted power of the step for "
-        f"{'all' if agree.all() else 'most' if agree.mean() > 0.5 else 'few'} algorithms; only the natural gradient "
+        f"{'all' if agree.all() else 'most' if agree.mean() > 0.5 else 'few'} algorithms; only the "
+        "natural gradient "
         f"{'keeps' if kept['NPG'] > 0.95 > others.max() else 'does not alone keep'} the entropy among "
         f"right answers."
     )

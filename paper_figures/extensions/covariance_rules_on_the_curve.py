@@ -18,7 +18,12 @@ from matplotlib.figure import Figure
 
 from paper_figures.drawing.style import REFERENCE, panels
 from paper_figures.entropy_mechanism import methods, sweeps
-from paper_figures.entropy_mechanism.figure_11_methods import DOTS, add_key, draw_rules, gaps
+from paper_figures.entropy_mechanism.figure_11_methods import (
+    DOTS,
+    add_key,
+    draw_rules,
+    gaps_to_grpo,
+)
 from paper_figures.entropy_mechanism.methods import LOOKS, METHODS
 from paper_figures.figure import Finding, PaperFigure
 
@@ -28,12 +33,12 @@ MARGIN = 0.01  # of accuracy: closer than this counts as on GRPO's curve
 def finding(table: pandas.DataFrame) -> Finding:
     """State in how many comparisons the rules leave GRPO's curve, and what entropy they have on it."""
     numbers: dict[str, float] = {}
-    curve = gaps(table[table["panel"] == "at equal entropy"], absolute=True)
+    curve = gaps_to_grpo(table[table["panel"] == "at equal entropy"], absolute=True)
     curve = curve[curve.index.get_level_values("rule").isin(METHODS)]
     above = curve[(curve["mean"] > MARGIN) & (curve["low"] > 0)]
     below = curve[(curve["mean"] < -MARGIN) & (curve["high"] < 0)]
     rewards = table[table["panel"].isin(["at equal reward", "families"])]
-    equal = gaps(_mean_over_x(rewards), absolute=True)
+    equal = gaps_to_grpo(_mean_over_x(rewards), absolute=True)
     equal = equal[equal.index.get_level_values("rule").isin(METHODS)]
     numbers |= {
         "above GRPO's curve": float(len(above)), "below GRPO's curve": float(len(below)),
@@ -53,12 +58,12 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{MARGIN:g} in the mean and with the 99 % interval above 0{f' ({named})' if named else ''}, in "
         f"{len(below)} below; else they slide along GRPO's curve, or cannot be told from it."
     )
-    amount = "nearly always" if len(above) + len(below) < len(curve) / 4 else "often" if (
-        len(above) + len(below) < len(curve) / 2) else "seldom"
-    headline = (
-        f"At equal entropy Clip-Cov and KL-Cov are {amount} on GRPO's curve of reward: what they have at "
-        "equal steps is mostly the entropy of slower learning."
-        if amount != "seldom" else "Clip-Cov and KL-Cov mostly leave GRPO's curve of reward against entropy."
+    left = (len(above) + len(below)) / len(curve)
+    headline = "At equal entropy Clip-Cov and KL-Cov " + (
+        "are nearly always on GRPO's curve of reward: more entropy at equal steps is slower learning."
+        if left < 0.25 else
+        "mostly leave GRPO's curve of reward." if left > 0.75 else
+        "leave GRPO's curve of reward on some families of prompts and stay on it on others."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
@@ -71,8 +76,10 @@ def draw(table: pandas.DataFrame) -> Figure:
     """Draw entropy at equal accuracy along training, and both comparisons over families of prompts."""
     equal = table[table["panel"] == "at equal reward"]
     families = list(equal["family"].unique())
-    figure, axes = panels(2, len(families), height=2.2)
-    for panel, family in zip(axes[0], families, strict=True):
+    figure, axes = panels(2, max(2, len(families)), height=2.2)
+    for panel in axes[0, len(families):]:
+        panel.remove()
+    for panel, family in zip(axes[0], families, strict=False):
         draw_rules(panel, equal[equal["family"] == family], "nats beyond GRPO", gap=True)
         panel.set_xlabel("accuracy (0 to 1)")
         panel.set_title(sweeps.name(str(family)))
@@ -86,7 +93,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 def _dots(panel: Axes, rows: pandas.DataFrame, label: str) -> None:
     """Draw mean and 99 % interval of the gap to GRPO, grouped by family, with a mark for each rule."""
-    gaps = gaps(rows, absolute=True)
+    gaps = gaps_to_grpo(rows, absolute=True)
     names = list(dict.fromkeys(gaps.index.get_level_values("family")))
     for k, (rule, marker) in enumerate(DOTS.items()):
         here = gaps.xs(rule, level="rule").reindex(names)
@@ -115,8 +122,10 @@ FIGURE = PaperFigure(
     source="This project",
     title="Clip-Cov and KL-Cov at equal accuracy and at equal entropy",
     paper="Cui et al., Figure 11, compare their rules with GRPO at equal steps only.",
-    ours="The runs of Cui et al., Figure 11. Above: entropy beyond GRPO's when an accuracy is first reached, "
-    "means with 95 % intervals. Below: means and 99 % intervals by family of prompts; \"hard\", \"mixed\", "
+    ours="The runs of Cui et al., Figure 11. Above: entropy beyond GRPO's when an accuracy is first "
+         "reached, means with 95 % intervals. Below: means and 99 % intervals by family of prompts; "
+         "\"hard\", "
+    "\"mixed\", "
     "\"peaked\" and \"graded\" have a tenth of the tokens selected.",
     data=methods.compared,
     finding=finding,

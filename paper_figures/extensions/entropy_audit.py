@@ -203,8 +203,8 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
              f"{found.identity_error:.0e}", found.dominant)
             for (policy, level, rule), found in comparisons(table).items()),
         origin="ours",
-        note="r: correlation. Larger error: of the assumption that logits are independent (tabular), or of "
-        "the first order.",
+        note="r: correlation. Larger error: of the assumption that logits are independent (tabular), "
+             "or of the first order.",
     ),)
 
 

@@ -146,8 +146,7 @@ def finding(table: pandas.DataFrame) -> Finding:
             "within "
             f"a state and {row['across_states']:.0%} across states (root mean square). Of the measured "
             f"entropy changes independent logits leave {row['identity']:.0%} unexplained, the kernel "
-            "within "
-            f"a state {row['own state']:.0%}, the whole kernel {row['all states']:.0%}"
+            f"within a state {row['own state']:.0%}, the whole kernel {row['all states']:.0%}"
             + (f", logits as measured {row['first order']:.0%}" if first != "all states" else "")
         )
     holds = (found[list(SHAPE)] <= HOLDS).all(axis=1)
@@ -157,8 +156,8 @@ def finding(table: pandas.DataFrame) -> Finding:
     headline = (
         f"Assumption B.4 (orthonormal logit gradients) holds for {holds.sum()} of {len(found)} "
         f"{'policies' if len(found) > 1 else 'policy'} audited; knowing how logits share parameters "
-        f"{'explains' if found['all states'].max() <= EXPLAINED else 'does not fully explain'} the entropy "
-        f"changes, assuming that they share none {'does too' if explains.all() else 'does not'}."
+        f"{'explains' if found['all states'].max() <= EXPLAINED else 'does not fully explain'} the "
+        f"entropy changes, assuming that they share none {'does too' if explains.all() else 'does not'}."
     )
     return Finding(standing="our own", headline=headline, text=". ".join(pieces) + ".", numbers=numbers)
 
@@ -243,8 +242,7 @@ FIGURE = PaperFigure(
     source="This project",
     title="are logits independent? Assumption B.4 measured",
     paper="AEPO assumes orthonormal logit gradients (Assumption B.4), as in a table, and does not "
-    "measure "
-    "them.",
+    "measure them.",
     ours="Left: absolute cosines of the gradients of logits at a few states (blocks) and actions, first "
     "audited step; under the assumption only the diagonal is dark. Middle: squared norms, sorted, a line "
     "a step. Right: what is left unexplained of measured entropy changes, after the best slope, as "

@@ -83,14 +83,13 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"it by more than the tolerance; the two lines predict {numbers['AEPO: predicted']:.0%} of the "
         f"outcomes (always saying the most common one: {guess:.0%}). Of {len(bonus)} runs with a bonus "
         f"{numbers['bonus: collapsed']:.0%} collapse and {numbers['bonus: explodes']:.0%} end with "
-        "one wrong "
-        f"answer in ten or more; the fixed point says which in "
+        f"one wrong answer in ten or more; the fixed point says which in "
         f"{numbers['bonus: explosion predicted']:.0%} of the runs."
     )
     better = numbers["AEPO: predicted"] > guess
     headline = (
-        f"Whether AEPO collapses, holds its target or chatters is {'' if better else 'not '}predicted from "
-        "its settings, before a run, by two lines without a fitted constant."
+        f"Whether AEPO collapses, holds its target or chatters is {'' if better else 'not '}predicted "
+        "from its settings, before a run, by two lines without a fitted constant."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
@@ -176,7 +175,8 @@ FIGURE = PaperFigure(
     source="This project",
     title="where entropy collapses, is held and goes astray",
     paper="AEPO, Figures 1 and 3, show one temperature and weight, and single coefficients of a bonus.",
-    ours="Exact expectation on 20-answer bandits; m right answers. A mark is how most starts end, the paler "
+    ours="Exact expectation on 20-answer bandits; m right answers. A mark is how most starts end, the "
+         "paler "
     "the more of them end otherwise. Lines are predicted: solid, below (left of) it entropy collapses; "
     "dotted, above (right of) it AEPO's steps are too long, or a bonus lets wrong answers back.",
     data=data,

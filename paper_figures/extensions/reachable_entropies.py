@@ -130,15 +130,13 @@ def finding(table: pandas.DataFrame) -> Finding:
     )
     text = (
         f"Of {len(ends)} simulated ends {outside.sum()} lie outside the range that their reward "
-        "allows. AEPO "
-        f"ends at a reward of {numbers['AEPO: lowest reward']:.3f} or more and at most "
+        f"allows. AEPO ends at a reward of {numbers['AEPO: lowest reward']:.3f} or more and at most "
         f"{max(numbers['AEPO: largest excess over log m'], 0):.2f} nats above log m, and holds "
         f"{numbers['AEPO: targets held above log m']:.0f} targets above it and "
         f"{numbers['AEPO: targets held'] - numbers['AEPO: targets held above log m']:.0f} below. An "
         "entropy "
         f"bonus goes beyond log m for wrong answers: {price}. Its fixed points lie on the upper edge "
-        "of the "
-        f"range, to {numbers['fixed points: largest distance from the edge']:.0e} nats."
+        f"of the range, to {numbers['fixed points: largest distance from the edge']:.0e} nats."
     )
     none = numbers["AEPO: targets held above log m"] == 0
     headline = (
@@ -211,8 +209,7 @@ FIGURE = PaperFigure(
     source="This project",
     title="which entropies can be held, at which reward",
     paper="AEPO's title promises arbitrary entropy; Cui et al. that performance is bought with entropy.",
-    ours="Left: all policies lie in the grey range; points are ends of simulated runs, the line the "
-    "fixed "
+    ours="Left: all policies lie in the grey range; points are ends of runs, the line the fixed "
     "points of an entropy bonus. Middle: AEPO's targets, held in most starts at some alpha or not; "
     "lines: "
     f"log m, and the most a bonus leaves with {BONUS_REWARD:.0%} right. Right: the ceiling that falls as "

@@ -89,8 +89,8 @@ def _paper(source: str) -> str:
 def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> str:
     parts = ["# Gallery", "",
              "Every figure and table, redrawn from what was computed here. The verdict says whether the "
-             "paper's finding comes out, and follows from the plotted numbers by criteria that stand on the "
-             "figure's page.", ""]
+             "paper's finding comes out, and follows from the plotted numbers by criteria that stand "
+             "on the figure's page.", ""]
     for group in groups:
         parts += [f"## {text(group['title'])}", "", ":::::{container} gallery"]
         for figure in group["figures"]:

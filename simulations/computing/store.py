@@ -30,8 +30,8 @@ except ImportError:  # not on Windows: files are whole there too, but may be com
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
-    "Experiment", "Mode", "Progress", "exclusive", "is_done", "kept", "map_cells", "path_of", "read", "result",
-    "save",
+    "Experiment", "Mode", "Progress", "exclusive", "is_done", "kept", "map_cells", "path_of", "read",
+    "result", "save",
 ]
 
 PROFILES = ("smoke", "default", "full")

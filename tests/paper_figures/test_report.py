@@ -14,6 +14,7 @@ import pandas
 import pytest
 
 from paper_figures.catalog import FIGURES
+from paper_figures.data import inputs
 from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure, build
 from paper_figures.report.figures import lighter
@@ -172,7 +173,8 @@ def test_tables_stand_with_their_origin_and_formulas(
                   origin="the paper", note="Average of $n$ runs.")
     figure = PaperFigure(
         name="x-table-1", source="AEPO, Table 1", title="a table", paper="p", ours="o",
-        data=lambda results: pandas.DataFrame({"n": [1]}), tables=lambda table: [paper],
+        data=lambda results: (inputs.printed("AEPO, Table 1"), pandas.DataFrame({"n": [1]}))[1],
+        tables=lambda table: [paper],
         finding=lambda table: Finding(standing="awaits runs", headline="h", text="t"),
         recipes=("paper/aepo-targets", "gpu-small/aepo-targets"),
     )

@@ -34,7 +34,7 @@ def test_what_was_not_measured_is_not_met(relation: Relation) -> None:
     ([criterion(True, "a"), criterion(True, "b")], "holds", ("a", "b"), ()),
     ([criterion(True, "a"), criterion(False, "b")], "holds under a condition", ("a",), ("b",)),
     ([criterion(False, "a"), criterion(False, "b")], "core claim fails", (), ("a", "b")),
-    ([criterion(True), criterion(False, "a")], "core claim fails", (), ("a",)),
+    ([criterion(True), criterion(False, "a")], "holds under a condition", (), ("a",)),
     ([criterion(False), criterion(True, "a")], "core claim fails", ("a",), ()),
     ([criterion(True, "a"), criterion(False, "b"), criterion(False, "a")], "core claim fails", (),
      ("a", "b")),
@@ -50,7 +50,9 @@ def test_the_rule(
 def test_conditions_are_named_and_long_lists_counted() -> None:
     found = judge([criterion(True, "on a"), *(criterion(False, f"on {i}") for i in range(9))])
     assert found.conditions == "Holds on a. Fails on 0; on 1; on 2; and under 6 more conditions."
-    assert judge([criterion(True)]).conditions == ""
+    assert judge([criterion(True), criterion(True, "on a")]).conditions == ""
+    assert judge([criterion(True), criterion(False, "on a")]).conditions == "The core holds. Fails on a."
+    assert judge([criterion(False), criterion(False, "on a")]).conditions == "The core fails. Fails on a."
 
 
 def test_a_finding_has_criteria_or_says_why_not() -> None:

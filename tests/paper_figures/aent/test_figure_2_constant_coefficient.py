@@ -58,7 +58,7 @@ def test_what_follows_the_change_that_we_impose_is_no_reproduction(table):
     fallen.loc[rows, "value"] = 1 - 0.9 * fallen.loc[rows, "step"] / float(table["change"].iloc[0])
     assert "collapses by itself" in figure.finding(fallen).headline
     fallen.loc[table["in_band"].notna(), "in_band"] = 0.1
-    assert figure.finding(fallen).verdict == "holds under a condition"
+    assert figure.finding(fallen).verdict == "core claim fails"
 
 
 def test_language_models_with_several_coefficients_get_a_row(results, tmp_path, table):

@@ -82,4 +82,4 @@ def test_language_models_show_reward_entropy_and_length(results, tmp_path, table
     assert set(real["line"]) == {"adaptive", "constant 0.02"}
     assert real.loc[real["quantity"] == "entropy", "value"].max() < 2
     assert "Language model, entropy (nats)" in figure.finding(found).text
-    assert len(figure.draw(found).axes) == 7
+    assert len(figure.draw(found).axes) == 6

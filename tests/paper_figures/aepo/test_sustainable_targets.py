@@ -49,7 +49,8 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     first = (even["panel"] == "alpha") & (even["setting"] == even["setting"].iloc[0])
     uneven.loc[first, "y"] = 0.6
     assert figure.finding(uneven).verdict == "holds under a condition"
-    uneven.loc[first, "y"] = 0.2
+    assert figure.finding(uneven).judgment.fails == ("over temperatures and group sizes",)
+    uneven.loc[first & (uneven["alpha"] == uneven.loc[first, "alpha"].min()), "y"] = 0.2
     assert figure.finding(uneven).verdict == "core claim fails"
 
 

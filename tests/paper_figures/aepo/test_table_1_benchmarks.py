@@ -83,4 +83,4 @@ def test_training_runs_get_a_table_of_their_own(
     assert last.title.startswith("small-sums on split")
     rows = {row[0]: row[1:] for row in last.rows}
     assert set(rows) == {"GRPO", "AEPO"}
-    assert "0.30 ± 0.10" in rows["GRPO"]
+    assert "0.30 (0.20 to 0.40)" in rows["GRPO"]

@@ -77,6 +77,6 @@ def test_trained_ablations_get_a_table(simulated: Callable[..., Path], tmp_path:
     write_run(runs / "a", rule="aepo", entropies=[0.5] * 20, options=("target=0.25",))
     write_run(runs / "b", rule="aepo", entropies=[0.1] * 20, options=("ablation=untempered",))
     last = figure.tables(figure.data(tmp_path))[-1]
-    entropies = {row[0]: row[1] for row in last.rows}
-    assert entropies == {"AEPO, target 0.25": "0.500 ± 0.000",
-                         "AEPO without temperature (2)": "0.100 ± 0.000"}
+    entropies = {row[0]: row[1:3] for row in last.rows}
+    assert entropies == {"AEPO, target 0.25": ("1", "0.500"),
+                         "AEPO without temperature (2)": ("1", "0.100")}

@@ -48,6 +48,8 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     gain = (table["panel"] == "gain") & (table["control"] == "switch")
     changed = table.copy()
     changed.loc[gain, "y"] = 1.0
+    assert figure.finding(changed).judgment.fails == ("for a step to a target above log |A*|",)
+    changed.loc[changed["panel"] == "end", "y"] = 9.0
     assert figure.finding(changed).verdict == "holds"
     changed.loc[gain & (table["x"] == table.loc[gain, "x"].min()), "y"] = 0.3
     assert figure.finding(changed).verdict == "holds under a condition"

@@ -35,4 +35,4 @@ def test_an_idle_or_a_free_penalty_is_no_reproduction(
     """A verdict typed in instead of derived."""
     rows = (table["strength"] > 0) & (table["quantity"] == quantity)
     found = figure_10.finding(table.assign(value=table["value"] + by * rows))
-    assert found.verdict == "holds under a condition"
+    assert found.verdict == "core claim fails"  # in the one family of this size

@@ -53,7 +53,7 @@ def test_gains_beyond_the_intervals_change_the_verdict(table: pandas.DataFrame) 
     more = moved(more, "length", 9.0)
     found = figure_11.finding(more)
     assert found.verdict == "holds"
-    assert found.headline == "Clip-Cov and KL-Cov end with more entropy and accuracy and length than GRPO."
+    assert "more entropy and accuracy and length than GRPO" in found.headline
     less = figure_11.finding(moved(moved(table, "entropy", -9.0), "reward", -9.0))
     assert less.verdict == "core claim fails"
 
@@ -71,7 +71,7 @@ def test_transformer_runs_get_a_row(results: Path, tmp_path: Path) -> None:
     assert runs["y"].max() < 1
     assert "GRPO at 0.45 nats" in figure_11.finding(table).text
     axes = figure_11.draw(table).axes
-    assert np.sum([bool(panel.lines) for panel in axes]) == len(axes) == 6
+    assert np.sum([bool(panel.lines) for panel in axes]) == len(axes) == 4
 
 
 @pytest.mark.parametrize("name", ["grpo-off-policy", "clip-higher", "clip-cov", "kl-cov"])

@@ -70,4 +70,5 @@ def test_a_curve_that_is_left_is_told(table: pandas.DataFrame) -> None:
 
 
 def test_a_panel_a_world_and_two_over_families(table: pandas.DataFrame) -> None:
-    assert len(figure.draw(table).axes) == 4
+    worlds = table.loc[table["panel"] == "at equal reward", "family"].nunique()
+    assert len(figure.draw(table).axes) == worlds + 2

@@ -44,7 +44,7 @@ def test_where_the_first_order_misleads(table: pandas.DataFrame) -> None:
     assert (five["exact"] > 3 * five["first_order"]).all()
     assert (five["first_order"] > 0).all()
     found = figure.finding(table)
-    assert "wrong sign for learning an answer of probability 0.02" in found.headline
+    assert "wrong sign in 1 of 3 cases" in found.headline
 
 
 def test_the_finding_is_read_off_the_table(table: pandas.DataFrame) -> None:

@@ -24,7 +24,7 @@ def test_ends_keep_to_the_range_and_aepo_holds_nothing_above_log_m(table: pandas
     assert found.numbers["ends"] > 0
     assert found.numbers["ends outside the range"] == 0
     assert found.numbers["AEPO: targets held above log m"] == 0
-    assert "no target above log m" in found.headline
+    assert "no target above the logarithm" in found.headline
     assert found.numbers["fixed points: largest distance from the edge"] < 1e-9
 
 
@@ -57,5 +57,5 @@ def test_a_held_target_and_a_stray_end_change_the_finding(table: pandas.DataFram
     table.loc[above, "held"] = 1.0
     table.loc[table["panel"] == "ends", "x"] += 3
     found = figure.finding(table)
-    assert "holds targets above log m" in found.headline
+    assert "holds targets above the logarithm" in found.headline
     assert found.numbers["ends outside the range"] > 0

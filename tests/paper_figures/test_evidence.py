@@ -1,0 +1,114 @@
+"""What a figure is evidence of, what it was drawn from and what it says agree, for every figure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from paper_figures.catalog import FIGURES
+from paper_figures.data import inputs
+from paper_figures.data.inputs import RUN_KINDS
+from paper_figures.data.training_curves import spread
+from paper_figures.figure import Finding, MissingInputError
+from simulations.experiments import EXPERIMENTS
+from tests.paper_figures.conftest import write_run
+
+RUNS = {  # one of every rule that figures compare: rule, options
+    "grpo": (), "aepo": (), "entropy-bonus": ("coefficient=0.015",), "entropy-advantage": (),
+    "kl-cov": ("ratio=0.02",), "reference-kl": ("coefficient=0.1",), "aent": (),
+}
+OF_A_MODEL = re.compile(r"small-sums|language model|per token|transformer")
+SAMPLED, EXACT = re.compile(r"sampled groups|from samples"), re.compile(r"exact expectation|one exact "
+                                                                         "step")
+
+
+@pytest.fixture(scope="module")
+def results(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evidence")
+    (folder / "simulations").symlink_to(simulated(*EXPERIMENTS) / "simulations")
+    for rule, options in RUNS.items():
+        write_run(folder / "runs" / rule, rule=rule, entropies=[0.8 - 0.01 * i for i in range(40)],
+                  options=options)
+    return folder
+
+
+def told(name: str, finding: Finding) -> str:
+    figure = FIGURES[name]
+    wheres = [criterion.where for criterion in finding.criteria]
+    return " ".join([figure.ours, finding.headline, finding.text, *wheres])
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "independent-logits"])
+def test_label_inputs_and_caption_agree(name: str, results: Path) -> None:
+    """"Small transformer" over tabular data, "tabular" over model runs; words of what is not shown."""
+    figure = FIGURES[name]
+    with inputs.reading(results) as read:
+        table = figure.data(results)
+    shown = {**read.provenance, **table.attrs.get("inputs", {})}
+    evidence = set(read.evidence(shown))
+    runs = [one for one in shown if one in RUNS]
+    assert bool(runs) == bool(evidence & set(RUN_KINDS))
+    assert ("the paper's numbers" in evidence) == any(
+        value == "printed in the paper" for value in shown.values())
+    for one in shown:
+        if one.startswith("simulations/"):
+            of_it = {f"tabular, {mode}" for mode in EXPERIMENTS[Path(one).stem].modes}
+            assert evidence & of_it
+    finding = figure.finding(table)
+    words = told(name, finding)
+    if runs:
+        assert OF_A_MODEL.search(words)
+    else:
+        assert "small-sums" not in words
+    if SAMPLED.search(figure.ours):
+        assert "tabular, sampled" in evidence
+    if EXACT.search(figure.ours):
+        assert evidence & {"tabular, exact", "theory"}
+    if runs:
+        assert f"{len(runs)} training run{'s' if len(runs) > 1 else ''} of a model (1 seed)" in (
+            read.described(shown))
+
+
+def test_what_was_not_read_is_no_input(tmp_path: Path) -> None:
+    """A run named as an input by hand, of which nobody knows what it is."""
+    with inputs.reading(tmp_path) as read:
+        inputs.theory()
+    with pytest.raises(ValueError, match="shown, but not read: a run"):
+        read.evidence({"a run": {}})
+
+
+@pytest.mark.parametrize(("model", "device", "kinds"), [
+    ("small-sums", "cpu", ("small transformer",)),
+    ("build/runs/small-sums-split-grpo/model", "cpu", ("small transformer",)),
+    ("smollm2-135m-instruct", "cpu", ("pretrained model",)),
+    ("Qwen/Qwen2.5-7B", "NVIDIA H100", ("pretrained model", "measured on a GPU")),
+])
+def test_a_run_is_evidence_of_its_model_and_device(
+    model: str, device: str, kinds: tuple[str, ...], tmp_path: Path
+) -> None:
+    write_run(tmp_path / "runs" / "r", rule="grpo", entropies=[1.0], model=model, device=device)
+    (run,) = inputs.training_runs(tmp_path)
+    assert run.kinds == kinds
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_experiments_say_whether_they_draw_samples(name: str) -> None:
+    """A mode that is declared and not there: what draws samples takes them from the engine."""
+    experiment = EXPERIMENTS[name]
+    file = Path(str(__import__(experiment.compute.__module__, fromlist=["x"]).__file__))
+    assert ("simulations.engine.sampling" in file.read_text()) == ("sampled" in experiment.modes)
+
+
+def test_one_seed_has_no_spread() -> None:
+    """"0.46 ± 0.00" of a single run."""
+    assert spread(0.46, 0.46, 0.46, 1, 2) == "0.46"
+    assert spread(0.46, 0.4, 0.5, 2, 2) == "0.46 (0.40 to 0.50)"
+
+
+def test_a_missing_simulation_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MissingInputError):
+        FIGURES["aepo-figure-1"].data(tmp_path)
