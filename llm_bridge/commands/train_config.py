@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from entropy_theory.support.typed_values import NO_MATCH, from_text
-from entropy_theory.support.user_errors import check_choice, lookup, need
+from entropy_theory.support.user_errors import EXTRA_OF, check_choice, lookup, need
 from entropy_theory.update_rules import rule_options
 
 LEARNING_RATES = {
@@ -135,6 +135,8 @@ def check_names(config: TrainConfig) -> None:
         raise ValueError(f"no such file: {config.data}")
     for tracker in trackers(config):
         check_choice(tracker, TRACKERS, "tracker")
+        if TRACKERS[tracker] in EXTRA_OF:
+            need(f"log_to {tracker}", TRACKERS[tracker])
         if importlib.util.find_spec(TRACKERS[tracker]) is None:
             raise ValueError(f"log_to {tracker} needs the package {TRACKERS[tracker]}, which is not "
                              "installed: install it, or give log_to none")
