@@ -12,7 +12,7 @@ class Launcher:
     """The processes of `accelerate launch`, and vLLM; by default one process without a launcher."""
 
     name: str | None = None
-    config: Literal["ddp", "fsdp2", "zero3"] = "fsdp2"
+    config: Literal["ddp", "fsdp2", "zero2", "zero3"] = "fsdp2"
     """The file of accelerate_configs/ to use."""
     machines: int = 1
     """The number of machines that train."""

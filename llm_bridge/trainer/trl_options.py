@@ -111,7 +111,7 @@ OPTIONS: dict[str, Option] = {
     **_all(PASSED_ON, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
     **_all(PASSED_ON, "chat_template_kwargs max_tool_calling_iterations pad_to_multiple_of"),
     **_all(SUPPORTED, "use_vllm",
-           "tested with log-probabilities that stand in for vLLM's; vLLM itself did not run"),
+           "tested with vLLM's engine for CPUs, colocated; what that cannot do: docs/engines_matrix.md"),
     **_all(SUPPORTED, "vllm_importance_sampling_correction vllm_importance_sampling_mode "
            "vllm_importance_sampling_clip_max vllm_importance_sampling_clip_min",
            "a factor of a token's whole objective, its reference KL included, which TRL leaves without"),

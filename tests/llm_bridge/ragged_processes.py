@@ -78,7 +78,7 @@ SHARDED = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 6}
 """Two rows a pass: on one rank they may share a prompt, on the other not."""
 
 
-READ_ONCE = ("two generations", "micro-batches", "off-policy", "second batch", "reference")
+READ_ONCE = ("micro-batches", "off-policy", "second batch")
 SHARDED_CASES = [case for case in CASES if case != "judged by nobody"]
 
 

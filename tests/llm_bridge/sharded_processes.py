@@ -54,8 +54,10 @@ def adapted(case: str, *, reference: bool = False) -> Any:
     return peft.get_peft_model(model, lora()).double()
 
 
-def made_ready(folder: Path, case: str, **more: Any) -> Any:
-    """The trainer of a case on this rank, with the case's model and completions dealt to it."""
+def made_ready(
+    folder: Path, case: str, *, deals: bool = True, on_step: Any = None, **more: Any
+) -> Any:
+    """The trainer of a case on this rank, with its model and, unless it samples, its completions."""
     rule, rule_options, options = CASES[case]
     options = {**TWICE, **options, **more}
     model, tokenizer = llama(tie_word_embeddings=options.pop("tied", False))
@@ -63,10 +65,11 @@ def made_ready(folder: Path, case: str, **more: Any) -> Any:
     peft_config = lora() if options.pop("lora", False) else None
     made = llama_trainer(
         folder / case, update_rules.get(rule, **rule_options), model=model, prompts=PROMPTS,
-        peft_config=peft_config, max_completion_length=max(LONGEST), **options)
+        peft_config=peft_config, max_completion_length=max(LONGEST), on_step=on_step, **options)
     if logits:
         made.keeps_logits = lambda: True
-    made._generate_single_turn = dealt(int(os.environ["RANK"]), tokenizer.eos_token_id)
+    if deals:
+        made._generate_single_turn = dealt(int(os.environ["RANK"]), tokenizer.eos_token_id)
     return made
 
 
@@ -103,9 +106,26 @@ def all_steps(folder: Path, names: list[str]) -> None:
     dist.barrier()
 
 
-JOBS = {"all": list(CASES), "some": ["grpo", "aepo", "clipped norm"]}
+STEADY = {"steps": 4, "num_iterations": 1, "optim": "adamw_torch", "save_strategy": "steps",
+          "save_steps": 2, "deals": False}
+"""Four steps, each on completions that the sharded model samples itself, and a checkpoint between."""
+
+
+def resumed(folder: Path) -> None:
+    """A whole run, and one that goes on from its checkpoint: weights after them, and their records."""
+    found, middle = {}, str(folder / "whole" / "aepo" / "checkpoint-2")
+    for label, checkpoint in (("whole", None), ("resumed", middle)):
+        records: list[dict[str, Any]] = []
+        made = made_ready(folder / label, "aepo", on_step=records.append, **STEADY)
+        made.train(resume_from_checkpoint=checkpoint)
+        found[label] = {"weights": accelerators.whole_weights(made), "records": records}
+    torch.save(found, folder / f"steps-{os.environ['RANK']}.pt")
+    dist.barrier()
 
 if __name__ == "__main__":
     os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
     accelerators.on_cpu(sys.argv[2])
-    all_steps(Path(sys.argv[1]), JOBS[sys.argv[3]] if sys.argv[3] in JOBS else sys.argv[3].split(","))
+    if sys.argv[3] == "resumed":
+        resumed(Path(sys.argv[1]))
+    else:
+        all_steps(Path(sys.argv[1]), list(CASES) if sys.argv[3] == "all" else sys.argv[3].split(","))

@@ -29,8 +29,9 @@ def test_each_config_is_what_its_name_says():
     found = {path.stem: load_config_from_file(str(path)) for path in CONFIGS}
     assert {name: DistributedType(c.distributed_type) for name, c in found.items()} == {
         "ddp": DistributedType.MULTI_GPU, "fsdp2": DistributedType.FSDP,
-        "zero3": DistributedType.DEEPSPEED,
+        "zero2": DistributedType.DEEPSPEED, "zero3": DistributedType.DEEPSPEED,
     }
     assert found["fsdp2"].fsdp_config["fsdp_version"] == 2
     assert "fsdp_version" in inspect.signature(FullyShardedDataParallelPlugin).parameters
-    assert found["zero3"].deepspeed_config["zero_stage"] == 3
+    for stage in (2, 3):
+        assert found[f"zero{stage}"].deepspeed_config["zero_stage"] == stage

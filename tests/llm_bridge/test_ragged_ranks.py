@@ -168,8 +168,8 @@ def test_prompts_read_once_under_data_parallelism_make_the_same_step(tmp_path):
         for case in READ_ONCE:
             for norms, largest in (("float32", ROUNDING), ("float64", EXACT)):
                 once, copies = (found[case, norms, reads] for reads in ("once", "copies"))
-                assert "LlamaForCausalLM" in once["calls"]
-                assert "LlamaForCausalLM" not in copies["calls"]
+                calls = [run["calls"].count("LlamaForCausalLM") for run in (once, copies)]
+                assert calls[0] > calls[1]  # those around data parallelism read the prompts
                 (before, *_, after), (_, *_, expected) = once["weights"], copies["weights"]
                 moved = max(float((after[n] - before[n]).abs().max()) for n in before)
                 assert moved > 1e-3

@@ -14,5 +14,5 @@ if importlib.util.find_spec("vllm") is not None:
     # vLLM and what it brings warn as they are imported; in the tests themselves warnings stay errors.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import trl.generation.vllm_generation
+        import trl.generation.vllm_generation  # noqa: F401
         import vllm  # noqa: F401

