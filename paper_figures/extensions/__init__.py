@@ -3,10 +3,12 @@
 from paper_figures.extensions import (
     collapse_rates,
     covariance_sign_map,
+    entropy_accounts,
     entropy_audit,
     exact_and_first_order,
     independent_logits,
     interventions_on_the_curve,
+    network_covariance,
     phase_diagrams,
     reachable_entropies,
     remainder_bound,
@@ -26,5 +28,7 @@ FIGURES: tuple[PaperFigure, ...] = (
     response_length.FIGURE,
     small_transformer_training.FIGURE,
     entropy_audit.FIGURE,
+    entropy_accounts.FIGURE,
+    network_covariance.FIGURE,
     independent_logits.FIGURE,
 )
