@@ -137,7 +137,7 @@ def account_audit(build: Path) -> Stage:
 
 
 def network_covariance(build: Path) -> Stage:
-    """Make the comparison of Clip-Cov's and KL-Cov's tokens, by the paper's covariance and true effects."""
+    """Make the comparison of the tokens that Clip-Cov and KL-Cov choose by either covariance."""
     path = build / "comparisons" / "network_covariance.json"
     return Stage(
         name="compare covariances",
