@@ -4,8 +4,9 @@
 
 All methods train the same model by the same rule, in turn, ``STEPS`` steps a round after one to warm up:
 plain training, the forecast (i') of every step, the account of every step (without and with the division
-over tokens), and that of every tenth; then with entropy measured on a quarter of the step's rows. A step is sampled, trained on and taken; "training" leaves sampling
-out. On a CPU seconds are those of the process, so that other work on the machine does not count.
+over tokens), and that of every tenth; then with entropy measured on a quarter of the step's rows. A
+step is sampled, trained on and taken; "training" leaves sampling out. On a CPU seconds are those of the
+process, so that other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ METHODS: dict[str, dict[str, Any] | None] = {
     "account, every step": {"tokens": False},
     "account and tokens, every step": {},
     "account and tokens, every 10th": {"every": 10},
-    "forecast, a quarter of the rows, every step": {"every": 0, "forecast_every": 1, "sequences": QUARTER},
-    "account, a quarter of the rows, every 10th": {"every": 10, "tokens": False, "sequences": QUARTER},
+    "forecast, a quarter, every step": {"every": 0, "forecast_every": 1, "sequences": QUARTER},
+    "account, a quarter, every 10th": {"every": 10, "tokens": False, "sequences": QUARTER},
     "account and tokens, a quarter, every 10th": {"every": 10, "sequences": QUARTER},
 }
 

@@ -106,7 +106,7 @@ def listing(
 
 
 def entropy_effects(logits: Array) -> Array:
-    """What a move along grad log pi(a | s) does to the mean entropy of all states: [..., states, actions].
+    """What a move along grad log pi(a | s) does to the mean entropy: [..., states, actions].
 
     Logits are independent and states weigh the same: <grad H(s), e_a - pi(. | s)> / states, nats.
     """

@@ -49,9 +49,9 @@ class ClipCov(Modifier):
     """"old": log-probabilities of the policy that sampled; "current": of the policy being trained
     (the code's), which needs `prepare` at every optimizer step."""
     covariance: str = "tabular"
-    """What is taken for Cov(y_i): "tabular", the paper's; "network", what the token's score takes from the
-    batch's mean entropy through all parameters, to first order, in units of the paper's (the root mean
-    squares are equal; `selection.network_covariance`). It needs the column ``entropy_effect``."""
+    """What is taken for Cov(y_i): "tabular", the paper's; "network", what the token's score takes from
+    the batch's mean entropy through all parameters, to first order, in units of the paper's (the root
+    mean squares are equal; `selection.network_covariance`). It needs the column ``entropy_effect``."""
     at_least_one: bool = False
     """Whether to select one token even where ratio x N is below 1, as the authors' code does."""
 

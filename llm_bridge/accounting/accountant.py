@@ -380,11 +380,12 @@ def response_change(
     It is biased, since the samples are those that the step was taken on: a sample with a positive
     advantage is itself made more probable, which a fresh draw would see only where it met it. With
     independent logits a step of rate eta moves log pi(y_i) through itself by eta A_i / G x |e_y - pi|^2,
-    which adds -(eta / G) Cov(log pi(y), A |e_y - pi|^2). The bias falls as 1 / G and does not as answers
-    grow many, while the change itself does: in bandits of random logits, a quarter of the answers right, it
-    was .4 of the change with 5 answers and G = 8, and 11 times the change with 1,000 (once at G = 128).
-    Where parameters are shared it is smaller, as a sample's kernel with itself beside that with all others.
-    So it is a direction to be trusted only where groups are large, or answers few or alike.
+    which adds -(eta / G) Cov(log pi(y), A |e_y - pi|^2). The bias falls as 1 / G and does not as
+    answers grow many, while the change itself does: in bandits of random logits, a quarter of the
+    answers right, it was .4 of the change with 5 answers and G = 8, 11 times the change with 1,000, and
+    still once the change at G = 128. Where parameters are shared it is smaller, as a sample's kernel
+    with itself is beside that with all others. So this is a number for large groups, or for few or
+    similar answers.
     """
     columns: list[list[torch.Tensor]] = [[], [], [], []]
     for batch, after in zip(parts, log_prob, strict=True):

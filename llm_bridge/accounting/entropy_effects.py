@@ -18,13 +18,21 @@ from typing import Any
 import torch
 
 from entropy_theory.token_batch import TokenBatch
-from llm_bridge.accounting.entropy_gradient import EntropyGradient, StepRows, check_accelerator, token_shares
+from llm_bridge.accounting.entropy_gradient import (
+    EntropyGradient,
+    StepRows,
+    check_accelerator,
+    token_shares,
+)
 from llm_bridge.accounting.optimizer_step import scalings
 from llm_bridge.forward.policy_forward import COLUMNS
 
 
 def attach(trainer: Any) -> None:
-    """Make a trainer fill the column ``entropy_effect``, if its rule reads it. Errors as `of_generation`."""
+    """Make a trainer fill the column ``entropy_effect``, if its rule reads it.
+
+    Raises ValueError for a kind of distribution without gradients; in training, as `of_generation`.
+    """
     if "entropy_effect" in trainer.rule.required_columns:
         check_accelerator(trainer.accelerator)
         trainer.entropy_effects = functools.partial(of_generation, trainer)

@@ -35,7 +35,6 @@ from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
 from llm_bridge.running.sharding import is_sharded
 
-
 NORMS = 2.0**-24
 """The rounding of float32, in which norms compute even where the weights are float64."""
 

@@ -451,7 +451,8 @@ def summary(steps: list[AuditedStep]) -> dict[str, Any]:
     """Summarize how well the forecasts met the measured changes of steps and of single tokens."""
     names = ("coefficients", "first_order", "exact", "measured")
     further: dict[str, Any] = {
-        name: [getattr(step, name) for step in steps] for name in ("second_order", "entropy_gradient", "accounted")
+        name: [getattr(step, name) for step in steps]
+        for name in ("second_order", "entropy_gradient", "accounted")
         # A run that is continued from before there were accounts has steps without.
         if all(getattr(step, name) is not None for step in steps)
     }

@@ -331,7 +331,19 @@ def _held_targets(results: Path) -> list[Path]:
     return [root / "holding-a-target" / "result.json" for root in (results, MEASURED)]
 
 
+def comparison(results: Path, name: str) -> dict[str, Any] | None:
+    """Read a comparison of runs, the user's own or else the measured one; None if there is neither."""
+    _note(COMPARISONS)
+    for root in (results, MEASURED):
+        if (root / "comparisons" / name).exists():
+            found = read_json(root / "comparisons" / name)
+            _note(COMPARISONS, found.get("provenance"))
+            return dict(found)
+    return None
+
+
 NOTHING, RUNS, EVALUATIONS, RECIPES = "nothing", "training runs", "evaluations", "recipes"
+COMPARISONS = "comparisons"
 HELD = "comparison of what holds a target"
 _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
     NOTHING: lambda results: [],
@@ -339,11 +351,13 @@ _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
     RECIPES: lambda results: [*BRIDGE.glob("recipes/*/*.toml"), BRIDGE / "data" / "benchmarks.py"],
     RUNS: lambda results: [
         path for root in (results / "runs", MEASURED)
-        for file in (*run_folder.READ, "audit/kernel-*.npz")
+        for file in (*run_folder.READ, "audit/kernel-*.npz", "audit/tokens-*.npz")
         for path in root.glob(f"*/{file}")
     ],
     EVALUATIONS: lambda results: [
         path for root in (results / "evaluations", MEASURED / "evaluations")
         for path in root.glob("*.json")
     ],
+    COMPARISONS: lambda results: [
+        path for root in (results, MEASURED) for path in (root / "comparisons").glob("*.json")],
 }

@@ -25,11 +25,13 @@ MINI_BATCHES = 4
 """Steps on a generation, so that ratios move: so Cui et al. run both rules."""
 UNCLIPPED = ("base=grpo", "base.clip_low=1.0", "base.clip_high=1.0")
 """GRPO without a clip that binds, as in the authors' scripts of Clip-Cov."""
-RULES: dict[str, tuple[str, ...]] = {
-    "clip-cov": ("ratio=0.05", "lower=0.2", "upper=20.0", *UNCLIPPED),
-    "kl-cov": ("ratio=0.05", "coefficient=1.0", *UNCLIPPED),
+CASES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "clip-cov": ("clip-cov", ("ratio=0.05", "lower=0.2", "upper=20.0", *UNCLIPPED), TASKS),
+    "kl-cov": ("kl-cov", ("ratio=0.05", "coefficient=1.0", *UNCLIPPED), TASKS),
+    "clip-cov-0.01": ("clip-cov", ("ratio=0.01", "lower=0.2", "upper=20.0", *UNCLIPPED), ("split",)),
 }
-"""Larger shares than the papers' 2e-4 and 2e-3: a step here has some 200 tokens, not half a million."""
+"""Rule, options and tasks. Larger shares than the papers' 2e-4 and 2e-3: a step here has some 200 tokens,
+not half a million."""
 
 
 def configs(runs: Path, *, seeds: int, steps: int, prompts: int) -> Iterator[tuple[str, TrainConfig]]:
@@ -38,10 +40,10 @@ def configs(runs: Path, *, seeds: int, steps: int, prompts: int) -> Iterator[tup
     Plain GRPO, for orientation, is last.
     """
     for seed in range(seeds):
-        for task in TASKS:
-            for rule, options in RULES.items():
+        for case, (rule, options, tasks) in CASES.items():
+            for task in tasks:
                 for covariance in COVARIANCES:
-                    label = f"{rule} {covariance}"
+                    label = f"{case} {covariance}"
                     yield label, _config(
                         runs, rule, (*options, f"covariance={covariance}"), label, task, seed, steps,
                         prompts)
@@ -85,7 +87,7 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=4, help="prompts a step, 8 samples each")
     options = parser.parse_args()
     settings = {"seeds": options.seeds, "steps": options.steps, "prompts": options.prompts}
-    origin = provenance(config={**settings, "rules": RULES}, seed=0, device="cpu", packages=PACKAGES)
+    origin = provenance(config={**settings, "cases": CASES}, seed=0, device="cpu", packages=PACKAGES)
     records = []
     for label, config in configs(options.runs, **settings):
         train(config)

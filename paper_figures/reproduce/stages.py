@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from paper_figures.reproduce.stage import LLM, SIMULATION, THEORY, Profile, Stage
-from paper_figures.reproduce.training_stages import kernel_audit, training
+from paper_figures.reproduce.training_stages import (
+    account_audit,
+    kernel_audit,
+    network_covariance,
+    training,
+)
 
 SMOLLM2 = "smollm2-135m-instruct"
 # By subject, so that two lanes share them: expected seconds of default and full profile, experiments.
@@ -133,6 +138,8 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
     steps = 4 if profile == "default" else 20
     return [
         kernel_audit(build),
+        account_audit(build),
+        *([network_covariance(build)] if profile == "full" else []),
         fetch,
         evaluate,
         _audit(build, steps, fetch),

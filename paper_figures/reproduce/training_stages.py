@@ -120,6 +120,38 @@ def _evaluations(build: Path, run: Stage) -> Iterator[Stage]:
         )
 
 
+def account_audit(build: Path) -> Stage:
+    """Make the audit of every step of a run on the bundled model, tokens included."""
+    folder = build / "runs" / "small-sums-split-audit"
+    return Stage(
+        name="audit small-sums",
+        arguments=(
+            "-m", "llm_bridge", "audit", "--model", "small-sums", "--task", "split", "--rule", "grpo",
+            "--steps", "60", "--kernel-states", "0", "--seed", "0", "--output", str(folder),
+        ),
+        outputs=(folder / "run.json", folder / "audit.json"),
+        code=LLM,
+        seconds=120,
+        gigabytes=1.5,
+    )
+
+
+def network_covariance(build: Path) -> Stage:
+    """Make the comparison of the tokens that Clip-Cov and KL-Cov choose by either covariance."""
+    path = build / "comparisons" / "network_covariance.json"
+    return Stage(
+        name="compare covariances",
+        arguments=(
+            "-m", "paper_figures.reproduce.network_covariance",
+            "--runs", str(build / "comparisons" / "network_covariance"), "--output", str(path),
+        ),
+        outputs=(path,),
+        code=(*LLM, "paper_figures/reproduce"),
+        seconds=600,
+        gigabytes=1.3,
+    )
+
+
 def kernel_audit(build: Path) -> Stage:
     """Make the audit of Assumption B.4 on the bundled model, under plain SGD, the theory's best case."""
     folder = build / "runs" / "small-sums-split-kernel"

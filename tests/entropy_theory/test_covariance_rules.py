@@ -247,5 +247,5 @@ def test_without_the_column_network_is_refused_and_a_wrong_name_too(name):
     assert "entropy_effect" in wrapped.required_columns
     with pytest.raises(ValueError, match=f"'{name}' needs the column 'entropy_effect'"):
         update_rules.get(name, covariance="network").prepare(batch)
-    with pytest.raises(ValueError, match="covariance.*'tabullar'"):
+    with pytest.raises(ValueError, match=r"covariance.*'tabullar'"):
         update_rules.get(name, covariance="tabullar")

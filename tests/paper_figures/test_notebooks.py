@@ -35,9 +35,10 @@ def solutions(notebook: nbformat.NotebookNode) -> list[str]:
     return [code for part in hidden for code in re.findall(r"```python\n(.*?)```", part, re.DOTALL)]
 
 
-def test_there_are_four():
+def test_there_are_five():
     assert [path.stem for path in NOTEBOOKS] == [
-        "1_covariance_theorem", "2_tempering", "3_performance_law", "4_your_own_rule"]
+        "1_covariance_theorem", "2_tempering", "3_performance_law", "4_your_own_rule",
+        "5_where_did_my_entropy_go"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

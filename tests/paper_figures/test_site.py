@@ -177,7 +177,7 @@ def test_a_docstring_becomes_text_that_sphinx_reads():
 
 
 def test_notebooks_and_modules_all_have_pages():
-    assert len(notebooks.pages()) == 5
+    assert len(notebooks.pages()) == 6
     names = reference.modules()
     assert {"entropy_theory.policy", "llm_bridge.trainer.loss", "paper_figures.site.markup"} <= set(names)
     assert not any(name.startswith("entropy_theory.claims.") for name in names)
