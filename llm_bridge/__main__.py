@@ -10,7 +10,7 @@ from typing import Any
 USAGE = """\
 usage: python -m llm_bridge COMMAND [OPTIONS]
 
-  train      train a model with an update rule
+  train      train a model with an update rule (--dry-run: say what it will take)
   audit      forecast and measured entropy change, step by step
   evaluate   pass@1 and unbiased pass@k
   sample     draw completions and judge them
@@ -104,6 +104,11 @@ def _train(kind: Any, arguments: list[str], name: str) -> dict[str, Any] | None:
     with ranks.main_speaks():
         options, arguments = _from_recipe(arguments) if name == "train" else ({}, arguments)
         config = tyro.cli(kind, args=arguments, prog=f"python -m llm_bridge {name}", **options)
+        if config.dry_run:
+            from llm_bridge.commands import memory_plan
+
+            print(memory_plan.plan(config))
+            return None
     transformers.utils.logging.set_verbosity_error()
     with ranks.report_once(), warnings.catch_warnings():
         warnings.showwarning = _in_one_line(warnings.showwarning, InertRuleWarning)
