@@ -101,7 +101,12 @@ def _train(kind: Any, arguments: list[str], prog: str) -> dict[str, Any] | None:
     with main_speaks():
         config = _config(kind, arguments, prog)
         check_names(config)
-    need(f"'{prog}'", "torch", "transformers", "trl")
+        need(f"'{prog}'", "torch", "transformers", "trl")
+        if config.dry_run:
+            from llm_bridge.commands import memory_plan
+
+            print(memory_plan.plan(config))
+            return None
     import transformers
 
     from llm_bridge.commands import train as training

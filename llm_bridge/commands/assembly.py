@@ -80,7 +80,8 @@ def build_trainer(
     arguments = grpo_config(RunFolder(config.output).checkpoints, **options, **further)
     trainer = EntropyTrainer(
         model, [task.reward], arguments, rule=rule, tempered_fraction=config.tempered_fraction,
-        on_step=on_step, train_dataset=task.dataset(), processing_class=tokenizer,
+        reward_timeout=config.reward_timeout, on_step=on_step, train_dataset=task.dataset(),
+        processing_class=tokenizer,
     )
     if config.account_every:
         trainer.add_callback(Accountant(

@@ -92,7 +92,8 @@ def train(config: TrainConfig) -> dict[str, Any]:
 def _claim(folder: RunFolder, config: TrainConfig, code: dict[str, str]) -> dict[str, Any]:
     # Where a run lies and how it is watched does not change its numbers.
     options = {
-        key: value for key, value in results.plain(config).items() if key not in ("output", "log_to")
+        key: value for key, value in results.plain(config).items()
+        if key not in ("output", "log_to", "reward_timeout", "dry_run")
     }
     return folder.claim(
         options, defaults={field.name: field.default for field in dataclasses.fields(config)},

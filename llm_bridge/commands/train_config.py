@@ -84,6 +84,9 @@ class TrainConfig:
     account_sequences: int = 0
     """On how many completions of each process's step the accounted entropy is measured: a quarter of them
     costs a quarter; 0: on all."""
+    reward_timeout: float = 0.0
+    """Seconds that the reward function may take for a process's completions of one step; one that hangs
+    then ends the run with an error that names it, and the same command resumes. 0: any time."""
     save_every: int | None = None
     """Steps between checkpoints, 0: none; by default a quarter of the run."""
     save_model: bool = True
@@ -102,6 +105,10 @@ class TrainConfig:
     environment variables of its own."""
     output: Path | None = None
     """Folder of the run; runs/MODEL-TASK-RULE-seedN by default."""
+    dry_run: bool = False
+    """Print the plan (memory of a rank, tokens, batches, steps) and stop: nothing is downloaded, loaded
+    or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device cuda for a
+    GPU that need not be here."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,11 +154,17 @@ def trackers(config: TrainConfig) -> list[str]:
     return [] if config.log_to == "none" else [name.strip() for name in config.log_to.split(",")]
 
 
-def resolved(config: TrainConfig) -> TrainConfig:
-    """Check the config and fill in every default that depends on model or task."""
+def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
+    """Check the config and fill in every default that depends on model or task.
+
+    Args:
+        config: as it was asked for.
+        world: number of processes, those of the process group by default.
+    """
     from llm_bridge.running import ranks
 
     check_names(config)
+    world = ranks.count() if world is None else world
     small = config.model == "small-sums"
     rate = LEARNING_RATES.get(
         (config.model, config.task),
@@ -173,23 +186,24 @@ def resolved(config: TrainConfig) -> TrainConfig:
     assert config.prompts is not None
     if config.prompts < 1:
         raise ValueError(f"prompts must be at least 1, got {config.prompts}")
-    rows, world = config.prompts * config.samples, ranks.count()
+    rows = config.prompts * config.samples
     if rows % (config.micro_batches * world):
         shares = f" x {world} processes" if world > 1 else ""
         raise ValueError(
             f"micro_batches {config.micro_batches}{shares} does not divide the step's {rows} "
             f"completions ({config.prompts} prompts x {config.samples} samples)"
         )
-    for label in ("audit_every", "account_every", "account_sequences", "save_every", "max_grad_norm"):
+    for label in ("audit_every", "account_every", "account_sequences", "save_every", "max_grad_norm",
+                  "reward_timeout"):
         if getattr(config, label) < 0:
             raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
     if not (config.learning_rate is not None and 0 < config.learning_rate < math.inf):
         raise ValueError(f"learning_rate must be above 0 and finite, got {config.learning_rate}")
     if config.dtype == "float16":
         raise ValueError("float16 weights overflow in training: give dtype float32 or bfloat16")
-    if config.audit_every and ranks.count() > 1:
+    if config.audit_every and world > 1:
         raise ValueError("an audit runs in one process: start it without a launcher")
-    if config.device == "cuda" and device_name(config) == "cpu":
+    if config.device == "cuda" and device_name(config) == "cpu" and not config.dry_run:
         raise ValueError(
             "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "
             "device auto or cpu"

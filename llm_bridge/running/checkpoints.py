@@ -31,7 +31,11 @@ def seal(folder: Path) -> None:
 
 @contextlib.contextmanager
 def whole_or_not_at_all(folder: Path) -> Iterator[None]:
-    """Remove a new checkpoint whose writing fails, for instance on a full disk, to free its space."""
+    """Remove a new checkpoint whose writing fails, for instance on a full disk, to free its space.
+
+    One of several ranks may still be writing: it then ends with an error of its own, so that the ranks
+    agree on the failure first, where they can.
+    """
     is_new = not folder.exists()
     try:
         yield

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 
 from entropy_theory.token_batch import TokenBatch
+from llm_bridge.running import ranks
 
 DIVERGED = "diverged.pt"
 ROUNDINGS = 64
@@ -106,7 +108,7 @@ def check_gradient(
     Args:
         model: the model, whose gradients are no longer scaled.
         accelerator: accelerate's, which scales the loss and knows DeepSpeed's engine.
-        folder: where ``diverged.pt`` with the step's rows is written, if the step is refused.
+        folder: where the step's rows are written, if the step is refused (`diverged_name`).
         step: number of optimizer steps taken so far.
         rows: the micro-batches' columns.
 
@@ -122,7 +124,7 @@ def check_gradient(
         norm = engine.get_global_grad_norm()
     if norm is None or bool(torch.isfinite(torch.as_tensor(norm))) or _is_overflow(accelerator):
         return
-    path = folder / DIVERGED
+    path = folder / diverged_name()
     folder.mkdir(parents=True, exist_ok=True)
     torch.save({"step": step, "micro_batches": rows}, path)
     state = (f"the weights are those after step {step}" if engine is None
@@ -131,6 +133,11 @@ def check_gradient(
         f"the gradient of step {step + 1} is not finite: {state}, and the step's rows are in {path}; "
         "lower learning_rate, set max_grad_norm, or look at the rule's coefficients"
     )
+
+
+def diverged_name() -> str:
+    """Name the file of the rows of a step that was refused: each rank has rows of its own."""
+    return DIVERGED if ranks.count() == 1 else f"diverged-rank{dist.get_rank()}.pt"
 
 
 def _is_overflow(accelerator: Any) -> bool:

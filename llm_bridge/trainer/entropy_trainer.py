@@ -42,6 +42,8 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import checkpoints, faults, ranks
+from llm_bridge.running.sharding import is_sharded
+from llm_bridge.running.time_limit import time_limit
 from llm_bridge.trainer import controllers, draws, micro_batch, reference
 from llm_bridge.trainer.batches import token_batch
 from llm_bridge.trainer.generation import Generation
@@ -82,6 +84,8 @@ class EntropyTrainer(GRPOTrainer):
             replace those of equal rewards; with 0 none is replaced. Controllers, records and the second
             batch then see the rows trained on, TRL's own log those of the first draw; it has the
             number of ``resampled_prompts``.
+        reward_timeout: seconds that the reward functions may take for a rank's completions of one
+            generation, 0: any time. One that hangs would hold all ranks until their time-out.
         on_step: called on the main process with each optimizer step's record.
 
     Attributes:
@@ -114,6 +118,7 @@ class EntropyTrainer(GRPOTrainer):
         rule: UpdateRule,
         tempered_fraction: float = 1.0,
         resampling_rounds: int = 0,
+        reward_timeout: float = 0.0,
         on_step: Any = None,
         **kwargs: Any,
     ):
@@ -142,6 +147,7 @@ class EntropyTrainer(GRPOTrainer):
         self.before_backward: list[Callable[[TokenBatch], None]] = []
         self.entropy_account: Any = None
         self.resampling_rounds = resampling_rounds
+        self.reward_timeout = reward_timeout
         check_resampling(self)
         self.steps_per_batch = args.steps_per_generation // args.gradient_accumulation_steps
         self.rewards: torch.Tensor | None = None
@@ -182,7 +188,14 @@ class EntropyTrainer(GRPOTrainer):
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
     ) -> torch.Tensor:
-        self.rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        with time_limit(self.reward_timeout, (
+            f"reward function {' or '.join(map(repr, self.reward_func_names))} has not judged "
+            f"{len(completions)} completions within {self.reward_timeout:g} s (reward_timeout) at step "
+            f"{self.state.global_step + 1}, on rank {self.accelerator.process_index}; the first prompt "
+            f"is {prompts[0]!r}: mend it, or give it more time"
+        )):
+            self.rewards = super()._calculate_rewards(
+                inputs, prompts, completions, completion_ids_list)
         return self.rewards
 
     def _prepare_inputs(self, generation_batch: Any) -> Any:
@@ -265,9 +278,16 @@ class EntropyTrainer(GRPOTrainer):
                     folder, temperature=self.controller, coefficient=self.coefficient_controller,
                     forecaster=self.entropy_forecast)
 
+        def save() -> None:
+            # Sharded weights are saved by all ranks together, who then cannot wait for one that failed.
+            super(EntropyTrainer, self)._save_checkpoint(model, trial)
+
         with checkpoints.whole_or_not_at_all(folder):
-            super()._save_checkpoint(model, trial)
-            self.accelerator.wait_for_everyone()
+            if is_sharded(self.accelerator, self.model):
+                save()
+                self.accelerator.wait_for_everyone()
+            else:
+                ranks.agreed(save)
             ranks.agreed(save_controllers)
             checkpoints.seal(folder)
 

@@ -1,12 +1,13 @@
 """Lists the jobs that need a GPU, in order of priority.
 
-Tests and short benchmarks, then the recipes of gpu-small, some of them evaluated, then long benchmarks.
+Tests and short benchmarks, then four rules on two tasks with three seeds, then the other recipes of
+gpu-small, some of them evaluated, then long benchmarks.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,7 +19,9 @@ MODELS = Path("build") / "gpu" / "models"
 """The folder of pretrained and trained models, which are too large to be kept with the results."""
 HIDDEN_SIZES = (32, 64, 128, 256, 512)
 
-# Recipes of gpu-small, by how soon a reader wants to see them.
+FIRST = ("first-grpo", "first-aepo", "first-diverse-bonus", "first-forecast")
+"""Recipes of gpu-small of which every seed comes before any other run."""
+# The other recipes, by how soon a reader wants to see them.
 RECIPES = (
     "grpo", "aepo-targets", "hold-targets", "entropy-bonus", "aepo-ablations", "aent-adaptive",
     "aent-constant", "grpo-off-policy", "clip-cov", "kl-cov", "clip-higher", "entropy-advantage",
@@ -80,37 +83,47 @@ class GpuJob:
 def jobs() -> list[GpuJob]:
     """Return the whole queue, in order.
 
-    Every experiment has its first seed before any has its second.
+    After the first recipes every experiment has its first seed before any has its second.
     """
-    trained = sorted(_training(), key=lambda found: found[0])
+    first = sorted(_training(FIRST), key=lambda found: found[0])
+    other = sorted(_training(RECIPES), key=lambda found: found[0])
     whole_grid = _benchmark("sampling", 20.0)
-    return [*_checks(), *(job for _, job in trained), whole_grid]
+    start = _evaluation("small-sums", "small-sums")  # what the three that are evaluated start from
+    return [
+        *_checks(), *(job for _, job in first), start, *(job for _, job in other), whole_grid,
+    ]
 
 
 def _checks() -> Iterator[GpuJob]:
     yield GpuJob(
         name="gpu-tests", kind="check", minutes=3.0,
         arguments=("-m", "pytest", "-n", "0", *GPU_TESTS, "--junitxml", "{folder}/result.xml"),
+        rehearsal=("-k", "test_the_kernels_are_the_torch_rows"),
     )
-    yield _benchmark("head", 3.0)
-    yield _benchmark("training_step", 5.0)
-    yield _benchmark("sampling", 3.0, "-quick", "--quick")
-    yield _benchmark("simulator", 2.0, "", "--quick")
+    yield _benchmark("head", 3.0, rehearsal=("--quick", "--repeats", "1"))
+    yield _benchmark(
+        "sampling", 3.0, "-quick", "--quick", rehearsal=("--repeats", "1", "--samplers", "static"))
+    yield _benchmark(
+        "training_step", 5.0,
+        rehearsal=("--cases", "small-sums", "--rounds", "1", "--steps", "1"))
+    yield _benchmark("simulator", 2.0, "", "--quick", rehearsal=())
 
 
-def _benchmark(name: str, minutes: float, suffix: str = "", *options: str) -> GpuJob:
+def _benchmark(
+    name: str, minutes: float, suffix: str = "", *options: str, rehearsal: tuple[str, ...] | None = None
+) -> GpuJob:
     return GpuJob(
         name=f"benchmark-{name.replace('_', '-')}{suffix}", kind="check", minutes=minutes,
+        rehearsal=rehearsal,
         arguments=(f"benchmarks/{name}.py", *options, "--json", "{folder}/result.json"),
     )
 
 
-def _training() -> Iterator[tuple[tuple[int, int, int], GpuJob]]:
+def _training(names: Sequence[str]) -> Iterator[tuple[tuple[int, int, int], GpuJob]]:
     """Yield ((seed, setting, recipe), job), each pretraining just before the jobs that need it."""
     from llm_bridge import recipes
 
-    yield (0, 0, -1), _evaluation("small-sums", "small-sums")  # what the three start from
-    for place, name in enumerate(RECIPES):
+    for place, name in enumerate(names):
         recipe = recipes.load(f"gpu-small/{name}")
         for run, config in recipe.runs.items():
             setting = next((i for i, s in enumerate(SETTINGS) if run.startswith(s)), 0)

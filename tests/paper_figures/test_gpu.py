@@ -48,15 +48,25 @@ def test_the_queue_holds_every_run_of_every_small_recipe() -> None:
 
 
 def test_tests_and_benchmarks_come_first_and_every_first_seed_before_a_second() -> None:
+    """What tells most comes first: a machine may be lent for half an hour."""
     kinds = [job.kind for job in QUEUE]
-    assert kinds[:5] == ["check"] * 5
+    assert [job.name for job in QUEUE[:5]] == [
+        "gpu-tests", "benchmark-head", "benchmark-sampling-quick", "benchmark-training-step",
+        "benchmark-simulator"]
     assert "check" not in kinds[5:-1]
+    first = QUEUE[5:29]
+    assert {job.name for job in first} == {
+        f"{task}-first-{rule}-seed{seed}" for task in ("split", "chain-sum") for seed in range(3)
+        for rule in ("grpo", "aepo", "diverse-bonus", "forecast")}
+    for job in first:
+        assert recipes.run(job.arguments[4])[0].steps == 200
     assert QUEUE[-1].name == "benchmark-sampling"  # far longer than any other
     assert "--quick" in next(job for job in QUEUE if job.name == "benchmark-sampling-quick").arguments
-    seeds = [int(job.name.rpartition("seed")[2]) for job in TRAINED]
-    assert seeds == sorted(seeds)
+    for part in (TRAINED[:24], TRAINED[24:]):
+        seeds = [int(job.name.rpartition("seed")[2]) for job in part]
+        assert seeds == sorted(seeds)
     names = [job.name for job in QUEUE]
-    assert names[5:8] == ["evaluate-small-sums", "split-grpo-seed0", "evaluate-split-grpo-seed0"]
+    assert names[29:32] == ["evaluate-small-sums", "split-grpo-seed0", "evaluate-split-grpo-seed0"]
     for job in QUEUE:
         assert job.needs is None or names.index(job.needs) < names.index(job.name)
 
@@ -244,3 +254,19 @@ def test_a_dry_run_prints_the_queue(capsys: pytest.CaptureFixture) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(QUEUE)
     assert "gpu-tests: python -m pytest" in lines[0]
+
+
+@pytest.mark.deep
+def test_one_of_each_command_is_rehearsed_as_it_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In processes of their own, as the queue starts them: an option that a command has lost, a benchmark
+    that cannot write, a rule that holds its target by forecasts and finds none."""
+    monkeypatch.chdir(ROOM.parent)
+    by_name = {job.name: job for job in QUEUE}
+    queue = [*QUEUE[:5], by_name["split-first-forecast-seed0"], by_name["chain-sum-first-aepo-seed2"],
+             by_name["evaluate-small-sums"], by_name["pretrain-hidden-32"]]
+    assert gpu.run_queue(60, folder=tmp_path, queue=queue, rehearsal=True) == 0
+    assert gpu.unfinished(tmp_path, queue) == []
+    for job in QUEUE[:5]:
+        assert list((tmp_path / job.name).glob("result.*")), job.name

@@ -1,0 +1,354 @@
+"""Says what a run will take before anything is downloaded or loaded: memory of a rank, tokens, steps.
+
+    python -m llm_bridge train --dry-run ...                a run's own plan
+    WORLD_SIZE=8 python -m llm_bridge train --dry-run ...   that of a rank of eight
+    python -m llm_bridge.commands.memory_plan > docs/memory.md
+
+Parameters are counted on a model of fake tensors, which have shapes and no data, and so is what its
+forward pass keeps for the backward pass, each storage once. What the head, the optimizer and sampling
+hold beside that is counted from their shapes. It is a bound for whole weights on every rank: completions
+are taken to be as long as they may be, and a prompt to be read for each of its samples. Fragmentation is
+not in it, nor what libraries take by themselves (CUDA's context: about half a GiB).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from entropy_theory import update_rules
+from entropy_theory.update_rules import rule_options
+from llm_bridge.commands.train_config import TrainConfig, parse_trl_options, resolved
+from llm_bridge.data import models, tasks
+from llm_bridge.head import per_token, row_statistics
+
+GIB = 2**30
+CHAT_TEMPLATE_TOKENS = 64
+"""What a chat template may add to a prompt."""
+
+
+def _qwen2(
+    vocabulary: int, hidden: int, layers: int, heads: tuple[int, int], inner: int, tied: bool
+) -> Any:
+    return transformers.Qwen2Config(
+        vocab_size=vocabulary, hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads[0],
+        num_key_value_heads=heads[1], intermediate_size=inner, tie_word_embeddings=tied,
+    )
+
+
+SHAPES: dict[str, Any] = {
+    "smollm2-135m-instruct": lambda: transformers.LlamaConfig(
+        vocab_size=49_152, hidden_size=576, num_hidden_layers=30, num_attention_heads=9,
+        num_key_value_heads=3, intermediate_size=1536, tie_word_embeddings=True,
+    ),
+    "Qwen/Qwen2.5-1.5B": lambda: _qwen2(151_936, 1536, 28, (12, 2), 8960, True),
+    "Qwen/Qwen2.5-7B": lambda: _qwen2(152_064, 3584, 28, (28, 4), 18_944, False),
+}
+"""Shapes of models that are not on this machine, by their names."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Workload:
+    """The sizes that memory goes by."""
+
+    rows: int
+    """Completions of a forward pass with gradient."""
+    sampled: int
+    """Completions that a rank samples at once."""
+    prompt_tokens: int
+    new_tokens: int
+    dtype: torch.dtype
+    adamw: bool = True
+    reference: bool = False
+    """Whether a frozen copy of the starting model is kept."""
+    checkpointing: bool = False
+    """Gradient checkpointing: only the inputs of layers are kept, and one layer is computed again."""
+    accumulates: bool = False
+    """Whether gradients of earlier micro-batches are there in a forward pass."""
+    ranks: int = 1
+    on_gpu: bool = True
+
+    @property
+    def positions(self) -> int:
+        """Tokens of a row."""
+        return self.prompt_tokens + self.new_tokens
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counts:
+    """What is counted on a model of fake tensors."""
+
+    parameters: int
+    vocabulary: int
+    features: int
+    row: int
+    """Bytes that a forward pass over one row keeps for the backward pass."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Memory:
+    """Bytes of a rank, by what they hold."""
+
+    parameters: int
+    """The number of parameters; not bytes."""
+    always: dict[str, int]
+    training: dict[str, int]
+    """Beside those, at the peak of a step."""
+    sampling: dict[str, int]
+    """Beside those, at the end of sampling; not at the same time as training."""
+
+    @property
+    def peak(self) -> int:
+        """The most at any time."""
+        return sum(self.always.values()) + max(sum(self.training.values()), sum(self.sampling.values()))
+
+
+def shape_of(name: str) -> Any:
+    """Return the configuration of a model, without its weights and without a network.
+
+    Raises:
+        ValueError: a model whose shape is not on this machine.
+    """
+    if name in SHAPES:
+        return SHAPES[name]()
+    source = models.locate(name)
+    if not Path(source).is_dir():
+        raise ValueError(
+            f"the shape of '{name}' is not on this machine, and a plan fetches nothing: put the model's "
+            f"config.json into a folder and give that as model; known without one: {', '.join(SHAPES)}"
+        )
+    return transformers.AutoConfig.from_pretrained(source, local_files_only=True)
+
+
+def kept_for_backward(model: Any, positions: int) -> int:
+    """Count the bytes that a forward pass over one row of fake ``positions`` keeps for the backward pass.
+
+    Args:
+        model: in training mode.
+        positions: the row's tokens; one of them is padding, without which there would be no mask.
+    """
+    own = {weight.untyped_storage()._cdata for weight in model.parameters()}
+    kept: dict[int, Any] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in own:
+            kept[storage._cdata] = storage  # alive, so that its address is not given to another
+        return tensor
+
+    ids = torch.zeros(1, positions, dtype=torch.long)
+    mask = torch.ones_like(ids)
+    mask[:, 0] = 0
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        model.base_model(input_ids=ids, attention_mask=mask, use_cache=False)
+    return sum(storage.nbytes() for storage in kept.values())
+
+
+def count(shape: Any, work: Workload) -> Counts:
+    """Count a model's parameters, and what a row of the workload's length keeps in it."""
+    with FakeTensorMode():
+        model = transformers.AutoModelForCausalLM.from_config(shape, dtype=work.dtype).train()
+        vocabulary, features = model.get_output_embeddings().weight.shape
+        row = kept_for_backward(model, work.positions)
+        if work.checkpointing:
+            a_layer = row // shape.get_text_config().num_hidden_layers
+            model.gradient_checkpointing_enable({"use_reentrant": False})
+            row = kept_for_backward(model, work.positions) + a_layer
+        return Counts(
+            parameters=sum(weight.numel() for weight in model.parameters()), vocabulary=vocabulary,
+            features=features, row=row,
+        )
+
+
+def memory(shape: Any, counts: Counts, work: Workload) -> Memory:
+    """Work out what a rank holds.
+
+    Args:
+        shape: the model's configuration.
+        counts: of this shape and a row of this workload's length.
+        work: the sizes.
+    """
+    width = work.dtype.itemsize
+    weights = counts.parameters * width
+    always = {"weights": weights}
+    if work.adamw:
+        always["AdamW's two moments"] = 2 * weights
+    if work.reference:
+        always["the reference"] = weights
+    if work.ranks > 1:
+        always["buckets of data parallelism"] = weights
+    activations = work.rows * counts.row
+    head_bytes = _head_bytes(work, counts)
+    # With one micro-batch gradients come as activations go; the optimizer's temporary comes after.
+    backward = activations + head_bytes + weights * work.accumulates
+    step = weights * (2 if work.adamw and work.on_gpu else 1)
+    if backward >= step:
+        training = {"activations": activations, "the head's chunk and weight gradient": head_bytes}
+        if work.accumulates:
+            training["gradients"] = weights
+    else:
+        training = {"gradients": weights}
+        if step > weights:
+            training["AdamW's temporary"] = step - weights
+    keys = shape.get_text_config()
+    size = getattr(keys, "head_dim", None) or keys.hidden_size // keys.num_attention_heads
+    of_token = 2 * keys.num_hidden_layers * keys.num_key_value_heads * size * width
+    cache = of_token * work.positions * work.sampled
+    # Logits in float32, log-probabilities and noise.
+    sampling = {"keys and values": cache, "logits of a token": 12 * counts.vocabulary * work.sampled}
+    return Memory(parameters=counts.parameters, always=always, training=training, sampling=sampling)
+
+
+def _head_bytes(work: Workload, counts: Counts) -> int:
+    """Count what the head holds at a chunk of its backward pass (`llm_bridge.head.per_token`)."""
+    tokens = work.rows * work.new_tokens
+    elements = per_token.CHUNK_ELEMENTS["cuda" if work.on_gpu else "cpu"]
+    chunk = min(tokens, max(per_token.LEAST_ROWS, elements // counts.vocabulary)) * counts.vocabulary
+    narrow = work.dtype.itemsize if work.dtype != torch.float32 else 0
+    logits = chunk * (4 + narrow)
+    if not work.on_gpu:
+        logits += 4 * 4 * min(chunk, row_statistics.BLOCK_ELEMENTS)
+    # The sum in float32, on a GPU the product that is added to it, and the sum in the weight's format.
+    copies = 4 + (4 + narrow if narrow and work.on_gpu else narrow)
+    return logits + copies * counts.vocabulary * counts.features
+
+
+def plan(config: TrainConfig) -> str:
+    """Write the plan of a run: its steps, and memory of a rank by parts.
+
+    Args:
+        config: of the run, with or without its defaults filled in.
+
+    Raises:
+        ValueError: as `train`, for a config that it refuses; or `shape_of`.
+    """
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    config = resolved(config, world=world)
+    rule = rule_options.from_texts(config.rule, config.rule_options)
+    assert config.prompts is not None
+    shape = shape_of(config.model)
+    task = tasks.load(
+        str(config.data or config.task), size=config.prompts, seed=config.seed, reward=config.reward,
+        max_new_tokens=config.max_new_tokens,
+    )
+    longest = max(len(prompt.encode()) for prompt in task.prompts) + 1
+    longest += CHAT_TEMPLATE_TOKENS * config.chat_template
+    on_gpu = config.device == "cuda" or (config.device == "auto" and torch.cuda.is_available())
+    second = config.tempered_fraction if rule.controller() is not None else 0.0
+    completions = round(config.prompts * config.samples * (1 + second))
+    work = Workload(
+        rows=-(-completions // (world * config.micro_batches)),
+        sampled=-(-config.prompts * config.samples * config.mini_batches // world),
+        prompt_tokens=longest, new_tokens=task.max_new_tokens, dtype=models.DTYPES[config.dtype],
+        adamw=config.optimizer == "adamw", reference="reference_log_prob" in rule.required_columns,
+        checkpointing=bool(parse_trl_options(config.trl_options).get("gradient_checkpointing")),
+        accumulates=config.micro_batches > 1, ranks=world, on_gpu=on_gpu,
+    )
+    return "\n".join([
+        *_steps(config, rule, work, task, completions, second, world), "",
+        *_memory_lines(memory(shape, count(shape, work), work), work), "",
+        "Nothing was loaded, downloaded or written.",
+    ])
+
+
+def _steps(
+    config: TrainConfig, rule: update_rules.UpdateRule, work: Workload, task: tasks.Task,
+    completions: int, second: float, world: int,
+) -> list[str]:
+    shared = config.mini_batches * config.iterations
+    tokens = completions * work.new_tokens
+    lines = [
+        f"plan: {rule.name} on {task.name}, {config.model} in {config.dtype}, {world} "
+        f"process{'es' if world > 1 else ''}",
+        f"  steps       {config.steps}, a generation every {shared}" if shared > 1
+        else f"  steps       {config.steps}, each on a generation of its own",
+        f"  a step      {config.prompts} prompts x {config.samples} completions"
+        + (f", and {second:g} of the prompts again in a second batch" if second else ""),
+        f"  a rank      {work.rows} rows at once, {config.micro_batches} micro-batches, {work.sampled} "
+        "sampled at once",
+        f"  a row       up to {work.prompt_tokens} + {work.new_tokens} tokens (a prompt has no more "
+        "tokens than bytes)",
+        f"  tokens      up to {tokens:,} sampled a step, {tokens * config.steps:,} in the run: for a run "
+        f"of a day {tokens * config.steps / 86400:,.1f} a second",
+    ]
+    if config.save_every:
+        saved = list(range(config.save_every, config.steps + 1, config.save_every))
+        shown = ", ".join(map(str, saved[:5])) + (" ..." if len(saved) > 5 else "")
+        lines.append(f"  checkpoints after steps {shown}, the last two kept")
+    for name, every in (("audited", config.audit_every), ("accounted for", config.account_every)):
+        if every:
+            lines.append(f"  {name}: every {every} steps")
+    return lines
+
+
+def _memory_lines(found: Memory, work: Workload) -> list[str]:
+    parts = [
+        ("always", found.always), ("at the peak of a step", found.training),
+        ("while sampling, in its place", found.sampling),
+    ]
+    lines = [f"memory of a rank: at most {_size(found.peak)} ({found.parameters:,} parameters"
+             f"{', counted as on a GPU' if work.on_gpu else ', counted as on a CPU'})"]
+    for title, part in parts:
+        lines.append(f"  {title}: {_size(sum(part.values()))}")
+        lines += [f"    {name:<38} {_size(size):>10}" for name, size in part.items()]
+    if work.on_gpu and torch.cuda.is_available():
+        total = torch.cuda.get_device_properties(0).total_memory
+        fits = "fits" if found.peak < 0.9 * total else "does not fit with a tenth to spare"
+        lines.append(f"  the GPU here has {_size(total)}: it {fits}")
+    return lines
+
+
+def _size(count: int) -> str:
+    return f"{count / GIB:.2f} GiB" if count >= GIB / 10 else f"{count / 2**20:.1f} MiB"
+
+
+LENGTHS = (1024, 4096, 8192)
+GROUPS = (4, 8, 16)
+
+
+def page() -> str:
+    """Write the table of memory against length and group size, as a Markdown page."""
+    lines = [
+        "# How much memory a run takes", "",
+        "Peak of a rank in GiB, by model, length of the completions (prompts of 256 tokens beside them) "
+        "and rows of a micro-batch: with gradient checkpointing (`--trl-options "
+        "gradient_checkpointing=true`) / without it. Weights in bfloat16, AdamW, four micro-batches a "
+        "step, all sampled at once, one process on a GPU. `python -m llm_bridge train --dry-run` "
+        "says it of your own run, by parts, before anything is downloaded.", "",
+        "Counted from shapes (`llm_bridge.commands.memory_plan`, which makes this page), not measured "
+        "on a GPU: leave a tenth for fragmentation.", "",
+        "| model | vocabulary | new tokens | " + " | ".join(f"{rows} rows" for rows in GROUPS) + " |",
+        "|---|---|---|" + "---|" * len(GROUPS),
+    ]
+    for name in SHAPES:
+        for length in LENGTHS:
+            lines.append(table_row(name, length))
+    return "\n".join(lines) + "\n"
+
+
+def table_row(name: str, length: int) -> str:
+    """Write one row of `page`."""
+    shape = shape_of(name)
+    peaks: dict[int, list[str]] = {rows: [] for rows in GROUPS}
+    for checkpointing in (True, False):
+        work = Workload(
+            rows=1, sampled=1, prompt_tokens=256, new_tokens=length, dtype=torch.bfloat16,
+            checkpointing=checkpointing, accumulates=True,
+        )
+        counts = count(shape, work)
+        for rows in GROUPS:
+            found = memory(shape, counts, replace(work, rows=rows, sampled=4 * rows))
+            peaks[rows].append(f"{found.peak / GIB:.1f}")
+    cells = [" / ".join(pair) for pair in peaks.values()]
+    return f"| {name} | {shape.vocab_size:,} | {length:,} | " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    transformers.utils.logging.set_verbosity_error()
+    print(page(), end="")

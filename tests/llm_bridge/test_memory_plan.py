@@ -1,0 +1,139 @@
+"""Guards llm_bridge/commands/memory_plan.py: what a plan says of a run is what the run takes."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+from llm_bridge.commands import memory_plan, train_config
+from llm_bridge.data import models
+
+LLAMA = transformers.LlamaConfig(
+    vocab_size=64, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+    intermediate_size=48, tie_word_embeddings=True,
+)
+WORK = memory_plan.Workload(
+    rows=1, sampled=1, prompt_tokens=5, new_tokens=20, dtype=torch.float32, on_gpu=False)
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_fake_tensors_keep_what_real_ones_keep(checkpointing):
+    """Storages counted twice, or a path through the model that only real tensors take."""
+    model = transformers.AutoModelForCausalLM.from_config(LLAMA).train()
+    if checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    kept = memory_plan.kept_for_backward(model, WORK.positions)
+    found = memory_plan.count(LLAMA, dataclasses.replace(WORK, checkpointing=checkpointing))
+    assert found.parameters == sum(weight.numel() for weight in model.parameters())
+    assert (found.vocabulary, found.features) == (64, 32)
+    if not checkpointing:
+        assert found.row == kept
+        return
+    plain = memory_plan.count(LLAMA, WORK).row
+    assert found.row == kept + plain // 3 < plain
+
+
+def test_memory_grows_with_what_it_should():
+    """A factor that is left out: each size doubled doubles its own part and no other."""
+    counts = memory_plan.count(LLAMA, WORK)
+
+    def parts(**changes):
+        found = memory_plan.memory(LLAMA, counts, dataclasses.replace(WORK, **changes))
+        return found.always | found.training | found.sampling
+
+    plain = parts()
+    weights = 4 * counts.parameters
+    assert plain["weights"] == weights
+    assert plain["AdamW's two moments"] == 2 * weights
+    assert plain["keys and values"] == 2 * 3 * 2 * 8 * 4 * 25
+    assert parts(rows=2)["activations"] == 2 * plain["activations"]
+    assert parts(sampled=2)["keys and values"] == 2 * plain["keys and values"]
+    assert parts(reference=True) == plain | {"the reference": weights}
+    assert parts(ranks=2) == plain | {"buckets of data parallelism": weights}
+    assert parts(accumulates=True) == plain | {"gradients": weights}
+    assert "AdamW's two moments" not in parts(adamw=False)
+
+
+def test_a_plan_is_printed_and_nothing_else_happens(tmp_path, monkeypatch):
+    """A folder made, a model loaded, or the second batch forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(models, "load", None)
+    text = memory_plan.plan(train_config.TrainConfig(
+        rule="aepo", tempered_fraction=0.5, steps=10, micro_batches=4, device="cpu", mini_batches=2))
+    assert "10, a generation every 2" in text
+    assert "32 prompts x 8 completions, and 0.5 of the prompts again in a second batch" in text
+    # 384 rows over 2 ranks and 4 micro-batches; 256 plain ones of two mini-batches over 2 ranks.
+    assert "48 rows at once, 4 micro-batches, 256 sampled at once" in text
+    assert "checkpoints after steps 2, 4, 6, 8, 10, the last two kept" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"model": "who/knows"}, r"shape of 'who/knows' is not on this machine.*config\.json"),
+    ({"prompts": 3, "samples": 3}, "2 processes does not divide the step's 9 completions"),
+    ({"rule": "grpp"}, "did you mean grpo"),
+])
+def test_what_cannot_be_planned_says_why(monkeypatch, options, message):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match=message):
+        memory_plan.plan(train_config.TrainConfig(device="cpu", **options))
+
+
+@pytest.mark.deep
+def test_the_page_is_what_the_module_makes():
+    page = Path(memory_plan.__file__).parents[2] / "docs" / "memory.md"
+    row = memory_plan.table_row("smollm2-135m-instruct", 1024)
+    assert row in page.read_text().splitlines(), (
+        "python -m llm_bridge.commands.memory_plan > docs/memory.md")
+
+
+RUN = """
+import dataclasses, sys
+import torch, transformers
+from pathlib import Path
+from llm_bridge.commands import memory_plan, pretrain, train
+from tests.llm_bridge.memory import peak_of
+torch.set_num_threads(1)
+folder = Path(sys.argv[1])
+tokenizer = pretrain.build_tokenizer()
+# The tokenizer knows 16 of the 4,096 words: an end of sequence is seldom drawn, and rows are long.
+shape = transformers.LlamaConfig(
+    vocab_size=4096, hidden_size=384, num_hidden_layers=6, num_attention_heads=6, num_key_value_heads=2,
+    intermediate_size=1024, tie_word_embeddings=True, bos_token_id=tokenizer.bos_token_id,
+    eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id)
+transformers.LlamaForCausalLM(shape).save_pretrained(folder / "model")
+tokenizer.save_pretrained(folder / "model")
+config = train.TrainConfig(
+    model=str(folder / "model"), task="sum", steps=2, prompts=2, samples=8, max_new_tokens=96,
+    micro_batches=int(sys.argv[2]), save_every=0, save_model=False, device="cpu", log_to="none",
+    output=folder / "run")
+small = dataclasses.replace(config, model="small-sums", max_new_tokens=4, output=folder / "small")
+train.train(small)  # loads what a first call loads
+print("measured", peak_of(lambda: train.train(config)))
+memory_plan.GIB = 1  # bytes
+text = memory_plan.plan(config)
+print("planned", text.partition("at most ")[2].split()[0])
+"""
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("micro_batches", ["1", "4"])
+def test_a_run_takes_what_its_plan_says(tmp_path, micro_batches):
+    """The peak of resident memory of a run of two steps, beyond what a process takes anyway."""
+    # glibc keeps freed blocks of this size otherwise.
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "OMP_NUM_THREADS": "1"}
+    shown = subprocess.run(
+        [sys.executable, "-c", RUN, str(tmp_path), micro_batches], capture_output=True, text=True,
+        env=environment)
+    assert shown.returncode == 0, shown.stderr[-2000:]
+    told = dict(line.split() for line in shown.stdout.splitlines() if line.startswith(("m", "p")))
+    measured, planned = (float(told[name]) for name in ("measured", "planned"))
+    print(f"{micro_batches} micro-batches: measured {measured / 2**20:.0f} MiB, "
+          f"planned {planned / 2**20:.0f} MiB")
+    assert 0.8 < planned / measured < 1.3, shown.stdout
