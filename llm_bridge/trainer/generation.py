@@ -87,7 +87,7 @@ class Generation:
         self._score(columns)
         ordinary = self._world(columns)
         if trainer.controller is not None:
-            temperature = controllers.observe(trainer.controller, ordinary, **self._when())
+            temperature = controllers.observe(trainer.controller, ordinary, None, **self._when())
             second = self._second_batch(inputs[: self._tempered_rows], temperature, generate)
             columns = join(columns, second, pad_token=trainer._tokenizer.pad_token_id)
         if not self._single_forward:

@@ -320,6 +320,7 @@ def held_targets(results: Path) -> list[dict[str, Any]]:
             continue
         for record in content["records"]:
             found.setdefault(record["name"], {**record, "provenance": content["provenance"]})
+            _note_shown(record["name"], found[record["name"]]["provenance"], "small transformer")
     if not found:
         path = _held_targets(results)[0]
         command = f"python -m llm_bridge.commands.holding_comparison --output {path}"
@@ -337,7 +338,7 @@ def comparison(results: Path, name: str) -> dict[str, Any] | None:
     for root in (results, MEASURED):
         if (root / "comparisons" / name).exists():
             found = read_json(root / "comparisons" / name)
-            _note(COMPARISONS, found.get("provenance"))
+            _note_shown(name, found.get("provenance"), "small transformer")
             return dict(found)
     return None
 

@@ -136,7 +136,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"(r = {numbers['correlation entropy_gradient']:.2f}) where the papers' coefficients do not "
         f"(r = {numbers['correlation coefficients']:.2f})."
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -209,5 +209,4 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("small transformer",),
 )

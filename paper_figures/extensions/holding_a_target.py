@@ -117,7 +117,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"A small transformer is held nearest to its target by: {best} "
         f"({here.loc[best, 'deviation']:.3f} nats off, {here.loc[best, 'seeds']:.0f} seeds)."
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
@@ -208,5 +208,4 @@ FIGURE = PaperFigure(
     finding=finding,
     draw=draw,
     tables=tables,
-    evidence=("small transformer",),
 )

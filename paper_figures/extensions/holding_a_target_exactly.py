@@ -118,7 +118,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"off and the integral rule {found.loc['integral, entropy bonus', 'deviation']:.2f}, AEPO "
         f"{found.loc['AEPO', 'deviation']:.2f}."
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def _steps(value: float) -> str:
@@ -197,5 +197,4 @@ FIGURE = PaperFigure(
     finding=finding,
     draw=draw,
     tables=tables,
-    evidence=("tabular, sampled",),
 )

@@ -134,7 +134,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"equal reward, beyond what seeds explain, in {better} of {compared} cases, and ended at a lower "
         f"reward in {worse}."
     )
-    return Finding(verdict="our own", headline=headline, text=text, numbers=numbers)
+    return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 
 def draw(table: pandas.DataFrame) -> Figure:
@@ -169,5 +169,4 @@ FIGURE = PaperFigure(
     data=data,
     finding=finding,
     draw=draw,
-    evidence=("small transformer",),
 )

@@ -195,4 +195,5 @@ EXPERIMENT = Experiment(
     profiles=PROFILES,
     compute=compute,
     work=work,
+    modes=("sampled",),
 )
