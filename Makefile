@@ -9,7 +9,7 @@ SHELL := /bin/bash
 .PHONY: help setup reproduce docs prove test test-verl test-vllm test-sharding deep lint bench gpu clean
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 setup: .venv/ready  ## the virtual environment
 

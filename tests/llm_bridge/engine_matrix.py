@@ -86,9 +86,10 @@ untested.
 
 verl's column: the rule's loss against verl 0.9.1's own, in any cut into micro-batches and on two ranks'
 rows (`make test-verl`). Its engine is registered for GPUs alone (`EngineRegistry`: cuda, npu) and did
-not run. Refused there: what needs a second batch (`aepo`; verl's trainers draw one), or what verl's
-loss is not shown (rewards and prompts for `diverse-bonus`; the whole batch's entropy before the step
-for an adapted coefficient).
+not run. Refused there: `aepo`, since verl samples all prompts of a batch at one temperature
+(`tests/verl/test_limits.py`); `diverse-bonus`, since its losses are not shown rewards and prompts; and
+what adapts a coefficient, whose entropies verl's trainer has before the step, and hands to no loss (a
+worker could read them from the batch: not written).
 """
 BETWEEN = """
 What else a run may have:

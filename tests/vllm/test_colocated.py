@@ -178,22 +178,24 @@ def test_the_second_batch_is_drawn_at_the_controllers_temperature(run):
 def test_ordinary_rows_are_corrected_and_tempered_ones_are_not(run):
     """The correction is pi / the sampler's probability, of whole sequences and masked above 3, as TRL's
     default has it; a second batch would be undone by it."""
-    _, draws, watched = run
-    for step, parts in enumerate(watched.parts):
-        rows = {name: torch.cat([part[name] for part in parts])
-                for name in ("correction", "tempered", "mask", "old_log_prob")}
-        tempered = rows["tempered"]
-        assert torch.equal(rows["correction"][tempered],
-                           torch.ones_like(rows["correction"][tempered]))
-        mask, ratio = rows["mask"][~tempered], rows["correction"][~tempered]
-        likely = of_vllm(draws[2 * step])
-        own = rows["old_log_prob"][~tempered][mask]
-        lengths = mask.sum(1).tolist()
-        expected = torch.stack([(a - b).sum().exp() for a, b in zip(
-            own.split(lengths), likely.split(lengths), strict=True)])
-        expected = torch.where(expected > 3, 0.0, expected)
-        torch.testing.assert_close(ratio[:, 0].double(), expected.double(), rtol=1e-4, atol=1e-4)
-        assert (ratio[:, 0] != 1).any()
+    made, draws, watched = run
+    for step, (part,) in enumerate(watched.parts):
+        tempered, draw = part["tempered"], draws[2 * step]
+        assert bool((part["correction"][tempered] == 1).all())
+        own = log_prob_of(made, watched.weights[step], draw, 1.0)
+        lengths = [len(completion) for completion in draw["completions"]]
+        surplus = (own - of_vllm(draw)).split(lengths)
+        ratio = {}
+        for prompt, completion, row in zip(draw["prompts"], draw["completions"], surplus, strict=True):
+            value = float(row.sum().exp())
+            ratio[*prompt, *completion] = 0.0 if value > 3 else value
+        assert any(abs(value - 1) > 1e-3 for value in ratio.values())
+        for row in (~tempered).nonzero()[:, 0].tolist():
+            ids = [part[f"{kind}_ids"][row][part[f"{kind}_mask"][row].bool()].tolist()
+                   for kind in ("prompt", "completion")]
+            expected = ratio[*ids[0], *ids[1]]
+            # Both in float32: eight log-probabilities of up to 10 nats, to 2^-24 each.
+            assert float(part["correction"][row, 0]) == pytest.approx(expected, rel=1e-4)
 
 
 def test_sleeping_weights_are_refused_by_the_engine(folder, tmp_path):

@@ -1,0 +1,33 @@
+"""What verl 0.9 cannot do, where rules or tests stop: a verl that can fails here, and more can be run."""
+
+import inspect
+
+import pytest
+
+pytest.importorskip("verl")
+
+from verl.experimental.agent_loop import agent_loop
+from verl.trainer.ppo.v1 import trainer_base
+from verl.workers.engine.base import EngineRegistry
+
+from llm_bridge import verl_plugin
+
+
+def test_all_prompts_of_a_batch_are_sampled_at_one_temperature():
+    """AEPO's second batch has another: verl takes it from the configuration, whatever the prompt."""
+    source = inspect.getsource(agent_loop)
+    assert "temperature=config.temperature," in source
+    assert 'non_tensor_batch["temperature"]' not in source
+    # The trainer tells its actor one for all rows, and scores at it.
+    assert '"temperature": self.config.actor_rollout_ref.rollout.temperature' in (
+        inspect.getsource(trainer_base))
+    with pytest.raises(ValueError, match=r"second batch.*verl's trainers sample one"):
+        verl_plugin.make_rule("aepo", {})
+
+
+def test_its_engine_is_for_gpus():
+    """Why its worker runs here on a table of log-probabilities, and not on a model."""
+    devices = {key[0] if isinstance(key, tuple) else key
+               for key in EngineRegistry._engines["language_model"]["fsdp2"]}
+    assert "cpu" not in devices
+    assert "cuda" in devices
