@@ -24,8 +24,9 @@ def page(results: Path) -> str:
     made = provenance(packages=PACKAGES)
     return "\n".join([
         "# The run behind this site", "",
-        "Every number was computed by a command; each figure's page names its own. Beside the site that "
-        "`make reproduce` writes, `everything.html` has all figures, statements and runs on one page.", "",
+        "Every number was computed by a command; each figure's page names its own. Beside the site "
+        "that `make reproduce` writes, `everything.html` has all figures, statements and runs on one "
+        "page.", "",
         "## Training runs", "",
         table(("run", "rule", "steps", "entropy, first to last tenth", "reward", "a constant answer",
                "seconds a step", "where"), [
