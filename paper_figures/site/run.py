@@ -9,7 +9,6 @@ from entropy_theory.support.results import provenance
 from paper_figures.data import inputs
 from paper_figures.report import figures as report_figures
 from paper_figures.report import runs as tables
-from paper_figures.report.page import PACKAGES
 from paper_figures.site.markup import badge, table, text
 
 
@@ -21,7 +20,7 @@ def page(results: Path) -> str:
     """
     runs, evaluations = tables.runs_table(results), list(inputs.evaluations(results))
     audits, job = tables.audits_table(results), report_figures.read_result(results / "reproduce.json")
-    made = provenance(packages=PACKAGES)
+    made = provenance(packages=tables.PACKAGES)
     return "\n".join([
         "# The run behind this site", "",
         "Every number was computed by a command; each figure's page names its own. Beside the site "
