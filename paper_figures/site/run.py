@@ -7,19 +7,19 @@ from typing import Any
 
 from entropy_theory.support.results import provenance
 from paper_figures.data import inputs
-from paper_figures.report import figures as report_figures
 from paper_figures.report import runs as tables
 from paper_figures.site.markup import badge, table, text
 
 
-def page(results: Path) -> str:
+def page(results: Path, job: dict[str, Any] | None) -> str:
     """Return the page; a part that was not computed says which command computes it.
 
     Args:
-        results: folder with runs/, evaluations/ and reproduce.json, as far as they were computed.
+        results: folder with runs/ and evaluations/, as far as they were computed.
+        job: what reproduce.json says, if there is one.
     """
     runs, evaluations = tables.runs_table(results), list(inputs.evaluations(results))
-    audits, job = tables.audits_table(results), report_figures.read_result(results / "reproduce.json")
+    audits = tables.audits_table(results)
     made = provenance(packages=tables.PACKAGES)
     return "\n".join([
         "# The run behind this site", "",
