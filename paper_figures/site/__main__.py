@@ -54,7 +54,7 @@ def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: 
     selection = pages.everything()
     if profile == "smoke":
         made = [name for name in selection.figures if (output / "figures" / f"{name}.svg").exists()]
-        selection = pages.some(DOCUMENTED, made, ("aepo", "grpo"), ("entropy_theory.policy",))
+        selection = pages.some(DOCUMENTED, made, ("aepo", "grpo", "reinforce"), ())
     source = output / "report-source"
     pages.write(selection, output, source)
     print(building.build(source, output / "report", jobs=jobs))
