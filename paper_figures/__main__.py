@@ -7,13 +7,13 @@ from entropy_theory.support.command_line import Command
 from entropy_theory.support.user_errors import run_command
 
 COMMANDS = {
-    name: Command(place=f"paper_figures.commands:{function}", summary=summary)
-    for name, function, summary in (
-        ("list", "list_figures", "every figure and table with its source"),
-        ("build", "build", "make figures and tables"),
-        ("report", "report", "the site of all results, report/index.html"),
-        ("reproduce", "reproduce", "claims, simulations, training runs, figures and report; resumable"),
-        ("gpu", "gpu", "the runs that need a GPU; resumable"),
+    name: Command(place=f"paper_figures.{place}", summary=summary)
+    for name, place, summary in (
+        ("list", "commands:list_figures", "every figure and table with its source"),
+        ("build", "commands:build", "make figures and tables"),
+        ("report", "site.__main__:report", "the site of all results, report/index.html"),
+        ("reproduce", "commands:reproduce", "claims, simulations, training, figures, report; resumable"),
+        ("gpu", "commands:gpu", "the runs that need a GPU; resumable"),
     )
 }
 

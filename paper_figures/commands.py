@@ -20,7 +20,6 @@ from paper_figures.reproduce.gpu import REHEARSALS, plan, require_checkout, run_
 from paper_figures.reproduce.pipeline import LANES, print_outcome
 from paper_figures.reproduce.pipeline import reproduce as run_stages
 from paper_figures.reproduce.stage import Profile
-from paper_figures.site.building import write_site
 
 
 def list_figures(*, json: Path | None = None) -> int:
@@ -114,20 +113,6 @@ def _build(names: tuple[str, ...], results: Path, formats: tuple[Format, ...]) -
         told = "; ".join(f"{name} ({reason.splitlines()[0]})" for name, reason in failed.items())
         print(f"{len(failed)} of {len(chosen)} failed: {told}", file=sys.stderr)
     return 1 if failed else 2 if names and missing else 0
-
-
-def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: int = 1) -> int:
-    """Write the site of all results, OUTPUT/report/index.html, which opens from disk without a network.
-
-    Args:
-        output: folder with ledger, figures and runs; a part that is missing is named on its page.
-        profile: smoke has pages for the figures of the smoke profile alone; the others have everything.
-        jobs: processes of the site's generator.
-    """
-    if not output.is_dir():
-        raise ValueError(f"no such folder: {output}: name the folder of results, or run make reproduce")
-    print(write_site(output, profile=profile, jobs=jobs))
-    return 0
 
 
 def reproduce(

@@ -41,7 +41,7 @@ COMMANDS = {
         ("recipes", "llm_bridge.recipes.__main__:recipes_command",
          "the papers' settings, or the commands of one", False),
         ("figures", "paper_figures.commands:figures", "the papers' figures and tables", False),
-        ("report", "paper_figures.commands:report", "the site of all results", False),
+        ("report", "paper_figures.site.__main__:report", "the site of all results", False),
         ("reproduce", "paper_figures.commands:reproduce", "everything above, resumable", False),
         ("completion", "policy_entropy.__main__:completion", "completion for your shell", False),
     )

@@ -15,7 +15,7 @@ from functools import cache
 
 import grimp
 
-ROOMS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures")
+ROOMS = ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
 Graph = Mapping[str, frozenset[str]]
 """From a name to those that it imports."""
 

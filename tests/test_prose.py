@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-PACKAGES = ("entropy_theory", "simulations", "llm_bridge", "paper_figures")
+PACKAGES = ("entropy_theory", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
 ROOT = Path(__file__).parents[1]
 # Names that are written with a small letter, and functions that open a formula.
 LOWER_CASE = {

@@ -25,8 +25,7 @@ from paper_figures.verdict import RULE
 
 PAGE = Path(__file__).with_name("template")
 SCRIPTS = ("bandit.js", "panel.js", "claims.js")
-PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint", "xarray",
-            "matplotlib", "torch", "transformers", "trl", "reasoning-gym")
+
 
 
 def write_report(results: Path) -> Path:
@@ -74,7 +73,7 @@ def render(results: Path) -> str:
         audits=training_table.audits_table(results),
         job=job,
         not_run=[s for s in (job or {}).get("stages", []) if s["status"] in ("failed", "skipped")],
-        provenance=provenance(packages=PACKAGES),
+        provenance=provenance(packages=training_table.PACKAGES),
         results=str(results),
         formulas=formulas,
     )

@@ -11,6 +11,10 @@ from paper_figures.data import inputs
 from paper_figures.extensions import entropy_audit as audit
 from paper_figures.figure import MissingInputError
 
+PACKAGES = ("numpy", "scipy", "sympy", "z3-solver", "hypothesis", "python-flint", "xarray",
+            "matplotlib", "torch", "transformers", "trl", "reasoning-gym")
+"""The packages whose versions a report names."""
+
 
 def runs_table(results: Path) -> list[dict[str, Any]]:
     """Return a record for each run, with values as text: first steps → last steps."""

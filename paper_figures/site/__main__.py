@@ -1,13 +1,21 @@
-"""``python -m paper_figures.site``: builds the documentation."""
+"""``python -m paper_figures.site`` builds the documentation; ``paper_figures report`` that of a run."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-import tyro
-
-from entropy_theory.support.user_errors import run_command
+from entropy_theory.support import command_line
+from entropy_theory.support.results import check_writable
+from entropy_theory.support.user_errors import need, run_command
+from paper_figures.report.page import write_report
+from paper_figures.reproduce.stage import Profile
 from paper_figures.site import building, pages
+
+DOCUMENTED = ("aent.lemma-6", "aepo.arbitrary-entropy", "aepo.high-temperature-raises",
+              "aepo.theorem-4.3b", "entropy-mechanism.covariance-positive", "entropy-mechanism.theorem-1",
+              "extension.score-forecast", "extension.sustainable-entropies", "later-work.opefo")
+"""The claims of a small site: one of each source, and those that the hand-written pages link to."""
 
 
 def site(
@@ -26,9 +34,39 @@ def site(
     return 0
 
 
+def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: int = 1) -> int:
+    """Write the site of all results, OUTPUT/report/index.html, which opens from disk without a network.
+
+    Beside it lies everything.html, one page with all figures, statements and runs.
+
+    Args:
+        output: folder with ledger, figures and runs; a part that is missing is named on its page.
+        profile: smoke has few pages, those of the figures that were made among them.
+        jobs: processes of the site's generator.
+    """
+    if not output.is_dir():
+        raise ValueError(f"no such folder: {output}: name the folder of results, or run make reproduce")
+    if not pages.WRITTEN.is_dir():
+        raise ValueError(f"the site is made of the pages in {pages.WRITTEN}, which only a checkout has: "
+                         "clone the repository and run make docs")
+    check_writable(output / "report" / "index.html")
+    need("the site", "sphinx", "myst_parser")
+    selection = pages.everything()
+    if profile == "smoke":
+        made = [name for name in selection.figures if (output / "figures" / f"{name}.svg").exists()]
+        selection = pages.some(DOCUMENTED, made, ("aepo", "grpo", "reinforce"), ())
+    source = output / "report-source"
+    pages.write(selection, output, source)
+    print(building.build(source, output / "report", jobs=jobs))
+    write_report(output)
+    return 0
+
+
 def main() -> int:
     """Entry point."""
-    return int(tyro.cli(site, prog="python -m paper_figures.site"))
+    build = command_line.parse(
+        command_line.deferred(site), sys.argv[1:], prog="python -m paper_figures.site")
+    return int(build())
 
 
 if __name__ == "__main__":

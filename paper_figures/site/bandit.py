@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from entropy_theory.verification.claim import Claim
-from paper_figures.report.page import PAGE
 from paper_figures.site.markup import claim_page, fenced, link
 
+TEMPLATE = Path(__file__).parents[1] / "report" / "template"
 FILES = ("panel.css", "bandit.js", "panel.js")
 """What the page needs beside it, of the report's template."""
 
@@ -19,7 +19,7 @@ def page(claims: Mapping[str, Claim]) -> str:
     def cited(claim_id: str, words: str) -> str:
         return f" ({link(words, claim_page(claim_id))})" if claim_id in claims else ""
 
-    panel = (PAGE / "panel.html").read_text(encoding="utf-8")
+    panel = (TEMPLATE / "panel.html").read_text(encoding="utf-8")
     scripts = "\n".join(
         f'<script src="_static/{name}"></script>' for name in FILES if name.endswith(".js"))
     return "\n".join([
@@ -39,4 +39,4 @@ def page(claims: Mapping[str, Claim]) -> str:
 
 def files() -> dict[str, Path]:
     """Return the files that the page needs, by their names in the site's static folder."""
-    return {name: PAGE / name for name in FILES}
+    return {name: TEMPLATE / name for name in FILES}

@@ -7,43 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from entropy_theory.support.results import check_writable
 from entropy_theory.support.user_errors import need
-from paper_figures.report.page import write_report
-from paper_figures.reproduce.stage import Profile
-from paper_figures.site import pages
-
-DOCUMENTED = ("aent.lemma-6", "aepo.arbitrary-entropy", "aepo.high-temperature-raises",
-              "aepo.theorem-4.3b", "entropy-mechanism.covariance-positive", "entropy-mechanism.theorem-1",
-              "extension.score-forecast", "extension.sustainable-entropies", "later-work.opefo")
-"""The claims of a small site: one of each source, and those that the hand-written pages link to."""
-
-
-def write_site(results: Path, *, profile: Profile = "default", jobs: int = 1) -> Path:
-    """Write RESULTS/report: the site, and one page with everything; return the site's front page.
-
-    Args:
-        results: folder with ledger.json, figures/, runs/ and evaluations/, as far as they were computed.
-        profile: of smoke the site has few pages, those of the figures that were made among them.
-        jobs: processes of Sphinx.
-
-    Raises:
-        ValueError, MissingExtraError: as `build`, or where this is no checkout.
-    """
-    output, source = results / "report", results / "report-source"
-    if not pages.WRITTEN.is_dir():
-        raise ValueError(f"the site is made of the pages in {pages.WRITTEN}, which only a checkout has: "
-                         "clone the repository and run make docs")
-    check_writable(output / "index.html")
-    need("the site", "sphinx", "myst_parser")
-    selection = pages.everything()
-    if profile == "smoke":
-        made = [name for name in selection.figures if (results / "figures" / f"{name}.svg").exists()]
-        selection = pages.some(DOCUMENTED, made, ("aepo", "grpo"), ("entropy_theory.policy",))
-    pages.write(selection, results, source)
-    front = build(source, output, jobs=jobs)
-    write_report(results)
-    return front
 
 
 def build(source: Path, output: Path, *, jobs: int = 1) -> Path:

@@ -89,7 +89,7 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
         **reference.pages(selection.modules),
         "found": found.page(selection.claims, shown),
         "bandit": bandit.page(selection.claims),
-        "run": run.page(results),
+        "run": run.page(results, report_figures.read_result(results / "reproduce.json")),
     }
     contents = {source / f"{name}.md": page.encode() for name, page in generated.items()}
     contents |= {source / path.relative_to(WRITTEN): path.read_bytes()

@@ -7,25 +7,25 @@ from typing import Any
 
 from entropy_theory.support.results import provenance
 from paper_figures.data import inputs
-from paper_figures.report import figures as report_figures
 from paper_figures.report import runs as tables
-from paper_figures.report.page import PACKAGES
 from paper_figures.site.markup import badge, table, text
 
 
-def page(results: Path) -> str:
+def page(results: Path, job: dict[str, Any] | None) -> str:
     """Return the page; a part that was not computed says which command computes it.
 
     Args:
-        results: folder with runs/, evaluations/ and reproduce.json, as far as they were computed.
+        results: folder with runs/ and evaluations/, as far as they were computed.
+        job: what reproduce.json says, if there is one.
     """
     runs, evaluations = tables.runs_table(results), list(inputs.evaluations(results))
-    audits, job = tables.audits_table(results), report_figures.read_result(results / "reproduce.json")
-    made = provenance(packages=PACKAGES)
+    audits = tables.audits_table(results)
+    made = provenance(packages=tables.PACKAGES)
     return "\n".join([
         "# The run behind this site", "",
-        "Every number was computed by a command; each figure's page names its own. Beside the site that "
-        "`make reproduce` writes, `everything.html` has all figures, statements and runs on one page.", "",
+        "Every number was computed by a command; each figure's page names its own. Beside the site "
+        "that `make reproduce` writes, `everything.html` has all figures, statements and runs on one "
+        "page.", "",
         "## Training runs", "",
         table(("run", "rule", "steps", "entropy, first to last tenth", "reward", "a constant answer",
                "seconds a step", "where"), [
