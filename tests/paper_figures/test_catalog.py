@@ -105,7 +105,7 @@ def test_figures_say_what_they_are(name: str) -> None:
 ])
 def test_a_missing_input_names_the_command_that_makes_it(name: str, tmp_path: Path) -> None:
     """An error that does not say what to do."""
-    with pytest.raises(MissingInputError, match=r"run `python -m (simulations|llm_bridge) "):
+    with pytest.raises(MissingInputError, match=r"run `python -m (simulations|llm_bridge|paper_figures)"):
         FIGURES[name].data(tmp_path)
 
 
