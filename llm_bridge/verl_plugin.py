@@ -132,8 +132,8 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
     if "entropy_effect" in rule.required_columns:
         raise ValueError(
             f"update rule '{name}' with covariance 'network' does not run under verl: the effect of each "
-            "token on entropy takes a backward pass of its own over the whole mini-batch, and verl's "
-            "engine gives the gradient back for its loss alone: take covariance 'tabular', or train with "
+            "token on entropy takes passes of its own through the whole mini-batch, which verl's engine "
+            "does not make before a step: take covariance 'tabular', or train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     needing = [part.name for _, part in rule.components() if part.own_requires]
     if needs_whole_batch(rule) and needing:

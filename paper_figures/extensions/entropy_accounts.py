@@ -157,6 +157,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 
 def _draw_forecast(panel: Axes, group: pandas.DataFrame, title: str, is_scaled: bool) -> None:
     x, y = 1e3 * group["x"].to_numpy(), 1e3 * group["y"].to_numpy()
+    correlation = np.corrcoef(x, y)[0, 1]
     if is_scaled:  # per unit learning rate of plain gradient descent
         x = x * (x @ y) / (x @ x)
     panel.plot(x, y, "o", markersize=2.6, markerfacecolor="none", markeredgewidth=0.6,
@@ -164,7 +165,7 @@ def _draw_forecast(panel: Axes, group: pandas.DataFrame, title: str, is_scaled: 
     low, high = min(y.min(), 0.0), max(y.max(), 0.0)
     panel.plot([low, high], [low, high], **REFERENCE)
     panel.set_title(title + (", scaled to fit" if is_scaled else ""))
-    panel.annotate(f"r = {np.corrcoef(x, y)[0, 1]:.2f}", (0.05, 0.93), xycoords="axes fraction",
+    panel.annotate(f"r = {correlation:.2f}", (0.05, 0.93), xycoords="axes fraction",
                    fontsize=7, va="top")
     panel.locator_params(nbins=4)
 
@@ -194,7 +195,7 @@ def _draw_chosen(panel: Axes, chosen: pandas.DataFrame) -> None:
     panel.set_xlabel("share of the tokens chosen")
     panel.set_ylabel("their share of all decreases")
     panel.set_ylim(0, 1.05)
-    panel.legend(loc="center right")
+    panel.legend(loc="lower right")
 
 
 FIGURE = PaperFigure(
@@ -203,7 +204,8 @@ FIGURE = PaperFigure(
     title="where a run's entropy went",
     paper="Nothing: the theorems' forecast was not compared with a model's change.",
     ours="GRPO on the bundled model, each step audited: forecasts against the measured change (the "
-    "dashed line is forecast = measured; (i) is scaled by its best slope); the changes so far by their causes; "
+    "dashed line is forecast = measured; (i) is scaled by its best slope); the changes so far by their "
+    "causes; "
     "and of the tokens chosen first, by their true effect or by the paper's covariance, their share of "
     "all decreases (net of what they raise; median and quartiles of steps).",
     data=data,

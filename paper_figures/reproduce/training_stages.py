@@ -120,18 +120,18 @@ def _evaluations(build: Path, run: Stage) -> Iterator[Stage]:
         )
 
 
-def account_audit(build: Path) -> Stage:
+def account_audit(build: Path, *, steps: int) -> Stage:
     """Make the audit of every step of a run on the bundled model, tokens included."""
     folder = build / "runs" / "small-sums-split-audit"
     return Stage(
         name="audit small-sums",
         arguments=(
             "-m", "llm_bridge", "audit", "--model", "small-sums", "--task", "split", "--rule", "grpo",
-            "--steps", "60", "--kernel-states", "0", "--seed", "0", "--output", str(folder),
+            "--steps", str(steps), "--kernel-states", "0", "--seed", "0", "--output", str(folder),
         ),
         outputs=(folder / "run.json", folder / "audit.json"),
         code=LLM,
-        seconds=120,
+        seconds=10 + 1.5 * steps,
         gigabytes=1.5,
     )
 

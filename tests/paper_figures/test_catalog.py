@@ -110,7 +110,7 @@ def test_a_missing_input_names_the_command_that_makes_it(name: str, tmp_path: Pa
         except MissingInputError as error:
             message = str(error)
     if message:
-        assert re.search(r"run `python -m (simulations|llm_bridge) ", message)
+        assert re.search(r"run `python -m (simulations|llm_bridge|paper_figures)", message)
         return
     shown = {**read.provenance, **table.attrs.get("inputs", {})}
     assert set(read.evidence(shown)) <= {"theory", "the paper's numbers"}

@@ -1,0 +1,86 @@
+"""Guards paper_figures/extensions/entropy_accounts.py: what is drawn is what the audit says."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from entropy_theory.support.results import write_json
+from llm_bridge.analysis import tokens as audited_tokens
+from paper_figures.extensions import entropy_accounts
+from paper_figures.figure import MissingInputError
+from tests.paper_figures.conftest import write_run
+
+STEPS = 12
+
+
+def write_audit(results: Path) -> None:
+    """A run whose (i') is half of what happens, and whose covariance names the wrong token first."""
+    folder = results / "runs" / "a"
+    write_run(folder, rule="grpo", entropies=[1.0] * STEPS)
+    steps = []
+    for step in range(1, STEPS + 1):
+        measured = -0.01 * (1 + step % 3)
+        steps.append({
+            "step": step, "coefficients": (-1.0) ** step, "first_order": measured,
+            "entropy_gradient": measured / 2, "accounted": measured, "measured": measured,
+            "parts": {"gradient": 1.5 * measured, "momentum": -0.5 * measured} if step > 1 else {
+                "gradient": measured},
+        })
+    write_json(folder / "audit.json", {"steps": steps})
+    column = np.zeros((1, 10))
+    columns = {
+        field.name: column for field in dataclasses.fields(audited_tokens.AuditedTokens)
+    } | {
+        "step": 1, "learning_rate": 1e-4, "mask": column == 0,
+        "attribution": np.array([[-3.0, -1.0, 1.0, *[0.0] * 7]]),
+        "covariance": np.array([[0.0, 1.0, 2.0, *[-1.0] * 7]]),
+    }
+    (folder / "audit").mkdir()
+    audited_tokens.write(
+        folder / "audit" / "tokens-00001.npz", audited_tokens.AuditedTokens(**columns))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> pandas.DataFrame:
+    write_audit(tmp_path)
+    return entropy_accounts.data(tmp_path)
+
+
+def test_numbers_are_those_of_the_audit(table: pandas.DataFrame) -> None:
+    numbers = entropy_accounts.finding(table).numbers
+    assert numbers["steps"] == STEPS
+    assert numbers["correlation entropy_gradient"] == pytest.approx(1.0)
+    assert numbers["slope entropy_gradient"] == pytest.approx(2.0)
+    assert numbers["slope accounted"] == pytest.approx(1.0)
+    # Steps 3, 6, ... move by -.01, all by -.02 on average; the first has no momentum.
+    assert numbers["caused by measured"] == pytest.approx(-0.24)
+    assert numbers["caused by gradient"] + numbers["caused by momentum"] == pytest.approx(-0.24)
+    assert numbers["caused by momentum"] == pytest.approx(0.5 * (0.24 - 0.02))
+
+
+def test_tokens_are_chosen_by_effect_and_by_covariance(table: pandas.DataFrame) -> None:
+    """Of ten tokens two make a fifth: both decreases by effect; by covariance one, and one increase."""
+    numbers = entropy_accounts.finding(table).numbers
+    assert numbers["carried attribution"] == pytest.approx(1.0)
+    assert numbers["carried covariance"] == pytest.approx((1.0 - 1.0) / 4)
+    # Signs: the second agrees, and the seven without effect or covariance; not the first, nor the third.
+    assert numbers["signs that agree"] == pytest.approx(0.8)
+
+
+def test_what_is_drawn_is_in_its_unit(table: pandas.DataFrame) -> None:
+    drawing = entropy_accounts.draw(table)
+    panels = {panel.get_title(): panel for panel in drawing.axes}
+    x, y = panels["account"].lines[0].get_data()
+    np.testing.assert_allclose(x, y)
+    assert y.min() == pytest.approx(-30)
+    assert panels["by cause"].lines[-2].get_ydata()[-1] == pytest.approx(-0.24)
+
+
+def test_without_an_account_the_command_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingInputError, match="llm_bridge audit --model small-sums"):
+        entropy_accounts.data(tmp_path)

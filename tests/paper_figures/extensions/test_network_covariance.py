@@ -1,0 +1,64 @@
+"""Guards paper_figures/extensions/network_covariance.py: entropy is compared at equal reward."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paper_figures
+from entropy_theory.support.results import read_json, write_json
+from paper_figures.data import inputs
+from paper_figures.extensions import network_covariance
+from paper_figures.reproduce import network_covariance as runs
+
+
+def write_comparison(results: Path, gap: float, far: bool = False) -> None:
+    """Entropy falls by one nat a reward, and is ``gap`` higher where tokens are chosen by true effect."""
+    rewards = np.linspace(0.2, 0.6, 16)
+    records = []
+    for seed in range(3):
+        for covariance in network_covariance.COVARIANCES:
+            true = covariance == "network"
+            reward = rewards + (0.1 + far) * true
+            records.append({
+                "label": f"clip-cov {covariance}", "task": "split", "seed": seed,
+                "reward": reward.tolist(),
+                "entropy": (1 - reward + (gap + 0.001 * seed) * true).tolist(),
+            })
+    write_json(results / "comparisons" / network_covariance.FILE, {"provenance": {}, "records": records})
+
+
+@pytest.mark.parametrize(("gap", "better"), [(0.05, 1), (-0.001, 0)])
+def test_more_entropy_at_equal_reward_is_told_from_more_reward(
+    tmp_path: Path, gap: float, better: int
+) -> None:
+    """The true effect's runs have higher rewards and, at their ends, lower entropies: no matter."""
+    write_comparison(tmp_path, gap)
+    numbers = network_covariance.finding(network_covariance.data(tmp_path)).numbers
+    assert numbers["clip-cov split"] == pytest.approx(gap + 0.001)
+    assert (numbers["compared"], numbers["better"], numbers["lower reward"]) == (1, better, 0)
+
+
+def test_without_a_reward_in_common_nothing_is_compared(tmp_path: Path) -> None:
+    write_comparison(tmp_path, 0.05, far=True)
+    found = network_covariance.finding(network_covariance.data(tmp_path))
+    assert "no reward in common" in found.text
+    assert found.numbers["better"] == 0
+
+
+def test_the_measured_runs_are_those_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases of the script that no panel shows, or runs that were left out."""
+    measured = Path(paper_figures.__file__).parent / "measured"
+    monkeypatch.setattr(inputs, "MEASURED", measured)
+    found = read_json(measured / "comparisons" / network_covariance.FILE)
+    assert set(runs.CASES) == set(network_covariance.CASES)
+    expected = [
+        (label, config.task, config.seed)
+        for label, config in runs.configs(Path("runs"), seeds=3, steps=64, prompts=4)
+    ]
+    assert [(r["label"], r["task"], r["seed"]) for r in found["records"]] == expected
+    assert all(len(record["reward"]) == 16 for record in found["records"])
+    drawing = network_covariance.draw(network_covariance.data(Path("nowhere")))
+    assert sum(panel.get_visible() for panel in drawing.axes) == 5
