@@ -26,6 +26,7 @@ CONTROLLERS = (
     "AEPO", "AEPO, alpha 3", "integral, entropy bonus", "forecast, entropy bonus",
     "integral, diverse bonus", "forecast, diverse bonus",
 )
+"""The controllers that are compared; others are told of, and stand in the table."""
 LOOKS = {name: {**SERIES[i], "marker": MARKERS[i]} for i, name in enumerate(CONTROLLERS)}
 K = "pass@4"
 """The pass@k that is drawn: at larger k it is 1 for all, where many answers are right."""
@@ -99,10 +100,12 @@ def finding(table: pandas.DataFrame) -> Finding:
     """State how each controller held and followed the targets of the setting with most runs."""
     chosen = first(table)
     found = summary(table)
-    here = found[found["setting"] == chosen].set_index("controller")
-    numbers = {f"{name}: {column}": float(value) for name, row in here.iterrows()
+    everyone = found[found["setting"] == chosen].set_index("controller")
+    numbers = {f"{name}: {column}": float(value) for name, row in everyone.iterrows()
                for column, value in row.items() if column != "setting"}
-    seeds = f"{here['seeds'].min()} to {here['seeds'].max()} seeds"
+    here = everyone[everyone.index.isin(CONTROLLERS)]
+    least, most = here["seeds"].min(), here["seeds"].max()
+    seeds = f"{least}{f' to {most}' if most > least else ''} seed{'s' if most > 1 else ''}"
     listed = "; ".join(
         f"{name}: {row['deviation']:.3f} nats off, reward {row['reward']:.2f}, "
         + (f"{row['follow']:.0f} steps to follow" if row["arrived"] == row["seeds"] else
@@ -111,11 +114,14 @@ def finding(table: pandas.DataFrame) -> Finding:
     text = (
         f"{chosen[0].upper()}{chosen[1:]} ({seeds}). {listed}. A step's entropy is the mean over 16 "
         "prompts: its own noise is part of every distance."
+        + "".join(
+            f" {name[0].upper()}{name[1:]}: {row['deviation']:.3f} nats off, reward {row['reward']:.2f}."
+            for name, row in everyone.drop(here.index).iterrows())
     )
     best = here["deviation"].idxmin()
     headline = (
         f"A small transformer is held nearest to its target by: {best} "
-        f"({here.loc[best, 'deviation']:.3f} nats off, {here.loc[best, 'seeds']:.0f} seeds)."
+        f"({here.loc[best, 'deviation']:.3f} nats off, {seeds})."
     )
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
@@ -144,7 +150,7 @@ def draw(table: pandas.DataFrame) -> Figure:
     axes[0, 0].set(xlabel="mean entropy held (nats)", ylabel="reward")
     axes[0, 0].set_title("what it costs (dotted: targets)")
     _draw_front(axes[0, 1], chosen[chosen["panel"] == "run"], "pass_at_k")
-    axes[0, 1].set(xlabel="mean entropy at last (nats)", ylabel=f"held-out {K}")
+    axes[0, 1].set(xlabel="mean entropy at last (nats)", ylabel=f"held-out {K}", ylim=(0, 1.03))
     axes[0, 1].set_title("the same, of new prompts")
     _draw_distances(axes[1, 0], chosen[chosen["panel"] == "run"])
     _draw_curves(axes[1, 1], chosen[chosen["panel"] == "curve"])

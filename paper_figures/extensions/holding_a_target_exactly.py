@@ -15,6 +15,7 @@ import pandas
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from paper_figures.data import inputs
 from paper_figures.drawing.bands import draw_median
@@ -157,14 +158,14 @@ def draw(table: pandas.DataFrame) -> Figure:
         draw_median(axes[0, 2], below.groupby(["learning_rate", "start"])["deviation"].mean()
                     .reset_index(), look, x="learning_rate", y="deviation", band=(0, 1))
     axes[0, 0].axvline(ceiling, **REFERENCE)
-    axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", ylim=(0, None))
+    axes[0, 0].set(xlabel="target (nats)", ylabel="distance (nats)", yscale="log")
     axes[0, 0].set_title("distance from the target")
     axes[0, 1].axvline(ceiling, **REFERENCE)
     axes[0, 1].set(xlabel="mean entropy (nats)", ylabel="P(wrong answer)", yscale="log")
     axes[0, 1].set_title("what it costs")
-    axes[0, 2].set(xlabel="learning rate", xscale="log", ylabel="distance (nats)", ylim=(0, None))
+    axes[0, 2].set(xlabel="learning rate", xscale="log", ylabel="distance (nats)", yscale="log")
     axes[0, 2].set_xticks(rates, [f"{rate:g}" for rate in rates])
-    axes[0, 2].minorticks_off()
+    axes[0, 2].xaxis.set_minor_locator(NullLocator())
     axes[0, 2].set_title("by learning rate")
     for panel, shape in zip(axes[1], MOVING, strict=True):
         _draw_moving(panel, table[(table["panel"] == "curve") & (table["shape"] == shape)], shape)
