@@ -22,6 +22,10 @@ from paper_figures.reproduce.pipeline import reproduce as run_stages
 from paper_figures.reproduce.stage import Profile
 
 
+ROOT = Path(__file__).resolve().parents[1]
+"""The checkout, or the folder of packages where this one is installed."""
+
+
 def list_figures() -> int:
     """Print one figure or table a line: name, source, title."""
     for figure in FIGURES.values():
@@ -64,7 +68,7 @@ def build(
             if not isinstance(error, ValueError):
                 traceback.print_exc()
         else:
-            print(f"{name}: {record['verdict']}: {record['finding']}")
+            print(f"{name}: {record['verdict']}: {record['headline']}")
     made = [name for name in chosen if name not in missing and name not in failed]
     before = (read_result(output / "index.json") if names else None) or {}
     others = [name for name in FIGURES if name not in chosen]  # of a named build: what they were stands
@@ -86,6 +90,9 @@ def report(*, results: Path = Path("build")) -> int:
     Args:
         results: folder with ledger, figures and runs; a part that is missing is named on the page.
     """
+    if not results.is_dir():
+        raise ValueError(f"{results} is no folder: give the one that `python -m paper_figures reproduce` or "
+                         "another command wrote its results to")
     print(write_report(results))
     return 0
 
@@ -119,6 +126,9 @@ def gpu(*, budget_minutes: float = 25.0, dry_run: bool = False, rehearse: bool =
         dry_run: print the queue, its times and commands, and do nothing.
         rehearse: take the queue through a CPU, every run at two steps, into build/gpu/rehearsal.
     """
+    if not (ROOT / "pyproject.toml").is_file():
+        raise ValueError("gpu runs the repository's tests and benchmarks and keeps what it measures there: "
+                         "run it in a checkout, not from an installed package")
     if dry_run:
         print(plan())
         return 0
@@ -135,7 +145,8 @@ COMMANDS = {"list": list_figures, "build": build, "report": report, "reproduce":
 
 def main() -> None:
     """Entry point."""
-    run_command(lambda: tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="paper_figures"))
+    run_command(lambda: tyro.extras.subcommand_cli_from_dict(
+        COMMANDS, prog="python -m paper_figures"))
 
 
 if __name__ == "__main__":

@@ -135,12 +135,12 @@ def finding(table: pandas.DataFrame) -> Finding:
         criteria.append(Criterion(
             says=f"{size} right answers: distance of AEPO's entropy at the end from its target, nats",
             relation="≤", value=abs(float(ends.loc["AEPO", size]) - target), threshold=NEAR))
-        criteria += [Criterion(says=f"{size} right answers: entropy at the end {VARIANTS[v]}, over "
-                                    "AEPO's target", relation="<", value=float(ends.loc[v, size]) / target,
-                               threshold=0.5) for v in collapse]
+        criteria += [
+            Criterion(says=f"{size} right answers: entropy at the end {VARIANTS[v]}, over AEPO's target",
+                      relation="<", value=float(ends.loc[v, size]) / target, threshold=0.5)
+            for v in collapse]
     criteria += [
-        Criterion(says=f"reward along training {VARIANTS[v]} less AEPO's, plus {CERTAIN:g} standard "
-                       "errors",
+        Criterion(says=f"reward {VARIANTS[v]} less AEPO's, plus {CERTAIN:g} standard errors",
                   value=gaps[v] + CERTAIN * numbers[f"{v}: standard error of that"], relation="<",
                   threshold=0, where="for reward, from as many samples") for v in collapse]
     criteria += _trained_criteria(table)

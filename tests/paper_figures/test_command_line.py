@@ -73,3 +73,21 @@ def test_the_gpu_queue_refuses_where_there_is_none(
     status, _, errors = command("gpu")
     assert status == 2
     assert errors.startswith("error: no GPU")
+
+
+def test_a_report_on_a_folder_that_is_not_there_is_refused(tmp_path: Path, command: Command) -> None:
+    """An empty report and status 0 for a folder mistyped."""
+    status, _, errors = command("report", "--results", str(tmp_path / "nothere"))
+    assert status == 2
+    assert "nothere is no folder" in errors
+    assert not (tmp_path / "nothere").exists()
+
+
+def test_the_gpu_queue_runs_in_a_checkout_only(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that are not shipped, and results written into site-packages."""
+    monkeypatch.setattr(commands, "ROOT", tmp_path)
+    status, _, errors = command("gpu", "--dry-run")
+    assert status == 2
+    assert "run it in a checkout" in errors
