@@ -21,7 +21,6 @@ from paper_figures.reproduce.pipeline import LANES, print_outcome
 from paper_figures.reproduce.pipeline import reproduce as run_stages
 from paper_figures.reproduce.stage import Profile
 
-
 ROOT = Path(__file__).resolve().parents[1]
 """The checkout, or the folder of packages where this one is installed."""
 
@@ -91,8 +90,8 @@ def report(*, results: Path = Path("build")) -> int:
         results: folder with ledger, figures and runs; a part that is missing is named on the page.
     """
     if not results.is_dir():
-        raise ValueError(f"{results} is no folder: give the one that `python -m paper_figures reproduce` or "
-                         "another command wrote its results to")
+        raise ValueError(f"{results} is no folder: give the one that `python -m paper_figures reproduce` "
+                         "or another command wrote its results to")
     print(write_report(results))
     return 0
 
@@ -127,8 +126,8 @@ def gpu(*, budget_minutes: float = 25.0, dry_run: bool = False, rehearse: bool =
         rehearse: take the queue through a CPU, every run at two steps, into build/gpu/rehearsal.
     """
     if not (ROOT / "pyproject.toml").is_file():
-        raise ValueError("gpu runs the repository's tests and benchmarks and keeps what it measures there: "
-                         "run it in a checkout, not from an installed package")
+        raise ValueError("gpu runs the repository's tests and benchmarks and keeps what it measures "
+                         "there: run it in a checkout, not from an installed package")
     if dry_run:
         print(plan())
         return 0
