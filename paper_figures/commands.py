@@ -99,7 +99,7 @@ def _build(names: tuple[str, ...], results: Path, formats: tuple[Format, ...]) -
             if not isinstance(error, ValueError):
                 traceback.print_exc()
         else:
-            print(f"{name}: {record['verdict']}: {record['finding']}")
+            print(f"{name}: {record['verdict']}: {record['headline']}")
     made = [name for name in chosen if name not in missing and name not in failed]
     before = (read_result(output / "index.json") if names else None) or {}
     others = [name for name in FIGURES if name not in chosen]  # of a named build: what they were stands

@@ -135,12 +135,12 @@ def finding(table: pandas.DataFrame) -> Finding:
         criteria.append(Criterion(
             says=f"{size} right answers: distance of AEPO's entropy at the end from its target, nats",
             relation="≤", value=abs(float(ends.loc["AEPO", size]) - target), threshold=NEAR))
-        criteria += [Criterion(says=f"{size} right answers: entropy at the end {VARIANTS[v]}, over "
-                                    "AEPO's target", relation="<", value=float(ends.loc[v, size]) / target,
-                               threshold=0.5) for v in collapse]
+        criteria += [
+            Criterion(says=f"{size} right answers: entropy at the end {VARIANTS[v]}, over AEPO's target",
+                      relation="<", value=float(ends.loc[v, size]) / target, threshold=0.5)
+            for v in collapse]
     criteria += [
-        Criterion(says=f"reward along training {VARIANTS[v]} less AEPO's, plus {CERTAIN:g} standard "
-                       "errors",
+        Criterion(says=f"reward {VARIANTS[v]} less AEPO's, plus {CERTAIN:g} standard errors",
                   value=gaps[v] + CERTAIN * numbers[f"{v}: standard error of that"], relation="<",
                   threshold=0, where="for reward, from as many samples") for v in collapse]
     criteria += _trained_criteria(table)
@@ -155,6 +155,7 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{_best_targets(table, numbers)} The base model's printed average of {printed[base]:.2f} is not "
         f"its row's mean, {mean[base]:.2f}."
     )
+    text += _trained(table)
     lost = sum(losses.values())
     headline = (
         f"Where several answers are right entropy collapses under {_of_two(sum(collapse.values()))} "
@@ -169,16 +170,34 @@ def _of_two(count: int) -> str:
 
 
 def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
-    """Ask of each setting of training runs that every ablation ends with less entropy than AEPO."""
+    """Ask of each setting of training runs that AEPO is near its targets and every ablation far below."""
     runs = table[(table["panel"] == "training") & (table["column"] == "entropy")]
-    aepo = f"AEPO, target {compared.TARGET:g}"
-    return [
-        Criterion(says=f"entropy at the end of {row}, over that of AEPO", relation="<", threshold=0.5,
-                  value=float(ends[row] / ends[aepo]), where=f"on {setting}")
-        for setting, rows in runs.groupby("title", sort=False)
-        if aepo in (ends := rows.set_index("row")["y"]).index
-        for row in ends.index if "(2)" in row or "(3)" in row
-    ]
+    found = []
+    for setting, rows in runs.groupby("title", sort=False):
+        ends = rows.set_index("row")["y"]
+        for row, end in ends.items():
+            _, _, target = str(row).partition("AEPO, target ")
+            if target:
+                found.append(Criterion(
+                    says=f"distance of the entropy of {row} at the end from its target, nats per token",
+                    value=abs(float(end) - float(target)), relation="≤",
+                    threshold=training_curves.TARGET_SPACING / 2, where=f"on {setting}"))
+            elif str(row).endswith(("(2)", "(3)")):
+                found.append(Criterion(
+                    says=f"entropy of {row} at the end, over the target of {compared.TARGET:g} nats",
+                    value=float(end) / compared.TARGET, relation="<", threshold=0.5,
+                    where=f"on {setting}"))
+    return found
+
+
+def _trained(table: pandas.DataFrame) -> str:
+    """Write a sentence for each setting of training runs."""
+    runs = table[(table["panel"] == "training") & (table["column"] == "entropy")]
+    return "".join(
+        f" {setting}: entropy ends at "
+        + ", ".join(f"{y:.2f} ({row})" for row, y in zip(rows["row"], rows["y"], strict=True))
+        + " nats per token."
+        for setting, rows in runs.groupby("title", sort=False))
 
 
 def _best_targets(table: pandas.DataFrame, numbers: dict[str, float]) -> str:

@@ -134,8 +134,9 @@ def _page(
         parts += [f"Drawn from {text(figure['drawn_from'])}.", ""]
         for found in figure["tables"]:
             rows = [[text(str(cell)) for cell in row] for row in found["rows"]]
-            parts += [f"**{text(found['title'])}**", "",
-                      table([text(str(c)) for c in found["columns"]], rows)]
+            note = [text(found["note"]), ""] if found["note"] else []
+            parts += [f"**{text(found['title'])}** ({text(found['origin'])})", "",
+                      table([text(str(c)) for c in found["header"]], rows), *note]
     parts += ["## At a glance", "", table(("", name), [f for f in facts if f[1]], (1, 5), css="facts")]
     if not figure["problem"]:
         parts += ["## Our finding in numbers", "", text(figure["text"]), ""]

@@ -53,5 +53,6 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     assert figure.finding(changed).verdict == "holds"
     changed.loc[gain & (table["x"] == table.loc[gain, "x"].min()), "y"] = 0.3
     assert figure.finding(changed).verdict == "holds under a condition"
+    changed = table.copy()
     changed.loc[gain, "y"] = 0.3
     assert figure.finding(changed).verdict == "core claim fails"
