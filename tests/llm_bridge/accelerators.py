@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import accelerate
 from accelerate.commands import launch
 from accelerate.state import PartialState
 from accelerate.utils import DistributedType
@@ -32,11 +31,11 @@ def obstacle(name: str) -> str | None:
     return None
 
 
-def environment(name: str, *, precision: str = "no") -> dict[str, str]:
+def environment(name: str) -> dict[str, str]:
     """The variables by which ``accelerate launch --config_file`` tells a rank what its file says."""
     arguments = launch.launch_command_parser().parse_args([
         "--config_file", str(CONFIGS / f"{name}.yaml"), "--num_processes", "2",
-        "--main_process_port", "0", "--mixed_precision", precision, "a-script"])
+        "--main_process_port", "0", "a-script"])
     arguments, *_ = launch._validate_launch_command(arguments)
     arguments.deepspeed_fields_from_accelerate_config = ""
     found = (prepare_deepspeed_cmd_env(arguments)[1] if arguments.use_deepspeed
@@ -74,5 +73,3 @@ def whole_weights(made: Any) -> dict[str, Any]:
     return {name: (w.full_tensor() if hasattr(w, "full_tensor") else w).detach().clone()
             for name, w in named.items()}
 
-
-__all__ = ["CONFIGS", "KINDS", "accelerate", "environment", "obstacle", "on_cpu", "whole_weights"]

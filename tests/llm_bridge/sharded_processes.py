@@ -1,6 +1,8 @@
 """Run by test_sharding: two optimizer steps on ragged rows, on two ranks that share the model's weights.
 
     python -m tests.llm_bridge.sharded_processes FOLDER SHARDING JOB
+
+JOB is "all", cases with commas between, or "resumed".
 """
 
 import os

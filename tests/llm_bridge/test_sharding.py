@@ -6,6 +6,7 @@ Run whole by `make test-sharding`, in an environment that has DeepSpeed; `make d
 import functools
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -33,29 +34,28 @@ RECORD = "SHARDING_RECORD"
 
 
 @functools.cache
-def launched(sharding: str, job: str = "all", precision: str = "no") -> list[dict]:
+def launched(sharding: str, job: str = "all") -> list[dict]:
     """What each rank brought back from all cases of a job, in one launch."""
     reason = accelerators.obstacle(sharding)
     if reason is not None:
         pytest.skip(reason)
-    import tempfile
-
-    folder = Path(tempfile.mkdtemp(prefix=f"{sharding}-"))
-    run = forked_ranks.run(
-        "tests.llm_bridge.sharded_processes", str(folder), sharding, job, timeout=1500,
-        **accelerators.environment(sharding, precision=precision))
-    assert run.returncode == 0, run.stderr[-3000:]
-    return [torch.load(folder / f"steps-{rank}.pt", weights_only=True) for rank in (0, 1)]
+    with tempfile.TemporaryDirectory(prefix=f"{sharding}-") as folder:
+        run = forked_ranks.run(
+            "tests.llm_bridge.sharded_processes", folder, sharding, job, timeout=1500,
+            **accelerators.environment(sharding))
+        assert run.returncode == 0, run.stderr[-3000:]
+        return [torch.load(f"{folder}/steps-{rank}.pt", weights_only=True) for rank in (0, 1)]
 
 
-def statistics(model, columns, rule, temperature=1.0):
+def statistics(model, columns, rule):
+    """Of the completions' tokens, from plain logits."""
     ids = torch.cat([columns["prompt_ids"], columns["completion_ids"]], dim=1)
     present = torch.cat([columns["prompt_mask"], columns["completion_mask"]], dim=1)
     logits = model(
         input_ids=ids, attention_mask=present, position_ids=(present.cumsum(-1) - 1).clamp(min=0)
     ).logits[:, columns["prompt_ids"].shape[1] - 1 : -1]
     return from_logits(
-        logits / temperature, columns["completion_ids"], removed_fraction=clamped_fraction(rule))
+        logits, columns["completion_ids"], removed_fraction=clamped_fraction(rule))
 
 
 def with_weights(model, weights):
@@ -109,6 +109,7 @@ def difference(found, expected) -> float:
 
 
 def record(sharding: str, case: str, value: float) -> None:
+    """Keep a difference for the page, where it is asked for."""
     folder = os.environ.get(RECORD)
     if folder:
         path = Path(folder) / f"{sharding}.json"

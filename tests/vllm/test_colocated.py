@@ -189,7 +189,8 @@ def test_ordinary_rows_are_corrected_and_tempered_ones_are_not(run):
         for prompt, completion, row in zip(draw["prompts"], draw["completions"], surplus, strict=True):
             value = float(row.sum().exp())
             ratio[*prompt, *completion] = 0.0 if value > 3 else value
-        assert any(abs(value - 1) > 1e-3 for value in ratio.values())
+        # Later the policy may be sure of every token, whatever the precision.
+        assert step > 0 or any(abs(value - 1) > 1e-3 for value in ratio.values())
         for row in (~tempered).nonzero()[:, 0].tolist():
             ids = [part[f"{kind}_ids"][row][part[f"{kind}_mask"][row].bool()].tolist()
                    for kind in ("prompt", "completion")]
