@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -178,15 +179,15 @@ def test_ctrl_c_in_a_sweep_keeps_what_it_says(tmp_path):
     """The second call computes what the first left."""
     path = tmp_path / "slow.toml"
     path.write_text('n_starts = 2\n[problem]\nn_actions = 50\n[rule]\nname = "grpo"\n'
-                    '[dynamics]\nsteps = 20000\nsamples = { group_size = 8 }\n'
+                    '[dynamics]\nsteps = 100000\nsamples = { group_size = 8 }\n'
                     '[grid]\nproblem.n_correct = [1, 2, 3, 4, 5, 6]\n')
     arguments = [sys.executable, "-m", "policy_entropy", "sweep", str(path), "--jobs", "1", "--output",
                  str(tmp_path)]
     process = subprocess.Popen(arguments, cwd=ROOT, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
     cells = tmp_path / "slow.cells"
-    while process.poll() is None and not (cells.is_dir() and any(cells.rglob("*.nc"))):
-        pass
+    while process.poll() is None and not list(cells.glob("[!.]*.nc")):
+        time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
