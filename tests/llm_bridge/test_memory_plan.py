@@ -136,4 +136,6 @@ def test_a_run_takes_what_its_plan_says(tmp_path, micro_batches):
     measured, planned = (float(told[name]) for name in ("measured", "planned"))
     print(f"{micro_batches} micro-batches: measured {measured / 2**20:.0f} MiB, "
           f"planned {planned / 2**20:.0f} MiB")
-    assert 0.8 < planned / measured < 1.3, shown.stdout
+    # Measured in one micro-batch: 465 MiB, where 473 were planned. Less than a tenth more may be taken
+    # (the plan says to leave that), and a bound that is twice too high tells nothing.
+    assert 0.9 < planned / measured < 2, shown.stdout

@@ -231,19 +231,20 @@ def test_a_rehearsal_makes_real_runs_that_are_then_kept(
     """
     monkeypatch.setattr(gpu, "_run", run_here)
     pretraining = next(job for job in QUEUE if job.kind == "pretrain")
-    evaluation = next(job for job in QUEUE if job.needs == TRAINED[0].name)
-    queue = [TRAINED[0], evaluation, pretraining]
+    trained = next(job for job in TRAINED if job.makes)
+    evaluation = next(job for job in QUEUE if job.needs == trained.name)
+    queue = [trained, evaluation, pretraining]
     assert gpu.run_queue(5, folder=tmp_path, queue=queue, rehearsal=True) == 0
-    run = json.loads((tmp_path / TRAINED[0].name / "run.json").read_text())
+    run = json.loads((tmp_path / trained.name / "run.json").read_text())
     assert (run["status"], run["options"]["steps"], run["options"]["rule"]) == ("finished", 2, "grpo")
-    assert not (tmp_path / TRAINED[0].name / "model").exists()
-    for job in (TRAINED[0], pretraining):
+    assert not (tmp_path / trained.name / "model").exists()
+    for job in (trained, pretraining):
         assert (tmp_path / "models" / str(job.makes) / "config.json").exists()
     measured = tmp_path / "evaluations"
-    assert [path.name for path in measured.iterdir()] == [f"{TRAINED[0].name}-pass-at-k.json"]
+    assert [path.name for path in measured.iterdir()] == [f"{trained.name}-pass-at-k.json"]
     found = json.loads(next(measured.iterdir()).read_text())
     assert 0 <= found["pass@1"] <= found["pass@8"] <= 1
-    assert Path(found["model"]).parent.name == TRAINED[0].name
+    assert Path(found["model"]).parent.name == trained.name
     stamp = (tmp_path / pretraining.name / "job.json").stat().st_mtime_ns
     assert gpu.run_queue(5, folder=tmp_path, queue=queue, rehearsal=True) == 0
     assert (tmp_path / pretraining.name / "job.json").stat().st_mtime_ns == stamp
