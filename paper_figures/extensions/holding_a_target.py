@@ -24,7 +24,7 @@ from paper_figures.figure import Finding, PaperFigure
 
 CONTROLLERS = (
     "AEPO", "AEPO, alpha 3", "integral, entropy bonus", "forecast, entropy bonus",
-    "integral, diverse bonus", "forecast, diverse bonus",
+    "integral, diverse bonus", "two-sided integral, diverse bonus", "forecast, diverse bonus",
 )
 """The controllers that are compared; others are told of, and stand in the table."""
 LOOKS = {name: {**SERIES[i], "marker": MARKERS[i]} for i, name in enumerate(CONTROLLERS)}
