@@ -44,6 +44,9 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "integral, diverse bonus": (
         "diverse-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.05",
                           "coefficient_high=4")),
+    "two-sided integral, diverse bonus": (
+        "diverse-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.05",
+                          "coefficient_low=-1", "coefficient_high=4")),
     "forecast, diverse bonus": (
         "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-1",
                           "coefficient_high=4")),
@@ -57,7 +60,7 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
 """The controllers by name: a rule, and its options beside the target. The bounds of "wide" ones are so
 far apart that they end no wrong turn."""
 MAIN = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
-        "forecast, diverse bonus")
+        "two-sided integral, diverse bonus", "forecast, diverse bonus")
 """The controllers of the small design."""
 SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
           "coefficient_saturated", "coefficient_held")

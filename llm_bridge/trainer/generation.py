@@ -87,7 +87,7 @@ class Generation:
         self._score(columns)
         ordinary = self._world(columns)
         if trainer.controller is not None:
-            temperature = controllers.observe(trainer.controller, ordinary, None, **self._when())
+            temperature = self._observed(trainer.controller, ordinary)
             second = self._second_batch(inputs[: self._tempered_rows], temperature, generate)
             columns = join(columns, second, pad_token=trainer._tokenizer.pad_token_id)
         if not self._single_forward:
@@ -119,13 +119,15 @@ class Generation:
 
     def _coefficient(self, ordinary: TokenBatch) -> float:
         trainer = self._trainer
-        return controllers.observe(
-            trainer.coefficient_controller, ordinary, trainer.entropy_forecast, **self._when())
+        return self._observed(trainer.coefficient_controller, ordinary, trainer.entropy_forecast)
 
-    def _when(self) -> dict[str, int]:
+    def _observed(
+        self, controller: Any, ordinary: TokenBatch, forecaster: controllers.Forecaster | None = None
+    ) -> float:
         trainer = self._trainer
-        return {"step": trainer.state.global_step,
-                "ahead": trainer.steps_per_batch * trainer.args.num_iterations}
+        return controllers.observe(
+            controller, ordinary, forecaster, step=trainer.state.global_step,
+            ahead=trainer.steps_per_batch * trainer.args.num_iterations)
 
     # --------------------------------------------------------------------------------- its draws
 

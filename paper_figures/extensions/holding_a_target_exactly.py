@@ -25,9 +25,9 @@ from paper_figures.figure import Finding, PaperFigure
 
 SHOWN = (
     "AEPO", "AEPO, alpha 3", "integral, entropy bonus", "forecast, entropy bonus",
-    "integral, diverse bonus", "forecast, diverse bonus",
+    "integral, diverse bonus", "two-sided integral, diverse bonus", "forecast, diverse bonus",
 )
-"""The controllers that are drawn; two-sided integral rules are in the table."""
+"""The controllers that are drawn; the two-sided integral rule on all entropy is in the table."""
 LOOKS = {name: {**SERIES[i], "marker": MARKERS[i], "markersize": 3} for i, name in enumerate(SHOWN)}
 MOVING = ("step", "ramp", "sine")
 MEASURES = ("mean_entropy", "deviation", "steps_to_follow", "reward", "out_of_power")

@@ -24,7 +24,7 @@ SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
         "covariance_table", "intervention_sweeps", "rules_at_equal_reward", "tabular_audit",
         "response_length", "entropy_accounts",
     )),
-    "tempering": (115, 900, (
+    "tempering": (100, 900, (
         "holding_a_target", "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations",
         "aepo_sensitivity", "aepo_tracking", "phase_diagrams",
     )),
@@ -92,7 +92,7 @@ def _simulation(
 
 
 def _holding(profile: Profile, build: Path) -> list[Stage]:
-    """Compare what holds a target on a network: in the full profile only, the rest reads what is kept."""
+    """Compare what holds a target on a network, in the full profile; others draw what is committed."""
     if profile != "full":
         return []
     path = build / "holding-a-target" / "result.json"
@@ -102,7 +102,7 @@ def _holding(profile: Profile, build: Path) -> list[Stage]:
                    "--design", "small"),
         outputs=(path,),
         code=LLM,
-        seconds=6000,
+        seconds=780,
         gigabytes=1.2,
     )]
 

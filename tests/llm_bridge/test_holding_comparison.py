@@ -101,9 +101,9 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, capsys):
         held.name for held in comparison.design("smoke")]
     assert content["provenance"]["config"] == dataclasses.asdict(Size())
     assert comparison.compare(config) == 0
-    assert len(made) == 6
-    assert comparison.compare(dataclasses.replace(config, design="small", minutes=-1.0)) == 20
-    assert comparison.compare(dataclasses.replace(config, steps=40, minutes=-1.0)) == 5
+    assert len(made) == 7
+    assert comparison.compare(dataclasses.replace(config, design="small", minutes=-1.0)) == 24
+    assert comparison.compare(dataclasses.replace(config, steps=40, minutes=-1.0)) == 6
 
 
 def test_a_run_of_one_step_is_refused(tmp_path):

@@ -6,12 +6,30 @@ import pytest
 
 from simulations.experiments import holding_a_target as experiment
 
+CONTROLLERS = ("AEPO", "forecast, entropy bonus", "forecast, diverse bonus")
+
+
+def test_every_controller_has_the_rule_of_its_name():
+    """A bonus, a hold or a sign that a name promises and its rule does not have."""
+    config = experiment.Config()
+    rules = {name: experiment.rule(name, config) for name in experiment.CONTROLLERS}
+    assert rules["AEPO, alpha 3"].alpha == 3
+    for name, rule in rules.items():
+        if name.startswith("AEPO"):
+            assert rule.name == "aepo"
+            continue
+        assert rule.name.replace("-", " ") == name.partition(", ")[2]
+        assert rule.hold in name
+        assert (rule.coefficient_low < 0) == (not name.startswith("integral"))
+
 
 @pytest.fixture(scope="module")
 def dataset():
     config = dataclasses.replace(
         experiment.Config(), targets=(1.0, 2.6), learning_rates=(1.0,), n_starts=3, steps=240)
-    return experiment.compute(config, 0, lambda steps: None).sel(learning_rate=1.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiment, "CONTROLLERS", CONTROLLERS)
+        return experiment.compute(config, 0, lambda steps: None).sel(learning_rate=1.0)
 
 
 def test_the_forecast_holds_a_target_that_aepo_chatters_about(dataset):

@@ -31,10 +31,10 @@ def record(controller: str, seed: int, off: float, **about: Any) -> dict[str, An
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Results with four runs of one's own, none of which came with the repository."""
+    """Results with runs of one's own, none of which came with the repository."""
     monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
-    runs = [record("AEPO", 0, 0.2), record("AEPO", 1, 0.1),
-            record("forecast, diverse bonus", 0, 0.05, reward=0.6),
+    runs = [*(record("AEPO", seed, 0.1 + 0.1 * (seed == 0)) for seed in range(5)),
+            *(record("forecast, diverse bonus", seed, 0.05, reward=0.6) for seed in range(6)),
             record("wide forecast, diverse bonus", 0, 0.01, reward=0.1, steps_to_follow=None)]
     folder = tmp_path / "holding-a-target"
     folder.mkdir()
@@ -46,9 +46,9 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     """Means over seeds mixed up, or a controller without bounds praised for what cost its reward."""
     table = figure.data(written)
     found = figure.finding(table)
-    assert found.numbers["AEPO: deviation"] == pytest.approx(0.15)
-    assert found.numbers["AEPO: seeds"] == 2
-    assert "nearest to its target by: forecast, diverse bonus (0.050 nats off, 1 to 2 seeds)" in (
+    assert found.numbers["AEPO: deviation"] == pytest.approx(0.12)
+    assert found.numbers["AEPO: seeds"] == 5
+    assert "nearest to its target by: forecast, diverse bonus (0.050 nats off, 5 to 6 seeds)" in (
         found.headline)
     assert "Wide forecast, diverse bonus: 0.010 nats off, reward 0.10." in found.text
     held = table[(table["panel"] == "held") & (table["controller"] == "AEPO") & (table["seed"] == 0)]
@@ -59,14 +59,22 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     assert listed.rows[-1][-2] == "never"
 
 
+def test_few_seeds_rank_nothing(written: Path) -> None:
+    table = figure.data(written)
+    found = figure.finding(table[table["seed"] < 4])
+    assert found.verdict == "awaits runs"
+    assert "nearest" not in found.headline
+    assert "AEPO: 0.125 nats off" in found.text
+
+
 def test_runs_of_ones_own_take_the_place_of_committed_ones(written: Path) -> None:
     committed = written / "measured" / "holding-a-target"
     committed.mkdir(parents=True)
-    runs = [record("AEPO", 0, 0.9), record("AEPO", 2, 0.3)]
+    runs = [record("AEPO", 0, 0.9), record("AEPO", 7, 0.3)]
     (committed / "result.json").write_text(json.dumps({"provenance": {}, "records": runs}))
     found = figure.finding(figure.data(written))
-    assert found.numbers["AEPO: seeds"] == 3
-    assert found.numbers["AEPO: deviation"] == pytest.approx((0.2 + 0.1 + 0.3) / 3)
+    assert found.numbers["AEPO: seeds"] == 6
+    assert found.numbers["AEPO: deviation"] == pytest.approx((0.2 + 4 * 0.1 + 0.3) / 6)
 
 
 def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
