@@ -177,8 +177,10 @@ def _draw_entropies(panel: Axes, rows: pandas.DataFrame, target: float) -> None:
         for rule in compared.RULES if rule in set(rows["rule"])
     }
     panel.axhline(target, **REFERENCE)
+    on_top = target > rows["y"].max()  # of all curves: above it stands the title
     panel.annotate(f"AEPO's target {target:g}", (0.98, target), xycoords=("axes fraction", "data"),
-                   xytext=(0, 3), textcoords="offset points", ha="right", fontsize=6.5, color="#555555")
+                   xytext=(0, -3 if on_top else 3), va="top" if on_top else "bottom", ha="right",
+                   textcoords="offset points", fontsize=6.5, color="#555555")
     panel.set(ylabel="entropy (nats)", ylim=(-0.03 * rows["y"].max(), None))
     if not panel.get_xlabel():
         panel.set_xlabel("optimizer step")

@@ -8,8 +8,7 @@ with parameters shared by all, groups of eight sampled; and the small transforme
 coefficients exist.
 
 Whether it reproduces: entropy at the end rises with every step of the coefficient, and the largest one
-costs accuracy, by 99 % intervals over starts. A transformer's runs, of few seeds, stand beside the
-verdict.
+costs accuracy, by 99 % intervals over starts. A transformer's runs are conditions of their own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Cui et al., Figure 11: GRPO, clip-higher, Clip-Cov and KL-Cov in entropy, length and accuracy.
 
 What the paper shows: on Qwen2.5-7B and 32B, Clip-Cov and KL-Cov keep entropy from collapse, make
-responses longer, and end with more accuracy than GRPO. More entropy at equal *steps* may
-only mean slower learning: `extensions.covariance_rules_on_the_curve` compares at equal accuracy.
+responses longer, and end with more accuracy than GRPO. More entropy at equal *steps* may only mean slower
+learning: `extensions.covariance_rules_on_the_curve` compares at equal accuracy.
 
 What we run: the four rules on tabular prompts (groups of eight sampled, four optimizer steps a batch,
 strongest settings of Figure 12), each with logits of its own and with parameters shared by all; the
@@ -18,21 +18,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pandas
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from paper_figures.data import training_curves
-from paper_figures.drawing.bands import draw_mean
-from paper_figures.drawing.style import MARKERS, REFERENCE, panels
+from paper_figures.drawing.style import panels
 from paper_figures.entropy_mechanism import methods, sweeps
 from paper_figures.entropy_mechanism.drawing import fill_rows
-from paper_figures.entropy_mechanism.methods import BASE, LOOKS, METHODS, METRICS
+from paper_figures.entropy_mechanism.methods import (
+    BASE,
+    LOOKS,
+    METHODS,
+    METRICS,
+    add_key,
+    draw_rules,
+    gaps_to_grpo,
+)
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion
-from simulations.experiments.curves import mean_interval
-
-DOTS = dict(zip(("clip-higher", *METHODS), MARKERS, strict=False))
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -49,8 +51,8 @@ def finding(table: pandas.DataFrame) -> Finding:
                 place = "on token trees" if panel == "length" else f"with {sweeps.name(str(family))}"
                 criteria.append(Criterion(
                     says=f"{word} of {rule} at the end beyond GRPO's, lower end of the 99 % interval",
-                    value=float(row["low"]), relation=">", threshold=0, where=f"for {word}, {rule} "
-                                                                              f"{place}"))
+                    value=float(row["low"]), relation=">", threshold=0,
+                    where=f"for {word}, {rule} {place}"))
             numbers |= {f"{word}, {family}: {rule}{end}": float(row[name])
                         for end, name in (("", "mean"), (", low", "low"), (", high", "high"))}
     numbers |= {f"{word}: certain gains": float(sum(held)) for word, held in claims.items()}
@@ -95,20 +97,6 @@ def _last(table: pandas.DataFrame) -> pandas.DataFrame:
     keys = ["panel", "family", "rule", "start"]
     late = runs[runs["x"] > 0.9 * runs.groupby(keys)["x"].transform("max")]
     return late.groupby(keys, sort=False)["y"].mean().reset_index()
-
-
-def gaps_to_grpo(rows: pandas.DataFrame, *, absolute: bool = False) -> pandas.DataFrame:
-    """Mean, low, high over starts of y beyond GRPO's (or of y, if that is a gap), by (family, rule)."""
-    found = {}
-    for family, here in rows.groupby("family", sort=False):
-        wide = here.pivot_table(index="start", columns="rule", values="y", sort=False)
-        for rule in wide:
-            gap = wide[rule] - (0 if absolute else wide[BASE])
-            found[family, rule] = mean_interval(gap.to_numpy(), level=sweeps.GAIN_LEVEL)
-    return pandas.DataFrame.from_dict(
-        {key: [float(v) for v in values] for key, values in found.items()}, orient="index",
-        columns=["mean", "low", "high"],
-    ).set_axis(pandas.MultiIndex.from_tuples(found, names=["family", "rule"]))
 
 
 def _sentence(numbers: Mapping[str, float], family: str) -> str:
@@ -171,30 +159,6 @@ def draw(table: pandas.DataFrame) -> Figure:
     fill_rows(axes, 2 * len(families) + 1 + (not transformer.empty))
     add_key(figure)
     return figure
-
-
-def add_key(figure: Figure) -> None:
-    """Say above a figure which line is which rule."""
-    handles = [Line2D([], [], label=rule, marker=DOTS.get(rule, ""), markersize=3.5, **look)
-               for rule, look in LOOKS.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(LOOKS), handlelength=3)
-
-
-def draw_rules(
-    panel: Axes, rows: pandas.DataFrame, label: str, *, gap: bool = False, seeds: bool = False
-) -> None:
-    """Draw means over starts with their 95 % intervals, or over seeds with the lowest and the highest."""
-    for rule, look in LOOKS.items():
-        wide = rows[rows["rule"] == rule].pivot_table(index="x", columns="start", values="y")
-        if wide.empty or (gap and rule == BASE):
-            continue
-        draw_mean(panel, wide, look, level=None if seeds else 0.95)
-    if gap:
-        panel.axhline(0, **REFERENCE)
-    else:
-        panel.set_ylim(bottom=0)
-    panel.margins(x=0)
-    panel.set(xlabel="optimizer step", ylabel=label)
 
 
 FIGURE = PaperFigure(

@@ -9,10 +9,10 @@ with parameters shared by all, groups of eight sampled; and the small transforme
 coefficients exist. Coefficients reach further than the paper's, whose runs have some thousand times as
 many steps.
 
-Whether it reproduces: in part. Entropy collapses without a bonus. With the largest one it ends well above
-its start where each prompt has logits of its own; where they share parameters it ends where it began,
-which is no explosion. No coefficient ends with more accuracy than none, by 99 % intervals over starts. A
-transformer's runs, of few seeds, stand beside the verdict.
+Whether it reproduces: where each prompt has logits of its own. Entropy collapses without a bonus; with
+the largest one it ends well above its start there, but where prompts share parameters it ends where it
+began, which is no explosion. No coefficient ends with more accuracy than none, by 99 % intervals over
+starts; a transformer's runs are conditions of their own, and a single seed is not asked for gains.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Data of Figure 11 and Table 2: rules at equal steps, equal accuracy, equal entropy, and in training.
+"""Data and lines of Figure 11 and Table 2: rules at equal steps, accuracy, entropy, and in training.
 
 Tabular runs are those of four experiments, the gaps to GRPO from the same start; a transformer's are of
 the setting with most runs of Clip-Cov and KL-Cov.
@@ -11,16 +11,22 @@ from pathlib import Path
 import numpy as np
 import pandas
 import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
-from paper_figures.drawing.style import SERIES
+from paper_figures.drawing.bands import draw_mean
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES
 from paper_figures.entropy_mechanism.figure_12_strengths import WIDE
-from simulations.experiments.curves import value_when_reached
+from paper_figures.entropy_mechanism.sweeps import GAIN_LEVEL
+from simulations.experiments.curves import mean_interval, value_when_reached
 
 BASE = "GRPO"
 METHODS = ("Clip-Cov", "KL-Cov")
 LOOKS = dict(zip((BASE, "clip-higher", *METHODS), SERIES, strict=False))
+DOTS = dict(zip(("clip-higher", *METHODS), MARKERS, strict=False))
 CLIP_HIGH = 0.28  # Cui et al., Table 2
 RUNS = (
     Choice(label=BASE, rule="grpo"),
@@ -157,3 +163,41 @@ def _off_policy(runs: pandas.DataFrame) -> str:
     """Choose the setting with most runs of Clip-Cov and KL-Cov."""
     counts = runs[runs["label"].isin(METHODS)].groupby("setting")["seed"].count()
     return str(counts.idxmax()) if len(counts) else training_curves.settings(runs)[0]
+
+
+def gaps_to_grpo(rows: pandas.DataFrame, *, absolute: bool = False) -> pandas.DataFrame:
+    """Mean, low, high over starts of y beyond GRPO's (or of y, if that is a gap), by (family, rule)."""
+    found = {}
+    for family, here in rows.groupby("family", sort=False):
+        wide = here.pivot_table(index="start", columns="rule", values="y", sort=False)
+        for rule in wide:
+            gap = wide[rule] - (0 if absolute else wide[BASE])
+            found[family, rule] = mean_interval(gap.to_numpy(), level=GAIN_LEVEL)
+    return pandas.DataFrame.from_dict(
+        {key: [float(v) for v in values] for key, values in found.items()}, orient="index",
+        columns=["mean", "low", "high"],
+    ).set_axis(pandas.MultiIndex.from_tuples(found, names=["family", "rule"]))
+
+
+def draw_rules(
+    panel: Axes, rows: pandas.DataFrame, label: str, *, gap: bool = False, seeds: bool = False
+) -> None:
+    """Draw means over starts with their 95 % intervals, or over seeds with the lowest and the highest."""
+    for rule, look in LOOKS.items():
+        wide = rows[rows["rule"] == rule].pivot_table(index="x", columns="start", values="y")
+        if wide.empty or (gap and rule == BASE):
+            continue
+        draw_mean(panel, wide, look, level=None if seeds else 0.95)
+    if gap:
+        panel.axhline(0, **REFERENCE)
+    else:
+        panel.set_ylim(bottom=0)
+    panel.margins(x=0)
+    panel.set(xlabel="optimizer step", ylabel=label)
+
+
+def add_key(figure: Figure) -> None:
+    """Say above a figure which line is which rule."""
+    handles = [Line2D([], [], label=rule, marker=DOTS.get(rule, ""), markersize=3.5, **look)
+               for rule, look in LOOKS.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(LOOKS), handlelength=3)

@@ -18,13 +18,14 @@ from matplotlib.figure import Figure
 
 from paper_figures.drawing.style import REFERENCE, panels
 from paper_figures.entropy_mechanism import methods, sweeps
-from paper_figures.entropy_mechanism.figure_11_methods import (
+from paper_figures.entropy_mechanism.methods import (
     DOTS,
+    LOOKS,
+    METHODS,
     add_key,
     draw_rules,
     gaps_to_grpo,
 )
-from paper_figures.entropy_mechanism.methods import LOOKS, METHODS
 from paper_figures.figure import Finding, PaperFigure
 
 MARGIN = 0.01  # of accuracy: closer than this counts as on GRPO's curve

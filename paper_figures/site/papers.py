@@ -72,7 +72,7 @@ def _page(
         parts += ["## Figures and tables: the paper beside ours", "", table(
             ("figure", "the paper", "ours", "verdict"),
             [(link(f["label"], figure_page(f["name"])),
-             text(f"{f['paper']} ({f['place']})" if f["place"] else f["paper"]),
+              text(f"{f['paper']} ({f['place']})" if f["place"] else f["paper"]),
               text(f"{f['headline']} {f['conditions']}".strip() or f["ours"]),
               badge(f["verdict"] or "not made yet"))
              for f in figures], (2, 4, 4, 2))]

@@ -57,6 +57,20 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     assert figure.finding(lost).verdict == "core claim fails"
 
 
+def test_a_run_that_misses_its_target_enters_the_verdict(
+    simulated: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A run at .23 nats under a target of .5 that is drawn and changes nothing."""
+    (tmp_path / "simulations").symlink_to(simulated("aepo_figure_3") / "simulations")
+    for task, end in (("split", 0.47), ("sum", 0.23)):
+        falling = [0.9] * 5 + [0.2] * 35
+        write_run(tmp_path / "runs" / f"g-{task}", rule="grpo", entropies=falling, task=task)
+        write_run(tmp_path / "runs" / f"a-{task}", rule="aepo", entropies=[end] * 40, task=task)
+    judgment = figure.finding(figure.data(tmp_path)).judgment
+    assert "on small-sums on split, 40 steps, CPU" in judgment.holds
+    assert "on small-sums on sum, 40 steps, CPU" in judgment.fails
+
+
 def test_trained_models_get_a_panel_where_rules_were_compared(
     simulated: Callable[..., Path], tmp_path: Path
 ) -> None:
