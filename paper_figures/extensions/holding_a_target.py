@@ -123,7 +123,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     if least < ENOUGH_SEEDS:
         headline = (f"Of {len(here)} controls of a small transformer's entropy there are {seeds} each: "
                     f"they are ranked from {ENOUGH_SEEDS} on.")
-        return Finding(verdict="awaits runs", headline=headline, text=text, numbers=numbers)
+        return Finding(standing="awaits runs", headline=headline, text=text, numbers=numbers)
     best = here["deviation"].idxmin()
     headline = (
         f"A small transformer is held nearest to its target by: {best} "
