@@ -391,7 +391,8 @@ def checked_target(target: Array) -> Array:
     """Return a target entropy, scalar or [runs], nats; raise ValueError where it is below 0."""
     xp = namespace(target)
     if not bool(xp.all(xp.asarray(target) >= 0)):
-        raise ValueError(f"the target entropy must be at least 0 nats, got {target}")
+        lowest = float(xp.min(xp.asarray(target)))
+        raise ValueError(f"the target entropy must be at least 0 nats, got {lowest:g}")
     return target
 
 

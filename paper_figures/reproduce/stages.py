@@ -138,7 +138,7 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
     steps = 4 if profile == "default" else 20
     return [
         kernel_audit(build),
-        account_audit(build, steps=30 if profile == "default" else 60),
+        account_audit(build, steps=24 if profile == "default" else 60),
         *([network_covariance(build)] if profile == "full" else []),
         fetch,
         evaluate,

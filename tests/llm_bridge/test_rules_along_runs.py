@@ -101,10 +101,10 @@ def trained(rule: update_rules.UpdateRule, steps_per_batch: int, seed: int) -> n
             if loop is not None or coefficients is not None:
                 seen = detached(module.listing(rule, None))
             if loop is not None:
-                temperature = controllers.observe(loop, seen)
+                temperature = controllers.observe(loop, seen, step=step, ahead=steps_per_batch)
             batch = detached(module.listing(rule, temperature)).replace(step=step, seed=seed)
             if coefficients is not None:
-                value = controllers.observe(coefficients, seen)
+                value = controllers.observe(coefficients, seen, step=step, ahead=steps_per_batch)
                 batch = batch.replace(coefficient=torch.full_like(batch.weight, value))
             kept = rule.prepare(batch)
         current = module.with_statistics(kept.replace(step=step), rule)

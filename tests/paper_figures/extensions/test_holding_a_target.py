@@ -1,19 +1,16 @@
-"""Guards paper_figures/extensions/holding_a_target.py and holding_a_target_exactly.py."""
+"""Guards paper_figures/extensions/holding_a_target.py."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 import pytest
 
 from paper_figures.data import inputs
 from paper_figures.extensions import holding_a_target as figure
-from paper_figures.extensions import holding_a_target_exactly as exact
 
 
 def record(controller: str, seed: int, off: float, **about: Any) -> dict[str, Any]:
@@ -81,31 +78,3 @@ def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     with pytest.raises(inputs.MissingInputError, match=r"llm_bridge\.commands\.holding_comparison"):
         figure.data(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def table(simulated: Callable[..., Path]) -> pandas.DataFrame:
-    return exact.data(simulated("holding_a_target"))
-
-
-def test_the_exact_summary_tells_targets_below_the_ceiling_from_those_above(
-    table: pandas.DataFrame,
-) -> None:
-    """A target above log |A*| counted as one that was not held."""
-    table = table.copy()
-    found = exact.summary(table)
-    above = (table["panel"] == "run") & (table["shape"] == "1")
-    table.loc[above, "shape"] = "2.3"
-    table.loc[above, "out_of_power"] = 0.75
-    moved = exact.summary(table)
-    assert np.isfinite(found["deviation"]).all()
-    assert moved["deviation"].isna().all()
-    assert (moved["beyond"] == 0.75).all()
-
-
-def test_the_exact_figure_is_drawn_of_what_was_computed(table: pandas.DataFrame) -> None:
-    found = exact.finding(table)
-    rows = table[(table["panel"] == "run") & (table["shape"] == "1") & (table["controller"] == "AEPO")]
-    assert found.numbers["AEPO: deviation"] == pytest.approx(rows["deviation"].mean())
-    assert len(exact.tables(table)[0].rows) == 8
-    exact.draw(table).draw_without_rendering()
