@@ -204,8 +204,8 @@ FIGURE = PaperFigure(
     title="where a run's entropy went",
     paper="Nothing: the theorems' forecast was not compared with a model's change.",
     ours="GRPO on the bundled model, each step audited: forecasts against the measured change (dashed: "
-    "equal; (i) is scaled by its best slope); changes so far by cause; and of tokens chosen by their true "
-    "effect or by the paper's covariance, the share of all decreases (median and quartiles of steps).",
+    "equal; (i) is scaled by its best slope); changes so far by cause; and of tokens chosen by their "
+    "true effect or by the paper's covariance, the share of all decreases (median and quartiles of steps).",
     data=data,
     finding=finding,
     draw=draw,
