@@ -205,7 +205,7 @@ FIGURE = PaperFigure(
     paper="Nothing: the theorems' forecast was not compared with a model's change.",
     ours="GRPO on the bundled model, each step audited: forecasts against the measured change (dashed: "
     "equal; (i) is scaled by its best slope); changes so far by cause; and of tokens chosen by their "
-    "true effect or by the paper's covariance, the share of all decreases (median and quartiles of steps).",
+    "true effect or by the paper's covariance, the share of all decreases (median, quartiles of steps).",
     data=data,
     finding=finding,
     draw=draw,
