@@ -118,7 +118,7 @@ def test_any_problem_gives_the_same_run(data):
         rule=rule, steps=120, record_every=50, seed=seed, learning_rate=0.3,
         samples=Samples(group_size=4, tempered=3) if is_sampled else None)
     found, compiled = both(start, correct, dynamics)
-    # Of the rarer of right and wrong, at probability q = e^-gap, a normalized group's scores are 1/sqrt(q).
+    # Of the rarer of right and wrong, of probability q = e^-gap, a normed group's scores are 1/sqrt(q).
     # As 1 - p it is known to 1e-16 only: a step is off by that over sqrt(q) (a gap of 27 nats: 1.6e-10).
     gap = float(np.ptp(found.final_logits, axis=-1).max())
     assert_same(found, compiled, max(1e-10, 120 * 0.3 * FLOAT64 * math.exp(gap / 2)))
