@@ -2,84 +2,14 @@
 
 import dataclasses
 import itertools
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-import llm_bridge
 from entropy_theory.support import results
 from llm_bridge.commands import train as training
-from llm_bridge.running import ranks, step_log
+from llm_bridge.running import ranks
 from tests.llm_bridge import forked_ranks
-from tests.llm_bridge.language_models import tiny_llama
-
-REPOSITORY = Path(__file__).parents[2]
-CONFIG = Path(llm_bridge.__file__).parent / "accelerate_configs" / "ddp.yaml"
-
-
-def options_of(config: training.TrainConfig) -> list[str]:
-    """The options of a config that are not at their defaults, as they are typed."""
-    options: list[str] = []
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if value == field.default:
-            continue
-        name = "--" + field.name.replace("_", "-")
-        if isinstance(value, bool):
-            options.append(name if value else "--no-" + name.removeprefix("--"))
-        else:
-            options += [name, *(value if isinstance(value, tuple) else (str(value),))]
-    return options
-
-
-def fork(config: training.TrainConfig, **environment: str) -> subprocess.CompletedProcess:
-    """Two ranks, sooner started than by a launcher."""
-    return forked_ranks.run("llm_bridge", "train", *options_of(config), **environment)
-
-
-def launch(config: training.TrainConfig, **environment: str) -> subprocess.CompletedProcess:
-    """The command of the README."""
-    return subprocess.run(
-        [sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(CONFIG),
-         "--num_processes", "2", "--main_process_port", "0",
-         "-m", "llm_bridge", "train", *options_of(config)],
-        cwd=REPOSITORY, capture_output=True, text=True, check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment},
-        timeout=200,  # ranks that wait for each other would wait for half an hour
-    )
-
-
-def numbers(folder: Path) -> list[dict]:
-    """metrics.jsonl without the one thing that no rerun can repeat."""
-    return [
-        {key: value for key, value in record.items() if key != "seconds"}
-        for record in step_log.StepLog(folder / "metrics.jsonl").read()
-    ]
-
-
-@pytest.fixture(scope="module")
-def config(tmp_path_factory) -> training.TrainConfig:
-    """AEPO on a random tiny transformer, in two micro-batches of each rank."""
-    folder = tmp_path_factory.mktemp("processes")
-    return training.TrainConfig(
-        model=str(tiny_llama(folder / "model")), rule="aepo", rule_options=("target=2.76",),
-        reward="tests.llm_bridge.rewards_that_fail:digit", steps=6, prompts=4, samples=4,
-        micro_batches=2, learning_rate=1e-2, save_every=2, device="cpu", log_to="none",
-        output=folder / "whole",
-    )
-
-
-@pytest.fixture(scope="module")
-def whole(config) -> training.TrainConfig:
-    """An uninterrupted run of two processes."""
-    shown = fork(config)
-    assert shown.returncode == 0, shown.stderr[-3000:]
-    assert shown.stdout.count("last tenth:") == 1  # one rank prints
-    assert shown.stderr.count("step 6/6") == 1
-    return config
+from tests.llm_bridge.launched_runs import fork, launch, numbers
 
 
 def test_two_processes_share_one_run(whole):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from llm_bridge.running import time_limit
-from tests.llm_bridge.test_processes import config, fork, numbers, whole  # noqa: F401  fixtures
+from tests.llm_bridge.launched_runs import fork, numbers
 
 SECONDS = 60
 """What the other ranks may take to end."""
@@ -81,7 +81,7 @@ def test_ranks_end_with_their_launcher():
     ("disk", 3, "no space left for"),
     ("nan", 4, "the gradient of step 5 is not finite"),
 ])
-def test_one_error_ends_all_ranks_and_the_next_start_resumes(whole, tmp_path, how, step, message):  # noqa: F811
+def test_one_error_ends_all_ranks_and_the_next_start_resumes(whole, tmp_path, how, step, message):
     """To the last digit; one line, and within a minute."""
     again = dataclasses.replace(whole, output=tmp_path / "again", reward_timeout=3.0)
     started = time.monotonic()
@@ -104,7 +104,7 @@ def test_one_error_ends_all_ranks_and_the_next_start_resumes(whole, tmp_path, ho
 
 
 @pytest.mark.deep
-def test_a_slow_rank_changes_nothing_and_two_ranks_speak_with_one_voice(whole, tmp_path):  # noqa: F811
+def test_a_slow_rank_changes_nothing_and_two_ranks_speak_with_one_voice(whole, tmp_path):
     """A step that goes on without the slow one's rows; each line of the log said by every rank."""
     slow = dataclasses.replace(whole, output=tmp_path / "slow")
     shown = fork(slow, FAIL_AT="3", FAIL_HOW="slow")
@@ -115,7 +115,7 @@ def test_a_slow_rank_changes_nothing_and_two_ranks_speak_with_one_voice(whole, t
 
 
 @pytest.mark.deep
-def test_a_killed_launcher_ends_all_ranks(whole, tmp_path):  # noqa: F811
+def test_a_killed_launcher_ends_all_ranks(whole, tmp_path):
     """Whether they work, wait for one another or hang in the user's code."""
     again = dataclasses.replace(whole, output=tmp_path / "again")
     (tmp_path / "ranks").mkdir()

@@ -1,0 +1,29 @@
+"""Runs that several files compare others with, each made once a file."""
+
+import pytest
+
+from llm_bridge.commands import train as training
+from tests.llm_bridge.language_models import tiny_llama
+from tests.llm_bridge.launched_runs import fork
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory) -> training.TrainConfig:
+    """AEPO on a random tiny transformer, in two micro-batches of each rank."""
+    folder = tmp_path_factory.mktemp("processes")
+    return training.TrainConfig(
+        model=str(tiny_llama(folder / "model")), rule="aepo", rule_options=("target=2.76",),
+        reward="tests.llm_bridge.rewards_that_fail:digit", steps=6, prompts=4, samples=4,
+        micro_batches=2, learning_rate=1e-2, save_every=2, device="cpu", log_to="none",
+        output=folder / "whole",
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(config) -> training.TrainConfig:
+    """An uninterrupted run of two processes."""
+    shown = fork(config)
+    assert shown.returncode == 0, shown.stderr[-3000:]
+    assert shown.stdout.count("last tenth:") == 1  # one rank prints
+    assert shown.stderr.count("step 6/6") == 1
+    return config
