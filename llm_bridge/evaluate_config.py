@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from llm_bridge.data import tasks
+from llm_bridge.sampling.drawing_options import DrawingOptions
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class EvaluateConfig:
+class EvaluateConfig(DrawingOptions):
     """Measure a model on a task: pass@1, pass@k, avg@n, entropy, the constant-answer score."""
 
-    model: str = "small-sums"
-    """Bundled name, folder in Hugging Face format (a checkpoint too), or hub id."""
     task: str = "split"
     """Task name, reasoning-gym:NAME, a JSONL file of prompts and answers, or a benchmark: aime24,
     aime25, amc23, math500, gsm8k, minerva, olympiad."""
@@ -34,24 +32,6 @@ class EvaluateConfig:
     """Draw from the so many most probable tokens, 1: greedy; 0, all of them, by default."""
     k: tuple[int, ...] | None = None
     """The k of pass@k; by default the powers of two up to num-samples."""
-    max_new_tokens: int | None = None
-    """Longest completion, in tokens; the task's own limit by default."""
-    split: tasks.Split = "held-out"
-    """Part of a named task the prompts come from; a JSONL file is used whole."""
-    reward: str | None = None
-    """Reward function: a name, my_rewards.py:score or module:function; the task's own by default."""
-    chat_template: bool = False
-    """Render each prompt as a user's turn of the model's chat template."""
-    seed: int = 0
-    """Seed of the prompts, of the samples and of the bootstrap."""
-    dtype: str = "float32"
-    """Number format of the weights: float32, bfloat16 or float16."""
-    device: str = "cpu"
-    """Where the model runs: cpu or cuda."""
-    batch_size: int = 32
-    """Sequences generated at once."""
-    sampler: str = "auto"
-    """How to sample: auto, generate, static, continuous, trl, vllm; with top-p or top-k, generate."""
     output: Path | None = None
     """JSON file to write, the completions beside it as .samples.jsonl, from which a killed command goes
     on; a summary is printed in any case."""
