@@ -46,6 +46,8 @@ COMMAND = (
 def data(results: Path) -> pandas.DataFrame:
     """Return columns panel, name, step, x, y of the run with the most steps accounted for; nats.
 
+    A run whose tokens were accounted for goes before one of more steps that kept none.
+
     Panels: "forecast" (x forecast, y measured change), "cause" (y what part ``name`` of the steps did so
     far; "measured" among them), "chosen" (of the share x of a step's tokens chosen by ``name``: y, their
     share of all decreases), "sign" (y whether covariance and effect of a token agree in sign: the share
@@ -60,7 +62,9 @@ def data(results: Path) -> pandas.DataFrame:
     ]
     if not runs:
         raise MissingInputError(f"no audit with accounts of {FEWEST} steps was found: run `{COMMAND}`")
-    run = max(runs, key=lambda run: (run.audit["accounted"].notna().sum(), run.name))
+    tokens = {run.name: list(_attributed_steps(run.folder)) for run in runs}
+    run = max(runs, key=lambda run: (
+        bool(tokens[run.name]), run.audit["accounted"].notna().sum(), run.name))
     audit = run.audit[run.audit["accounted"].notna()]
     rows = [
         {"panel": "forecast", "name": name, "step": step, "x": x, "y": y}
@@ -72,16 +76,21 @@ def data(results: Path) -> pandas.DataFrame:
     for name, column in causes.cumsum().items():
         rows += [{"panel": "cause", "name": name, "step": step, "x": step, "y": y}
                  for step, y in column.items()]
-    for path in sorted(RunFolder(run.folder).audit_details.glob("tokens-*.npz")):
-        rows += _of_tokens(audited_tokens.read(path))
+    for step in tokens[run.name]:
+        rows += _of_tokens(step)
     table = pandas.DataFrame(rows)
     table.attrs["inputs"] = {run.name: run.provenance}
     return table
 
 
+def _attributed_steps(run: Path) -> Iterator[audited_tokens.AuditedTokens]:
+    for path in sorted(RunFolder(run).audit_details.glob("tokens-*.npz")):
+        step = audited_tokens.read(path)
+        if audited_tokens.is_attributed(step):
+            yield step
+
+
 def _of_tokens(found: audited_tokens.AuditedTokens) -> Iterator[dict[str, object]]:
-    if not audited_tokens.is_attributed(found):
-        return
     drop, covariance = -found.attribution[found.mask], found.covariance[found.mask]
     total = drop[drop > 0].sum()
     if not total:
@@ -186,6 +195,11 @@ def _draw_causes(panel: Axes, causes: pandas.DataFrame) -> None:
 
 
 def _draw_chosen(panel: Axes, chosen: pandas.DataFrame) -> None:
+    if chosen.empty:
+        panel.annotate("no step was divided over its tokens", (0.5, 0.5), xycoords="axes fraction",
+                       fontsize=7, ha="center")
+        panel.set_axis_off()
+        return
     for look, (name, label) in zip(SERIES, CHOICES.items(), strict=False):
         of_steps = chosen[chosen["name"] == name].groupby("x")["y"]
         panel.plot(of_steps.median(), label=label, **look)

@@ -22,23 +22,26 @@ class Result:
 
 RESULTS = (
     Result(sentence="Entropy cannot be held at an arbitrary value: what reinforces right answers "
-                    "alone is left with the entropy among them, at most $\\log|A^*|$.",
+                    "alone is left with the entropy among them, at most $\\log|A^*|$; out of a "
+                    "collapse tempering leads after a time that grows exponentially with its depth.",
            claims=("aepo.arbitrary-entropy", "extension.entropy-ceiling",
-                   "extension.sustainable-entropies"),
-           figures=("aepo-figure-1", "aepo-sustainable-targets", "reachable-entropies")),
+                   "extension.sustainable-entropies", "aepo.revival-time",
+                   "extension.transient-collapse"),
+           figures=("aepo-figure-1", "aepo-sustainable-targets", "reachable-entropies",
+                    "aepo-figure-4")),
     Result(sentence="Whether a hot second batch raises entropy depends on the prompt; as temperature "
                     "rises the sign of the effect changes at most once, and on some prompts never.",
            claims=("aepo.high-temperature-raises", "extension.global-tempering",
                    "extension.sign-change-temperature", "aepo.theorem-4.3b"),
            figures=("aepo-theorem-4-3", "aepo-figure-2")),
-    Result(sentence="A collapse among right answers is not for ever: tempering ends it, after a time "
-                    "that grows exponentially with how far the policy has collapsed.",
-           claims=("aepo.revival-time", "extension.transient-collapse"),
-           figures=("aepo-sustainable-targets", "aepo-figure-4")),
-    Result(sentence="What a step does to entropy can be forecast from the rule's coefficients, token by "
-                    "token, with a proved bound on what the forecast leaves out.",
+    Result(sentence="Where every logit is its own, what a step does to entropy can be forecast from the "
+                    "rule's coefficients, token by token, with a proved bound on what is left out.",
            claims=("extension.score-forecast", "extension.remainder-constant"),
-           figures=("exact-and-first-order", "remainder-bound", "entropy-audit")),
+           figures=("exact-and-first-order", "remainder-bound")),
+    Result(sentence="On a network it cannot, for tokens share parameters: there the change is the gradient "
+                    "of entropy along the optimizer's step, and the tabular sign may be wrong.",
+           claims=("aepo.assumption-b4", "extension.kernel-sign"),
+           figures=("entropy-audit", "entropy-accounts", "independent-logits")),
     Result(sentence="Policy gradients do not always lower entropy: the covariance that decides "
                     "is positive where the reward is ordered like the policy, and may be negative "
                     "elsewhere.",
@@ -50,19 +53,22 @@ RESULTS = (
            claims=("entropy-mechanism.algorithm-irrelevance", "entropy-mechanism.ceiling",
                    "extension.symmetric-curve"),
            figures=("entropy-mechanism-figure-6", "interventions-on-the-curve")),
-    Result(sentence="For responses of several tokens the printed entropy change of policy gradients "
-                    "lacks a factor, the probability of visiting the state.",
-           claims=("entropy-mechanism.theorem-1",), figures=("entropy-mechanism-figure-8",)),
+    Result(sentence="Responses are not long actions: the printed entropy change of policy gradients "
+                    "lacks the probability of visiting the state, and with $1/|o|$ the gradient has "
+                    "another direction wherever right responses differ in length.",
+           claims=("entropy-mechanism.theorem-1", "aepo.length-factors", "aepo.objective-gradient"),
+           figures=("entropy-mechanism-figure-8", "response-length")),
     Result(sentence="An entropy bonus has a middle between collapse and explosion: its stationary policy "
                     "has an entropy strictly between that of the right answers and the uniform one.",
            claims=("aepo.collapse-or-explosion",), figures=("phase-diagrams", "aepo-figure-3")),
+    Result(sentence="Which entropy a bonus raises decides its price: among right answers the price "
+                    "vanishes as answers become right, and a natural gradient pays none.",
+           claims=("extension.diverse-bonus-price", "extension.diverse-bonus-natural"),
+           figures=("holding-a-target-exactly", "holding-a-target")),
     Result(sentence="Clamping the entropy to likely tokens lessens its bias exactly where right "
                     "tokens are denser among those that are kept.",
            claims=("aent.clamping-reduces-bias", "extension.clamped-optimum"),
            figures=("aent-figure-6", "aent-figure-1")),
-    Result(sentence="Length normalization is no matter of scale: with and without $1/|o|$ the "
-                    "gradient has another direction wherever right responses differ in length.",
-           claims=("aepo.length-factors", "aepo.objective-gradient"), figures=("response-length",)),
 )
 
 

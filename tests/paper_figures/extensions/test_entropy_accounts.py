@@ -18,12 +18,11 @@ from tests.paper_figures.conftest import write_run
 STEPS = 12
 
 
-def write_audit(results: Path) -> None:
-    """A run whose (i') is half of what happens, and whose covariance names the wrong token first."""
-    folder = results / "runs" / "a"
-    write_run(folder, rule="grpo", entropies=[1.0] * STEPS)
+def write_steps(folder: Path, count: int) -> None:
+    """A run whose (i') is half of what happens, none of its steps divided over tokens."""
+    write_run(folder, rule="grpo", entropies=[1.0] * count)
     steps = []
-    for step in range(1, STEPS + 1):
+    for step in range(1, count + 1):
         measured = -0.01 * (1 + step % 3)
         steps.append({
             "step": step, "coefficients": (-1.0) ** step, "first_order": measured,
@@ -32,6 +31,12 @@ def write_audit(results: Path) -> None:
                 "gradient": measured},
         })
     write_json(folder / "audit.json", {"steps": steps})
+
+
+def write_audit(results: Path) -> None:
+    """The same, with a covariance that names the wrong token first."""
+    folder = results / "runs" / "a"
+    write_steps(folder, STEPS)
     column = np.zeros((1, 10))
     columns = {
         field.name: column for field in dataclasses.fields(audited_tokens.AuditedTokens)
@@ -79,6 +84,23 @@ def test_what_is_drawn_is_in_its_unit(table: pandas.DataFrame) -> None:
     np.testing.assert_allclose(x, y)
     assert y.min() == pytest.approx(-30)
     assert panels["by cause"].lines[-2].get_ydata()[-1] == pytest.approx(-0.24)
+
+
+def test_a_run_with_tokens_goes_before_a_longer_one_without(tmp_path: Path) -> None:
+    """A training run accounts for more steps than an audit, and keeps no tokens."""
+    write_audit(tmp_path)
+    write_steps(tmp_path / "runs" / "longer", 2 * STEPS)
+    table = entropy_accounts.data(tmp_path)
+    assert set(table["panel"]) >= {"chosen", "sign"}
+    assert entropy_accounts.finding(table).numbers["steps"] == STEPS
+
+
+def test_without_tokens_the_panel_says_so(tmp_path: Path) -> None:
+    write_steps(tmp_path / "runs" / "longer", STEPS)
+    table = entropy_accounts.data(tmp_path)
+    assert "fifth" not in entropy_accounts.finding(table).text
+    panel = entropy_accounts.draw(table).axes[-1]
+    assert [text.get_text() for text in panel.texts] == ["no step was divided over its tokens"]
 
 
 def test_without_an_account_the_command_is_named(tmp_path: Path) -> None:
