@@ -38,7 +38,7 @@ RESULTS = (
                     "rule's coefficients, token by token, with a proved bound on what is left out.",
            claims=("extension.score-forecast", "extension.remainder-constant"),
            figures=("exact-and-first-order", "remainder-bound")),
-    Result(sentence="On a network it cannot, for tokens share parameters: there the change is the gradient "
+    Result(sentence="On a network it cannot, since tokens share parameters: the change is the gradient "
                     "of entropy along the optimizer's step, and the tabular sign may be wrong.",
            claims=("aepo.assumption-b4", "extension.kernel-sign"),
            figures=("entropy-audit", "entropy-accounts", "independent-logits")),
