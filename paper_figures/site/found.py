@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from entropy_theory.verification.claim import Claim
+from entropy_theory.verification.claim import Claim, Statement
 from paper_figures.site import claims as claim_pages
 from paper_figures.site.markup import badge, claim_page, figure_page, link, text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """A result in one sentence; the first of its claims says it precisely."""
+    """A result in one sentence; the first of its claims that holds says it precisely."""
 
     sentence: str
     claims: tuple[str, ...]
@@ -85,13 +85,21 @@ def page(claims: Mapping[str, Claim], figures: Sequence[Mapping[str, Any]]) -> s
     return "\n".join(parts)
 
 
+def holding(
+    result: Result, claims: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]]
+) -> Statement:
+    """Return what holds of a result: of its first claim with a repair or that is not refuted."""
+    return next(
+        claim.repair or claim.statement for claim in (claims[name] for name in result.claims)
+        if claim.repair or records[claim.id]["verdict"] != "refuted")
+
+
 def _result(
     result: Result, claims: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]],
     shown: Mapping[str, Mapping[str, Any]],
 ) -> str:
-    first = claims[result.claims[0]]
-    holds = first.repair or first.statement
-    lines = [f"## {text(result.sentence)}", "", "What holds: " + text(holds.latex), ""]
+    lines = [f"## {text(result.sentence)}", "",
+             "What holds: " + text(holding(result, claims, records).latex), ""]
     for claim_id in result.claims:
         record, claim = records[claim_id], claims[claim_id]
         note = f" ({record['instead']}: {text(claim.repair_note)})" if record["instead"] else ""

@@ -23,6 +23,7 @@ from paper_figures.site import (
     reference,
     rules,
 )
+from paper_figures.site import claims as claim_pages
 
 pytest.importorskip("sphinx", reason="needs sphinx: pip install '.[docs]'")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -133,6 +134,19 @@ def test_every_result_names_claims_and_figures_that_exist():
     for result in found.RESULTS:
         assert set(result.claims) <= everything.claims.keys()
         assert set(result.figures) <= set(everything.figures)
+
+
+def test_what_is_said_to_hold_is_not_what_was_refuted():
+    """A refuted claim without a repair opens the first result."""
+    claims = pages.everything().claims
+    records = claim_pages.records(claims)
+    refuted = [claim.statement for name, claim in claims.items()
+               if records[name]["verdict"] == "refuted"]
+    first = claims[found.RESULTS[0].claims[0]]
+    assert first.statement in refuted
+    assert not first.repair
+    for result in found.RESULTS:
+        assert found.holding(result, claims, records) not in refuted
 
 
 def test_figures_find_the_claims_of_their_place():
