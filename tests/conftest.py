@@ -27,7 +27,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Put files back into their order, in which the long ones start early; tests stay shuffled in them."""
+    """Put files back into their order, in which long ones start early; within them tests are shuffled."""
     places = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
     yield
     items.sort(key=lambda item: places[item.path])

@@ -32,6 +32,8 @@ SAID_OF_TIME: dict[str, tuple[str, str]] = {
         r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\+00:00| UTC)?", "when it was made"),
     "seconds and megabytes": (
         r'"(seconds|cpu_seconds|peak_megabytes|peak_megabytes_at_once)": [\d.e+-]+', "what it took"),
+    "digest of a result": (
+        r'"(simulations|runs|evaluations)/[^"]+": "[0-9a-f]{16}"', "of the file, its time included"),
     "a stage that was done": (
         r'"status": "kept"', "the last start of reproduce keeps what an earlier one did"),
 }
@@ -40,8 +42,11 @@ UNCOMPARED = {
     "logs": "what stages print, with times and how they resumed",
     "tensorboard": "a file for each start, named after its time and process",
     ".doctrees": "Sphinx's own notes, with the time at which it read a page",
+    ".hypothesis": "Hypothesis's own notes",
+    "run.md": "a page that prints seconds and a date", "run.md.txt": "the same",
+    "run.html": "the same", "everything.html": "the same", "searchindex.js": "the numbers on these pages",
 }
-"""Folders whose files are not compared, and why; nothing temporary may be in them either."""
+"""Folders and files that are not compared, and why; nothing temporary may be in them either."""
 ENDED_WITHIN = 30.0
 """Seconds that the processes a killed one started may take to end, on a machine with much to do."""
 
@@ -124,37 +129,40 @@ def campaign(name: str, kills: int, folder: Path, seed: int, say: Callable[[str]
     work, draw = WORKS[name], random.Random(f"{name}/{seed}")
     found = Campaign(work=name)
     began = time.monotonic()
-    _finish(work, _begun(work, folder / "undisturbed"))
+    finish(work, begun(work, folder / "undisturbed"))
     found.seconds = time.monotonic() - began
     whole = contents(folder / "undisturbed")
     found.files = len(whole)
     say(f"{name}: {found.seconds:.0f} s undisturbed, {len(whole)} files")
     while found.kills < kills or not found.ends:
-        place = _begun(work, folder / f"killed-{found.ends}")
+        place = begun(work, folder / f"killed-{found.ends}")
         while found.kills < kills:
-            after = draw.uniform(0, found.seconds)
-            took = _killed(work, place, after)
+            # A start after a kill has less to do, so that these moments, one after the other, are all.
+            after = draw.uniform(0, found.seconds / 2)
+            took = killed(work, place, after)
             if took is None:
                 break
             found.kills += 1
             found.slowest_end = max(found.slowest_end, took)
             check_whole(place)
             say(f"{name}: kill {found.kills} after {after:.1f} s, all ended {took:.1f} s later")
-        _finish(work, place)
+        finish(work, place)
         compare(whole, contents(place))
         found.ends += 1
         say(f"{name}: the same {len(whole)} files after {found.kills} kills")
     return found
 
 
-def _begun(work: Work, place: Path) -> Path:
+def begun(work: Work, place: Path) -> Path:
+    """Make a folder for a work, and return it."""
     place.mkdir(parents=True)
     for name, text in work.files.items():
         (place / name).write_text(text, encoding="utf-8")
     return place
 
 
-def _start(work: Work, place: Path) -> subprocess.Popen[bytes]:
+def start(work: Work, place: Path) -> subprocess.Popen[bytes]:
+    """Start a work; what it prints is appended to ``PLACE.log``, beside its folder."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     log = (place.parent / f"{place.name}.log").open("ab")
     with log:
@@ -163,16 +171,17 @@ def _start(work: Work, place: Path) -> subprocess.Popen[bytes]:
             env={**os.environ, **threads, "PYTHONPATH": str(ROOT)})
 
 
-def _finish(work: Work, place: Path) -> None:
-    process = _start(work, place)
+def finish(work: Work, place: Path) -> None:
+    """Run a work to its end; raises DifferentError if it fails."""
+    process = start(work, place)
     if process.wait() != 0:
         said = (place.parent / f"{place.name}.log").read_text(encoding="utf-8", errors="replace")
         raise DifferentError(f"{place}: exit status {process.returncode}: {said[-2000:]}")
 
 
-def _killed(work: Work, place: Path, after: float) -> float | None:
+def killed(work: Work, place: Path, after: float) -> float | None:
     """Start the work and kill it; return the seconds until all below it had ended, None if it ended."""
-    process = _start(work, place)
+    process = start(work, place)
     try:
         process.wait(timeout=after)
     except subprocess.TimeoutExpired:
@@ -204,13 +213,13 @@ def _files(place: Path) -> Iterator[Path]:
 def contents(place: Path) -> dict[str, bytes | None]:
     """What is in the files below a folder, by their paths, without what is said of time.
 
-    None stands for a file that is not compared, the folder's path for one in `UNCOMPARED`.
+    None stands for what is not compared (`UNCOMPARED`), of a folder for all that is in it.
     """
     found: dict[str, bytes | None] = {}
     for path in _files(place):
         parts = path.relative_to(place).parts
         hidden = [i for i, part in enumerate(parts) if part in UNCOMPARED]
-        if hidden and not path.name.startswith("."):
+        if hidden and ".partial" not in path.name:
             found["/".join(parts[: hidden[0] + 1])] = None
             continue
         text = path.read_bytes()
@@ -234,7 +243,8 @@ def compare(whole: dict[str, bytes | None], found: dict[str, bytes | None]) -> N
             place = next((i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b),
                          min(len(text), len(other)))
             around = slice(max(0, place - 80), place + 80)
-            raise DifferentError(f"{name} differs at byte {place}: {text[around]!r} became {other[around]!r}")
+            raise DifferentError(
+                f"{name} differs at byte {place}: {text[around]!r} became {other[around]!r}")
 
 
 def check_whole(place: Path) -> None:

@@ -189,6 +189,7 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
             outputs=tuple(build / "figures" / f"{name}.svg" for name in SMOKE_FIGURES),
             code=("paper_figures",),
             needs=simulated,
+            after=("*",),  # the audit's figure is also one of the training run
             seconds=5,
             always=True,
         )
