@@ -1,6 +1,7 @@
 # One command a job; `make help` lists them. Everything runs in .venv, which is made when needed.
 PROFILE ?= default
 BUDGET_MINUTES ?= 25
+SEED ?=
 PYTHON ?= python3
 BIN := .venv/bin
 SHELL := /bin/bash
@@ -36,9 +37,9 @@ prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here
 	$(call system,coqc,coq libcoq-stdlib libcoq-coquelicot make,nothing can be proved here)
 	$(BIN)/python -m entropy_theory prove --again
 
-test: .venv/ready  ## the fast tests (Chromium opens the report; installed here if this is Debian and root)
+test: .venv/ready  ## the fast tests, shuffled within each file (SEED=N: as then; Chromium opens the report)
 	$(call system,chromium,chromium,tests of pages are skipped)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not deep'
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not deep' $(SEED:%=--randomly-seed=%)
 
 test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an environment of its own
 	.venv-verl/bin/python -m pytest tests/verl

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from entropy_theory.support.parent_process import end_with_parent
 from entropy_theory.verification.check import Profile
 from entropy_theory.verification.claim import Evidence
 
@@ -174,6 +175,7 @@ def _work(job: ClaimJob, first: int, connection: Connection) -> None:
     from entropy_theory.claims import all_claims, claims_in_file
     from entropy_theory.verification.check import checks, run_check
 
+    end_with_parent()
     claims = all_claims() if job.path is None else claims_in_file(job.path)
     plan = checks(claims[job.claim_id], job.profile,
                   accepted_counterexample=job.accepted_counterexample)

@@ -16,7 +16,7 @@ import rich.progress
 import torch
 import transformers
 
-from entropy_theory.support import results
+from entropy_theory.support import locks, results
 from llm_bridge.data import benchmarks, models, tasks
 from llm_bridge.evaluate_config import EvaluateConfig
 from llm_bridge.running.sample_store import Line, SampleStore
@@ -224,10 +224,19 @@ def _draw_chunk(
 
 
 def evaluate_command(config: EvaluateConfig) -> dict[str, Any]:
-    """Evaluate as ``config`` says; return the result of `evaluate` with the model and provenance."""
+    """Evaluate as ``config`` says; return the result of `evaluate` with the model and provenance.
+
+    A second process with the same output waits, and then reads what the first has drawn.
+    """
     config, protocol = _resolved(config)
-    if config.output is not None:
-        results.check_writable(config.output)
+    if config.output is None:
+        return _evaluated(config, protocol)
+    results.check_writable(config.output)
+    with locks.exclusive(config.output):
+        return _evaluated(config, protocol)
+
+
+def _evaluated(config: EvaluateConfig, protocol: benchmarks.Protocol | None) -> dict[str, Any]:
     task = _task(config, protocol)
     transformers.utils.logging.disable_progress_bar()
     model, tokenizer = models.load(config.model, dtype=config.dtype, device=config.device)

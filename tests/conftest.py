@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,11 +17,26 @@ gc.disable()
 shape_checks.install()
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say how to have the same order again, where pytest-randomly draws one."""
+    seed = session.config.getoption("randomly_seed", None)
+    reporter = session.config.pluginmanager.getplugin("terminalreporter")
+    if isinstance(seed, int) and reporter is not None and not hasattr(session.config, "workerinput"):
+        reporter.write_line(f"each file's tests in the order of --randomly-seed={seed}")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Put files back into their order, in which long ones start early; within them tests are shuffled."""
+    places = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
+    yield
+    items.sort(key=lambda item: places[item.path])
+
+
 def pytest_collection_finish() -> None:
     """From here on garbage is collected, among what tests make themselves."""
     gc.freeze()
     gc.enable()
-
 
 
 @pytest.fixture

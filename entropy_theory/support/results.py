@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_theory import __version__
+from entropy_theory.support import locks
 
 
 def provenance(
@@ -75,29 +76,43 @@ def config_key(config: Any) -> str:
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside ``path`` that replaces it when the block ends without an error.
 
-    Whatever happens (a kill, a full disk), ``path`` is either what it was or the whole new file.
+    Whatever happens (a kill, a full disk), ``path`` is either what it was or the whole new file. Of
+    several writers at once, one waits for the other.
     An unwritable or full directory is an OSError that names ``path`` and the remedy.
     """
     target = Path(path)
-    temporary: Path | None = None
+    temporary, handle, is_there = partial_path(target), None, False
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix
-        )
-        os.close(handle)
-        temporary = Path(name)
+        handle = locks.locked(temporary)
+        if handle is None:  # without locks another process may be writing the same
+            handle, name = tempfile.mkstemp(
+                dir=target.parent, prefix=f"{temporary.stem}.", suffix=target.suffix)
+            temporary = Path(name)
+        is_there = True
+        os.truncate(temporary, 0)
         yield temporary
         temporary.chmod(0o644)
         os.replace(temporary, target)
+        is_there = False
     except OSError as error:
         raise OSError(
             f"cannot write {target} ({error.strerror or error}): "
             "free some space or choose another output directory"
         ) from error
     finally:
-        if temporary is not None:
+        if is_there:
             temporary.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def partial_path(target: Path) -> Path:
+    """Return where `atomic_path` writes what will be ``target``.
+
+    A killed writer leaves it there, and the next one takes its place.
+    """
+    return target.parent / f".{target.name}.partial{target.suffix}"
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

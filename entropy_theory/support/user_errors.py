@@ -10,6 +10,8 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from entropy_theory.support.parent_process import end_with_starter
+
 Value = TypeVar("Value")
 EXTRA_OF = {
     "sympy": "proofs", "z3": "proofs",
@@ -77,8 +79,9 @@ def run_command(main: Callable[[], int | None]) -> None:
     ValueError, OSError and a missing extra are a user's to mend: they are printed as one line and the
     exit status is 2; ``--debug`` anywhere on the command line shows where they arose. Anything else is a
     bug of ours and keeps its traceback. Ctrl-C exits with 130, and says what `command_line.keeping` says
-    is kept.
+    is kept. A command that another one started ends with it (`parent_process`).
     """
+    end_with_starter()
     debug = "--debug" in sys.argv
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     try:

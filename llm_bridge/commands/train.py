@@ -12,12 +12,13 @@ process, so that a run is continued by as many as began it.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 from typing import Any
 
 from entropy_theory.support import results, user_code
-from entropy_theory.update_rules import rule_options
+from entropy_theory.update_rules import UpdateRule, rule_options
 from llm_bridge.analysis import audit
 from llm_bridge.commands.assembly import auditor, build_trainer, model_and_task, save_model
 from llm_bridge.commands.train_config import (
@@ -41,6 +42,8 @@ PACKAGES = ("torch", "transformers", "trl", "accelerate", "numpy", "reasoning-gy
 def train(config: TrainConfig) -> dict[str, Any]:
     """Run a training run, continue it, or read a finished one; return what its run.json says.
 
+    While another process is at work in the same folder, this one waits.
+
     Raises:
         ValueError: an unknown name or a bad value, or an output folder with another run in it.
         OSError: an output folder that cannot be written.
@@ -56,11 +59,20 @@ def train(config: TrainConfig) -> dict[str, Any]:
     # may be read where its model is not.
     if not folder.described():
         ranks.agreed(lambda: models.locate(config.model) if ranks.is_main_of_node() else None)
-    found = ranks.on_main(lambda: _claim(folder, config, code))
-    if found["status"] == FINISHED:
-        if ranks.is_main():
+    with contextlib.ExitStack() as held:
+        ranks.agreed(lambda: held.enter_context(folder.alone()) if ranks.is_main() else None)
+        found = ranks.on_main(lambda: _claim(folder, config, code))
+        if found["status"] != FINISHED:
+            found = _continued(config, folder, rule, found)
+        elif ranks.is_main():
             print(f"already finished: {output}", file=sys.stderr)
-        return {**found, "output": output}
+    return {**found, "output": output}
+
+
+def _continued(
+    config: TrainConfig, folder: RunFolder, rule: UpdateRule, found: dict[str, Any]
+) -> dict[str, Any]:
+    """Train from the last whole checkpoint on, or from the start, and return what run.json says then."""
     ranks.agreed(lambda: models.locate(config.model) if ranks.is_main_of_node() else None)
     model, tokenizer, task = ranks.agreed(lambda: model_and_task(config))
     provenance = results.provenance(
@@ -85,8 +97,7 @@ def train(config: TrainConfig) -> dict[str, Any]:
     if config.save_model:
         with full_disk_named(folder.path):
             save_model(trainer, tokenizer, folder.model)
-    found = ranks.on_main(lambda: _finish(config, folder, found, task))
-    return {**found, "output": output}
+    return ranks.on_main(lambda: _finish(config, folder, found, task))
 
 
 def _claim(folder: RunFolder, config: TrainConfig, code: dict[str, str]) -> dict[str, Any]:

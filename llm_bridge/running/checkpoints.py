@@ -81,7 +81,8 @@ def step_of(folder: Path) -> int:
 
 def _digests(folder: Path) -> dict[str, str]:
     files = ranks.on_main(lambda: sorted(
-        path for path in folder.rglob("*") if path.is_file() and path.name != SEAL))
+        path for path in folder.rglob("*")
+        if path.is_file() and path not in (folder / SEAL, results.partial_path(folder / SEAL))))
     digests = ranks.dealt_out(files, _digest)
     return {str(path.relative_to(folder)): digest
             for path, digest in zip(files, digests, strict=True)}

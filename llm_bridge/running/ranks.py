@@ -11,14 +11,13 @@ import atexit
 import contextlib
 import os
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
 import torch.distributed as dist
 
+from entropy_theory.support.parent_process import end_with_parent
 from llm_bridge.running.launched import LAST_WORDS
 
 Item = TypeVar("Item")
@@ -26,8 +25,6 @@ Value = TypeVar("Value")
 
 SETUP_TIMEOUT = timedelta(minutes=30)
 """How long ranks wait for one another; the main one may fetch a model in the meantime."""
-LOOK_SECONDS = 2.0
-"""Seconds between looks whether the launcher is still there."""
 
 
 class FailedElsewhereError(ValueError):
@@ -43,23 +40,18 @@ def join(*, cpu: bool) -> None:
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         from accelerate import PartialState
 
-        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+        _watch_launcher()
         device = PartialState(cpu=cpu, timeout=SETUP_TIMEOUT).device
         if device.type == "cpu":
             # transformers would restore an optimizer to "cpu:0", a device that torch does not know.
             os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
 
 
-def _end_with(launcher: int) -> None:
-    """End this process once its launcher is gone: ranks without one would train on, seen by nobody."""
-    while os.getppid() == launcher:
-        time.sleep(LOOK_SECONDS)
-    if os.environ.get("RANK") == "0":
-        print(
-            f"error: the launcher of this run (process {launcher}) was killed: run the same command "
-            "again to resume", file=sys.stderr, flush=True)
-    # The main thread may wait for another rank.
-    os._exit(1)
+def _watch_launcher() -> None:
+    """Have this rank end with its launcher; ranks without one would train on, seen by nobody."""
+    said = (f"error: the launcher of this run (process {os.getppid()}) was killed: run the same command "
+            "again to resume")
+    end_with_parent(last_words=said if os.environ.get("RANK") == "0" else "")
 
 
 def leave() -> None:

@@ -18,12 +18,13 @@ No torch is needed to read them.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entropy_theory.support import results
+from entropy_theory.support import locks, results
 from llm_bridge.running.step_log import StepLog
 
 FINISHED = "finished"
@@ -73,6 +74,16 @@ class RunFolder:
         self._description = path / "run.json"
         self._provenance = path / "provenance.json"
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep the folder to this process; another one at work in it is waited for.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        with locks.exclusive(self._description):
+            yield
+
     def described(self) -> bool:
         """Whether a run has claimed the folder."""
         return self._description.exists()
@@ -100,6 +111,7 @@ class RunFolder:
             if found["status"] == FINISHED or self.log.read():
                 self._check_same(found, options, defaults, code)
                 if found["status"] == FINISHED:
+                    shutil.rmtree(self.checkpoints, ignore_errors=True)  # left by a kill at the very end
                     return found
                 self._check_continued(found, world_size, device)
         elif self.checkpoints.exists():

@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from entropy_theory.support.parent_process import followed
 from entropy_theory.support.results import provenance, write_json
 from paper_figures.data.inputs import MEASURED
 from paper_figures.reproduce.gpu_jobs import MODELS, GpuJob, jobs
@@ -209,7 +210,7 @@ def _move_model(job: GpuJob, folder: Path, models: Path) -> bool:
 
 def _run(arguments: list[str], seconds: float) -> int | None:
     """Run a command and return its exit status, or None where the time was up first."""
-    with subprocess.Popen([sys.executable, *arguments[1:]]) as process:
+    with subprocess.Popen([sys.executable, *arguments[1:]], env=followed()) as process:
         try:
             return process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_theory.support.results import provenance, write_json
+from entropy_theory.support.user_errors import run_command
 from llm_bridge.commands.train import PACKAGES, TrainConfig, train
 from llm_bridge.running.run_folder import RunFolder
 
@@ -96,4 +97,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -2,7 +2,8 @@
 
 A stage that finished with the same command and the same code is not run again; an interrupted one
 is started again and resumes by itself, or starts afresh where the code has changed since. A failing
-stage costs one line, and everything that does not need it still runs.
+stage costs one line, and everything that does not need it still runs. Stages end with the job, also
+with one that is killed, and a folder has one job at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from entropy_theory.support.results import provenance, read_json, write_json
+from entropy_theory.support.locks import exclusive
+from entropy_theory.support.parent_process import followed
+from entropy_theory.support.results import check_writable, provenance, read_json, write_json
 from paper_figures.reproduce.progress import Progress
 from paper_figures.reproduce.stage import Profile, Stage
 from paper_figures.reproduce.stage_run import StageRun
@@ -35,7 +38,8 @@ TERMINATION_SECONDS = 20.0
 def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
     """Run every stage of a profile; return 0 if none failed, else 1.
 
-    Writes ``reproduce.json`` (seconds and peak memory of each stage) after each of them.
+    Writes ``reproduce.json`` (seconds and peak memory of each stage) after each of them. While another
+    process, or a stage that it left, is at work on ``build``, this one waits.
 
     Args:
         profile: "smoke", "default" or "full".
@@ -45,17 +49,23 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
     Raises:
         OSError: ``build`` cannot be written to.
     """
+    check_writable(build / "reproduce.json")
+    with exclusive(build / "reproduce.json") as lock, _termination_interrupts():
+        return _run(profile, build, lanes, lock)
+
+
+def _run(profile: Profile, build: Path, lanes: int, lock: int | None) -> int:
     runs = [
         StageRun(stage=stage, log=build / "logs" / f"{stage.name.replace(' ', '-')}.log")
         for stage in stages(profile, build)
     ]
     began = time.monotonic()
     previous = _previous(build)
-    with _termination_interrupts(), Progress(runs, lanes) as progress:
+    with Progress(runs, lanes) as progress:
         try:
             while not all(run.settled for run in runs):
                 _settle(runs)
-                _start(runs, build, lanes, previous)
+                _start(runs, build, lanes, previous, lock)
                 progress.update()
                 if any(_collect(run, build) for run in runs):
                     _write_summary(profile, build, runs, time.monotonic() - began)
@@ -89,7 +99,9 @@ def _settle(runs: list[StageRun]) -> None:
                     run.reason = f"needs '{name}': {by_name[name].reason}"
 
 
-def _start(runs: list[StageRun], build: Path, lanes: int, previous: dict[str, Any]) -> None:
+def _start(
+    runs: list[StageRun], build: Path, lanes: int, previous: dict[str, Any], lock: int | None
+) -> None:
     """Start the stages that may start, longest chain first, so that no long one is left for the end."""
     for run in sorted(runs, key=lambda r: -_chain_seconds(r, runs)):
         active = [r for r in runs if r.status == "running"]
@@ -103,7 +115,7 @@ def _start(runs: list[StageRun], build: Path, lanes: int, previous: dict[str, An
             continue
         memory = run.stage.gigabytes + sum(r.stage.gigabytes for r in active)
         if len(active) < lanes and (not active or memory <= MEMORY_LIMIT_GB):
-            _launch(run, build)
+            _launch(run, build, lock)
 
 
 def _chain_seconds(run: StageRun, runs: list[StageRun]) -> float:
@@ -147,15 +159,15 @@ def _previous(build: Path) -> dict[str, Any]:
         return {}
 
 
-def _launch(run: StageRun, build: Path) -> None:
+def _launch(run: StageRun, build: Path, lock: int | None) -> None:
     stage = run.stage
-    stamp = _read_stamp(stage, build)
-    _end_orphan(stamp, stage)
-    if not stage.always and stamp.get("key") != stage.key:
+    if not stage.always and _read_stamp(stage, build).get("key") != stage.key:
         _remove_outputs(stage)
-    run.log.parent.mkdir(parents=True, exist_ok=True)
+    # Before there is a process, which a full disk would leave without a stamp.
+    write_json(_stamp(stage, build), {"key": stage.key, "finished": False})
+    check_writable(run.log)
     environment = {
-        **os.environ,
+        **followed(),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
@@ -168,23 +180,10 @@ def _launch(run: StageRun, build: Path) -> None:
         run.process = subprocess.Popen(
             [sys.executable, *stage.arguments], stdout=log, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
+            # Held until the last stage has ended, should this process be killed.
+            pass_fds=() if lock is None else (lock,),
         )
     run.status, run.started = "running", time.monotonic()
-    write_json(
-        _stamp(stage, build), {"key": stage.key, "finished": False, "pid": run.process.pid}
-    )
-
-
-def _end_orphan(stamp: dict[str, Any], stage: Stage) -> None:
-    """End the process that a killed main job left running, or two would write the same files."""
-    pid = stamp.get("pid")
-    try:
-        running = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
-    except OSError:  # no such process; or no /proc, where nothing can be known
-        return
-    if running.split("\0")[1:-1] == list(stage.arguments):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(int(str(pid)), signal.SIGKILL)
 
 
 def _remove_outputs(stage: Stage) -> None:
@@ -204,6 +203,8 @@ def _collect(run: StageRun, build: Path) -> bool:
     if pid == 0:
         return False
     code = run.process.returncode = os.waitstatus_to_exitcode(status)
+    if code:
+        _signal(run, signal.SIGKILL)  # what a stage that was killed has left running
     run.seconds = time.monotonic() - run.started
     run.cpu_seconds = usage.ru_utime + usage.ru_stime
     # Kilobytes on Linux, bytes on macOS.

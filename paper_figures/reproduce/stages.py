@@ -113,7 +113,9 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
         return []
     fetch = Stage(
         name=f"fetch {SMOLLM2}",
-        arguments=("-c", f"from llm_bridge.data import models; print(models.locate('{SMOLLM2}'))"),
+        arguments=("-c", "from entropy_theory.support.user_errors import run_command\n"
+                         "from llm_bridge.data import models\n"
+                         f"run_command(lambda: print(models.locate('{SMOLLM2}')))"),
         outputs=(),
         code=(),
         seconds=30,
@@ -187,6 +189,7 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
             outputs=tuple(build / "figures" / f"{name}.svg" for name in SMOKE_FIGURES),
             code=("paper_figures",),
             needs=simulated,
+            after=("*",),  # the audit's figure is also one of the training run
             seconds=5,
             always=True,
         )

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from entropy_theory.support import command_line
+from entropy_theory.support.locks import exclusive
 from entropy_theory.support.results import check_writable
 from entropy_theory.support.user_errors import need, run_command
 from paper_figures.report.page import write_report
@@ -31,8 +32,9 @@ def site(
         jobs: processes of Sphinx.
     """
     source = output.with_name(f"{output.name}-source")
-    pages.write(pages.everything(), results, source)
-    print(building.build(source, output, jobs=jobs))
+    with exclusive(output):
+        pages.write(pages.everything(), results, source)
+        print(building.build(source, output, jobs=jobs))
     return 0
 
 
@@ -59,9 +61,10 @@ def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: 
                 if name in LINKED_FIGURES or (output / "figures" / f"{name}.svg").exists()]
         selection = pages.some(DOCUMENTED, made, LINKED_RULES, ())
     source = output / "report-source"
-    pages.write(selection, output, source)
-    print(building.build(source, output / "report", jobs=jobs))
-    write_report(output)
+    with exclusive(output / "report"):
+        pages.write(selection, output, source)
+        print(building.build(source, output / "report", jobs=jobs))
+        write_report(output)
     return 0
 
 

@@ -22,7 +22,8 @@ BOOKKEEPING = frozenset(
     {f"simulations.computing.{name}"
      for name in ("store", "cells", "workers", "cluster", "code_digest")}
     | {f"entropy_theory.support.{name}"
-       for name in ("results", "user_errors", "user_code", "imported_sources")}
+       for name in ("results", "user_errors", "user_code", "imported_sources", "locks",
+                    "parent_process")}
 )
 """Modules that only pass results on, so that changing them changes no result."""
 

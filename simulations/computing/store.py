@@ -11,27 +11,21 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import xarray as xr
 
+from entropy_theory.support.locks import exclusive, lock_of
 from entropy_theory.support.results import atomic_path, check_writable, config_key, provenance
 from simulations.computing.cells import Keeper, identity_of, keeping, map_cells
 from simulations.computing.code_digest import code_digest
 from simulations.computing.workers import Backend, Progress, in_this_process
 
-try:
-    import fcntl
-except ImportError:  # not on Windows: files are whole there too, but may be computed twice
-    fcntl = None  # type: ignore[assignment]
-
 __all__ = [
-    "Experiment", "Mode", "Progress", "exclusive", "is_done", "kept", "map_cells", "path_of", "read",
-    "result", "save",
+    "Experiment", "Mode", "Progress", "is_done", "kept", "map_cells", "path_of", "read", "result", "save",
 ]
 
 PROFILES = ("smoke", "default", "full")
@@ -91,24 +85,25 @@ def result(
         raise ValueError(f"unknown profile '{profile}': use one of {', '.join(PROFILES)}")
     path = path_of(experiment, output)
     key = experiment.key(profile, seed)
-    if (found := kept(path, key)) is not None:
+    cells = path.parent / "cells" / experiment.name
+    # What a process that was killed at the very end has left is removed below.
+    is_settled = not (cells.exists() or lock_of(path).exists())
+    if is_settled and (found := kept(path, key)) is not None:
         return found
     config = experiment.profiles[profile]
     check_writable(path)
-    cells = path.parent / "cells" / experiment.name
     with exclusive(path, lambda: notify(f"another process computes {experiment.name}: waiting")):
-        if (found := kept(path, key)) is not None:
-            return found
-        with keeping(Keeper(folder=cells, backend=backend)):
-            dataset = experiment.compute(config, seed, progress)
-        dataset.attrs.update(
-            title=experiment.title, source=experiment.source, profile=profile, config_key=key
-        )
-        save(dataset, path, config=config, seed=seed)
+        if (found := kept(path, key)) is None:
+            with keeping(Keeper(folder=cells, backend=backend)):
+                found = experiment.compute(config, seed, progress)
+            found.attrs.update(
+                title=experiment.title, source=experiment.source, profile=profile, config_key=key
+            )
+            save(found, path, config=config, seed=seed)
         shutil.rmtree(cells, ignore_errors=True)
         with contextlib.suppress(OSError):  # another experiment's are there, or there were none
             cells.parent.rmdir()
-    return dataset
+    return found
 
 
 def save(dataset: xr.Dataset, path: Path, *, config: Any, seed: int | None) -> None:
@@ -118,62 +113,6 @@ def save(dataset: xr.Dataset, path: Path, *, config: Any, seed: int | None) -> N
     dataset.attrs["provenance"] = json.dumps(found)
     with atomic_path(path) as temporary:
         dataset.to_netcdf(temporary, engine="scipy")
-
-
-@contextmanager
-def exclusive(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
-    """Lock ``path``, so that only one process at a time is in such a block for it.
-
-    The lock is the kernel's, on a file beside ``path``: it ends with its process, however that ends.
-    On a file system without locks nothing is locked.
-
-    Args:
-        path: the file to be written. Half-written temporaries of killed processes are removed.
-        on_wait: called once if another process has the lock.
-    """
-    lock = path.parent / f".{path.name}.lock"
-    handle = _locked(lock, on_wait) if fcntl is not None else None
-    try:
-        if handle is not None:
-            for leftover in path.parent.glob(f".{path.name}.*{path.suffix}"):
-                leftover.unlink(missing_ok=True)
-        yield
-    finally:
-        if handle is not None:
-            lock.unlink(missing_ok=True)
-            os.close(handle)
-
-
-def _locked(lock: Path, on_wait: Callable[[], object]) -> int | None:
-    """Lock the file and return the descriptor that holds the lock; None where files cannot be locked."""
-    told = False
-    while True:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if not told:
-                    on_wait()
-                told = True
-                fcntl.flock(handle, fcntl.LOCK_EX)
-        except OSError:
-            os.close(handle)
-            return None
-        except BaseException:
-            os.close(handle)
-            raise
-        # Whoever had the lock has removed the file: then this is a lock that nobody else will see.
-        if _is_at(handle, lock):
-            return handle
-        os.close(handle)
-
-
-def _is_at(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def is_done(

@@ -11,7 +11,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import threading
 import time
 import traceback
 from collections import deque
@@ -22,6 +21,7 @@ from typing import Any
 
 import xarray as xr
 
+from entropy_theory.support.parent_process import end_with_parent
 from simulations.computing.code_digest import code_digest
 
 Progress = Callable[[int], object]
@@ -203,7 +203,7 @@ def _serve(connection: Connection) -> None:
     # Ctrl-C reaches the whole process group; the parent decides what becomes of the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"  # the engine's own threads, whatever the user set for others
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     while True:
         try:
             function, cell, code = connection.recv()
@@ -219,13 +219,6 @@ def _serve(connection: Connection) -> None:
             connection.send(outcome)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             connection.send(Failure(kind="PicklingError", message=str(error)))
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
 
 
 class _Reporter:

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from entropy_theory.support.locks import exclusive
 from entropy_theory.support.results import check_writable, config_key, plain, write_text
 from simulations.computing.cells import Keeper, outcomes, read_cell
-from simulations.computing.store import exclusive, kept, save
+from simulations.computing.store import kept, save
 from simulations.computing.workers import Backend, Failure, Progress, in_this_process
 from simulations.experiments.grid import LONG_NAMES
 from simulations.sweeps.cell import run_cell
@@ -96,8 +97,6 @@ def compute(
     path, folder = path_of(sweep, output), cells_of(sweep, output)
     check_writable(path)
     with exclusive(path, watch.waiting):
-        for leftover in folder.glob(".*.nc"):
-            leftover.unlink(missing_ok=True)
         todo = plan(sweep, folder)
         watch.planned(todo)
         key = config_key([[run.key for run in todo.runs], plain(sweep.axes)])

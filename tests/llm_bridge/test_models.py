@@ -2,7 +2,6 @@
 
 import copy
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import safetensors.torch
 import torch
 import transformers
 
+from entropy_theory.support import locks
 from llm_bridge.commands import pretrain
 from llm_bridge.data import models
 
@@ -178,14 +178,17 @@ def test_install_folder_keeps_the_first_of_two_at_once(tmp_path):
     assert [file.name for file in target.iterdir()] == ["first"]
 
 
-def test_what_a_killed_conversion_left_is_removed_once_old(tmp_path):
-    old, recent = tmp_path / ".partial-old", tmp_path / ".partial-recent"
-    old.mkdir()
-    recent.mkdir()
-    long_ago = time.time() - 2 * models.ABANDONED_AFTER
-    os.utime(old, (long_ago, long_ago))
-    models.install_folder(tmp_path / "model", lambda folder: None)
-    assert sorted(file.name for file in tmp_path.iterdir()) == [".partial-recent", "model"]
+def test_what_a_killed_conversion_left_is_removed_and_what_another_writes_is_not(tmp_path):
+    """Whatever the clock said when it was written."""
+    old, busy = tmp_path / ".partial-old", tmp_path / ".partial-busy"
+    for folder, time in ((old, 2**33), (busy, 0)):
+        folder.mkdir()
+        os.utime(folder, (time, time))
+    with locks.held(busy):
+        models.install_folder(tmp_path / "model", lambda folder: None)
+        assert sorted(file.name for file in tmp_path.iterdir()) == [".partial-busy", "model"]
+    models.install_folder(tmp_path / "other", lambda folder: None)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["model", "other"]
 
 
 def test_cache_folder_can_be_chosen(monkeypatch, tmp_path):

@@ -61,11 +61,11 @@ def test_ranks_end_with_their_launcher():
     code = (
         "import os, time\n"
         "from llm_bridge.running import ranks\n"
-        "ranks.LOOK_SECONDS = 0.1\n"
         "launcher = os.getpid()\n"
         "if os.fork():\n"
         "    time.sleep(0.5); os.kill(launcher, 9)\n"
-        "ranks._end_with(launcher)\n"
+        "ranks._watch_launcher()\n"
+        "time.sleep(60)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=100,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -9,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -164,8 +165,17 @@ def test_the_longest_chain_starts_first(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def slow_and_quick(build: Path) -> list[Stage]:
-    """Two stages, of which one takes as long as build/nap says."""
-    nap = f"import time; time.sleep(float(open({str(build / 'nap')!r}).read()))"
+    """Two stages, of which one takes as long as build/nap says, and may outlive the job."""
+    nap = (
+        "import os, pathlib, time\n"
+        "from entropy_theory.support.parent_process import end_with_starter\n"
+        f"build = pathlib.Path({str(build)!r})\n"
+        "if not (build / 'stubborn').exists():\n"
+        "    end_with_starter()\n"
+        "(build / 'pid.new').write_text(str(os.getpid()))\n"
+        "(build / 'pid.new').rename(build / 'pid')\n"
+        "time.sleep(float((build / 'nap').read_text()))\n"
+    )
     return [script(build, "slow", nap), script(build, "quick")]
 
 
@@ -197,7 +207,7 @@ class Job:
         with subprocess.Popen(self.command, env=self.environment, stderr=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL) as process:
             try:
-                while not ((self.build / "slow.runs").exists() and (self.build / "quick").exists()):
+                while not ((self.build / "pid").exists() and (self.build / "quick").exists()):
                     assert process.poll() is None, f"it ended with {process.returncode}"
                     time.sleep(0.02)
                 yield process
@@ -205,7 +215,7 @@ class Job:
                 process.kill()
 
     def slow_pid(self) -> int:
-        return int(json.loads((self.build / "stages" / "slow.json").read_text())["pid"])
+        return int((self.build / "pid").read_text())
 
     def finish(self) -> int:
         """Run it again, here, the slow stage a quick one; the exit status."""
@@ -240,16 +250,48 @@ def test_an_interrupted_job_stops_its_stages_and_resumes(
     assert (job.build / "slow").exists()
 
 
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
-def test_what_a_killed_job_left_running_is_ended_before_it_is_run_again(tmp_path: Path) -> None:
-    """Two processes of one stage that write the same files."""
+def test_a_killed_job_s_stages_end_with_it(tmp_path: Path) -> None:
+    """Stages that go on for minutes, seen by nobody, beside those of the job that is run again."""
     job = Job(tmp_path)
     with job.started():
         stage = job.slow_pid()
-    assert is_running(stage)
+    wait_for(lambda: not is_running(stage))
+    assert not (job.build / "slow").exists()
     assert job.finish() == 0
-    assert not is_running(stage)
     assert times_run(job.build, "slow") == 2
+    assert not [path.name for path in job.build.rglob(".*")]
+
+
+def test_a_job_waits_for_another_and_for_what_that_one_left(tmp_path: Path) -> None:
+    """Two processes of one stage that write the same files."""
+    job = Job(tmp_path)
+    (job.build / "stubborn").touch()  # as in a long call of a library
+    with job.started():
+        stage = job.slow_pid()
+    try:
+        assert is_running(stage)
+        (job.build / "nap").write_text("0")
+        with subprocess.Popen(
+            job.command, env=job.environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        ) as second:
+            assert second.stderr is not None
+            said = second.stderr.readline()
+            assert said == (f"another process is at work on {job.build / 'reproduce.json'}: "
+                            "waiting for it to end\n")
+            assert (second.poll(), times_run(job.build, "slow")) == (None, 1)
+            os.kill(stage, signal.SIGKILL)
+            assert second.wait() == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(stage, signal.SIGKILL)
+    assert times_run(job.build, "slow") == 2
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 
 from entropy_theory.support.imported_sources import imported_sources
+from entropy_theory.support.locks import lock_of
 from simulations.computing import code_digest, store
 from simulations.computing.cells import cell_key, identity_of, map_cells
 from simulations.computing.store import Experiment, path_of, read, result
@@ -228,14 +229,17 @@ def test_two_processes_at_once_compute_everything_once(tmp_path):
     assert len(counting_cells.finished(log)) == finished + 6 - there
 
 
-def test_leftovers_of_killed_writers_are_removed(tmp_path):
-    experiment = an_experiment([])
-    half = tmp_path / ".an_experiment.nc.abc.nc"
-    half.write_bytes(b"half")
-    other = tmp_path / ".other.nc.abc.nc"
-    other.write_bytes(b"of another experiment, perhaps being written")
+def test_what_a_process_killed_at_the_very_end_left_is_removed(tmp_path):
+    """Its result is whole, its cells are still there, and so is its lock."""
+    calls = []
+    experiment = an_experiment(calls)
     result(experiment, tmp_path)
-    assert sorted(os.listdir(tmp_path)) == [".other.nc.abc.nc", "an_experiment.nc"]
+    cells = tmp_path / "cells" / "an_experiment"
+    for leave in (lambda: cells.mkdir(parents=True), lock_of(path_of(experiment, tmp_path)).touch):
+        leave()
+        result(experiment, tmp_path)
+        assert os.listdir(tmp_path) == ["an_experiment.nc"]
+    assert len(calls) == 1
 
 
 def test_equal_cells_are_computed_once(tmp_path):

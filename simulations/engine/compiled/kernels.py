@@ -601,7 +601,9 @@ def _sums_within(z: Any, at: Any, size: Any, right: Any, peak: float) -> Any:
     return rest, depth, tops
 
 
-@_inner(fastmath=_FUSED)
+# Put into its caller: else the process that compiles it calls a copy that was compiled by itself, and
+# those that read the compiled caller from disk another one, which rounds otherwise.
+@_inner(fastmath=_FUSED, forceinline=True)
 def _covariances(
     z: Any, at: Any, size: Any, right: Any, peak: float, inverse: float, depth: float,
     p: float, q: float,

@@ -7,10 +7,10 @@ no folder can be written it is kept in memory alone.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from entropy_theory.support.results import atomic_path
 from simulations.engine.traced.program import NAME, Program
 
 _LOCK = threading.Lock()
@@ -87,11 +88,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, code: bytes) -> None:
-    try:
+    with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        os.replace(name, path)
-    except OSError:
-        return
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(hashlib.sha256(code).digest() + code)
