@@ -1,12 +1,15 @@
 # One command a job; `make help` lists them. Everything runs in .venv, which is made when needed.
 PROFILE ?= default
 BUDGET_MINUTES ?= 25
+ONLY ?= *
+SAMPLE ?= 0
+JOBS ?= 1
 PYTHON ?= python3
 BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs prove test test-verl test-vllm test-sharding deep lint bench gpu clean
+.PHONY: help setup reproduce docs prove test test-verl test-vllm test-sharding deep mutation lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -74,9 +77,15 @@ test-sharding: .venv-deepspeed/ready  ## steps on sharded weights (FSDP2, ZeRO-2
 	DS_BUILD_OPS=0 .venv-deepspeed/bin/python -m pip install --disable-pip-version-check --no-compile --no-build-isolation --constraint constraints.txt deepspeed==0.19.8
 	touch $@
 
-deep: .venv/ready  ## the full ledger, all tests, long searches
+deep: .venv/ready  ## the full ledger, all tests, long searches, a sample of make mutation
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python -m entropy_theory verify
+	$(MAKE) mutation SAMPLE=20 JOBS=2
+
+mutation: .venv/ready  ## small bugs put in one at a time, which tests must notice (ONLY='GLOB ...' SAMPLE=0 JOBS=1)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[mutation]'
+	$(BIN)/python -m tests.mutation --only $(patsubst %,'%',$(ONLY)) --coverage
+	$(BIN)/python -m tests.mutation --only $(patsubst %,'%',$(ONLY)) --sample $(SAMPLE) --jobs $(JOBS)
 
 lint: .venv/ready  ## style, types, which room may import which
 	$(BIN)/ruff check .
