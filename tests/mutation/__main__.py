@@ -197,9 +197,9 @@ def run(command: Command, console: Console) -> int:
 
 
 def _drawn(mutants: list[Mutant], command: Command) -> list[Mutant]:
-    if not command.sample or command.sample >= len(mutants):
-        return mutants
-    return random.Random(command.seed).sample(mutants, command.sample)
+    """The first of a shuffled list, so that a larger sample holds a smaller one."""
+    order = random.Random(command.seed).sample(mutants, len(mutants))
+    return order[: command.sample or None]
 
 
 def _try_all(

@@ -237,7 +237,9 @@ def _measure(group: Group, tests: str, store: Path, tell: Callable[[dict[str, An
     plugin = _Measuring(measuring)
     status = pytest.main(_arguments([tests]), plugins=[plugin])
     measuring.stop()
-    measuring.save()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a file of tests may reach nothing
+        measuring.save()
     if plugin.failed or status:
         tell({"failed": "; ".join(plugin.failed) or f"{tests}: pytest ended with {status!r}"})
         return
@@ -255,16 +257,14 @@ def _coverage(group: Group, data_file: str) -> coverage.Coverage:
 
 def _branches(group: Group, measured: Sequence[str]) -> dict[str, dict[str, Any]]:
     together = _coverage(group, str(group.folder / "reach" / "together.coverage"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a file of tests may reach nothing
-        together.combine(measured, keep=True)
+    together.combine([path for path in measured if os.path.exists(path)], keep=True)
     report = group.folder / "coverage.json"
     together.json_report(outfile=str(report))
     found = {os.path.relpath(group.root / file, group.root): kept
              for file, kept in json.loads(report.read_text())["files"].items()}
     never = sorted(set(group.files) - set(found))
     if never:
-        raise RuntimeError(f"no test of judges.toml, {group.name}, imports {never[0]}")
+        raise RuntimeError(f"judges.toml, {group.name}: no test imports {', '.join(never)}")
     return {file: {**found[file]["summary"], "missing_lines": found[file]["missing_lines"],
                    "missing_branches": found[file]["missing_branches"]}
             for file in group.files}

@@ -1,0 +1,94 @@
+"""Guards described.py: a rule's options, defaults and meanings as its class says them, for all readers."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from entropy_theory.update_rules import RULES, described
+from entropy_theory.update_rules.entropy_bonus import EntropyBonus
+from entropy_theory.update_rules.reinforce import Reinforce
+from entropy_theory.update_rules.rule import UpdateRule
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parent(UpdateRule):
+    """What the parent is.
+
+    And more of it.
+    """
+
+    name: ClassVar[str] = "parent"
+    given: int
+    """Must be
+    given."""
+    silent: float = 0.5
+    """No meaning follows this one's text: the next has none."""
+    untold: float = 1.5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Child(Parent):
+    """What the child is."""
+
+    name: ClassVar[str] = "child"
+    base: UpdateRule = field(default_factory=Reinforce)
+    """The rule below."""
+    names: tuple[str, ...] = field(default_factory=tuple)
+
+
+def test_options_are_those_of_the_class_and_its_bases_each_with_its_own_text():
+    """A text that slips to the next option, or an inherited one that is lost."""
+    assert described.options(Child) == [
+        described.Option(name="given", kind="int", default="none: it must be given",
+                         meaning="Must be given."),
+        described.Option(name="silent", kind="float", default="0.5",
+                         meaning="No meaning follows this one's text: the next has none."),
+        described.Option(name="untold", kind="float", default="1.5", meaning=""),
+        described.Option(name="base", kind="UpdateRule", default="reinforce", meaning="The rule below."),
+        described.Option(name="names", kind="tuple[str, ...]", default="()", meaning=""),
+    ]
+
+
+def test_a_terminal_shows_name_text_module_and_options_in_this_order():
+    lines = described.as_text(Child).splitlines()
+    assert lines[0] == "child: What the child is."
+    assert lines[1] == ""
+    assert lines[2] == described.headline(Child) == (__doc__ or "").splitlines()[0]
+    options = lines[lines.index("given = none: it must be given  (int)"):]
+    assert options == [
+        "given = none: it must be given  (int)", "    Must be given.",
+        "silent = 0.5  (float)", "    No meaning follows this one's text: the next has none.",
+        "untold = 1.5  (float)", "base = reinforce  (UpdateRule)", "    The rule below.",
+        "names = ()  (tuple[str, ...])",
+    ]
+
+
+def test_long_meanings_are_folded_within_a_terminals_width():
+    """96 columns, indented by 4."""
+    lines = described.as_text(RULES["aepo"]).splitlines()
+    folded = [line for line in lines if line.startswith("    ")]
+    assert max(map(len, folded)) <= 100
+    assert any(len(line) > 90 for line in folded)
+
+
+def test_a_rule_without_options_says_so_and_one_with_options_does_not():
+    bare = dataclasses.make_dataclass("Bare", [], bases=(UpdateRule,), frozen=True, kw_only=True,
+                                      namespace={"name": "bare", "__doc__": "Made without a file."})
+    bare.__module__ = __name__
+    assert described.as_text(bare).splitlines()[-1] == "It has no options."
+    assert "It has no options." not in described.as_text(EntropyBonus)
+    assert described.options(bare) == []
+
+
+def test_a_module_without_text_leaves_the_headline_to_the_class(monkeypatch):
+    monkeypatch.setattr(f"{__name__}.__doc__", None)
+    assert described.headline(Parent) == "What the parent is."
+
+
+def test_the_record_for_json_holds_the_same():
+    record = described.as_record(Child)
+    assert record == {
+        "name": "child", "title": (__doc__ or "").splitlines()[0], "source": __name__,
+        "options": [dataclasses.asdict(option) for option in described.options(Child)]}

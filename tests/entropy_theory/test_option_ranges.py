@@ -1,0 +1,167 @@
+"""Guards defaults, ranges and declarations of rules and controllers, at each bound and just beyond it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from entropy_theory import controllers, update_rules
+from entropy_theory.reads import EVERYTHING
+from entropy_theory.targets import TargetPolicy
+from entropy_theory.update_rules.clipped_ratio import check_clip
+from entropy_theory.update_rules.rule import check_share
+
+GRPO = {"clip_low": 0.2, "clip_high": 0.2, "normalization": "sequence-mean", "std_ddof": 0,
+        "estimator": "group-normalized", "dual_clip": None, "dynamic_sampling": False,
+        "overlong_buffer": None, "group_size": None, "max_length": None}
+HELD = {"target": None, "target_schedule": None, "hold": "integral", "coefficient_low": 0.0,
+        "coefficient_high": 1.0, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0}
+# What the papers print, and where they print nothing what results were computed with.
+DEFAULTS = {
+    "reinforce": {"estimator": "reward", "normalization": "sequence-mean"},
+    "grpo": GRPO,
+    "clip-higher": {**GRPO, "clip_high": 0.28},  # DAPO, section 4.1
+    "gspo": {**GRPO, "clip_low": 3e-4, "clip_high": 4e-4},  # GSPO, section 5.1
+    "natural-gradient": {"estimator": "reward"},
+    "entropy-bonus": {**HELD, "coefficient": 0.015, "normalization": "sequence-mean",
+                      "coefficient_step": 5e-3},
+    "diverse-bonus": {**HELD, "coefficient": 0.05, "normalization": "token-mean",
+                      "coefficient_step": 5e-3, "positive_reward": 1.0},
+    "entropy-advantage": {"beta": 0.4, "kappa": 2.0},
+    "reference-kl": {"coefficient": 0.01, "estimator": "k2", "placement": "loss"},
+    # Cui et al., section 4.3 and their code.
+    "clip-cov": {"ratio": 2e-4, "lower": 1.0, "upper": 5.0, "cov_log_prob": "old",
+                 "covariance": "tabular", "at_least_one": False},
+    "kl-cov": {"ratio": 2e-3, "coefficient": 1.0, "penalty": "absolute", "cov_log_prob": "old",
+               "covariance": "tabular", "at_least_one": False},
+    "aepo": {"alpha": 1.0, "temperature_high": 1.2, "temperature_low": 0.8, "target": 0.5,
+             "target_schedule": None, "normalize": "samples", "ablation": "none",
+             "positive_reward": 1.0, "control": "switch", "towards": TargetPolicy(), "form": "paper",
+             "replaced_rows": 60},
+    # AEnt, the MATH run.
+    "aent": {**HELD, "coefficient": 0.002, "normalization": "token-mean", "removed_fraction": 0.33,
+             "adaptive": True, "entropy_low": 0.15, "entropy_high": 0.24, "coefficient_step": 0.002,
+             "coefficient_low": 6e-4, "coefficient_high": 9e-3, "warm_up_steps": 30},
+}
+
+
+@pytest.mark.parametrize("name", update_rules.RULES)
+def test_defaults_are_those_that_results_were_computed_with(name):
+    """A default that moves changes every result that names none."""
+    rule = update_rules.get(name)
+    options = {field.name: getattr(rule, field.name) for field in dataclasses.fields(rule)}
+    base = options.pop("base", None)
+    assert options == DEFAULTS[name]
+    if base is not None:
+        unclipped = {"clip_low": math.inf, "clip_high": math.inf, "normalization": "token-mean"}
+        assert base == update_rules.get("grpo", **unclipped if name == "kl-cov" else {})
+
+
+@pytest.mark.parametrize(("kind", "defaults"), [
+    (controllers.TemperatureSwitch, {"target": 0.5, "temperature_high": 1.2, "temperature_low": 0.8}),
+    (controllers.ProportionalTemperature, {
+        "target": 0.5, "temperature_high": 1.2, "temperature_low": 0.8, "gain": 1.0}),
+    (controllers.AdaptiveCoefficient, {
+        "coefficient": 0.002, "entropy_low": 0.15, "entropy_high": 0.24, "rate": 0.002, "low": 6e-4,
+        "high": 9e-3, "warm_up_steps": 0, "observations": 0}),
+    (controllers.TargetEntropyCoefficient, {
+        "coefficient": 0.0, "target": 0.2, "step": 5e-3, "low": 0.0, "high": 1.0, "saturated": 0.0}),
+    (controllers.ForecastCoefficient, {
+        "coefficient": 0.0, "target": 0.5, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0,
+        "low": 0.0, "high": 1.0, "bias": 0.0, "saturated": 0.0, "target_change": 0.0, "held": 0.0}),
+])
+def test_controllers_begin_with_the_papers_settings_and_nothing_counted(kind, defaults):
+    found = {field.name: getattr(kind(), field.name) for field in dataclasses.fields(kind)}
+    assert {name: value for name, value in found.items() if value is not None} == defaults
+
+
+@pytest.mark.parametrize("name", update_rules.RULES)
+def test_declarations_are_values_and_records_are_frozen(name):
+    """A declaration that becomes a method is true to whoever asks, and engines believe it."""
+    rule = update_rules.get(name)
+    for asked in ("is_sequence_wise", "takes_tempered_alone", "pools_equal_rewards", "needs_listing"):
+        assert isinstance(getattr(rule, asked), bool), asked
+    for asked in ("own_reads", "reads"):
+        assert isinstance(getattr(rule, asked), frozenset)
+        assert getattr(rule, asked) <= EVERYTHING
+    assert isinstance(rule.refuses_samples, str)
+    low, high = rule.clip_bounds
+    assert low >= 0
+    assert high >= 0
+    kind, length = rule.length_normalization
+    assert isinstance(kind, str)
+    assert length is None
+    assert isinstance(rule.removed_fraction, float)
+    assert dict(rule.second_batch_options) == {}
+    option = dataclasses.fields(rule)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(rule, option, getattr(rule, option))
+    with pytest.raises(TypeError, match="positional"):
+        type(rule)(getattr(rule, option))
+
+
+BASE = update_rules.get("grpo", normalization="token-mean")
+# (rule, option, others), then values that are taken and values that are refused: each bound, and beyond.
+RANGES = [
+    ("grpo", "clip_low", {}, (0.0, 1e-9, math.inf), (-1e-9, -0.5, math.nan)),
+    ("grpo", "clip_high", {}, (0.0, 1e-9, math.inf), (-1e-9, -0.5, math.nan)),
+    ("grpo", "std_ddof", {}, (0, 1), (-1, 2)),
+    ("grpo", "dual_clip", {}, (1.0 + 1e-9, 2.0, None), (1.0, 0.5, math.nan)),
+    ("grpo", "group_size", {}, (2, 3, None), (1, 0, 2.5)),
+    ("grpo", "max_length", {}, (1, 2, None), (0, -1, 1.5)),
+    ("grpo", "overlong_buffer", {"max_length": 4}, (1, 4, None), (0, 1.5)),
+    ("aepo", "alpha", {}, (0.0, 0.5, np.array([0.0, 1.0])), (-1e-9, math.inf, math.nan, [0.5, -1e-9])),
+    ("aepo", "replaced_rows", {}, (2, 3), (1, 0)),
+    ("aepo", "temperature_low", {}, (1e-9, 1.2), (0.0, -0.5, 1.2 + 1e-9)),
+    ("aepo", "target", {}, (0.0, 1.5), (-1e-9, -0.5)),
+    ("aepo", "positive_reward", {}, (0.0, -math.inf), (math.nan,)),
+    ("diverse-bonus", "positive_reward", {}, (0.0,), (math.nan,)),
+    ("aent", "removed_fraction", {}, (0.0, 0.5, 1 - 1e-9), (-1e-9, -0.5, 1.0, 1.5)),
+    ("aent", "entropy_low", {"entropy_high": 0.24}, (0.24, 0.0), (0.24 + 1e-9,)),
+    ("aent", "coefficient_low", {"coefficient_high": 9e-3}, (9e-3, -1.0), (9e-3 + 1e-9,)),
+    ("aent", "coefficient_step", {}, (0.0, 0.5), (-1e-9, -0.5, math.nan)),
+    ("aent", "warm_up_steps", {}, (0, 1), (-1,)),
+    ("entropy-bonus", "coefficient", {}, (-1.0, 0.0), (math.nan, math.inf)),
+    ("entropy-bonus", "target", {}, (0.0, 2.0), (-1e-9, -0.5)),
+    ("entropy-bonus", "coefficient_step", {"target": 0.5}, (0.0, 0.5), (-1e-9, -0.5, math.nan)),
+    ("entropy-bonus", "horizon", {"target": 0.5, "hold": "forecast"}, (1.0, 2.0, math.inf),
+     (1 - 1e-9, 0.0, math.nan)),
+    ("entropy-bonus", "feedback_horizon", {"target": 0.5, "hold": "forecast"}, (1.0, math.inf),
+     (1 - 1e-9, 0.0, math.nan)),
+    ("entropy-bonus", "smoothing", {"target": 0.5, "hold": "forecast"}, (0.0, 0.5, 1 - 1e-9),
+     (-1e-9, -0.5, 1.0, 1.5)),
+    ("reference-kl", "coefficient", {}, (-1.0, 0.0), (math.nan, math.inf)),
+    ("kl-cov", "coefficient", {}, (-1.0, 0.0), (math.nan, math.inf)),
+    ("kl-cov", "ratio", {}, (0.0, 1.0), (-1e-9, -0.5, 1 + 1e-9, 1.5, math.nan)),
+    ("clip-cov", "ratio", {}, (0.0, 1.0), (-1e-9, -0.5, 1 + 1e-9, 1.5, math.nan)),
+    ("clip-cov", "lower", {"upper": 5.0}, (5.0, -math.inf), (5.0 + 1e-9, math.nan)),
+    ("entropy-advantage", "beta", {}, (0.0, 0.5), (-1e-9, -0.5, math.inf, math.nan)),
+    ("entropy-advantage", "kappa", {}, (1 + 1e-9, 2.0), (1.0, 0.5, math.nan)),
+]
+
+
+@pytest.mark.parametrize(("name", "option", "others", "taken", "refused"), RANGES,
+                         ids=[f"{name}-{option}" for name, option, *_ in RANGES])
+def test_an_option_is_taken_up_to_its_bounds_and_refused_beyond(name, option, others, taken, refused):
+    """A bound that moves by one takes what gives nonsense, or refuses what a paper uses."""
+    for value in taken:
+        assert getattr(update_rules.get(name, **others, **{option: value}), option) is value
+    for value in refused:
+        with pytest.raises(ValueError, match=r"\d|nan|inf"):
+            update_rules.get(name, **others, **{option: value}).coefficient_controller()
+
+
+def test_shares_and_clips_name_what_is_out_of_range():
+    for value in (0.0, 1.0):
+        check_share("ratio", value)
+        check_clip(value, value)
+    for value in (-1e-9, 1 + 1e-9):
+        with pytest.raises(ValueError, match=r"ratio must be in \[0, 1\], got"):
+            check_share("ratio", value)
+    for low, high, name in ((-1e-9, 0.0, "clip_low"), (0.0, -1e-9, "clip_high"),
+                            (0.0, math.nan, "clip_high")):
+        with pytest.raises(ValueError, match=name):
+            check_clip(low, high)
