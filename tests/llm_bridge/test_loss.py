@@ -297,6 +297,24 @@ def test_statistics_are_the_theory_s(monkeypatch):
         )
 
 
+def test_a_backward_pass_leaves_the_logits_and_can_be_repeated(monkeypatch):
+    """Gradients are written over a copy; rows longer than a chunk are done one by one."""
+    logits = torch.tensor(policy_logits(), requires_grad=True)
+    before, ids = logits.detach().clone(), torch.tensor([0, 2, 4])
+    found = token_statistics.from_logits(logits, ids, removed_fraction=0.4)
+    total = (found.log_prob + 2 * found.entropy - found.clamped_entropy).sum()
+    total.backward(retain_graph=True)
+    first = logits.grad.clone()
+    assert torch.equal(logits.detach(), before)
+    total.backward()
+    assert torch.equal(logits.grad, 2 * first)
+    monkeypatch.setattr(token_statistics, "CHUNK_ELEMENTS", 1)
+    alone = logits.detach().clone().requires_grad_()
+    found = token_statistics.from_logits(alone, ids, removed_fraction=0.4)
+    (found.log_prob + 2 * found.entropy - found.clamped_entropy).sum().backward()
+    assert torch.equal(alone.grad, first)
+
+
 def test_half_precision_logits_are_widened():
     """bfloat16 entropies would be off in the second digit."""
     logits = torch.randn(1, 6, ACTIONS, generator=torch.Generator().manual_seed(1)).bfloat16()
