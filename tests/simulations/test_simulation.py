@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from entropy_theory.policy import clamped_entropy
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, Record, simulate, simulation
 from simulations.engine.block import pass_at, power
@@ -115,6 +116,51 @@ def test_runs_begin_with_any_step():
         run = Runs(task, step)
         assert run.batch_number == step + 1
         np.testing.assert_allclose(run.entropy, Runs(task).entropy, rtol=0, atol=0)
+
+
+AIMED = {"temperature": get("aepo", base=GRPO), "coefficient": get("entropy-bonus", target=9.0, base=GRPO)}
+
+
+@pytest.mark.parametrize("name", AIMED)
+def test_controllers_aim_at_the_runs_own_targets(name):
+    """One above and one below the entropy at the start; a schedule is asked for each batch."""
+    start = np.zeros((2, 1, 5))  # the entropy is log 5 = 1.6
+    def made(step, **options):
+        run = Runs(Task.checked(
+            start, PROBLEM.correct, Dynamics(rule=AIMED[name], steps_per_batch=2, **options)), step)
+        return run, getattr(run, name)
+
+    fixed, chosen = made(0, targets=(1.0, 2.0))
+    assert fixed.target(0).tolist() == fixed.target(40).tolist() == [1.0, 2.0]
+    assert not fixed.targets_move
+    assert chosen[0] != chosen[1]
+    moving, above = made(40, target_schedule=lambda step: np.array([1.0, 2.0 * (step < 60)]))
+    assert moving.targets_move
+    assert moving.target(59).tolist() == [1.0, 2.0]
+    assert moving.target(60).tolist() == [1.0, 0.0]
+    assert above[0] != above[1]
+    _, below = made(60, target_schedule=lambda step: np.array([1.0, 2.0 * (step < 60)]))
+    assert below[0] == below[1]
+    one, _ = made(0, target_schedule=lambda step: 0.25 * step)
+    assert one.target(3).tolist() == [0.75, 0.75]
+
+
+def test_without_a_controller_there_is_no_target():
+    run = Runs(Task.checked(np.zeros((2, 1, 5)), PROBLEM.correct, Dynamics(rule=GRPO)))
+    assert np.isnan(run.target(0)).tolist() == [True, True]
+    assert run.temperature is None
+    assert run.coefficient is None
+
+
+def test_a_controller_reads_the_entropy_that_its_rule_names():
+    """AEnt's the clamped one, others' the whole; averaged over prompts."""
+    start = np.random.default_rng(2).normal(size=(3, 2, 5))
+    for rule, fraction in ((get("aent", removed_fraction=0.4, warm_up_steps=0), 0.4),
+                           (get("entropy-bonus", target=0.9), 0.0)):
+        run = Runs(Task.checked(start, PROBLEM.correct, Dynamics(rule=rule)))
+        seen = clamped_entropy(start, fraction).mean(axis=-1)
+        np.testing.assert_allclose(
+            run.coefficient, rule.coefficient_controller().observe(seen), rtol=1e-14)
 
 
 @pytest.mark.parametrize("rule", [GRPO, get("entropy-bonus", target=0.5, base=GRPO)])
