@@ -97,7 +97,9 @@ def train(
         ValueError: a rule that cannot be run so, a single reward or more than MOST_LEVELS, or logits that
             stop being finite, with the step.
     """
-    state = _State(start, rule.removed_fraction, steps * (samples.group_size + 1))
+    # A step may take a token out of its class for each draw, and cut the class across the border of the
+    # tokens kept, which the last policy has too.
+    state = _State(start, rule.removed_fraction, steps * (samples.group_size + 1) + 1)
     asked = _Asked.of(rule, state.values, samples.group_size)
     numbers = _uniforms(seed, prompt, samples.group_size, steps)
     records = []
@@ -178,7 +180,7 @@ class _Asked:
         scores, terms = np.full((len(last), len(values)), np.nan), np.zeros(len(last))
         scores[possible] = known.scores[0][:, 0]
         for term in known.terms.values():
-            terms[possible] = term[:, 0, 0]
+            terms[possible] = term.ravel()
         place = np.array([*(group_size + 1) ** np.arange(len(shape))[::-1], 0])
         return cls(scores=scores, terms=terms, place=place,
                    clamped="clamped_entropy" in known.terms)
@@ -211,8 +213,6 @@ class _State:
     def _split(self, one: int, tokens: float) -> int:
         """Take so many tokens out of a class; return the place of their new class."""
         new = self.size
-        if new == len(self._room[0]):
-            self._room = [np.concatenate([a, np.empty_like(a)]) for a in self._room]
         for array in self._room:
             array[new] = array[one]
         self._set_size(new + 1)

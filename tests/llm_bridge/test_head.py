@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+from types import ModuleType
 
 import flint
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 
 from entropy_theory import policy
-from llm_bridge.head import per_token, row_statistics, token_statistics
+from llm_bridge import head
+from llm_bridge.head import per_token, row_kernels, row_statistics, token_statistics
 from llm_bridge.head.row_kernels import has_triton
 from tests.tolerances import FLOAT32, FLOAT64
 
@@ -79,6 +81,133 @@ def test_frozen_parts_get_no_gradient():
     per_token.per_token_statistics(hidden, weight, ids).log_prob.sum().backward()
     assert hidden.grad is not None
     assert weight.grad is None
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("trained", [(0,), (1,), (2,), (0, 2), (1, 2)], ids=str)
+def test_each_part_gets_the_gradient_that_it_gets_with_all_others(trained):
+    """Hidden states, weight and bias, whichever of them are trained."""
+    hidden, weight, bias, ids = problem()
+    along = torch.linspace(-1, 2, ids.numel(), dtype=torch.float64).reshape(ids.shape)
+
+    def gradients(which):
+        parts = [x.clone().requires_grad_(i in which) for i, x in enumerate((hidden, weight, bias))]
+        found = per_token.per_token_statistics(
+            parts[0], parts[1], ids, 0.7, removed_fraction=0.4, bias=parts[2])
+        (along * (found.log_prob - 2 * found.entropy + 3 * found.clamped_entropy)).sum().backward()
+        return [part.grad for part in parts]
+
+    whole = gradients((0, 1, 2))
+    for i, gradient in enumerate(gradients(trained)):
+        assert (gradient is not None) == (i in trained)
+        assert gradient is None or torch.equal(gradient, whole[i])
+
+
+def test_by_default_the_temperature_is_one_and_nothing_is_removed():
+    hidden, weight, bias, ids = problem()
+    plain = per_token.per_token_statistics(hidden, weight, ids)
+    said = per_token.per_token_statistics(hidden, weight, ids, 1.0, 0.0, bias=None)
+    for name in ("log_prob", "entropy", "clamped_entropy", "log_prob_variance"):
+        assert torch.equal(getattr(plain, name), getattr(said, name))
+    assert torch.equal(plain.clamped_entropy, plain.entropy)
+    assert torch.equal(per_token.column_stack(hidden, weight, ids),
+                       per_token.column_stack(hidden, weight, ids, temperature=1.0, bias=None))
+    assert not torch.allclose(
+        plain.entropy, per_token.per_token_statistics(hidden, weight, ids, bias=bias).entropy)
+
+
+def test_no_tokens_have_no_statistics_and_no_gradient():
+    """A micro-batch of prompts alone."""
+    _, weight, _, ids = problem()
+    hidden = torch.zeros(2, 0, FEATURES, dtype=torch.float64, requires_grad=True)
+    weight.requires_grad_()
+    for fraction, columns in ((0.0, 6), (0.4, 8)):
+        found = per_token.per_token_statistics(hidden, weight, ids[:, :0], removed_fraction=fraction)
+        assert found.entropy.shape == found.clamped_entropy.shape == (2, 0)
+        stack = per_token.column_stack(
+            hidden, weight, ids[:, :0], removed_fraction=fraction or None)
+        assert stack.shape == (2, 0, columns)
+    found.entropy.sum().backward()
+    assert torch.equal(weight.grad, torch.zeros_like(weight))
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_under_autocast_the_factors_are_rounded_and_nothing_else():
+    """The gradients come in the precision of what they belong to; float64 stays as it is."""
+    hidden, weight, bias, ids = problem(dtype=torch.float32)
+    parts = [x.clone().requires_grad_() for x in (hidden, weight, bias)]
+    rounded = [hidden.bfloat16().requires_grad_(), weight.bfloat16().requires_grad_(),
+               bias.clone().requires_grad_()]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = per_token.per_token_statistics(*parts[:2], ids, 0.7, bias=parts[2])
+        wide = per_token.per_token_statistics(hidden.double(), weight.double(), ids)
+    expected = per_token.per_token_statistics(*rounded[:2], ids, 0.7, bias=rounded[2])
+    assert torch.equal(found.entropy, expected.entropy)
+    assert torch.equal(found.log_prob, expected.log_prob)
+    assert torch.equal(
+        wide.entropy, per_token.per_token_statistics(hidden.double(), weight.double(), ids).entropy)
+    (found.entropy + found.log_prob).sum().backward()
+    (expected.entropy + expected.log_prob).sum().backward()
+    for part, other in zip(parts, rounded, strict=True):
+        assert part.grad.dtype == torch.float32
+        # The others' last rounding is to bfloat16.
+        torch.testing.assert_close(part.grad, other.grad.float(), rtol=2**-8, atol=0)
+
+
+class Device(str):
+    """A processor's name, which says of itself that it is none."""
+
+    type = "elsewhere"
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor that is taken for one on a GPU, where rows are searched by torch and not by NumPy."""
+
+    device = Device("cpu")
+
+
+@pytest.mark.parametrize("fraction", [None, 0.0, 0.45, 0.97])
+def test_rows_on_another_device_are_a_cpus(monkeypatch, fraction):
+    """With ties among what is kept, tokens never taken, and all rows in one block."""
+    logits = torch.tensor([
+        [0.3, -1.0, 2.0, 0.7, -0.2], [0.5, 0.5, 0.5, 0.5, 0.5], [1.0, 0.0, 1.0, 0.0, 0.0],
+        [0.0, -torch.inf, 1.0, -torch.inf, -torch.inf], [-40.0, 0.0, -40.0, -3.0, -3.0],
+    ], dtype=torch.float64)
+    ids, factors = torch.tensor([0, 4, 2, 0, 3]), torch.linspace(-1, 1, 15).double().reshape(3, 5)
+    monkeypatch.setattr(row_statistics, "BLOCK_ELEMENTS", 10)
+    expected, clamp = row_statistics.row_statistics(logits, ids, fraction)
+    found, kept = row_statistics.row_statistics(logits.as_subclass(Elsewhere), ids, fraction)
+    torch.testing.assert_close(found.as_subclass(torch.Tensor), expected, rtol=64 * FLOAT64, atol=0)
+    assert (clamp is None) == (kept is None) == (fraction is None)
+    more = ()
+    if clamp is not None:
+        more = (factors[2], clamp)
+        for ours, theirs in zip(kept, clamp, strict=True):
+            assert torch.equal(ours.as_subclass(torch.Tensor), theirs)
+    gradients = [row_statistics.row_gradient(rows, ids, *factors[:2], *more)
+                 for rows in (logits.clone(), logits.clone().as_subclass(Elsewhere))]
+    torch.testing.assert_close(
+        gradients[1].as_subclass(torch.Tensor), gradients[0], rtol=64 * FLOAT64, atol=FLOAT64)
+
+
+def test_a_gpu_is_served_by_triton_where_it_is_installed(monkeypatch):
+    assert row_kernels.rows_on(torch.device("cpu")) is row_statistics
+    monkeypatch.setattr(row_kernels, "has_triton", lambda: False)
+    assert row_kernels.rows_on(torch.device("cuda")) is row_statistics
+    served = ModuleType("served")
+    monkeypatch.setitem(sys.modules, "llm_bridge.head.triton_rows", served)
+    monkeypatch.setattr(head, "triton_rows", served, raising=False)
+    monkeypatch.setattr(row_kernels, "has_triton", lambda: True)
+    assert row_kernels.rows_on(torch.device("cuda")) is served
+    assert row_kernels.rows_on(torch.device("cpu")) is row_statistics
+
+
+def test_triton_is_installed_if_it_can_be_imported(monkeypatch):
+    look = has_triton.__wrapped__
+    monkeypatch.setitem(sys.modules, "triton", ModuleType("triton"))
+    assert look() is True
+    monkeypatch.setitem(sys.modules, "triton", None)
+    assert look() is False
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -200,7 +329,12 @@ print(*(peak_of(lambda: step(256, size)) for size in (16_384, 65_536)))
         ({"temperature": 0.0}, "temperature must be above 0 and finite, got 0.0"),
         ({"removed_fraction": 1.0}, "removed_fraction must be in"),
         ({"token_ids": torch.full((2, 6), VOCABULARY)}, f"token ids go from {VOCABULARY}"),
+        ({"temperature": math.inf}, "temperature must be above 0 and finite, got inf"),
+        ({"token_ids": torch.full((2, 6), -1)}, "token ids go from -1 to -1, the weight has 37 rows"),
+        ({"bias": torch.zeros(VOCABULARY - 1)}, r"bias has shape \(36,\), the vocabulary 37"),
         ({"token_ids": torch.zeros(2, 5, dtype=torch.long)}, "one token a position"),
+        ({"weight": torch.zeros(FEATURES)}, "do not fit"),
+        ({"weight": torch.zeros(2, VOCABULARY, FEATURES)}, "do not fit"),
         ({"weight": torch.zeros(VOCABULARY, 3)}, "do not fit"),
         ({"hidden": torch.full((2, 6, FEATURES), math.nan, dtype=torch.float64)}, "diverged"),
     ],

@@ -8,6 +8,7 @@ import torch
 
 from entropy_theory import forecast, policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules.reinforce import Reinforce
 from llm_bridge.head import token_statistics
 from llm_bridge.trainer import loss
 from llm_bridge.trainer.batches import map_columns
@@ -208,6 +209,42 @@ def test_correction_multiplies_every_token():
     np.testing.assert_allclose(gradient_step(model), 2 * plain, rtol=0, atol=SAME_STEP)
 
 
+class Given(Reinforce):
+    """A rule that says of three tokens of two sequences what the test below knows."""
+
+    __slots__ = ()
+
+    def scores(self, batch):
+        return torch.tensor([[2.0, -1.0, 3.0], [1.0, 5.0, 0.0]], dtype=torch.float64)
+
+    def state_terms(self, batch):
+        return {"entropy": torch.tensor([[-1.0, 0.5, 7.0], [0.0, 9.0, 1.0]], dtype=torch.float64)}
+
+
+def test_the_value_is_the_sum_that_the_docstring_says():
+    """By hand: weights of 1, of -1 and of 0, where log pi is -inf; the last position of the first
+    sequence is padding, and holds what must not be added."""
+    def column(*values):
+        return torch.tensor(values, dtype=torch.float64).reshape(2, 3)
+
+    log_prob = column(-0.5, -2.0, -torch.inf, -1.0, -torch.inf, -3.0).requires_grad_()
+    batch = TokenBatch(
+        log_prob=log_prob, old_log_prob=log_prob.detach(), reward=column(0, 0, 0, 0, 0, 0),
+        mask=torch.tensor([[True, True, False], [True, True, True]]),
+        weight=column(1.0, -1.0, 2.0, 0.25, 0.0, 4.0),
+        entropy=column(1.5, 1.0, -torch.inf, 2.0, 0.5, 0.25).requires_grad_())
+    found = loss.objective(batch, Given())
+    by_token = column(2 * -0.5 - 1.5, 1 * 2.0 + 0.5, 0.0, -1.0, 0.0, 0.25)
+    assert torch.equal(found.by_token.detach(), by_token)
+    value = loss.weighted_loss(found, batch)
+    assert value.item() == -(-2.5 - 2.5 + 0.25 * -1.0 + 4 * 0.25)
+    twice = loss.weighted_loss(found, batch, column(2, 2, 9, 2, 9, 2))
+    assert twice.item() == 2 * value.item()
+    value.backward()
+    assert torch.equal(log_prob.grad, -column(2.0, 1.0, 0.0, 0.25, 0.0, 0.0))
+    assert torch.equal(batch.entropy.grad, -column(-1.0, -0.5, 0.0, 0.0, 0.0, 4.0))
+
+
 def test_an_action_never_taken_does_no_harm():
     """-inf log-probabilities have coefficient 0; 0 x inf must not reach the gradient."""
     rule = update_rules.get("entropy-bonus", coefficient=0.1)
@@ -258,6 +295,24 @@ def test_statistics_are_the_theory_s(monkeypatch):
         np.testing.assert_allclose(
             getattr(found, name).numpy(), getattr(expected, name), rtol=64 * FLOAT64, atol=0
         )
+
+
+def test_a_backward_pass_leaves_the_logits_and_can_be_repeated(monkeypatch):
+    """Gradients are written over a copy; rows longer than a chunk are done one by one."""
+    logits = torch.tensor(policy_logits(), requires_grad=True)
+    before, ids = logits.detach().clone(), torch.tensor([0, 2, 4])
+    found = token_statistics.from_logits(logits, ids, removed_fraction=0.4)
+    total = (found.log_prob + 2 * found.entropy - found.clamped_entropy).sum()
+    total.backward(retain_graph=True)
+    first = logits.grad.clone()
+    assert torch.equal(logits.detach(), before)
+    total.backward()
+    assert torch.equal(logits.grad, 2 * first)
+    monkeypatch.setattr(token_statistics, "CHUNK_ELEMENTS", 1)
+    alone = logits.detach().clone().requires_grad_()
+    found = token_statistics.from_logits(alone, ids, removed_fraction=0.4)
+    (found.log_prob + 2 * found.entropy - found.clamped_entropy).sum().backward()
+    assert torch.equal(alone.grad, first)
 
 
 def test_half_precision_logits_are_widened():

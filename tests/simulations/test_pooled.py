@@ -4,14 +4,19 @@ Every rule of `update_rules.RULES` and every option that promises to pool, exact
 several states at once; and the rules that must not be pooled.
 """
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 
 from entropy_theory.tabular import logit_step
+from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import RULES, combine, get
+from entropy_theory.update_rules.reinforce import Reinforce
 from simulations.engine import Dynamics
+from simulations.engine.pooled import Levels, Rows, coefficients
 from simulations.engine.runs import Runs
-from simulations.engine.sampling import Samples
+from simulations.engine.sampling import ORDINARY, TEMPERED, Samples
 from simulations.engine.task import Task
 from simulations.problems import Bandit
 
@@ -73,6 +78,72 @@ def assert_same_step(run):
     # Both sum a few dozen products of order 1: rounding is some 1e-15.
     np.testing.assert_allclose(run.direction(), by_rows, atol=1e-13, rtol=1e-12)
     assert np.abs(by_rows).max() > 1e-3, "a comparison of zeros shows nothing"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spy(Reinforce):
+    """Keeps the batches that it is asked about."""
+
+    seen: list[TokenBatch] = field(default_factory=list, compare=False)
+
+    def scores(self, batch):
+        self.seen.append(batch)
+        return batch.reward
+
+
+def test_levels_are_the_rewards_from_the_largest_on():
+    graded = np.array([[[0.25, 1.0, -2.0, 1.0], [1.0, 1.0, 1.0, 0.25]]])
+    levels = Levels.of(graded)
+    assert levels.values == (1.0, 0.25, -2.0)
+    share = np.array([[[0.5, 0.25, 0.125, 0.125], [0.0, 0.5, 0.25, 0.25]]])
+    np.testing.assert_array_equal(levels.sums(share), [[[0.375, 0.5, 0.125], [0.75, 0.25, 0.0]]])
+    scores = np.array([[[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]]])
+    np.testing.assert_array_equal(
+        levels.at_actions(scores), [[[2.0, 1.0, 4.0, 1.0], [8.0, 8.0, 8.0, 16.0]]])
+    two = Levels.of(graded > 0.5)
+    assert two.values == (True, False)
+    np.testing.assert_array_equal(
+        two.at_actions(scores[..., :2]), [[[2.0, 1.0, 2.0, 1.0], [8.0, 8.0, 8.0, 16.0]]])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_masks_lie_in_memory_as_the_logits_do(order):
+    levels = Levels.of(np.arange(12).reshape(3, 1, 4) % 3, order == "F")
+    for mask in (*levels.masks, levels.first):
+        assert mask.flags.f_contiguous == (order == "F")
+
+
+def test_more_than_eight_rewards_are_not_summed():
+    assert len(Levels.of(np.arange(8.0)[None, None]).values) == 8
+    assert Levels.of(np.arange(9.0)[None, None]) is None
+
+
+def test_the_rule_is_asked_about_one_row_for_each_reward_of_a_state():
+    """What a row says of itself: its reward, state and temperature, and the step's number."""
+    spy, heat = Spy(), np.array([1.5, 0.75])
+    by_level = np.array([[[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]] * 2)
+    rows = Rows(share=by_level, by_level=by_level, exact=True)
+    levels = Levels(values=(3.0, -1.0), masks=())
+    coefficients(spy, levels, {ORDINARY: rows})
+    coefficients(spy, levels, {ORDINARY: rows, TEMPERED: rows}, np.array([0.1, 0.2]), heat, 7, 9)
+    plain, both = spy.seen
+    assert (plain.step, plain.seed, plain.listed) == (0, 0, True)
+    assert (both.step, both.seed) == (7, 9)
+    np.testing.assert_array_equal(plain.sampling_temperature, np.ones((2, 6, 1)))
+    for run in range(2):
+        assert plain.reward[run, :, 0].tolist() == [3.0, -1.0] * 3
+        assert plain.group[run, :, 0].tolist() == [0, 0, 1, 1, 2, 2]
+        assert both.group[run, :, 0].tolist() == [0, 0, 1, 1, 2, 2] * 2
+        assert both.is_tempered[run, :, 0].tolist() == [False] * 6 + [True] * 6
+        assert both.sampling_temperature[run, :, 0].tolist() == [1.0] * 6 + [heat[run]] * 6
+        assert both.coefficient[run, :, 0].tolist() == [0.1 * (run + 1)] * 12
+        np.testing.assert_array_equal(plain.weight[run, :, 0], by_level[run].ravel() / 3)
+        np.testing.assert_array_equal(both.weight[run, :, 0], [*by_level[run].ravel() / 3] * 2)
+    one = Rows(share=by_level[:, :1], by_level=by_level[:, :1], exact=False)
+    coefficients(spy, levels, {TEMPERED: one}, temperature=heat)
+    assert spy.seen[-1].group is None
+    assert not spy.seen[-1].listed
+    assert spy.seen[-1].is_tempered.all()
 
 
 @pytest.mark.parametrize(

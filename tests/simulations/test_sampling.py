@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simulations.engine.sampling import ORDINARY, TEMPERED, batch_key, count, draw, lanes, uniforms
+from simulations.engine.sampling import (
+    ORDINARY,
+    TEMPERED,
+    Samples,
+    batch_key,
+    count,
+    draw,
+    lanes,
+    uniforms,
+)
 
 MASK = 2**64 - 1
 
@@ -30,7 +39,7 @@ def test_a_uniform_is_the_formula_of_the_docstring():
         for prompt in range(2):
             for sample in range(3):
                 lane = 0
-                for word in (TEMPERED, run, prompt, sample, position):
+                for word in (1, run, prompt, sample, position):  # 1: a tempered row
                     lane = absorb(lane, word)
                 expected = (mix((lane + key) & MASK) >> 11) * 2.0**-53
                 assert found[i, prompt, sample] == expected
@@ -66,6 +75,7 @@ def test_draws_invert_the_distribution(n_actions):
     p = rng.random((3, 2, n_actions)) * (rng.random((3, 2, n_actions)) < 0.7)
     p[..., 0] += 0.01
     p[0, 0, -1] = 0.0
+    p[1, :, 0], p[1, :, 1] = 0.0, 0.2
     u = rng.random((3, 2, 500))
     u[..., 0], u[..., 1] = 0.0, 1 - 2.0**-53
     found = draw(p, u)
@@ -79,6 +89,15 @@ def test_draws_invert_the_distribution(n_actions):
     assert count(found, n_actions, "F").flags.f_contiguous
     for r, s in np.ndindex(3, 2):
         np.testing.assert_array_equal(counts[r, s], np.bincount(found[r, s], minlength=n_actions))
+
+
+def test_by_default_both_batches_are_as_large_as_aepos():
+    """AEPO, Table 4: eight responses a prompt."""
+    assert Samples() == Samples(group_size=8, tempered=8)
+    assert Samples(group_size=1, tempered=1).tempered == 1
+    for name in ("group_size", "tempered"):
+        with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+            Samples(**{name: 0})
 
 
 def test_draws_follow_the_policy():

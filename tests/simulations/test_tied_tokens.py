@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.policy import entropy, log_softmax
-from entropy_theory.update_rules import get
+from entropy_theory.update_rules import combine, get
 from simulations.engine import Dynamics, simulate
 from simulations.engine.sampling import Samples
 from simulations.engine.tied_tokens import TiedTokens, tie, train
@@ -96,8 +96,38 @@ def test_what_cannot_be_run_so_is_refused():
         train(single(start.logits, np.arange(60) % 4.0), RULES["full"], **how)
     with pytest.raises(ValueError, match=r"all tokens have the reward 0\.2.* two or 3 different"):
         train(single(start.logits, np.full(60, 0.2)), RULES["full"], **how)
+    both = combine(get("entropy-bonus", coefficient=0.1), get("aent", adaptive=False))
+    with pytest.raises(ValueError, match=r"know one entropy term, .* has \['entropy', 'clamped_entropy'\]"):
+        train(start, both, **how)
+    with pytest.raises(ValueError, match="sees rewards and means only, not 'entropy-advantage'"):
+        train(start, get("entropy-advantage"), **how)
+    with pytest.raises(ValueError, match="without a controller .* not 'aepo'"):
+        train(start, get("aepo"), **how)
     with pytest.raises(ValueError, match="cannot be tied"):
         tie(*state(), np.array([10, 60]))
+
+
+def test_a_constant_added_to_all_logits_changes_nothing():
+    """Far beyond where exp overflows or is 0; and the first prompt is the one that is trained."""
+    logits, reward = state()
+    for name, rule in RULES.items():
+        how = {"learning_rate": 1.5, "steps": 30, "record_every": 7, "seed": 3,
+               "samples": Samples(group_size=6)}
+        plain = train(single(logits, reward), rule, **how, prompt=0)
+        assert plain.step.tolist() == [0, 7, 14, 21, 28, 30]
+        for shift in (1000.0, -1000.0):
+            moved = train(single(logits + shift, reward), rule, **how)
+            # A logit of 1000 is stored to 1e-13, and moves thirty times.
+            np.testing.assert_allclose(
+                moved.final.logits - shift, plain.final.logits, rtol=0, atol=1e-11, err_msg=name)
+            np.testing.assert_allclose(moved.reward, plain.reward, rtol=0, atol=1e-11)
+            np.testing.assert_allclose(moved.entropy, plain.entropy, rtol=0, atol=1e-11)
+
+
+def test_a_state_that_diverges_names_the_step():
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="diverged in step 1: lower"):
+        train(single(*state()), get("entropy-bonus", coefficient=1e200), learning_rate=1e200, steps=3,
+              record_every=1, samples=Samples(), seed=0)
 
 
 def test_a_collapsed_state_has_the_one_entropy():

@@ -10,9 +10,10 @@ from entropy_theory import policy
 from entropy_theory.policy import entropy, log_softmax, softmax
 from entropy_theory.tabular import logit_step, response_batch
 from entropy_theory.targets import ShorterResponses
-from entropy_theory.token_batch import mean_entropy
+from entropy_theory.token_batch import TokenBatch, mean_entropy
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import RULES, combine, get
+from entropy_theory.update_rules.reinforce import Reinforce
 from simulations.engine import Dynamics, Record, Samples, simulate
 from simulations.engine.task import Task
 from simulations.engine.tree_runs import TreeRuns
@@ -63,6 +64,54 @@ def test_backward_recursion_is_enumeration(name):
     # Sums of some hundred products of order 1.
     np.testing.assert_allclose(run.direction(), by_rows, atol=1e-13, rtol=1e-11)
     assert np.abs(by_rows).max() > 1e-3
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Spy(Reinforce):
+    """Keeps the batches that it is asked about."""
+
+    seen: list[TokenBatch] = dataclasses.field(default_factory=list, compare=False)
+
+    def scores(self, batch):
+        self.seen.append(batch)
+        return batch.reward
+
+
+@pytest.mark.parametrize("accuracies", [(0.3,), (0.15, 0.7)])
+def test_the_rule_is_asked_about_one_row_for_each_reward_and_length(accuracies):
+    """Rows of a response's length, at the temperature of their kind, whose weights sum to 1."""
+    problem = dataclasses.replace(PROBLEM, accuracies=accuracies)
+    run = a_run(get("aepo", base=EXPECTED), problem=problem)
+    run.temperature = np.array([0.5, 1.5, 2.5])
+    run._drawn = -1
+    run.draw()
+    run.rule = Spy()
+    run.direction()
+    (batch,) = run.rule.seen
+    prompts = len(accuracies)
+    lengths = np.broadcast_to(problem.tree.lengths, problem.correct.shape)
+    classes = sorted(set(zip(problem.correct.ravel(), lengths.ravel(), strict=True)))
+    assert len(classes) == 5  # the one response of length 1 is right
+    assert (batch.step, batch.seed, batch.listed) == (0, 5, True)
+    assert (batch.group is None) == (prompts == 1)
+    expected = [(kind, prompt, *one) for kind in (False, True) for prompt in range(prompts)
+                for one in classes]
+    for r, heat in enumerate(run.temperature):
+        for row, (tempered, prompt, reward, length) in enumerate(expected):
+            assert batch.mask[r, row].tolist() == [i < length for i in range(3)]
+            assert (batch.reward[r, row] == reward).all()
+            assert (batch.tempered[r, row] == tempered).all()
+            temperature = batch.sampling_temperature[r, row, :length]  # the rest is no token
+            assert temperature.tolist() == [heat if tempered else 1.0] * length
+            assert batch.group is None or (batch.group[r, row] == prompt).all()
+        for kind in (batch.is_tempered[r], ~batch.is_tempered[r]):
+            # A dozen shares of one sum.
+            assert batch.weight[r][batch.mask[r] & kind].sum() == pytest.approx(1, rel=1e-14)
+    plain = a_run(get("reinforce"), problem=problem)
+    plain.rule = Spy()
+    plain.direction()
+    np.testing.assert_array_equal(plain.rule.seen[0].sampling_temperature, np.ones(
+        (3, len(expected) // 2, 3)))
 
 
 def test_graded_rewards_of_responses_pool_too():

@@ -1,0 +1,100 @@
+"""Guards llm_bridge/trainer/columns.py: what rules read of TRL's rows, worked out by hand."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from llm_bridge.trainer.batches import prefix_states
+from llm_bridge.trainer.columns import KEPT, Place, token_weights, with_rule_columns
+
+PLACE = Place(rank=1, ranks=2, rows=6, group_size=2)
+"""The second of two ranks; of its six rows four are here."""
+NAN = float("nan")
+
+
+def ranks(*others: int) -> SimpleNamespace:
+    """An accelerator that gathers this rank's number after those of others."""
+    return SimpleNamespace(gather=lambda own: torch.stack([*map(torch.tensor, others), own]))
+
+
+def trl_columns() -> dict[str, torch.Tensor]:
+    """Prompts padded on the left, completions on the right."""
+    return {
+        "prompt_ids": torch.tensor([[0, 5], [0, 5], [5, 6], [5, 6]]),
+        "prompt_mask": torch.tensor([[0, 1], [0, 1], [1, 1], [1, 1]]),
+        "completion_ids": torch.tensor([[7, 8, 9], [7, 8, 0], [7, 0, 0], [8, 9, 0]]),
+        "completion_mask": torch.tensor([[1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]),
+        "num_items_in_batch": torch.tensor(8),
+        "advantages": torch.zeros(4),
+    }
+
+
+def found(**changes):
+    arguments = {
+        "rewards": torch.tensor([[1.0, NAN], [NAN, NAN], [0.5, 2.0], [0.0, NAN]]),
+        "reward_weights": torch.tensor([2.0, 10.0]), "temperature": 1.25, "tempered": False,
+        "place": PLACE, "accelerator": ranks(4),
+    } | changes
+    return with_rule_columns(arguments.pop("columns", trl_columns()), **arguments)
+
+
+def test_rows_are_numbered_among_those_of_all_ranks():
+    """The second batch goes on after the first of all ranks; its groups are the same prompts."""
+    first, second = found(), found(tempered=True)
+    assert first["sequence"].tolist() == [6, 7, 8, 9]
+    assert second["sequence"].tolist() == [18, 19, 20, 21]
+    for columns in (first, second):
+        assert columns["group"].tolist() == [3, 3, 4, 4]
+        assert columns["sampling_temperature"].tolist() == [1.25] * 4
+        assert columns["sampling_temperature"].dtype == torch.float64
+    assert first["tempered"].tolist() == [False] * 4
+    assert second["tempered"].tolist() == [True] * 4
+
+
+def test_rewards_are_summed_and_rows_that_none_judged_left_out():
+    """Half-judged rows count with what there is; the weight is one over the tokens of all ranks."""
+    columns = found()
+    assert columns["reward"].tolist() == [2.0, 0.0, 21.0, 0.0]
+    # 3 + 1 + 2 tokens here, 4 on the other rank.
+    mask = [[1, 1, 1], [0, 0, 0], [1, 0, 0], [1, 1, 0]]
+    assert columns["mask"].tolist() == [[bool(x) for x in row] for row in mask]
+    assert columns["usable_tokens"].item() == 10
+    assert torch.equal(columns["weight"], torch.tensor(mask).double() / 10)
+
+
+def test_what_a_tool_said_is_left_out():
+    columns = trl_columns() | {"tool_mask": torch.tensor([[1, 0, 1], [1, 1, 0], [1, 1, 1], [0, 1, 1]])}
+    assert found(columns=columns)["mask"].int().tolist() == [[1, 0, 1], [0, 0, 0], [1, 0, 0], [0, 1, 0]]
+
+
+def test_a_batch_without_tokens_weighs_nothing():
+    """Not 0/0: ranks with nothing to learn from still take part."""
+    columns = token_weights(torch.zeros(2, 3, dtype=torch.bool), ranks(0))
+    assert columns["usable_tokens"].item() == 0
+    assert torch.equal(columns["weight"], torch.zeros(2, 3, dtype=torch.float64))
+    one = token_weights(torch.tensor([[True, False]]), ranks())
+    assert one["weight"].tolist() == [[1.0, 0.0]]
+
+
+def test_a_token_s_state_is_all_that_came_before_it():
+    """The prompt without its padding and the completion so far; an answer is all of both."""
+    columns = found()
+    tokens = [[5, 7, 8, 9], [5, 7, 8], [5, 6, 7], [5, 6, 8, 9]]
+    prompts = [1, 1, 2, 2]
+    for row, (line, prompt) in enumerate(zip(tokens, prompts, strict=True)):
+        alone = prefix_states(torch.tensor([line]), torch.ones(1, len(line)))[0]
+        assert columns["state"][row, : len(line) - prompt].tolist() == alone[prompt:-1].tolist()
+        assert columns["answer"][row] == alone[-1]
+
+
+def test_of_trls_columns_those_stay_that_no_rule_replaces():
+    columns, given = found(), trl_columns()
+    for name in KEPT:
+        assert torch.equal(columns[name], given[name]), name
+    assert "advantages" not in columns
+
+
+def test_images_are_refused():
+    with pytest.raises(ValueError, match="images are not supported: train on text"):
+        found(columns=trl_columns() | {"pixel_values": torch.zeros(4)})

@@ -1,0 +1,126 @@
+"""Guards rows.py and tree_rows.py: a drawn row is the listed row of the same action or response."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from entropy_theory.tabular import exact_batch, listing, response_batch
+from entropy_theory.token_batch import TokenBatch, concatenate
+from simulations.engine.rows import token_batch
+from simulations.engine.sampling import ORDINARY, TEMPERED
+from simulations.engine.tree_rows import draw_responses, sampled_responses
+from simulations.problems.token_trees import TokenProblem
+
+RUNS, STATES, ACTIONS, SAMPLES = 2, 3, 5, 4
+RNG = np.random.default_rng(4)
+LOGITS, REFERENCE = RNG.normal(size=(2, RUNS, STATES, ACTIONS))
+REWARD = RNG.random((1, STATES, ACTIONS))
+TEMPERATURE = np.array([0.7, 1.6])
+ALL = {"reference_logits": REFERENCE, "removed_fraction": 0.5, "effects": True}
+
+
+def draws(*kinds: int) -> dict[int, np.ndarray]:
+    return {kind: np.random.default_rng(kind).integers(0, ACTIONS, (RUNS, STATES, SAMPLES))
+            for kind in kinds}
+
+
+def assert_rows_of(found: TokenBatch, listed: TokenBatch, index: np.ndarray, but: set[str]) -> None:
+    """Every column of ``found`` is that of the rows ``index`` [runs, rows] of ``listed``, or both lack it."""
+    for field in dataclasses.fields(TokenBatch):
+        ours, theirs = (getattr(batch, field.name) for batch in (found, listed))
+        if not isinstance(theirs, np.ndarray):
+            assert (ours is None) == (theirs is None), field.name
+        elif field.name not in but:
+            taken = np.take_along_axis(theirs, index[..., None], axis=1)
+            # The theory's logarithms of one row's numbers, once of all of them and once of some.
+            np.testing.assert_allclose(ours, taken, rtol=1e-14, err_msg=field.name)
+
+
+@pytest.mark.parametrize("columns", [{}, ALL], ids=["least", "all"])
+@pytest.mark.parametrize("kind", [ORDINARY, TEMPERED])
+def test_a_draw_is_the_listed_row_of_its_action(kind, columns):
+    """Every column: a temperature, a group or an entropy of another state would show."""
+    drawn = draws(kind)
+    temperature = TEMPERATURE if kind == TEMPERED else None
+    found = token_batch(LOGITS, REWARD, ordinary=kind == ORDINARY, temperature=temperature,
+                        draws=drawn, **columns)
+    listed = listing(LOGITS, REWARD, temperature=temperature, **columns)
+    place = (np.arange(STATES)[:, None] * ACTIONS + drawn[kind]).reshape(RUNS, -1)
+    assert_rows_of(found, listed, place, but={"weight"})
+    # Each state alike, and so are the draws of it.
+    np.testing.assert_array_equal(found.weight, np.full((RUNS, STATES * SAMPLES, 1), 1 / 12))
+
+
+def test_two_kinds_of_draws_follow_each_other():
+    drawn = draws(ORDINARY, TEMPERED)
+    both = token_batch(LOGITS, REWARD, ordinary=True, temperature=TEMPERATURE, draws=drawn, **ALL)
+    parts = [
+        token_batch(LOGITS, REWARD, ordinary=kind == ORDINARY,
+                    temperature=TEMPERATURE if kind == TEMPERED else None,
+                    draws={kind: drawn[kind]}, **ALL)
+        for kind in (ORDINARY, TEMPERED)
+    ]
+    expected = concatenate(parts)
+    every = np.broadcast_to(np.arange(2 * STATES * SAMPLES), (RUNS, 2 * STATES * SAMPLES))
+    assert_rows_of(both, expected, every, but=set())
+    assert both.is_tempered[0, :, 0].tolist() == [False] * 12 + [True] * 12
+
+
+@pytest.mark.parametrize(("ordinary", "temperature"), [(True, None), (True, TEMPERATURE),
+                                                       (False, TEMPERATURE)])
+def test_without_draws_all_actions_are_listed(ordinary, temperature):
+    found = token_batch(
+        LOGITS, REWARD, ordinary=ordinary, temperature=temperature, draws={}, **ALL)
+    expected = (exact_batch if ordinary else listing)(LOGITS, REWARD, temperature=temperature, **ALL)
+    every = np.broadcast_to(np.arange(expected.mask.shape[1]), (RUNS, expected.mask.shape[1]))
+    assert_rows_of(found, expected, every, but=set())
+
+
+def test_one_state_is_one_group():
+    """Rules take a batch without the column for a single group."""
+    one = token_batch(LOGITS[:, :1], REWARD[:, :1], ordinary=True, temperature=None,
+                      draws={ORDINARY: draws(ORDINARY)[ORDINARY][:, :1]})
+    assert one.group is None
+    two = token_batch(LOGITS[:, :2], REWARD[:, :2], ordinary=True, temperature=None,
+                      draws={ORDINARY: draws(ORDINARY)[ORDINARY][:, :2]})
+    assert two.group is not None
+    assert two.group[0, :, 0].tolist() == [0] * SAMPLES + [1] * SAMPLES
+
+
+@pytest.mark.parametrize("columns", [{}, ALL], ids=["least", "all"])
+@pytest.mark.parametrize("n_prompts", [1, 2])
+@pytest.mark.parametrize("temperature", [None, TEMPERATURE])
+@pytest.mark.parametrize("end_token", [True, False])
+def test_a_drawn_response_is_the_listed_row_of_it(n_prompts, temperature, end_token, columns):
+    """Every column on the mask, of responses that end early and of those that do not."""
+    problem = TokenProblem(n_tokens=3, horizon=3, n_correct=4, accuracies=(0.3,) * n_prompts,
+                           end_token=end_token)
+    tree, rng = problem.tree, np.random.default_rng(5)
+    shape = (RUNS, n_prompts * tree.n_states, 3)
+    logits, reference = rng.normal(size=(2, *shape))
+    reward = rng.random((1, n_prompts, tree.n_responses))
+    of_rule = {"reference_logits": reference, "removed_fraction": 0.4} if columns else {
+        "reference_logits": None, "removed_fraction": 0.0}
+    heat = np.ones(RUNS) if temperature is None else temperature
+    chances = np.exp(logits / heat[:, None, None])
+    chances /= chances.sum(axis=-1, keepdims=True)
+    uniforms = rng.random((3, RUNS, n_prompts, 20))
+    paths = draw_responses(tree, chances.reshape(RUNS, n_prompts, -1, 3), uniforms.__getitem__)
+    log_prob = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+    found = sampled_responses(
+        logits, reward, tree, paths, tree.response_of_edge(), log_prob=log_prob,
+        temperature=temperature, **of_rule)
+    listed = response_batch(logits, reward, tree=tree, temperature=temperature, **of_rule)
+    every = tree.paths()
+    same = ((paths.token[..., None, :] == every.token)
+            & (paths.state[..., None, :] == every.state)).all(axis=-1)
+    same &= (paths.mask[..., None, :] == every.mask).all(axis=-1)
+    assert (same.sum(axis=-1) == 1).all()
+    place = same.argmax(axis=-1) + tree.n_responses * np.arange(n_prompts)[:, None]
+    assert_rows_of(found, listed, place.reshape(RUNS, -1), but={"weight"})
+    # One over the tokens that the run has drawn.
+    tokens = found.mask.sum(axis=(1, 2))
+    np.testing.assert_array_equal(found.weight, np.broadcast_to(
+        (1 / tokens)[:, None, None], found.mask.shape))
+    assert (len(set(tokens.tolist())) > 1) == end_token, "runs are to differ in their tokens"
