@@ -12,11 +12,14 @@ import copy
 import dataclasses
 import importlib
 import inspect
+import io
 import json
 import math
 import os
+import random
 import shutil
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +31,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
+
+from entropy_theory.support import user_errors
 
 FEW = 30
 MANY = int(os.environ.get("FUZZ_CASES", "500"))
@@ -238,3 +243,220 @@ def same(first: Any, second: Any) -> bool:
     if isinstance(first, Mapping):
         return list(first) == list(second) and all(same(first[key], second[key]) for key in first)
     return first is second or first == second or first != first or callable(first)
+
+
+# ------------------------------------------------------------------ readers
+
+DEEP = "@deep@"
+"""Stands for lists within lists, which no recursion gets to the end of."""
+HUGE = "@huge@"
+"""Stands for a whole number of thousands of digits."""
+STRANGE = (None, True, False, 0, 1, -1, 2**63, 10**30, 0.5, -0.0, TINY, 1e308, math.nan, math.inf, -math.inf,
+           "", " ", "text", "nan", "1e999", "\0", "\u2028", "\ud800", "\u202e🦊", "a" * 5000, "../..",
+           "<script>alert(1)</script>", [], {}, [[]], [1], [None], {"": None}, {"a": {"b": []}}, DEEP, HUGE)
+WITHIN = ("value", "value", "value", "drop", "rename", "add")
+"""What may be done to a document's values; then it is written as text again."""
+BYTES = ("cut", "cut", "byte", "not utf-8", "nul", "mark", "crlf", "twice", "empty", "blank", "noise",
+         "swap", "open", "gzip")
+"""What may be done to its bytes."""
+PLACES = ("missing", "folder", "loop")
+"""What may stand where the file should be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """A function of a path, a document that it reads, and what holds of what it returns."""
+
+    read: Callable[[Path], Any]
+    name: str
+    """The name of the file, with the folders that lie around it."""
+    document: Any
+    """Plain data, or bytes."""
+    write: Callable[[Any], bytes] = bytes
+    """Writes the document."""
+    around: Mapping[str, bytes] = field(default_factory=dict)
+    """The contents of other files, by name."""
+    check: Callable[[Any], object] = lambda result: None
+    errors: tuple[type[Exception], ...] = (ValueError,)
+    names_file: bool = True
+    """Whether an error names the file, or a folder around it."""
+
+
+@st.composite
+def damages(draw: DrawFn) -> tuple[tuple[str, int], ...]:
+    """What is done to a document: up to three things, each with the number that says where and how."""
+    kinds = st.sampled_from((*WITHIN, *WITHIN, *BYTES, *PLACES))
+    return tuple(draw(st.lists(st.tuples(kinds, st.integers(0, 2**32)), min_size=1, max_size=3)))
+
+
+def holds_of_reader(
+    reader: Reader, damage: Sequence[tuple[str, int]], folder: Path, *, whole: bool = False
+) -> None:
+    """The documented error, which names the file in one line, or what `Reader.check` takes.
+
+    Args:
+        whole: whether no error is expected.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    path = folder / reader.name
+    for name, content in {**reader.around, reader.name: damaged(reader, damage)}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    for kind, _ in damage:
+        if kind in PLACES and path.is_file():
+            path.unlink()
+            if kind == "folder":
+                path.mkdir()
+            elif kind == "loop":
+                path.symlink_to(path.name)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            result = reader.read(path)
+        except reader.errors as error:
+            assert not whole, f"refused: {error}"
+            says_one_line(error)
+            assert not reader.names_file or reader.name.split("/")[0] in str(error), str(error)
+            return
+        reader.check(result)
+
+
+def damaged(reader: Reader, damage: Sequence[tuple[str, int]]) -> bytes:
+    """The bytes of the document with all damage but that to its place."""
+    document = copy.deepcopy(reader.document)
+    for kind, number in damage:
+        if kind in WITHIN and not isinstance(document, bytes):
+            document = _changed(document, kind, random.Random(number))
+    content = reader.write(document)
+    for kind, number in damage:
+        if kind in BYTES:
+            content = _broken(content, kind, random.Random(number))
+    return content
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
+        yield (*path, key)
+        yield from _places(value[key], (*path, key))
+
+
+def _changed(document: Any, kind: str, chance: random.Random) -> Any:
+    places = list(_places(document))
+    strange = copy.deepcopy(chance.choice(STRANGE))
+    if not places or chance.random() < 0.03:
+        return strange
+    *way, last = chance.choice(places)
+    inner = document
+    for key in way:
+        inner = inner[key]
+    if kind == "value":
+        inner[last] = strange
+    elif kind == "drop":
+        del inner[last]
+    elif isinstance(inner, dict):
+        content = inner.pop(last) if kind == "rename" else strange
+        inner[chance.choice((f"{last}x", "", "name", "\n", "__class__", "a.b", str(last).upper()))] = content
+    else:
+        inner.append(strange)
+    return document
+
+
+def _broken(content: bytes, kind: str, chance: random.Random) -> bytes:
+    place = chance.randrange(len(content) + 1)
+    if kind == "swap":
+        lines = content.split(b"\n")
+        chance.shuffle(lines)
+        return b"\n".join(lines)
+    return {
+        "cut": content[:place],
+        "byte": content[:place] + bytes([chance.randrange(256)]) + content[place + 1:],
+        "not utf-8": content[:place] + b"\xff\xfe\xc3" + content[place:],
+        "nul": content[:place] + b"\0" + content[place:],
+        "mark": b"\xef\xbb\xbf" + content,
+        "crlf": content.replace(b"\n", b"\r\n"),
+        "twice": content + content,
+        "empty": b"",
+        "blank": b" \n\t\r\n",
+        "noise": bytes(chance.randrange(256) for _ in range(64)),
+        "open": content[:place] + chance.choice((b"[", b"{", b'"', b"\n", b",", b"=", b"'", b"\x0b",
+                                                  "\u2028".encode())) + content[place:],
+        "gzip": b"\x1f\x8b\x08\x00" + content,
+    }[kind]
+
+
+def as_json(document: Any) -> bytes:
+    """JSON, with what stands for things that only a text can hold."""
+    return _stands_for(json.dumps(document, ensure_ascii=False), '"{}"').encode("utf-8", "surrogatepass")
+
+
+def as_escaped_json(document: Any) -> bytes:
+    """The same in ASCII."""
+    return _stands_for(json.dumps(document), '"{}"').encode()
+
+
+def as_json_lines(document: Any) -> bytes:
+    """A line for each entry."""
+    lines = document if isinstance(document, list) else [document]
+    return b"".join(as_escaped_json(line) + b"\n" for line in lines)
+
+
+def as_toml(document: Any) -> bytes:
+    """TOML: an assignment for each value, a header for each table at the top."""
+    if not isinstance(document, dict):
+        return as_json(document)
+    plain = {key: value for key, value in document.items() if not isinstance(value, dict)}
+    lines = [f"{_key(key)} = {_toml(value)}" for key, value in plain.items()]
+    for key, table in document.items():
+        if key not in plain:
+            lines += [f"[{_key(key)}]", *(f"{_key(k)} = {_toml(v)}" for k, v in table.items())]
+    return _stands_for("\n".join(lines) + "\n", '"{}"').encode("utf-8", "surrogatepass")
+
+
+def _key(key: str) -> str:
+    return json.dumps(str(key))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    return '"none"' if value is None else json.dumps(value)
+
+
+def as_csv(document: Any) -> bytes:
+    """A comma-separated table."""
+    lines = document if isinstance(document, list) else [document]
+    cells = [line if isinstance(line, list) else [line] for line in lines]
+    text = "".join(",".join(str(cell) for cell in line) + "\n" for line in cells)
+    return _stands_for(text, "{}").encode("utf-8", "surrogatepass")
+
+
+def _stands_for(text: str, quoted: str) -> str:
+    return text.replace(quoted.format(DEEP), "[" * 100_000).replace(quoted.format(HUGE), "9" * 5000)
+
+
+def command_status(main: Callable[[], Any], *arguments: str) -> tuple[int, str]:
+    """The exit status of a command line in this process, and what it says on standard error."""
+    said, sys_argv, sys_path = io.StringIO(), sys.argv, [*sys.path]
+    sys.argv = ["policy-entropy", *arguments]
+    try:
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            user_errors.run_command(main)
+    except SystemExit as end:
+        return int(end.code or 0), said.getvalue()
+    finally:
+        sys.argv, sys.path = sys_argv, sys_path
+    raise AssertionError("a command ends with an exit status")
+
+
+def ends_well(found: tuple[int, str]) -> None:
+    """A command did what it should, or said in one line what is wrong."""
+    status, said = found
+    assert status in (0, 2), (status, said)
+    if status:
+        (line,) = said.splitlines()
+        assert line.startswith("error: "), line

@@ -7,7 +7,10 @@ what the docstring says. Oracles are ball arithmetic and identities.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+import tempfile
+from pathlib import Path
 
 import flint
 import numpy as np
@@ -15,7 +18,13 @@ import pytest
 from hypothesis import strategies as st
 
 from entropy_theory import advantages, entropy_change, policy, token_batch, update_rules
+from entropy_theory.claims import claims_in_file
+from entropy_theory.performance_law import training_log
+from entropy_theory.support import results, stored, user_code
 from entropy_theory.token_batch import TokenBatch
+from entropy_theory.update_rules import rule_options
+from entropy_theory.verification import ledger, rule_contract
+from policy_entropy.__main__ import main
 from tests.entropy_theory.test_update_rules import VARIANTS
 from tests.fuzzing import (
     FLOATS,
@@ -26,11 +35,19 @@ from tests.fuzzing import (
     TINY,
     Call,
     Palette,
+    Reader,
     arrays,
+    as_csv,
+    as_json,
+    as_json_lines,
     booleans,
+    command_status,
+    damages,
+    ends_well,
     finite,
     fuzz,
     holds_of,
+    holds_of_reader,
     log_probs,
     moderate,
     nothing,
@@ -398,3 +415,129 @@ CALLS = {**POLICY, **TOKENS}
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_a_function_answers_right_or_says_what_is_wrong(name, cases):
     fuzz(cases, CALLS[name].arguments, lambda arguments: holds_of(CALLS[name], arguments))
+
+
+# ------------------------------------------------------------------ readers
+
+STEPS = range(1, 13)
+RECORDS = [{"step": step, "entropy": 1.5 / step, "reward": 0.9 - 0.7 / step, "seconds": 1.0}
+           for step in STEPS]
+CODE = b"""
+from dataclasses import dataclass
+from typing import ClassVar
+from entropy_theory.update_rules.modifier import Modifier
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Half(Modifier):
+    name: ClassVar[str] = "half"
+    factor: float = 0.5
+"""
+RULE = {"name": "clip-cov", "ratio": 0.002,
+        "base": {"name": "aepo", "alpha": 1.5, "base": {"name": "grpo", "clip_high": 0.28},
+                 "target_schedule": {"kind": "points", "points": [[0, 0.8], [100, 0.4]]},
+                 "towards": {"name": "shorter-responses", "per_token": 0.02}}}
+
+
+def is_run(run):
+    """Numbers that can be fitted: finite, entropies at least 0, steps in order."""
+    for column in (run.step, run.entropy, run.performance):
+        assert np.isfinite(column).all()
+    assert len(run.step) == len(run.entropy) == len(run.performance) >= 3
+    assert (run.entropy >= 0).all()
+    assert (np.diff(run.step) > 0).all()
+
+
+@functools.cache
+def events():
+    """A TensorBoard event file."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    with tempfile.TemporaryDirectory() as folder:
+        with SummaryWriter(folder) as writer:
+            for record in RECORDS:
+                for tag in ("entropy", "reward"):
+                    writer.add_scalar(tag, record[tag], record["step"])
+        (file,) = Path(folder).iterdir()
+        return file.read_bytes()
+
+
+def log(name, document, write, **further):
+    return Reader(read=lambda path: training_log.read([path]), name=name, document=document,
+                  write=write, check=is_run, **further)
+
+
+def plain_of(path):
+    """What a file of JSON holds, whatever it is, for functions of plain data."""
+    return stored.parsed(path.read_bytes().decode("utf-8", "replace"))
+
+
+TABLE = [list(RECORDS[0]), *(list(record.values()) for record in RECORDS)]
+CHART = [["Step", "a - entropy", "a - entropy__MIN", "a - reward", "b - entropy"],
+         *([r["step"], r["entropy"], 0, r["reward"], 1.0] for r in RECORDS)]
+READERS = {
+    "training log, CSV": log("log.csv", TABLE, as_csv),
+    "training log, W&B chart": log("chart.csv", CHART, as_csv),
+    "training log, JSON lines": log("metrics.jsonl", RECORDS, as_json_lines),
+    "training log, nested JSON lines": log(
+        "verl.jsonl", [{"step": r.pop("step"), "data": {"actor": r}}
+                       for r in map(dict, RECORDS)], as_json_lines),
+    "training log, JSON list": log("list.json", RECORDS, as_json),
+    "training log, trainer_state.json": log(
+        "trainer_state.json", {"global_step": 12, "log_history": RECORDS}, as_json),
+    "training log, a folder": Reader(
+        read=lambda path: training_log.read([path.parent]), name="run/metrics.jsonl", document=RECORDS,
+        write=as_json_lines, check=is_run),
+    "training log, TensorBoard": Reader(
+        read=lambda path: training_log.read([path]), name="events.out.tfevents.1", document=None,
+        write=lambda _: events(), check=is_run),
+    "support.results.read_json": Reader(
+        read=results.read_json, name="result.json", document={"records": RECORDS}, write=as_json),
+    "verification.ledger.read_accepted": Reader(
+        read=ledger.read_accepted, name="ledger.json", document={"claims": [
+            {"id": "a.b", "verdict": "proved", "samples": [1.0, 0.5], "counterexample": None}]},
+        write=as_json, check=lambda found: [record["verdict"] for record in found.values()]),
+    "support.results.kept_records": Reader(
+        read=lambda path: results.kept_records(
+            path, {"device": "cpu", "versions": {}, "seed": 0, "config": None}), name="kept.json",
+        document={"provenance": {"device": "cpu", "versions": {}, "seed": 0, "config": None},
+                  "records": RECORDS}, write=as_json, errors=()),
+    "support.user_code.module_of_file": Reader(
+        read=user_code.module_of_file, name="rules.py", document=CODE),
+    "claims.claims_in_file": Reader(
+        read=claims_in_file, name="claims.py", document=CODE),
+    "verification.rule_contract.rules_in": Reader(
+        read=lambda path: rule_contract.rules_in(user_code.module_of_file(path)), name="rules.py",
+        document=CODE, names_file=False),
+    "update_rules.rule_class": Reader(
+        read=lambda path: update_rules.get(f"{path}:Half"), name="rules.py", document=CODE,
+        check=lambda rule: rule.scores),
+    "update_rules.rule_options.from_table": Reader(
+        read=lambda path: rule_options.from_table(plain_of(path)), name="rule.json", document=RULE,
+        write=as_json, names_file=False, errors=(ValueError, OSError), check=lambda rule: rule.reads),
+    "update_rules.rule_options.from_texts": Reader(
+        read=lambda path: rule_options.from_texts(
+            "clip-cov", path.read_bytes().decode("utf-8", "replace").split("\n")), name="options.txt",
+        document="\n".join(rule_options.to_texts(RULE)).encode(), names_file=False,
+        errors=(ValueError, OSError), check=lambda rule: rule.reads),
+    "policy-entropy fit": Reader(
+        read=lambda path: command_status(main, "fit", str(path)), name="metrics.jsonl",
+        document=RECORDS, write=as_json_lines, check=ends_well, errors=()),
+    "policy-entropy rules": Reader(
+        read=lambda path: command_status(main, "rules", f"{path}:Half"), name="rules.py",
+        document=CODE, check=ends_well, errors=()),
+}
+
+
+@SIZES
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_takes_a_damaged_file_or_says_what_is_wrong(name, cases, tmp_path):
+    if "TensorBoard" in name:
+        pytest.importorskip("torch.utils.tensorboard")
+    place = tmp_path / "files"
+    fuzz(cases, damages(), lambda damage: holds_of_reader(READERS[name], damage, place))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_takes_what_is_not_damaged(name, tmp_path):
+    """A document that is refused as it stands would prove nothing."""
+    holds_of_reader(READERS[name], (), tmp_path, whole=True)
