@@ -76,10 +76,12 @@ def exact(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
 def first_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
     """-Cov_pi(log pi, step): the entropy change to first order (Cui et al., Lemma 1; AEPO, Eq. 6).
 
-    Args, returns, raises: as `exact`. The error is at most `remainder_bound`.
+    Args, returns, raises: as `exact`; ValueError also for a step at which the expansion overflows. The
+    error is at most `remainder_bound`.
     """
     logits, step = _checked(logits, step)
-    return _first_order(namespace(logits, step), logits, step)
+    xp = namespace(logits, step)
+    return _finite(xp, _first_order(xp, logits, step))
 
 
 def second_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
@@ -87,14 +89,14 @@ def second_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPer
 
     u = step - E_pi[step]. The error is of third order in the step.
 
-    Args, returns, raises: as `exact`.
+    Args, returns, raises: as `first_order`.
     """
     logits, step = _checked(logits, step)
     xp = namespace(logits, step)
     probabilities = softmax(logits)
     centered = step - xp.sum(probabilities * step, axis=-1, keepdims=True)
     quadratic = -xp.sum(probabilities * (1 + tilt(logits)) * centered * centered, axis=-1)
-    return _first_order(xp, logits, step) + quadratic / 2
+    return _finite(xp, _first_order(xp, logits, step) + quadratic / 2)
 
 
 def remainder_bound(n_actions: int, step: Values) -> PerState:
@@ -248,6 +250,14 @@ def _checked_correct(logits: Array, correct: Array) -> Array:
             "that have none: they give REINFORCE no gradient)"
         )
     return mask
+
+
+def _finite(xp: Any, change: Array) -> Array:
+    if not bool(xp.all(xp.isfinite(change))):
+        raise ValueError(
+            "the expansion overflows at so large a logit step: look for a diverged update, or take the "
+            "exact change (entropy_change.exact)")
+    return change
 
 
 def _first_order(xp: Any, logits: Array, step: Array) -> Array:

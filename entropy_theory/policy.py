@@ -62,13 +62,21 @@ def _takes_numpy(array: Array) -> bool:
 
 
 def as_float_array(values: Array) -> Array:
-    """``values`` as a floating-point array: torch tensors as they are, anything else via numpy."""
+    """``values`` as a floating-point array: torch tensors as they are, anything else via numpy.
+
+    Raises:
+        ValueError: complex numbers, texts, or lists of unequal lengths.
+    """
     if _takes_numpy(values):
         return values
     if array_api_compat.is_torch_array(values):
+        if values.is_complex():
+            raise ValueError(f"real numbers are needed, got a tensor of {values.dtype}")
         return values if values.is_floating_point() else values.double()
     array = np.asarray(values)
-    return array if np.issubdtype(array.dtype, np.floating) else array.astype(np.float64)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"real numbers are needed, got an array of {array.dtype}")
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def array_like(values: Array, like: Array) -> Array:
@@ -100,6 +108,9 @@ def check_temperature(temperature: Temperature) -> None:
 def shift_logits(logits: BroadcastLogits, temperature: Temperature = 1.0) -> ShiftedLogits:
     """Temper the logits and shift them by their maximum, the first step of everything below.
 
+    An action whose logit lies further below the largest than there are numbers of the dtype counts as
+    never taken. A temperature below the dtype's smallest normal number counts as that number.
+
     Args:
         logits: [..., actions]; finite or -inf, at least one finite in each state.
         temperature: scalar or [...], above 0; inf makes all actions with a finite logit equal.
@@ -109,8 +120,7 @@ def shift_logits(logits: BroadcastLogits, temperature: Temperature = 1.0) -> Shi
     """
     logits = as_float_array(logits)
     xp = namespace(logits)
-    if logits.ndim == 0 or logits.shape[-1] == 0:
-        raise ValueError(f"logits need at least one action on the last axis, got {logits.shape}")
+    _check_actions(logits)
     check_temperature(temperature)
     top_index, top = _top(logits)
     # NaN and +inf reach the maximum, and a state of -inf alone has -inf for it.
@@ -121,6 +131,12 @@ def shift_logits(logits: BroadcastLogits, temperature: Temperature = 1.0) -> Shi
             "masked policy"
         )
     return _shift(logits, top_index, top, temperature)
+
+
+def _check_actions(logits: Array) -> None:
+    if logits.ndim == 0 or logits.shape[-1] == 0:
+        raise ValueError(
+            f"logits need at least one action on the last axis, got shape {tuple(logits.shape)}")
 
 
 def shift_logits_unseen(logits: BroadcastPerAction, temperature: Temperature = 1.0) -> ShiftedLogits:
@@ -259,10 +275,14 @@ def kept_actions(logits: Logits, removed_fraction: float) -> ActionMask:
         Boolean [..., actions].
 
     Raises:
-        ValueError: removed_fraction outside [0, 1), or so large that no action would stay.
+        ValueError: removed_fraction outside [0, 1), or so large that no action would stay; NaN logits,
+            which have no order; no action at all.
     """
     logits = as_float_array(logits)
     xp = namespace(logits)
+    _check_actions(logits)
+    if bool(xp.any(xp.isnan(logits))):
+        raise ValueError("logits must not be NaN: look for a diverged policy")
     n_actions = logits.shape[-1]
     if not 0 <= removed_fraction < 1:
         raise ValueError(f"removed_fraction must be in [0, 1), got {removed_fraction}")

@@ -19,7 +19,8 @@ a required column, such as the old           when it is built: ValueError if it 
 log-probabilities, missing                   it is left out, naming the column
 an optional column missing that a rule reads ValueError from ``prepare``, naming rule and column
 the mask False everywhere (in any run)       ValueError from ``prepare``
-NaN or infinity on a response token          ValueError from ``prepare``, naming the column
+NaN or infinity on a response token, or a    ValueError from ``prepare``, naming the column
+number whose square overflows
 rewards that vary within a sequence          ValueError from ``prepare`` of rules that need one for
                                              each sequence: all but ``reinforce`` with estimator
                                              "reward" and rules given an ``advantage`` column

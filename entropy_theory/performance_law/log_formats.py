@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
+import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from entropy_theory.support.stored import parsed
 
 EVENT_FILE = "tfevents"
 """The word that the names of TensorBoard's event files contain."""
@@ -55,6 +57,8 @@ def read_rows(path: Path) -> Log:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise ValueError(f"no such file: {path}") from None
+    except OSError as error:
+        raise ValueError(f"cannot read {path} ({error.strerror}): check its path") from None
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} is not text ({error.reason} at byte {error.start}): give a CSV, a JSON-lines file "
@@ -68,8 +72,8 @@ def read_rows(path: Path) -> Log:
 
 def _json(path: Path, text: str) -> Log:
     try:
-        whole = json.loads(text)
-    except json.JSONDecodeError:
+        whole = parsed(text)
+    except ValueError:
         return _json_lines(path, text)
     if isinstance(whole, dict) and isinstance(whole.get("log_history"), list):
         whole = whole["log_history"]
@@ -89,14 +93,14 @@ def _json_lines(path: Path, text: str) -> Log:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
+            record = parsed(line)
+        except ValueError as error:
             if number == len(lines):  # no newline: what was writing it was stopped
                 notes.append(f"line {number} of {path} is cut off at its end and left out")
                 continue
             raise ValueError(
-                f"{path}, line {number} is not valid JSON ({error.msg} at character {error.pos}): "
-                "correct or delete the line"
+                f"{path}, line {number} is not valid JSON ({error}): correct or delete the "
+                "line"
             ) from None
         if not isinstance(record, dict):
             raise ValueError(
@@ -107,18 +111,26 @@ def _json_lines(path: Path, text: str) -> Log:
     return Log({"": rows}, notes)
 
 
-def _flat(record: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    for name, value in record.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
+def _flat(record: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """The values with names joined by dots, in order; not by recursion, which a deep record would exhaust."""
+    open_ = [("", iter(record.items()))]
+    while open_:
+        prefix, items = open_[-1]
+        for name, value in items:
+            if isinstance(value, dict):
+                open_.append((f"{prefix}{name}.", iter(value.items())))
+                break
             yield f"{prefix}{name}", value
+        else:
+            open_.pop()
 
 
 def _csv(path: Path, text: str) -> Log:
     first = text.lstrip("\r\n").split("\n")[0]
     delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
+    # (Lines end where files end them: `splitlines` would cut at every separator that Unicode knows.)
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header: list[str] = []
     rows = []
     try:

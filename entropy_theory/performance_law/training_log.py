@@ -99,9 +99,9 @@ def read(
     if not within >= 0:
         raise ValueError(f"within must be at least 0 steps, got {within}")
     log = _read_all(paths, step)
-    rows = _of_run(log, run, (entropy, performance))
-    names = _names(rows)
     where = ", ".join(str(path) for path in paths)
+    rows = _of_run(log, run, (entropy, performance), where)
+    names = _names(rows)
     entropy_name = _column(names, entropy, "entropy", ENTROPY, where)
     near = entropy_name.rpartition("/")[0]
     others = [name for name in names if name != entropy_name]
@@ -109,11 +109,14 @@ def read(
     notes = list(log.notes)
     entropies = _series(rows, entropy_name, notes)
     performances = _series(rows, performance_name, notes)
-    pairs = _paired(entropies, performances, within, (entropy_name, performance_name), notes)
+    try:
+        pairs = _paired(entropies, performances, within, (entropy_name, performance_name), notes)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
     negative = pairs[pairs[:, 1] < 0]
     if len(negative):
         raise ValueError(
-            f"'{entropy_name}' is {negative[0, 1]:g} at step {negative[0, 0]:g}, and an entropy is at "
+            f"{where}: '{entropy_name}' is {negative[0, 1]:g} at step {negative[0, 0]:g}, and an entropy is at "
             "least 0 nats: choose the column of the mean token entropy with --entropy (some trainers log "
             "a loss, which is minus the entropy)"
         )
@@ -143,7 +146,9 @@ def _read_all(paths: Sequence[Path], step: str | None) -> Log:
 # ------------------------------------------------------------------ runs and columns
 
 
-def _of_run(log: Log, run: str | None, asked: tuple[str | None, str | None]) -> list[Row]:
+def _of_run(
+    log: Log, run: str | None, asked: tuple[str | None, str | None], where: str
+) -> list[Row]:
     """The rows of the run asked for, or of the only one that has both columns."""
     named = {name: rows for name, rows in log.runs.items() if name}
     shared = log.runs.get("", [])
@@ -153,7 +158,7 @@ def _of_run(log: Log, run: str | None, asked: tuple[str | None, str | None]) -> 
         fit = [name for name, rows in named.items() if _has_both(_names(rows + shared), asked)]
         if len(fit) != 1:
             raise ValueError(
-                f"the log holds {len(named)} runs: choose one with --run ({_some(fit or list(named))})"
+                f"{where} holds {len(named)} runs: choose one with --run ({_some(fit or list(named))})"
             )
         log.notes.append(f"of {len(named)} runs, '{fit[0]}' is read, the only one with both columns")
         return named[fit[0]] + shared

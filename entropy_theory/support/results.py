@@ -18,6 +18,7 @@ from typing import Any
 
 from entropy_theory import __version__
 from entropy_theory.support import locks
+from entropy_theory.support.stored import check_form, parsed, text_of
 
 
 def provenance(
@@ -140,14 +141,23 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
     write_text(path, json.dumps(plain(value), indent=2, allow_nan=False) + "\n")
 
 
-def read_json(path: str | os.PathLike[str]) -> Any:
-    """Read JSON; a missing or malformed file is a ValueError that names it."""
+def read_json(path: str | os.PathLike[str], form: Any = object) -> Any:
+    """Read JSON, of a certain form if one is given (`stored.check_form`).
+
+    Raises:
+        ValueError: a missing file, one that cannot be read, or what is no JSON of this form; the message
+            names the file.
+    """
+    text = text_of(path)
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ValueError(f"no such file: {path}") from None
-    except json.JSONDecodeError as error:
+        value = parsed(text)
+    except ValueError as error:
         raise ValueError(f"{path} is not valid JSON ({error}): delete it and run again") from None
+    try:
+        check_form(value, form)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}): delete it and run again") from None
+    return value
 
 
 def kept_records(path: str | os.PathLike[str] | None, origin: dict[str, Any]) -> list[dict[str, Any]]:

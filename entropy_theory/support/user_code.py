@@ -71,7 +71,10 @@ def module_of_file(path: str | Path) -> ModuleType:
     Raises:
         ValueError: no such file, or an error while importing it.
     """
-    file = Path(path).expanduser().resolve()
+    try:
+        file = Path(path).expanduser().resolve()
+    except (OSError, RuntimeError) as error:  # links that lead in a circle, a user who is not there
+        raise ValueError(f"cannot read {path} ({error}): check its path") from None
     if not file.is_file():
         raise ValueError(f"no such file: {path}")
     if file.suffix != ".py":

@@ -242,8 +242,8 @@ class UpdateRule:
         """Add, once per optimizer step and on all rows of all ranks, what needs the whole batch.
 
         Raises:
-            ValueError: a missing column, an all-False mask, or values that are not finite on masked
-                tokens; the message names the column.
+            ValueError: a missing column, an all-False mask, or values on masked tokens that are not
+                finite, or whose squares are not; the message names the column.
         """
         batch.require(self.name, *self.own_requires)
         _check_values(batch, self.own_requires)
@@ -352,8 +352,10 @@ def _check_values(batch: TokenBatch, names: tuple[str, ...]) -> None:
             "the mask is False everywhere: the batch has no response token (were all rewards missing, "
             "or all responses cut off and masked?)"
         )
-    # A sum is finite only if its terms are: one look at the usual batch, where all is well.
-    total = batch.log_prob + batch.old_log_prob + batch.reward + batch.weight
+    # A sum is finite only if its terms are: one look at the usual batch, where all is well. Rules
+    # multiply these columns, by themselves and by each other: squares overflow before a product does.
+    total = sum(column * column
+                for column in (batch.log_prob, batch.old_log_prob, batch.reward, batch.weight))
     if batch.advantage is not None:
         names = (*names, "advantage")
     if not names and bool(xp.all(xp.isfinite(total) | ~batch.mask)):
@@ -362,8 +364,8 @@ def _check_values(batch: TokenBatch, names: tuple[str, ...]) -> None:
         column = getattr(batch, name)
         # An action of probability 0 in an exact listing has log-probability -inf and weight 0.
         counts = batch.mask & (batch.weight != 0) if name.endswith("log_prob") else batch.mask
-        if not bool(xp.all(xp.isfinite(column) | ~counts)):
+        if not bool(xp.all(xp.isfinite(column * column) | ~counts)):
             raise ValueError(
-                f"column '{name}' holds NaN or infinite values on response tokens: look for a "
-                "diverged policy or a faulty reward function"
+                f"column '{name}' holds NaN or infinite values on response tokens, or numbers whose "
+                "squares are: look for a diverged policy or a faulty reward function"
             )

@@ -119,7 +119,8 @@ def read_accepted(path: Path | None = None) -> dict[str, dict[str, Any]]:
     path = path or accepted_path()
     if not path.exists():
         return {}
-    return {record["id"]: record for record in read_json(path)["claims"]}
+    form = {"claims": [{"id": str, "verdict": str, "samples?": [float]}]}
+    return {record["id"]: record for record in read_json(path, form)["claims"]}
 
 
 def accept(

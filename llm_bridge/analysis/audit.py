@@ -478,4 +478,8 @@ def read(path: Path) -> list[AuditedStep]:
     """Read the audited steps of an audit.json; there are none if there is no such file."""
     if not path.exists():
         return []
-    return [AuditedStep(**step) for step in results.read_json(path)["steps"]]
+    found = results.read_json(path, {"steps": [{}]})
+    try:
+        return [AuditedStep(**step) for step in found["steps"]]
+    except TypeError as error:  # a column that is missing, or one too many
+        raise ValueError(f"{path} is damaged ({error}): delete it and run again") from None

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.support import results
+from entropy_theory.support.stored import parsed
+from llm_bridge.analysis.stored_arrays import read_arrays
 from llm_bridge.analysis.tangent_kernel import RUNGS, Kernel, Ladder, climb, shape
 
 
@@ -37,17 +39,24 @@ def write(path: Path, record: KernelRecord) -> None:
 
 
 def read(path: Path) -> KernelRecord:
-    """Read a record."""
-    with np.load(path) as stored:
+    """Read a record.
+
+    Raises:
+        ValueError: a file that is missing or damaged, or holds another record.
+    """
+    columns = read_arrays(path)
+    try:
         return KernelRecord(
-            step=int(stored["step"]),
-            kernel=Kernel(values=stored["values"], actions=stored["actions"]),
+            step=int(columns["step"]),
+            kernel=Kernel(values=columns["values"], actions=columns["actions"]),
             ladder=Ladder(
-                rungs={name: stored[f"rung {name}"] for name in RUNGS},
-                measured=stored["measured"],
+                rungs={name: columns[f"rung {name}"] for name in RUNGS},
+                measured=columns["measured"],
             ),
-            prefixes=json.loads(str(stored["prefixes"])),
+            prefixes=parsed(str(columns["prefixes"])),
         )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no record of a logit kernel ({error}): audit again") from None
 
 
 def summary(records: Sequence[KernelRecord]) -> dict[str, Any]:

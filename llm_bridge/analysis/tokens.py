@@ -26,6 +26,7 @@ from entropy_theory.support import results
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
 from llm_bridge.analysis.covariance_table import SHARES, largest_count
+from llm_bridge.analysis.stored_arrays import read_arrays
 
 EIGHTHS = 8
 """Prompts are grouped by accuracy in steps of one over this: Cui et al. have G = 8 samples a prompt."""
@@ -140,14 +141,20 @@ def write(path: Path, tokens: AuditedTokens) -> None:
 
 
 def read(path: Path) -> AuditedTokens:
-    """Read a record."""
-    with np.load(path) as stored:
-        columns: dict[str, Any] = {name: stored[name] for name in stored.files}
-    for name, kind in (("step", int), ("learning_rate", float)):
-        columns[name] = kind(columns[name])
+    """Read a record.
+
+    Raises:
+        ValueError: a file that is missing or damaged, or holds another record.
+    """
+    columns: dict[str, Any] = read_arrays(path)
     # Records made before there were accounts have none.
-    columns.setdefault("attribution", np.full(columns["measured"].shape, np.nan))
-    return AuditedTokens(**columns)
+    columns.setdefault("attribution", np.full(columns.get("measured", np.zeros(0)).shape, np.nan))
+    try:
+        for name, kind in (("step", int), ("learning_rate", float)):
+            columns[name] = kind(columns[name])
+        return AuditedTokens(**columns)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no record of audited tokens ({error}): audit again") from None
 
 
 # --------------------------------------------------------------------------------------- the tables

@@ -8,13 +8,13 @@ compared as mathematics (`rewards.math_equal`).
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import random
 import re
 from pathlib import Path
 from typing import Any
 
+from entropy_theory.support.stored import parsed, text_of
 from entropy_theory.support.user_errors import lookup
 from llm_bridge.data import rewards, tasks
 
@@ -169,11 +169,12 @@ def _from_folder(
             f"{benchmark.hub} there, one a line as " '{"problem": ..., "answer": ...}'
         )
     rows = []
-    for number, line in enumerate(lines.read_text(encoding="utf-8").splitlines(), start=1):
+    # (`splitlines` would also cut at separators of Unicode, which may stand within a text.)
+    for number, line in enumerate(text_of(lines, encoding="utf-8-sig").split("\n"), start=1):
         try:
-            row = json.loads(line) if line.strip() else None
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{lines}, line {number}: not valid JSON ({error.msg})") from None
+            row = parsed(line) if line.strip() else None
+        except ValueError as error:
+            raise ValueError(f"{lines}, line {number}: not valid JSON ({error})") from None
         if row is not None:
             rows.append(row)
     return rows, str(lines)

@@ -19,12 +19,13 @@ from __future__ import annotations
 import collections
 import dataclasses
 import hashlib
-import json
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from entropy_theory.support.stored import parsed
 from entropy_theory.support.user_errors import lookup
 from llm_bridge.data import rewards
 
@@ -312,12 +313,13 @@ def _far_apart(seed: int) -> int:
 
 def _from_file(path: Path, size: int | None, seed: int) -> Task:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ValueError(f"cannot read task file {path} ({error.strerror}): check its path") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
-    items = list(_items(path, text.splitlines()))
+    # (`splitlines` would also cut at separators of Unicode, which may stand within a text.)
+    items = list(_items(path, text.split("\n")))
     if not items:
         raise ValueError(f'{path} has no items: put {{"prompt": ..., "answer": ...}} on each line')
     chosen = items if size is None else list(_draw(items, size, seed))
@@ -333,11 +335,9 @@ def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
         if not line.strip():
             continue
         try:
-            item = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"{path}, line {number}: not valid JSON ({error.msg} at column {error.colno})"
-            ) from None
+            item = parsed(line)
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: not valid JSON ({error})") from None
         if not isinstance(item, dict):
             raise ValueError(
                 f'{path}, line {number}: expected {{"prompt": ..., "answer": ...}}, got {line[:60]}'
@@ -352,6 +352,13 @@ def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
             raise ValueError(f'{path}, line {number}: "prompt" must be a non-empty string')
         if isinstance(answer, bool) or not isinstance(answer, (str, int, float)):
             raise ValueError(f'{path}, line {number}: "answer" must be a string or a number')
+        if isinstance(answer, float) and not math.isfinite(answer):
+            raise ValueError(f'{path}, line {number}: "answer" must be a finite number, got {answer}')
+        for key, value in (("prompt", prompt), ("answer", str(answer))):
+            if any("\ud800" <= letter <= "\udfff" for letter in value):
+                raise ValueError(
+                    f'{path}, line {number}: "{key}" holds half of a surrogate pair, which is no letter: '
+                    "correct its \\u escape")
         yield prompt, str(answer)
 
 

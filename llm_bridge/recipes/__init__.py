@@ -234,8 +234,10 @@ def _toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"cannot read recipe {path} ({error.strerror}): check its path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # a number of thousands of digits, too
         raise ValueError(f"recipe {path} is not TOML ({error})") from None
+    except RecursionError:
+        raise ValueError(f"recipe {path} is nested too deeply: write it flatter") from None
 
 
 def _filled(tables: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -30,6 +30,11 @@ from llm_bridge.running.step_log import StepLog
 FINISHED = "finished"
 READ = ("run.json", "metrics.jsonl", "audit.json", "provenance.json", "evaluation.json")
 """The files that `read` looks at."""
+DESCRIPTION = {"options": {"rule": str, "model": str, "task": str}, "status?": str,
+               "constant_answer_reward?": (float, type(None))}
+EVALUATION = {"intervals?": {...: [float]}, "pass@1?": float}
+AUDIT = {"summary": {"steps?": {"correlation": {...: float}}}, "steps": [{"step": int}]}
+"""What must be in run.json, evaluation.json and audit.json (`stored.check_form`)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +111,8 @@ class RunFolder:
                 changed since, by other processes, or begun on a GPU that is no longer there.
         """
         if self._description.exists():
-            found: dict[str, Any] = results.read_json(self._description)
+            found: dict[str, Any] = results.read_json(
+                self._description, {"options": {}, "status": str, "code?": {}, "world_size?": int})
             # A mistake that is found only after the folder was made must not take the folder.
             if found["status"] == FINISHED or self.log.read():
                 self._check_same(found, options, defaults, code)
@@ -164,7 +170,7 @@ class RunFolder:
             )
         begun_on = "cpu"
         if self._provenance.exists():
-            begun_on = str(results.read_json(self._provenance)["device"])
+            begun_on = str(results.read_json(self._provenance, {"device": str})["device"])
         if begun_on != "cpu" and device == "cpu":
             raise ValueError(
                 f"{self.path} holds a run that began on {begun_on}, and torch finds no GPU now: see "
@@ -182,16 +188,16 @@ def read(folder: Path) -> RunRecord:
         raise ValueError(
             f"{folder} is no training run (it has no run.json): name a folder that train wrote"
         )
-    found = results.read_json(folder / "run.json")
+    found = results.read_json(folder / "run.json", DESCRIPTION)
 
-    def optional(name: str) -> Any:
-        return results.read_json(folder / name) if (folder / name).exists() else None
+    def optional(name: str, form: Any) -> Any:
+        return results.read_json(folder / name, form) if (folder / name).exists() else None
 
     return RunRecord(
         name=folder.name, folder=folder, options=found["options"], status=found.get("status", "running"),
         constant_answer_reward=found.get("constant_answer_reward"),
-        steps=StepLog(folder / "metrics.jsonl").read(), evaluation=optional("evaluation.json"),
-        audit=optional("audit.json"), provenance=optional("provenance.json"),
+        steps=StepLog(folder / "metrics.jsonl").read(), evaluation=optional("evaluation.json", EVALUATION),
+        audit=optional("audit.json", AUDIT), provenance=optional("provenance.json", {}),
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_theory.support import results
+from entropy_theory.support.stored import check_form, parsed, text_of
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +34,11 @@ class Line:
     """Entropy of pi at T = 1, mean over its tokens, nats."""
     ended: bool
     """Whether it ended before the length limit."""
+
+
+LINE = {"prompt": int, "sample": int, "completion": str, "reward": float, "length": int,
+        "entropy": float, "ended": bool}
+"""The form of a line (`stored.check_form`)."""
 
 
 class SampleStore:
@@ -85,14 +91,16 @@ class SampleStore:
             ) from error
 
     def _read(self, path: Path, identity: dict[str, Any]) -> None:
-        head, *rest = path.read_text(encoding="utf-8").splitlines() or [""]
+        head, *rest = text_of(path).split("\n")
+        known = json.loads(self._head)["samples_of"]
         try:
-            found = json.loads(head)["samples_of"]
-        except (json.JSONDecodeError, KeyError, TypeError):
+            found = parsed(head)
+            check_form(found, {"samples_of": {}})
+            found = found["samples_of"]
+        except ValueError:
             raise ValueError(
                 f"{path} is not a file of samples: choose another output, or delete it"
             ) from None
-        known = json.loads(self._head)["samples_of"]
         if found != known:
             differ = sorted(k for k in {*found, *known} if found.get(k) != known.get(k))
             raise ValueError(
@@ -101,8 +109,10 @@ class SampleStore:
             )
         for text in rest:
             try:
-                line = Line(**json.loads(text))
-            except (json.JSONDecodeError, TypeError):
+                found = parsed(text)
+                check_form(found, LINE)
+                line = Line(**found)
+            except (ValueError, TypeError):
                 break  # cut short by a kill
             self._lines[line.prompt, line.sample] = line
 

@@ -14,6 +14,11 @@ from rich import progress
 from rich.console import Console
 
 from entropy_theory.support import results
+from entropy_theory.support.stored import check_form, parsed, text_of
+
+
+RECORD = {"step": int, "entropy?": (float, type(None)), "reward?": (float, type(None))}
+"""The form of a line (`stored.check_form`), which has other metrics too."""
 
 
 class StepLog:
@@ -35,15 +40,25 @@ class StepLog:
             ) from error
 
     def read(self) -> list[dict[str, Any]]:
-        """Return all whole lines, in order."""
+        """Return all whole lines, in order.
+
+        Raises:
+            ValueError: a file that cannot be read, or a whole line that is no step's record.
+        """
         if not self.path.exists():
             return []
         records = []
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        for number, line in enumerate(text_of(self.path).split("\n"), start=1):
             try:
-                records.append(json.loads(line))
-            except json.JSONDecodeError:
+                record = parsed(line)
+            except ValueError:
                 break
+            try:
+                check_form(record, RECORD)
+            except ValueError as error:
+                raise ValueError(f"{self.path}, line {number} is damaged ({error}): delete this line and "
+                                 "those after it") from None
+            records.append(record)
         return records
 
     def keep_until(self, step: int) -> None:

@@ -122,8 +122,12 @@ def read_sweep(path: Path) -> SweepFile:
         data = tomllib.loads(text)
     except FileNotFoundError:
         raise ValueError(f"no such sweep file: {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ValueError(f"cannot read sweep file {path} ({error.strerror}): check its path") from None
+    except ValueError as error:  # a number of thousands of digits, too
         raise ValueError(f"{path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply: write it flatter") from None
     return _Reader(path, text, data).sweep()
 
 
