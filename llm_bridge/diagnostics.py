@@ -15,7 +15,8 @@ adds to TRL's log, at every optimizer step,
 - with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`:
   what the step was to do to the mean entropy of its own states by the entropy's gradient and the
   optimizer's state, the measured change, and its parts; both sums so far and their correlation. Such a
-  step costs two forward and two backward passes more, and two forward passes.
+  step costs two forward and two backward passes more, on the rows of ``account_sequences``, and two
+  forward passes on all.
 
 The coefficients are not computed from a formula but read off: minus the gradient that reaches each
 token's log-probability and entropy in the trainer's own backward pass is weight x score and
@@ -26,6 +27,7 @@ that it draws no random number: the weights that come out are the same to the la
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, Literal
@@ -69,6 +71,8 @@ class Diagnostics(TrainerCallback):
         account_every: account for every N-th step, the first included; 0: for none.
         account_reads: "before": the step is read from the state of torch's SGD, Adam or AdamW before it
             is taken; "after": it is the difference of the weights, for any optimizer, with one part.
+        account_sequences: the entropy is measured on the first so many rows of each process's step, with
+            None on all. Tokens of all rows are told apart.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
     Raises:
@@ -78,7 +82,7 @@ class Diagnostics(TrainerCallback):
 
     def __init__(
         self, trainer: Any, *, forecast_every: int = 1, account_every: int = 0,
-        account_reads: Literal["before", "after"] = "before",
+        account_reads: Literal["before", "after"] = "before", account_sequences: int | None = None,
         on_step: Callable[[dict[str, Any]], None] | None = None,
     ):
         if isinstance(trainer, EntropyTrainer):
@@ -86,6 +90,9 @@ class Diagnostics(TrainerCallback):
         for name, value in (("forecast_every", forecast_every), ("account_every", account_every)):
             if value < 0:
                 raise ValueError(f"{name} must be at least 0, got {value}")
+        if account_sequences is not None and account_sequences < 1:
+            raise ValueError(
+                f"account_sequences must be at least 1, or None for all, got {account_sequences}")
         hooks = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
         for hook in hooks:
             if not hasattr(trainer, hook):
@@ -102,9 +109,10 @@ class Diagnostics(TrainerCallback):
         self._reward: float | None = None
         self._learning_rate = 0.0
         self._account_every, self._account_reads = account_every, account_reads
+        self._account_sequences = account_sequences
         self._clipping = Clipping(trainer.accelerator) if account_every else None
         self._gradient: EntropyGradient | None = None
-        self._calls: list[Callable[[], Any]] = []
+        self._calls: list[Callable[[slice], TokenStatistics]] = []
         self._before: StepAccountant | None = None
         self._accounted: Accounted | None = None
         self.forecasts: list[float] = []
@@ -147,8 +155,8 @@ class Diagnostics(TrainerCallback):
         part["state"] = states[:, input_ids.shape[1] - logits_to_keep : -1]
         self._parts.append(part)
         if self._is_accounted():
-            self._calls.append(
-                lambda: self._statistics(input_ids, attention_mask, logits_to_keep))
+            self._calls.append(lambda rows: self._statistics(
+                input_ids[rows], attention_mask[rows], logits_to_keep))
         return found
 
     def _keep(self, part: dict[str, torch.Tensor], name: str) -> Callable[[torch.Tensor], None]:
@@ -228,24 +236,52 @@ class Diagnostics(TrainerCallback):
         self._learning_rate = self._trainer._get_learning_rate()
         if not self._calls or self._gradient is None or self._clipping is None:
             return
-        lengths = [part["mask"].sum(-1) for part in self._parts]
-        (count,) = self._gradient.sum_over_ranks([float(sum((n > 0).sum() for n in lengths))])
+        masks = self._measured_masks()
+        lengths = [mask.sum(-1, keepdim=True) for mask in masks]
+        (count,) = self._gradient.sum_over_ranks([float(sum(int((n > 0).sum()) for n in lengths))])
         if not count:
             return
         rows = [
             StepRows(
-                statistics=call,
-                measure=torch.where(
-                    part["mask"], 1 / (length.clamp(min=1)[:, None].double() * count), 0.0),
+                statistics=functools.partial(call, slice(None)),
+                measure=torch.where(mask, 1 / (length.clamp(min=1).double() * count), 0.0),
                 # The gradients hold all weights and scales; an objective is minus a loss.
                 moved={name: -part[f"by_{name}"] for name in ("log_prob", "entropy")},
             )
-            for call, part, length in zip(self._calls, self._parts, lengths, strict=True)
+            for call, part, mask, length in zip(
+                self._calls, self._parts, masks, lengths, strict=True)
         ]
         reads = self._account_reads == "before"
         self._before = StepAccountant(
             self._gradient, rows, self._trainer.optimizer if reads else None,
-            clip=self._clipping.factor)
+            clip=self._clipping.factor, measured=self._measured(rows))
+
+    def _measured_masks(self) -> list[torch.Tensor]:
+        """The masks of the step's micro-batches, without the rows whose entropy is not measured."""
+        left, masks = self._account_sequences, []
+        for part in self._parts:
+            mask = part["mask"]
+            if left is not None:
+                mask = mask & (torch.arange(len(mask), device=mask.device) < left)[:, None]
+                left = max(0, left - len(mask))
+            masks.append(mask)
+        return masks
+
+    def _measured(self, rows: list[StepRows]) -> list[StepRows] | None:
+        """Cut off the rows of a step whose entropy is not measured; None where all of it is."""
+        left = self._account_sequences
+        if left is None:
+            return None
+        found = []
+        for call, part in zip(self._calls, rows, strict=True):
+            if not left:
+                break
+            cut = slice(0, min(left, len(part.measure)))
+            left -= cut.stop
+            found.append(StepRows(
+                statistics=functools.partial(call, cut), measure=part.measure[cut],
+                moved={name: column[cut] for name, column in part.moved.items()}))
+        return found
 
     def on_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Account for the step that was taken."""

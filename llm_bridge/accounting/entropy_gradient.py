@@ -88,6 +88,9 @@ class EntropyGradient:
     def __init__(self, model: Any, accelerator: Any):
         self.model, self._accelerator = model, accelerator
         self.roundoff = faults.roundoff(model, accelerator.mixed_precision)
+        # Found once: walks through all modules are a tenth of a small model's pass.
+        self._modules = list(model.modules())
+        self._is_sharded = is_sharded(accelerator, model)
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         if not self.parameters:
             raise ValueError(
@@ -98,14 +101,13 @@ class EntropyGradient:
     @property
     def takes_own_pass(self) -> bool:
         """Whether the forward pass at hand will not do: it drops, or allows one backward pass."""
-        return self.needs_backward or _drops(self.model)
+        return self.needs_backward or self._drops()
 
     @property
     def needs_backward(self) -> bool:
         """Whether gradients come from ``backward`` alone, into ``.grad``."""
-        checkpoints = any(
-            getattr(module, "gradient_checkpointing", False) for module in self.model.modules())
-        return checkpoints or is_sharded(self._accelerator, self.model)
+        return self._is_sharded or any(
+            getattr(module, "gradient_checkpointing", False) for module in self._modules)
 
     def zero(self) -> Slope:
         """Return a slope of zeros."""
@@ -144,7 +146,7 @@ class EntropyGradient:
         total, value = self.zero(), 0.0
         seen = []
         # FSDP2 averages over ranks, where the mean is a sum over them.
-        scale = self._accelerator.num_processes if is_sharded(self._accelerator, self.model) else 1
+        scale = self._accelerator.num_processes if self._is_sharded else 1
         with (
             self._without_dropout(), torch.enable_grad(),
             self._set_aside() if by_backward else contextlib.nullcontext(),
@@ -161,7 +163,7 @@ class EntropyGradient:
             if by_backward:
                 _add(total, [p.grad for p in self.parameters])
         self._reshard()
-        if not is_sharded(self._accelerator, self.model):
+        if not self._is_sharded:
             total = self.whole(total)
         return self.sum_over_ranks([value])[0], total, seen
 
@@ -231,16 +233,22 @@ class EntropyGradient:
         column = torch.tensor(numbers, dtype=torch.float64, device=self._accelerator.device)
         return self._accelerator.reduce(column, "sum").tolist()
 
+    def _drops(self) -> bool:
+        dropouts = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in self._modules)
+        return dropouts or (getattr(self.model.config, "attention_dropout", None) or 0) > 0
+
     def _reshard(self) -> None:
         """Give up gathered weights, which FSDP2 keeps after a forward pass: they may be others next."""
-        for module in self.model.modules():
+        if not self._is_sharded:
+            return
+        for module in self._modules:
             if isinstance(module, FSDPModule):
                 module.reshard()
 
     @contextlib.contextmanager
     def _without_dropout(self) -> Iterator[None]:
         """Put the model in evaluation mode; layers that are checkpointed go on being so."""
-        modes = [(module, module.training) for module in self.model.modules()]
+        modes = [(module, module.training) for module in self._modules]
         try:
             for module, training in modes:
                 # Its parts do not drop: it is the layer's own mode that decides on checkpointing.
@@ -255,11 +263,10 @@ class EntropyGradient:
         """Give the parameters no ``.grad``, and their own back after."""
         kept = [p.grad for p in self.parameters]
         no_sync = getattr(self.model, "no_sync", contextlib.nullcontext)
-        sharded = is_sharded(self._accelerator, self.model)
         try:
             for parameter in self.parameters:
                 parameter.grad = None
-            with contextlib.nullcontext() if sharded else no_sync():
+            with contextlib.nullcontext() if self._is_sharded else no_sync():
                 yield
         finally:
             for parameter, grad in zip(self.parameters, kept, strict=True):
@@ -298,11 +305,6 @@ def _mean(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
             "logits with gradients on (not under torch.no_grad, and not detached)"
         )
     return torch.where(measure != 0, measure * entropy, 0.0).sum()
-
-
-def _drops(model: Any) -> bool:
-    dropouts = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in model.modules())
-    return dropouts or (getattr(model.config, "attention_dropout", None) or 0) > 0
 
 
 def _add(total: Slope, found: Sequence[torch.Tensor | None]) -> None:

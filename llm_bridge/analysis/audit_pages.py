@@ -25,6 +25,12 @@ MAP_ROWS = 12
 MAP_TOKENS = 400
 """How many tokens are shown of each prompt's end and of each answer's start."""
 LEVELS = 5
+FORECASTS = {
+    "coefficients": "(i) coefficients, tabular", "entropy_gradient": "(i′) entropy gradient",
+    "first_order": "(ii) first order in the logits", "second_order": "(ii) with second order",
+    "exact": "(iii) exact in the logits", "accounted": "accounted, along the step",
+}
+"""The forecasts of an audit's summary, and what its page calls them."""
 
 
 def complete(run: Path, decode: Decode) -> dict[str, Any]:
@@ -136,7 +142,22 @@ def _forecasts(found: dict[str, Any]) -> str:
             ["step", "entropy", "(i) exact, SGD", "(i′)", "(ii)", "(iii)", "accounted", "measured"],
             [[step.get(name) for name in columns] for step in steps],
         ),
+        _agreement(found["summary"]["steps"]),
         _parts(steps),
+    )
+
+
+def _agreement(summary: dict[str, Any]) -> str:
+    """Return a table of how well each forecast met the measured changes of whole steps."""
+    if summary["steps"] < 3:
+        return ""  # two points lie on a line
+    return pages.paragraph(
+        f"Each forecast of the mean against its measured change, over {summary['steps']} steps; the "
+        "slope of (i) is per unit learning rate:", "small",
+    ) + pages.table(
+        ["", "correlation", "slope"],
+        [[title, summary["correlation"][name], summary["slope"][name]]
+         for name, title in FORECASTS.items() if name in summary["correlation"]],
     )
 
 
@@ -324,6 +345,7 @@ def map_page(found: dict[str, Any], tokens: AuditedTokens, decode: Decode) -> st
             f"{_name(found)}, step {tokens.step}. {says}. Tokens with a bar below lower entropy, "
             f"with a bar above raise it; the stronger, the more. Of all that is moved {-down:.0%} goes "
             f"down and {up:.0%} up. A prompt's tokens (grey) are not drawn, and move none.", "soft")
+        + _of_the_step(found, tokens)
         + key
         + pages.section("Answers that move the most", *(
             _map_row(tokens, share, row, largest, decode) for row in _chosen_rows(tokens, share)))
@@ -331,6 +353,26 @@ def map_page(found: dict[str, Any], tokens: AuditedTokens, decode: Decode) -> st
         + pages.section("Where this comes from", pages.provenance(found["provenance"]))
     )
     return pages.page("Where the entropy went", body, style=MAP_STYLE)
+
+
+def _of_the_step(found: dict[str, Any], tokens: AuditedTokens) -> str:
+    """Say what the whole step was to do and did; nothing for audits made before there were accounts."""
+    step = next(step for step in found["steps"] if step["step"] == tokens.step)
+    if step.get("entropy_gradient") is None:
+        return ""
+    text = (
+        f"The mean entropy was to change by {_nats(step['entropy_gradient'])}, as its gradient and the "
+        f"optimizer's step announce (i′); it changed by {_nats(step['measured'])}, of which "
+        f"{_nats(step['accounted'])} are accounted for"
+    )
+    if audited_tokens.is_attributed(tokens):
+        text += (f", {_nats(float(tokens.attribution[tokens.mask].sum()))} by these answers' tokens "
+                 "and the rest by what else moved the weights (momentum, weight decay, a second batch)")
+    return pages.paragraph(f"{text}.", "small")
+
+
+def _nats(value: float) -> str:
+    return f"{value:+.3g} nats".replace("-", "−")
 
 
 def _chosen_rows(tokens: AuditedTokens, share: np.ndarray) -> list[int]:
@@ -359,10 +401,12 @@ def _map_row(
     cut = f" … and {len(places) - len(shown)} more" if len(shown) < len(places) else ""
     question = "".join(_plain(decode(int(i))) for i in prompt)
     details = pages.table(
-        ["token", "π", "entropy here", "share", "measured change", "covariance"],
+        ["token", "π", "entropy here", "share", "did to the mean", "forecast (i)",
+         "measured change here", "covariance"],
         [[pages.Markup(f"<code>{html.escape(pages.token(decode(int(tokens.token_ids[row, t]))))}</code>"),
           float(np.exp(tokens.log_prob[row, t])), float(tokens.entropy[row, t]),
-          f"{share[row, t]:+.3%}", _number(tokens.measured[row, t]),
+          f"{share[row, t]:+.3%}", _number(tokens.attribution[row, t]),
+          float(tokens.learning_rate * tokens.forecast[row, t]), _number(tokens.measured[row, t]),
           float(tokens.covariance[row, t])] for t in shown],
     )
     return (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,7 @@ def page(runs: Sequence[RunRecord], table: Sequence[dict[str, Any]]) -> str:
             "logged entropy to the next step, which is one on other prompts; audit correlation: on the "
             "same tokens; account correlation: of the forecast by the entropy's gradient, on the same "
             "tokens.", "small soft"))
+        + _accounts(runs)
         + pages.section("In what they differ", pages.table(
             ["option", *names],
             [[name, *("none" if v is None else _told(v) for v in values)]
@@ -289,6 +291,41 @@ def _pass_at_k(runs: Sequence[RunRecord]) -> str:
             "Unbiased estimates, from each run's evaluation.json.",
         )]),
         pages.table(["run", "k", "pass@k", "low", "high"], rows),
+    )
+
+
+def accounts(run: RunRecord) -> dict[str, float]:
+    """Add up what each part did to the mean entropy, nats, over the steps that were accounted for.
+
+    ``measured`` and ``accounted`` are the whole; the optimizer's parts add up to it, and those by rule
+    and by answer to the gradient's part, clipping included. Empty for a run without accounts.
+    """
+    found = {}
+    steps = [step for step in run.steps if step.get("accounted") is not None]
+    for name in dict.fromkeys(name for step in steps for name in step):
+        if name in ("measured_entropy_change", "accounted") or name.startswith("accounted/"):
+            label = "measured" if name == "measured_entropy_change" else name.removeprefix("accounted/")
+            found[label] = math.fsum(step.get(name) or 0.0 for step in steps)
+    return found
+
+
+def _accounts(runs: Sequence[RunRecord]) -> str:
+    found = [accounts(run) for run in runs]
+    names = list(dict.fromkeys(name for one in found for name in one))
+    if not names:
+        return ""
+    counts = ", ".join(
+        f"{sum(step.get('accounted') is not None for step in run.steps)} of {run.name}" for run in runs)
+    return pages.section(
+        "Where the entropy went",
+        pages.paragraph(
+            f"Sums over the steps that were accounted for ({counts}), nats, each on its own rows. The "
+            "optimizer's parts add up to what is accounted for; the rules, and right and wrong answers, "
+            "each to gradient and clipping.", "small soft"),
+        pages.table(
+            ["", *(run.name for run in runs)],
+            [[name.replace("_", " "), *(one.get(name) for one in found)] for name in names],
+        ),
     )
 
 

@@ -157,11 +157,25 @@ def test_the_audit_command_writes_json_and_two_pages(tmp_path, capsys, monkeypat
         assert not re.search(r"(src|href|url)\s*[=(]\s*[\"']?(https?:)?//", text)
         assert "&lt;eos&gt;" in text
         assert "nan" not in re.sub(r"<style>.*?</style>", "", text, flags=re.S).lower()
+    # Of both steps nothing can be said of correlation; of the first the map says what it did.
+    assert "(i′) entropy gradient" not in (run / "audit.html").read_text()
+    shown = f"{found['steps'][0]['accounted']:+.3g} nats".replace("-", "−")
+    assert f"of which {shown} are accounted for" in (run / "entropy_map.html").read_text()
     (run / "audit.html").unlink()
     main.audit(options)
     assert "already finished" in capsys.readouterr().err
     assert (run / "audit.html").exists()
     assert results.read_json(run / "audit.json") == found
+
+
+def test_forecasts_are_listed_by_how_well_they_met_the_steps():
+    """From three steps on; those that an older audit lacks are left out."""
+    numbers = {"coefficients": 0.125, "first_order": 0.5, "exact": 1.0, "accounted": 0.875}
+    text = audit_pages._agreement(
+        {"steps": 3, "correlation": numbers, "slope": dict.fromkeys(numbers, 2)})
+    assert re.search(r"accounted, along the step</td><td[^>]*>0.875</td><td[^>]*>2<", text)
+    assert "(i′)" not in text
+    assert audit_pages._agreement({"steps": 2, "correlation": numbers, "slope": numbers}) == ""
 
 
 def test_plots_place_points_and_refuse_nothing():

@@ -1,6 +1,7 @@
 """Guards llm_bridge/analysis/comparison.py: numbers by hand, and runs that do not compare."""
 
 import csv
+import dataclasses
 import json
 import re
 
@@ -67,6 +68,28 @@ def test_the_account_is_held_against_the_same_step():
     expected = np.corrcoef(np.array([p for p in pairs if p]).T)[0, 1]
     assert comparison.account_correlation(run(pairs)) == pytest.approx(expected)
     assert comparison.account_correlation(run(pairs[:3])) is None
+
+
+def test_what_moved_entropy_is_added_up():
+    """Over the accounted steps alone, part by part; a part that a step lacks did nothing there."""
+    steps = [
+        {"step": 1, "measured_entropy_change": -0.3, "accounted": -0.25, "accounted/momentum": -0.2,
+         "entropy_gradient": -0.5},
+        {"step": 2, "entropy_gradient": -0.1},
+        {"step": 3, "measured_entropy_change": 0.1, "accounted": 0.125, "accounted/momentum": 0.05,
+         "accounted/weight_decay": 0.01},
+    ]
+    run = RunRecord(name="a", folder=None, options={}, status="", constant_answer_reward=None,
+                    steps=steps, evaluation=None, audit=None, provenance=None)
+    found = comparison.accounts(run)
+    assert found == pytest.approx(
+        {"measured": -0.2, "accounted": -0.125, "momentum": -0.15, "weight_decay": 0.01}, abs=1e-15)
+    plain = dataclasses.replace(run, name="b", steps=steps[1:2])
+    assert comparison.accounts(plain) == {}
+    text = comparison._accounts([run, plain])
+    assert "2 of a, 0 of b" in text
+    assert re.search(r"weight decay</td><td[^>]*>0.01</td><td[^>]*>–<", text)
+    assert comparison._accounts([plain]) == ""
 
 
 def test_the_forecast_is_held_against_the_next_step():

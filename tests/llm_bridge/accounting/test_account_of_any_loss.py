@@ -47,6 +47,33 @@ def test_on_a_tabular_policy_the_account_is_the_change(tmp_path, options, micro_
     assert record["accounted_token_gap"] < 1e-4
 
 
+@pytest.mark.parametrize("count", [5, 16])
+def test_the_account_of_some_rows(tmp_path, count):
+    """The entropy of the first rows alone, within a micro-batch and beyond it; tokens of all rows."""
+    model, tokenizer = tabular()
+    records, states = [], []
+    made = grpo_trainer(tmp_path, model, tokenizer, kind=ScoringFromLogits, micro_batches=2)
+    diagnostics.attach(made, account_every=1, account_sequences=count, on_step=records.append)
+    around = made._compute_loss
+
+    def spy(policy_model, inputs):
+        states.extend(inputs["prompt_ids"][:, -1].tolist())
+        return around(policy_model, inputs)
+
+    made._compute_loss = spy
+    before = model.table.weight.detach().numpy().copy()
+    made.train()
+    assert len(states) == 24
+    (record,) = records
+    change = policy.entropy(model.table.weight.detach().numpy()) - policy.entropy(before)
+    assert abs(change[states].mean() - change[states[:count]].mean()) > 1e-6
+    assert record["measured_entropy_change"] == pytest.approx(change[states[:count]].mean(), abs=EXACT)
+    assert record["accounted"] == pytest.approx(record["measured_entropy_change"], rel=0.02)
+    assert record["accounted_token_gap"] < 1e-4
+    with pytest.raises(ValueError, match="account_sequences must be at least 1"):
+        diagnostics.attach(grpo_trainer(tmp_path, *tabular()), account_sequences=0)
+
+
 def watched(folder, *, watch=True, steps=4, **options):
     """TRL's own loss on a transformer with dropout, under AdamW."""
     model, tokenizer = models.load(str(tiny_llama(folder / "model")))
