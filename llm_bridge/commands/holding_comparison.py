@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -61,7 +61,7 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
 far apart that they end no wrong turn."""
 MAIN = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
         "two-sided integral, diverse bonus", "forecast, diverse bonus")
-"""The controllers of the small design."""
+"""The controllers of all designs but the full one."""
 SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
           "coefficient_saturated", "coefficient_held")
 """What is kept of every step."""
@@ -126,17 +126,24 @@ class Size:
     held_out_samples: int = 16
 
 
-def design(name: Literal["smoke", "small", "full"]) -> list[HeldRun]:
+Design: TypeAlias = Literal["smoke", "small", "medium", "full"]
+
+
+def design(name: Design) -> list[HeldRun]:
     """List the runs of a design; a larger one begins with those of the smaller.
 
     Args:
-        name: "smoke" is one run of each controller; "small" what fits into an hour of one core; "full"
-            all targets, shapes, learning rates and tasks, about twenty hours.
+        name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
+            controllers at four further targets, the moving ones, two further learning rates, other prompts
+            and a second task; "full" every controller at every target of both tasks.
     """
     small = list(_small())
     if name == "smoke":
         return [run for run in small if run.seed == 0]
-    return small if name == "small" else list(dict.fromkeys([*small, *_full()]))
+    if name == "small":
+        return small
+    medium = [*small, *_medium()]
+    return medium if name == "medium" else list(dict.fromkeys([*medium, *_full()]))
 
 
 def _small() -> Iterator[HeldRun]:
@@ -144,6 +151,21 @@ def _small() -> Iterator[HeldRun]:
     for seed in SEEDS:
         for controller in MAIN:
             yield HeldRun(controller=controller, shape="step", seed=seed)
+
+
+def _medium() -> Iterator[HeldRun]:
+    """Seed after seed, each setting by all controllers in turn: whatever has run is balanced."""
+    settings: list[dict[str, Any]] = [
+        *({"low": target} for target in (0.2, 0.6, 1.0, 1.2)),
+        *({"shape": shape} for shape in ("ramp", "sine")),
+        *({"low": 0.6, "learning_rate": rate} for rate in (1e-4, 1e-3)),
+        {"low": 0.6, "other_prompts": True},
+        *({"low": target, "task": "sum", "learning_rate": 1e-4} for target in (0.2, 0.6, 1.0)),
+    ]
+    for seed in SEEDS:
+        for setting in settings:
+            for controller in MAIN:
+                yield HeldRun(controller=controller, seed=seed, **setting)
 
 
 def _full() -> Iterator[HeldRun]:
@@ -262,8 +284,13 @@ class ComparisonConfig:
 
     output: Path
     """The JSON file of all records, which an earlier call may have begun."""
-    design: Literal["smoke", "small", "full"] = "small"
-    """Which runs: one of each controller, an hour of one core, or all."""
+    design: Design = "small"
+    """Which runs: one of each main controller (2 minutes of a core), five seeds of it (10 minutes), many
+    settings (2 hours), or all (5 hours)."""
+    seeds: tuple[int, ...] = tuple(SEEDS)
+    """Only the runs of these seeds: processes with seeds and files of their own share the work."""
+    joined: tuple[Path, ...] = ()
+    """Files of such other processes, whose records this one takes over before it begins."""
     steps: int = 80
     """Optimizer steps of each run."""
     minutes: float = float("inf")
@@ -274,7 +301,7 @@ def compare(config: ComparisonConfig) -> int:
     """Make the runs of the design that are not there yet; return how many are left.
 
     Raises:
-        ValueError: fewer than 2 steps.
+        ValueError: fewer than 2 steps, or a file to be joined that was not measured as this one.
         OSError: a file that cannot be written.
     """
     if config.steps < 2:
@@ -285,7 +312,17 @@ def compare(config: ComparisonConfig) -> int:
     origin = results.provenance(config=size, seed=0, packages=PACKAGES)
     records = results.kept_records(config.output, origin)
     done = {record["name"] for record in records}
-    wanted = [held for held in design(config.design) if held.name not in done]
+    for path in config.joined:
+        others = results.kept_records(path, origin)
+        if not others:
+            raise ValueError(f"{path} has no records of this size, of these packages' versions: leave it "
+                             "out, or measure it anew")
+        records += [record for record in others if record["name"] not in done]
+        done = {record["name"] for record in records}
+    if config.joined:
+        results.write_json(config.output, {"provenance": origin, "records": records})
+    wanted = [held for held in design(config.design)
+              if held.seed in config.seeds and held.name not in done]
     started = time.monotonic()
     for place, held in enumerate(wanted):
         if time.monotonic() - started > 60 * config.minutes:
