@@ -140,9 +140,9 @@ def design(name: Design) -> list[HeldRun]:
 
     Args:
         name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
-            controllers at four further targets, the moving ones, two further learning rates, other prompts
-            and a second task; "full" every controller at every target of both tasks; "pretrained" what a
-            pretrained model is asked for, on a GPU.
+            controllers at four further targets, the moving ones, two further learning rates, with other
+            prompts and on a second task; "full" every controller at every target of both tasks;
+            "pretrained" what a pretrained model is asked for, on a GPU.
     """
     if name == "pretrained":
         return list(_pretrained())

@@ -144,7 +144,7 @@ def test_files_of_several_processes_are_joined(tmp_path, monkeypatch):
     names = [record["name"] for record in json.loads(paths[0].read_text())["records"]]
     assert len(names) == len(set(names)) == 24
     assert set(names) == {held.name for held in comparison.design("small") if held.seed < 4}
-    with pytest.raises(ValueError, match="first.json has no records of this size"):
+    with pytest.raises(ValueError, match=r"first\.json has no records of this size"):
         comparison.compare(dataclasses.replace(joined, steps=40))
 
 
