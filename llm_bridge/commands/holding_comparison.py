@@ -1,6 +1,7 @@
-"""Compares what holds a target entropy: one small model, trained by each controller, run after run.
+"""Compares what holds a target entropy: a model trained by each controller, run after run.
 
     python -m llm_bridge.commands.holding_comparison --output FILE --design small
+    python -m llm_bridge.commands.holding_comparison --output FILE --design pretrained --device cuda
 
 A design is a list of runs: a task, a controller, a target, a learning rate, a seed. The file keeps a
 record of each finished run, so that the same command goes on where an earlier one was stopped, and adds
@@ -17,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -30,7 +31,7 @@ from entropy_theory.support.user_errors import run_command
 from entropy_theory.update_rules import rule_options
 from llm_bridge import evaluation
 from llm_bridge.commands.assembly import build_trainer, model_and_task
-from llm_bridge.commands.train_config import TrainConfig, resolved
+from llm_bridge.commands.train_config import LEARNING_RATES, TrainConfig, device_name, resolved
 from llm_bridge.data import tasks
 
 CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -61,7 +62,7 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
 far apart that they end no wrong turn."""
 MAIN = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
         "two-sided integral, diverse bonus", "forecast, diverse bonus")
-"""The controllers of the small design."""
+"""The controllers of all designs but the full one."""
 SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
           "coefficient_saturated", "coefficient_held")
 """What is kept of every step."""
@@ -72,6 +73,11 @@ LAST = 20
 SEEDS = range(5)
 TARGETS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 PACKAGES = ("torch", "transformers", "trl", "numpy")
+Device: TypeAlias = Literal["cpu", "cuda"]
+Task: TypeAlias = Literal["split", "sum", "chain-sum"]
+MODELS: dict[Task, str] = {
+    "split": "small-sums", "sum": "small-sums", "chain-sum": "smollm2-135m-instruct"}
+"""The model that is trained on each task."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,10 +90,10 @@ class HeldRun:
     """The target; the lower one where it moves, nats."""
     high: float = 0.8
     """Where the target moves, the higher one; a step and a ramp begin there."""
-    task: Literal["split", "sum"] = "split"
+    task: Task = "split"
     learning_rate: float = 3e-4
     other_prompts: bool = False
-    """Whether the prompts are others in the second half (of ``split``: totals from 100 on)."""
+    """Whether the prompts are others in the second half (`is_other`)."""
     seed: int = 0
 
     @property
@@ -126,17 +132,27 @@ class Size:
     held_out_samples: int = 16
 
 
-def design(name: Literal["smoke", "small", "full"]) -> list[HeldRun]:
-    """List the runs of a design; a larger one begins with those of the smaller.
+Design: TypeAlias = Literal["smoke", "small", "medium", "full", "pretrained"]
+
+
+def design(name: Design) -> list[HeldRun]:
+    """List the runs of a design; of the small model's, a larger one begins with those of the smaller.
 
     Args:
-        name: "smoke" is one run of each controller; "small" what fits into an hour of one core; "full"
-            all targets, shapes, learning rates and tasks, about twenty hours.
+        name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
+            controllers at four further targets, the moving ones, two further learning rates, with other
+            prompts and on a second task; "full" every controller at every target of both tasks;
+            "pretrained" what a pretrained model is asked for, on a GPU.
     """
+    if name == "pretrained":
+        return list(_pretrained())
     small = list(_small())
     if name == "smoke":
         return [run for run in small if run.seed == 0]
-    return small if name == "small" else list(dict.fromkeys([*small, *_full()]))
+    if name == "small":
+        return small
+    medium = [*small, *_medium()]
+    return medium if name == "medium" else list(dict.fromkeys([*medium, *_full()]))
 
 
 def _small() -> Iterator[HeldRun]:
@@ -144,6 +160,37 @@ def _small() -> Iterator[HeldRun]:
     for seed in SEEDS:
         for controller in MAIN:
             yield HeldRun(controller=controller, shape="step", seed=seed)
+
+
+def _medium() -> Iterator[HeldRun]:
+    """Seed after seed, each setting by all controllers in turn: whatever has run is balanced."""
+    settings: list[dict[str, Any]] = [
+        *({"low": target} for target in (0.2, 0.6, 1.0, 1.2)),
+        *({"shape": shape} for shape in ("ramp", "sine")),
+        *({"low": 0.6, "learning_rate": rate} for rate in (1e-4, 1e-3)),
+        {"low": 0.6, "other_prompts": True},
+        *({"low": target, "task": "sum", "learning_rate": 1e-4} for target in (0.2, 0.6, 1.0)),
+    ]
+    yield from _of_main(settings)
+
+
+def _pretrained() -> Iterator[HeldRun]:
+    """Targets between the entropy that SmolLM2 starts from, 0.7, and none, where its reward leads."""
+    common = {"task": "chain-sum", "low": 0.3, "high": 0.6}
+    rate = LEARNING_RATES["smollm2-135m-instruct", None]
+    yield from _of_main([{"learning_rate": rate, **common, **changes} for changes in (
+        *({"low": target} for target in (0.3, 0.6)),
+        *({"shape": shape} for shape in ("step", "ramp", "sine")),
+        *({"learning_rate": rate * factor} for factor in (0.3, 3)),
+        {"other_prompts": True},
+    )])
+
+
+def _of_main(settings: list[dict[str, Any]]) -> Iterator[HeldRun]:
+    for seed in SEEDS:
+        for setting in settings:
+            for controller in MAIN:
+                yield HeldRun(controller=controller, seed=seed, **setting)
 
 
 def _full() -> Iterator[HeldRun]:
@@ -162,16 +209,16 @@ def _full() -> Iterator[HeldRun]:
                               learning_rate=1e-4)
 
 
-def run(held: HeldRun, size: Size, folder: Path) -> dict[str, Any]:
-    """Train one run and return its record, JSON-like."""
+def run(held: HeldRun, size: Size, folder: Path, device: Device = "cpu") -> dict[str, Any]:
+    """Train one run on a device and return its record, JSON-like."""
     started = time.process_time()
     name, options = CONTROLLERS[held.controller]
     schedule = held.target(size.steps)
     texts = (*options, *_texts(schedule))
     config = resolved(TrainConfig(
-        model="small-sums", task=held.task, rule=name, rule_options=texts, steps=size.steps,
+        model=MODELS[held.task], task=held.task, rule=name, rule_options=texts, steps=size.steps,
         prompts=size.prompts, samples=size.samples, learning_rate=held.learning_rate, save_every=0,
-        seed=held.seed, device="cpu", log_to="none", output=folder,
+        seed=held.seed, device=device, log_to="none", output=folder,
     ))
     rule = rule_options.from_texts(name, texts)
     model, tokenizer, task = model_and_task(config)
@@ -203,14 +250,24 @@ def _texts(schedule: Schedule) -> Iterator[str]:
         yield f"target_schedule.{field.name}={json.dumps(getattr(schedule, field.name))}"
 
 
+def is_other(task: Task, prompt: str) -> bool:
+    """Whether a prompt belongs into the second half: a total from 100 on, a second term from 50 on, or
+    a difference in place of a sum."""
+    if task == "split":
+        return int(prompt.rstrip("=")) >= 100
+    if task == "sum":
+        return int(prompt.rstrip("=").partition("+")[2]) >= 50
+    return "-" in prompt.rpartition("\n")[2]
+
+
 def _changing(task: tasks.Task) -> tasks.Task:
-    """Return a task of as many prompts: small totals first, large ones in the second half."""
-    total = [int(prompt.rstrip("=")) for prompt in task.prompts]
-    half = len(total) // 2
+    """Return a task of as many prompts, all `other <is_other>` ones in the second half."""
+    other = [is_other(cast(Task, task.name), prompt) for prompt in task.prompts]
+    half = len(other) // 2
     chosen = []
-    for place, kept in ((0, [i for i, n in enumerate(total) if n < 100]),
-                        (half, [i for i, n in enumerate(total) if n >= 100])):
-        chosen += list(itertools.islice(itertools.cycle(kept), len(total) - half if place else half))
+    for late, number in ((False, half), (True, len(other) - half)):
+        kept = [i for i, found in enumerate(other) if found == late]
+        chosen += list(itertools.islice(itertools.cycle(kept), number))
     return dataclasses.replace(
         task, prompts=tuple(task.prompts[i] for i in chosen),
         answers=tuple(task.answers[i] for i in chosen))
@@ -262,8 +319,15 @@ class ComparisonConfig:
 
     output: Path
     """The JSON file of all records, which an earlier call may have begun."""
-    design: Literal["smoke", "small", "full"] = "small"
-    """Which runs: one of each controller, an hour of one core, or all."""
+    design: Design = "small"
+    """Which runs: one of each main controller (2 minutes of a core), five seeds of it (10 minutes), many
+    settings (2 hours), all (5 hours), or those of a pretrained model (for a GPU)."""
+    device: Device = "cpu"
+    """Where the model is trained; cuda without a GPU is an error."""
+    seeds: tuple[int, ...] = tuple(SEEDS)
+    """Only the runs of these seeds: processes with seeds and files of their own share the work."""
+    joined: tuple[Path, ...] = ()
+    """Files of such other processes, whose records this one takes over before it begins."""
     steps: int = 80
     """Optimizer steps of each run."""
     minutes: float = float("inf")
@@ -274,7 +338,8 @@ def compare(config: ComparisonConfig) -> int:
     """Make the runs of the design that are not there yet; return how many are left.
 
     Raises:
-        ValueError: fewer than 2 steps.
+        ValueError: fewer than 2 steps, no GPU where one is asked for, or a file to be joined that was not
+            measured as this one.
         OSError: a file that cannot be written.
     """
     if config.steps < 2:
@@ -282,16 +347,27 @@ def compare(config: ComparisonConfig) -> int:
     results.check_writable(config.output)
     torch.set_num_threads(1)
     size = Size(steps=config.steps)
-    origin = results.provenance(config=size, seed=0, packages=PACKAGES)
+    device = device_name(resolved(TrainConfig(device=config.device)))
+    origin = results.provenance(config=size, seed=0, device=device, packages=PACKAGES)
     records = results.kept_records(config.output, origin)
     done = {record["name"] for record in records}
-    wanted = [held for held in design(config.design) if held.name not in done]
+    for path in config.joined:
+        others = results.kept_records(path, origin)
+        if not others:
+            raise ValueError(f"{path} has no records of this size, of these packages' versions: leave it "
+                             "out, or measure it anew")
+        records += [record for record in others if record["name"] not in done]
+        done = {record["name"] for record in records}
+    if config.joined:
+        results.write_json(config.output, {"provenance": origin, "records": records})
+    wanted = [held for held in design(config.design)
+              if held.seed in config.seeds and held.name not in done]
     started = time.monotonic()
     for place, held in enumerate(wanted):
         if time.monotonic() - started > 60 * config.minutes:
             return len(wanted) - place
         with tempfile.TemporaryDirectory() as folder:
-            record = run(held, size, Path(folder) / "run")
+            record = run(held, size, Path(folder) / "run", config.device)
         records.append({**record, "commit": origin["commit"]})
         results.write_json(config.output, {"provenance": origin, "records": records})
         about = record["summary"]

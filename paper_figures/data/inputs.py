@@ -318,18 +318,24 @@ def held_targets(results: Path) -> list[dict[str, Any]]:
             content = read_json(path)
         except ValueError:
             continue
+        where = content["provenance"]
         for record in content["records"]:
-            found.setdefault(record["name"], {**record, "provenance": content["provenance"]})
-            _note_shown(record["name"], found[record["name"]]["provenance"], "small transformer")
+            run = record["run"]
+            model, kind = HELD_MODELS[run["task"]]
+            origin = {**where, "seed": run["seed"], "config": {**where["config"], "model": model}}
+            if found.setdefault(record["name"], {**record, "provenance": origin})["provenance"] is origin:
+                on_gpu: tuple[Evidence, ...] = () if where["device"] == "cpu" else ("measured on a GPU",)
+                _note_shown(record["name"], origin, kind, *on_gpu)
     if not found:
-        path = _held_targets(results)[0]
+        path = results / "holding-a-target" / "result.json"
         command = f"python -m llm_bridge.commands.holding_comparison --output {path}"
         raise MissingInputError(f"{path} does not exist: run `{command}`")
     return list(found.values())
 
 
 def _held_targets(results: Path) -> list[Path]:
-    return [root / "holding-a-target" / "result.json" for root in (results, MEASURED)]
+    return [path for root in (results, MEASURED)
+            for path in sorted(root.glob("holding-a-target*/result.json"))]
 
 
 def comparison(results: Path, name: str) -> dict[str, Any] | None:
@@ -346,6 +352,10 @@ def comparison(results: Path, name: str) -> dict[str, Any] | None:
 NOTHING, RUNS, EVALUATIONS, RECIPES = "nothing", "training runs", "evaluations", "recipes"
 COMPARISONS = "comparisons"
 HELD = "comparison of what holds a target"
+HELD_MODELS: dict[str, tuple[str, Evidence]] = {
+    "split": ("small-sums", "small transformer"), "sum": ("small-sums", "small transformer"),
+    "chain-sum": ("smollm2-135m-instruct", "pretrained model")}
+"""The model of each task of the comparison, and what it is evidence of."""
 _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
     NOTHING: lambda results: [],
     HELD: _held_targets,

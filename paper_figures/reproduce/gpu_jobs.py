@@ -1,7 +1,7 @@
 """Lists the jobs that need a GPU, in order of priority.
 
 Tests and short benchmarks, then four rules on two tasks with three seeds, then the other recipes of
-gpu-small, some of them evaluated, then long benchmarks.
+gpu-small, some of them evaluated, and what holds a target, then long benchmarks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIRST = ("first-grpo", "first-aepo", "first-diverse-bonus", "first-forecast")
 """Recipes of gpu-small of which every seed comes before any other run."""
 # The other recipes, by how soon a reader wants to see them.
 RECIPES = (
-    "grpo", "aepo-targets", "hold-targets", "entropy-bonus", "aepo-ablations", "aent-adaptive",
+    "grpo", "aepo-targets", "entropy-bonus", "aepo-ablations", "aent-adaptive",
     "aent-constant", "grpo-off-policy", "clip-cov", "kl-cov", "clip-higher", "entropy-advantage",
     "reference-kl", "sizes",
 )
@@ -50,7 +50,7 @@ class GpuJob:
 
     name: str
     """The job's folder in measured/."""
-    kind: Literal["check", "pretrain", "train", "evaluate"]
+    kind: Literal["check", "pretrain", "train", "evaluate", "compare"]
     minutes: float
     """About how long the job takes on one H200."""
     arguments: tuple[str, ...]
@@ -86,7 +86,7 @@ def jobs() -> list[GpuJob]:
     After the first recipes every experiment has its first seed before any has its second.
     """
     first = sorted(_training(FIRST), key=lambda found: found[0])
-    other = sorted(_training(RECIPES), key=lambda found: found[0])
+    other = sorted([*_training(RECIPES), *_holding()], key=lambda found: found[0])
     whole_grid = _benchmark("sampling", 20.0)
     start = _evaluation("small-sums", "small-sums")  # what the three that are evaluated start from
     return [
@@ -143,6 +143,22 @@ def _training(names: Sequence[str]) -> Iterator[tuple[tuple[int, int, int], GpuJ
             )
             if model:
                 yield order, _evaluation(run, f"{{models}}/{model}", needs=run)
+
+
+def _holding() -> Iterator[tuple[tuple[int, int, int], GpuJob]]:
+    """Yield (order, job) of the comparison of what holds a pretrained model's target, a job a seed.
+
+    It comes after the other runs of its seed and task, being far longer; one that is cut off goes on.
+    """
+    from llm_bridge.commands import holding_comparison
+
+    for seed in holding_comparison.SEEDS:
+        yield (seed, SETTINGS.index("chain-sum"), len(RECIPES)), GpuJob(
+            name=f"holding-a-target-chain-sum-seed{seed}", kind="compare", minutes=100.0,
+            rehearsal=("--design", "smoke", "--steps", "2", "--device", "cpu"),
+            arguments=("-m", "llm_bridge.commands.holding_comparison", "--design", "pretrained",
+                       "--seeds", f"{seed}", "--output", "{folder}/result.json", "--device", "cuda"),
+        )
 
 
 def _evaluation(name: str, model: str, needs: str | None = None) -> GpuJob:

@@ -13,14 +13,28 @@ from llm_bridge.data import tasks
 
 
 def test_designs_hold_all_of_the_smaller_ones_and_no_run_twice():
-    smoke, small, full = (comparison.design(name) for name in ("smoke", "small", "full"))
+    smoke, small, medium, full = map(comparison.design, ("smoke", "small", "medium", "full"))
     assert [run.controller for run in smoke] == list(comparison.MAIN)
-    assert full[: len(small)] == small
+    assert full[: len(medium)] == medium
+    assert medium[: len(small)] == small
     assert set(smoke) < set(small)
     assert len({run.name for run in full}) == len(full)
     assert {run.seed for run in small} == set(range(5))
-    rates = {run.learning_rate for run in full if run.task == "split"}
+    rates = {run.learning_rate for run in medium if run.task == "split"}
     assert max(rates) == 10 * min(rates)
+
+
+@pytest.mark.parametrize("name", ["medium", "pretrained"])
+def test_whatever_has_run_of_a_long_design_is_balanced(name):
+    """All controllers of a setting in turn, all settings of a seed before the next."""
+    runs = [run for run in comparison.design(name) if (run.task, run.shape) != ("split", "step")]
+    for start in range(0, len(runs), len(comparison.MAIN)):
+        block = runs[start : start + len(comparison.MAIN)]
+        assert [run.controller for run in block] == list(comparison.MAIN)
+        assert len({dataclasses.replace(run, controller="") for run in block}) == 1
+    assert [run.seed for run in runs] == sorted(run.seed for run in runs)
+    assert {run.shape for run in runs} >= {"constant", "ramp", "sine"}
+    assert any(run.other_prompts for run in runs)
 
 
 @pytest.mark.parametrize(("shape", "expected"), [
@@ -44,6 +58,15 @@ def test_every_controller_follows_every_shape(controller, shape):
     for step in (0, 30, 79):
         loop.aim(step)
         assert loop.target == schedule(step)
+
+
+@pytest.mark.parametrize(("task", "prompt", "other"), [
+    ("split", "99=", False), ("split", "100=", True), ("sum", "90+49=", False), ("sum", "09+50=", True),
+    ("chain-sum", "5 - 2 = 3\n4 + 1 =", False), ("chain-sum", "5 + 2 = 7\n4 - 1 =", True),
+])
+def test_prompts_are_of_two_kinds(task, prompt, other):
+    """A worked example taken for the question."""
+    assert comparison.is_other(task, prompt) == other
 
 
 def test_other_prompts_come_in_the_second_half():
@@ -83,7 +106,7 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, capsys):
     """A stopped comparison goes on, a larger design adds to it, and other sizes begin anew."""
     made = []
 
-    def run(held, size, folder):
+    def run(held, size, folder, device):
         made.append(held)
         if len(made) == 3:
             raise KeyboardInterrupt
@@ -102,8 +125,33 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, capsys):
     assert content["provenance"]["config"] == dataclasses.asdict(Size())
     assert comparison.compare(config) == 0
     assert len(made) == 7
-    assert comparison.compare(dataclasses.replace(config, design="small", minutes=-1.0)) == 24
+    more = dataclasses.replace(config, design="small", minutes=-1.0)
+    assert comparison.compare(more) == 24
+    assert comparison.compare(dataclasses.replace(more, seeds=(0, 3))) == 6
     assert comparison.compare(dataclasses.replace(config, steps=40, minutes=-1.0)) == 6
+
+
+def test_files_of_several_processes_are_joined(tmp_path, monkeypatch):
+    """A record lost, or taken twice; one of another size among them."""
+    monkeypatch.setattr(comparison, "run", lambda held, size, folder, device: {
+        "run": dataclasses.asdict(held), "name": held.name, "process_seconds": 1.0,
+        "summary": comparison.summary(series())})
+    paths = [tmp_path / f"{name}.json" for name in ("all", "first", "second")]
+    for path, seeds in zip(paths[1:], ((0, 1), (1, 2, 3)), strict=True):
+        assert comparison.compare(ComparisonConfig(output=path, seeds=seeds)) == 0
+    joined = ComparisonConfig(output=paths[0], joined=tuple(paths[1:]), minutes=-1.0)
+    assert comparison.compare(joined) == 6
+    names = [record["name"] for record in json.loads(paths[0].read_text())["records"]]
+    assert len(names) == len(set(names)) == 24
+    assert set(names) == {held.name for held in comparison.design("small") if held.seed < 4}
+    with pytest.raises(ValueError, match=r"first\.json has no records of this size"):
+        comparison.compare(dataclasses.replace(joined, steps=40))
+
+
+def test_a_gpu_that_is_not_there_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(ValueError, match="device cuda asks for a GPU"):
+        comparison.compare(ComparisonConfig(output=tmp_path / "result.json", device="cuda"))
 
 
 def test_a_run_of_one_step_is_refused(tmp_path):

@@ -266,7 +266,8 @@ def test_one_of_each_command_is_rehearsed_as_it_is_typed(
     monkeypatch.chdir(ROOM.parent)
     by_name = {job.name: job for job in QUEUE}
     queue = [*QUEUE[:5], by_name["split-first-forecast-seed0"], by_name["chain-sum-first-aepo-seed2"],
-             by_name["evaluate-small-sums"], by_name["pretrain-hidden-32"]]
+             by_name["evaluate-small-sums"], by_name["pretrain-hidden-32"],
+             by_name["holding-a-target-chain-sum-seed0"]]
     assert gpu.run_queue(60, folder=tmp_path, queue=queue, rehearsal=True) == 0
     assert gpu.unfinished(tmp_path, queue) == []
     for job in QUEUE[:5]:

@@ -1,80 +1,150 @@
-"""Guards paper_figures/extensions/holding_a_target.py."""
+"""Guards paper_figures/extensions/holding_a_target.py and the page that has its tables."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from llm_bridge.commands import holding_comparison
 from paper_figures.data import inputs
 from paper_figures.extensions import holding_a_target as figure
+from paper_figures.extensions import holding_page
+from tests.paper_figures.extensions.held_runs import record, write
 
-
-def record(controller: str, seed: int, off: float, **about: Any) -> dict[str, Any]:
-    """A run of a step from 0.8 to 0.4 whose entropy is ``off`` above its target."""
-    target = np.repeat([0.8, 0.4], 10)
-    run = {"controller": controller, "seed": seed, "shape": "step", "low": 0.4, "high": 0.8}
-    return {
-        "run": run, "name": f"split, {controller}, step 0.4 0.8, seed {seed}",
-        "series": {"target": list(target), "entropy": list(target + off), "reward": [0.5] * 20},
-        "summary": {"mean": 0.4 + off, "deviation": off, "steps_to_follow": 3.0, "reward": 0.7,
-                    "saturated": 0.0, **about},
-        "held_out": {"pass@4": 0.9},
-    }
+FORECAST, INTEGRAL = "forecast, diverse bonus", "integral, diverse bonus"
 
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Results with runs of one's own, none of which came with the repository."""
     monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
-    runs = [*(record("AEPO", seed, 0.1 + 0.1 * (seed == 0)) for seed in range(5)),
-            *(record("forecast, diverse bonus", seed, 0.05, reward=0.6) for seed in range(6)),
-            record("wide forecast, diverse bonus", 0, 0.01, reward=0.1, steps_to_follow=None)]
-    folder = tmp_path / "holding-a-target"
-    folder.mkdir()
-    (folder / "result.json").write_text(json.dumps({"provenance": {"commit": "c"}, "records": runs}))
+    write(tmp_path / "holding-a-target", [
+        *(record("AEPO", seed, 0.1 + 0.1 * (seed == 0)) for seed in range(5)),
+        *(record(FORECAST, seed, 0.05, reward=0.6) for seed in range(6)),
+        record("wide forecast, diverse bonus", 0, 0.01, reward=0.1, steps_to_follow=None)])
     return tmp_path
 
 
+def test_controllers_are_those_of_the_comparison() -> None:
+    assert figure.CONTROLLERS == holding_comparison.MAIN
+    assert inputs.HELD_MODELS.keys() == holding_comparison.MODELS.keys()
+    assert {task: model for task, (model, _) in inputs.HELD_MODELS.items()} == holding_comparison.MODELS
+
+
 def test_numbers_are_those_of_the_runs(written: Path) -> None:
-    """Means over seeds mixed up, or a controller without bounds praised for what cost its reward."""
+    """Means over seeds mixed up, a seed that one alone has, or praise for bounds that cost the reward."""
     table = figure.data(written)
     found = figure.finding(table)
     assert found.numbers["AEPO: deviation"] == pytest.approx(0.12)
-    assert found.numbers["AEPO: seeds"] == 5
-    assert "nearest to its target by: forecast, diverse bonus (0.050 nats off, 5 to 6 seeds)" in (
-        found.headline)
-    assert "Wide forecast, diverse bonus: 0.010 nats off, reward 0.10." in found.text
+    assert found.numbers["split: 0.8, then 0.4, forecast, diverse bonus: seeds"] == 5
+    assert ("Over 1 setting a small transformer is held nearest to its target by: forecast, diverse bonus "
+            "(0.050 nats off on the mean); 0 of the 1 others are not told apart") in found.headline
+    assert "Wide forecast, diverse bonus, bounds that end no wrong turn: 0.010 nats off, reward 0.10" in (
+        found.text)
     held = table[(table["panel"] == "held") & (table["controller"] == "AEPO") & (table["seed"] == 0)]
     np.testing.assert_allclose(held.sort_values("target")["entropy"], [0.6, 1.0])
     figure.draw(table).draw_without_rendering()
-    (listed,) = figure.tables(table)
-    assert len(listed.rows) == 3
-    assert listed.rows[-1][-2] == "never"
+    step, distance, *_ = figure.tables(table)
+    assert step.rows[0] == ("AEPO", "0.92 ± 0.02", "0.120 ± 0.020", "0.50 ± 0.00", "0.52 ± 0.02",
+                            "0.120 ± 0.020", "0.50 ± 0.00", "3 (5 of 5)")
+    assert distance.rows == (("split: 0.8, then 0.4 (5 seeds)", "0.120 ± 0.020", "0.050 ± 0.000"),)
 
 
-def test_few_seeds_rank_nothing(written: Path) -> None:
+def test_controllers_within_two_standard_errors_are_not_told_apart(tmp_path: Path) -> None:
+    """One praised as the nearest where seeds do not tell: of three, one differs by less than its noise."""
+    noise = [0.02, -0.02, 0.02, -0.02, 0.01]
+    write(tmp_path / "holding-a-target", [
+        run for seed in range(5) for run in (
+            record("AEPO", seed, 0.1), record(INTEGRAL, seed, 0.101 + noise[seed]),
+            record(FORECAST, seed, 0.2 + noise[seed]))])
+    found = figure.finding(figure.data(tmp_path))
+    assert "1 of the 2 others is not told apart" in found.headline
+    behind = found.numbers[f"{INTEGRAL}: behind"], found.numbers[f"{INTEGRAL}: behind_se"]
+    np.testing.assert_allclose(behind, (0.003, np.std(noise, ddof=1) / 5**0.5), atol=1e-12)
+
+
+def test_settings_count_alike_and_only_where_all_have_run(written: Path) -> None:
+    """A setting of many seeds that outweighs others; one that an interrupted comparison gave to one."""
+    write(written / "holding-a-target-more", [
+        record("AEPO", 0, 0.02, shape="ramp"), record(FORECAST, 0, 0.03, shape="ramp"),
+        record("AEPO", 0, 0.3, shape="sine")])
+    found = figure.finding(figure.data(written))
+    assert found.numbers["AEPO: deviation"] == pytest.approx((0.12 + 0.02) / 2)
+    assert found.numbers[f"{FORECAST}: deviation"] == pytest.approx((0.05 + 0.03) / 2)
+    assert (found.numbers["AEPO: first"], found.numbers[f"{FORECAST}: first"]) == (1, 1)
+    assert "Over 2 settings" in found.headline
+
+
+def test_settings_are_named_and_ordered_for_readers() -> None:
+    """Two settings of one name, whose runs would be averaged."""
+    runs = [run for name in ("medium", "pretrained") for run in holding_comparison.design(name)]
+    kinds = {figure.setting(_plain(run)): (run.task, run.shape, run.low, run.high, run.learning_rate,
+                                           run.other_prompts) for run in runs}
+    assert len(kinds) == len(set(kinds.values())) == 13 + 8
+    assert {"split: 0.8, then 0.5", "split: 0.6, rate 0.001", "split: 0.6, other prompts", "sum: 0.6",
+            "chain-sum: sine 0.3 to 0.6"} <= kinds.keys()
+
+
+def _plain(run: holding_comparison.HeldRun) -> dict[str, object]:
+    return {name: getattr(run, name) for name in run.__slots__}
+
+
+def test_every_setting_is_drawn(written: Path) -> None:
+    """All panels with data of one seed, which has no standard error."""
+    more = [record(name, 0, 0.05, **options) for name in figure.CONTROLLERS for options in (
+        {"shape": "constant"}, {"shape": "constant", "task": "sum", "learning_rate": 1e-4},
+        {"shape": "constant", "learning_rate": 1e-3}, {"shape": "constant", "other_prompts": True})]
+    write(written / "holding-a-target-more", more)
+    table = figure.data(written)
+    table["low"] = table["low"].replace(0.4, figure.RATES_AT)
+    table["target"] = table["target"].replace(0.4, figure.RATES_AT)
+    drawn = figure.draw(table)
+    drawn.draw_without_rendering()
+    assert len(drawn.axes) == 6
+    assert figure.settings(table)[-2:] == ["split: 0.4, other prompts", "sum: 0.4"]
+
+
+def test_few_cells_rank_nothing(written: Path) -> None:
     table = figure.data(written)
     found = figure.finding(table[table["seed"] < 4])
     assert found.verdict == "awaits runs"
     assert "nearest" not in found.headline
-    assert "AEPO: 0.125 nats off" in found.text
 
 
 def test_runs_of_ones_own_take_the_place_of_committed_ones(written: Path) -> None:
-    committed = written / "measured" / "holding-a-target"
-    committed.mkdir(parents=True)
-    runs = [record("AEPO", 0, 0.9), record("AEPO", 7, 0.3)]
-    (committed / "result.json").write_text(json.dumps({"provenance": {}, "records": runs}))
+    write(written / "measured" / "holding-a-target", [
+        record("AEPO", 0, 0.9), record("AEPO", 7, 0.3), record(FORECAST, 7, 0.3)])
     found = figure.finding(figure.data(written))
-    assert found.numbers["AEPO: seeds"] == 6
+    assert found.numbers["split: 0.8, then 0.4, AEPO: seeds"] == 6
     assert found.numbers["AEPO: deviation"] == pytest.approx((0.2 + 4 * 0.1 + 0.3) / 6)
+
+
+def test_a_pretrained_model_is_told_from_the_small_one(written: Path) -> None:
+    """Runs of SmolLM2 on a GPU shown as the small transformer's."""
+    write(written / "measured" / "holding-a-target-chain-sum-seed0", [
+        record("AEPO", 0, 0.1, task="chain-sum", learning_rate=5e-6)])
+    with inputs.reading(written) as read:
+        table = figure.data(written)
+    shown = table.attrs["inputs"]
+    assert read.evidence(shown) == ("small transformer", "pretrained model")
+    assert "13 training runs of small-sums and smollm2-135m-instruct (6 seeds)" in read.described(shown)
 
 
 def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     with pytest.raises(inputs.MissingInputError, match=r"llm_bridge\.commands\.holding_comparison"):
         figure.data(tmp_path)
+
+
+def test_the_page_has_the_tables_of_the_committed_records() -> None:
+    page = holding_page.PAGE.read_text(encoding="utf-8")
+    assert page == holding_page.filled(page, holding_page.measured()), (
+        "run: python -m paper_figures.extensions.holding_page")
+
+
+def test_a_place_without_its_table_is_an_error() -> None:
+    tables = holding_page.measured()
+    with pytest.raises(ValueError, match="the page has places for stp"):
+        holding_page.filled("<!-- table: stp -->\n<!-- end of the table -->", tables)

@@ -1,0 +1,58 @@
+"""Guards paper_figures/extensions/following_a_target.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paper_figures.data import inputs
+from paper_figures.extensions import following_a_target as figure
+from tests.paper_figures.extensions.held_runs import record, write
+
+OFF = {"AEPO": 0.1, "two-sided integral, diverse bonus": 0.05, "forecast, diverse bonus": 0.2}
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs of three controllers, among which AEPO follows the ramp best, the integral rule all else."""
+    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
+    write(tmp_path / "holding-a-target", [
+        record(name, seed, 0.01 if (name, options.get("shape")) == ("AEPO", "ramp") else off, **options,
+               steps_to_follow=None if name == "forecast, diverse bonus" else 9.0 + seed)
+        for name, off in OFF.items() for seed in range(2) for options in (
+            {"shape": "step"}, {"shape": "ramp"}, {"shape": "sine"},
+            {"shape": "constant", "other_prompts": True})])
+    return tmp_path
+
+
+def test_the_nearest_of_each_setting_is_named(written: Path) -> None:
+    found = figure.finding(figure.data(written))
+    assert found.headline == (
+        "Nearest to its target in most settings (3 of 4) is: two-sided integral, diverse bonus.")
+    assert "split: ramp 0.8 to 0.4: AEPO (0.010)" in found.text
+    assert "AEPO 10 (2 of 2 seeds)" in found.text
+    assert "forecast, diverse bonus never" in found.text
+
+
+def test_every_trace_has_its_panel(written: Path) -> None:
+    """Other prompts drawn among the settings at rest, or a step among the ramps."""
+    drawn = figure.draw(figure.data(written))
+    drawn.draw_without_rendering()
+    *traces, heat = drawn.axes
+    assert [panel.get_title() for panel in traces] == list(figure.TRACES)
+    assert all(len(panel.lines) == len(figure.TRACED) + 1 for panel in traces)
+    bold = [text.get_text() for text in heat.texts if text.get_weight() == "bold"]
+    assert bold == [".050", ".010", ".050", ".050"]
+
+
+def test_a_step_alone_is_drawn(written: Path) -> None:
+    table = figure.data(written)
+    drawn = figure.draw(table[table["shape"] == "step"])
+    drawn.draw_without_rendering()
+    assert len(drawn.axes) == 2
+
+
+def test_few_runs_rank_nothing(written: Path) -> None:
+    table = figure.data(written)
+    assert figure.finding(table[table["shape"] == "ramp"]).verdict == "awaits runs"
