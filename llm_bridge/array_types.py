@@ -16,6 +16,7 @@ HeadWeight: TypeAlias = Float[torch.Tensor, "vocabulary features"]
 HeadBias: TypeAlias = Float[torch.Tensor, "vocabulary"]
 TokenLogits: TypeAlias = Float[torch.Tensor, "*tokens vocabulary"]
 TokenIds: TypeAlias = Integer[torch.Tensor, "*tokens"]
+TokenMask: TypeAlias = Bool[torch.Tensor, "*tokens"]
 PerToken: TypeAlias = Float[torch.Tensor, "*tokens"]
 """A real number of each token: a log-probability, an entropy."""
 TokenColumns: TypeAlias = Float[torch.Tensor, "*tokens columns"]

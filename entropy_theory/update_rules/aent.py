@@ -74,6 +74,10 @@ class Aent(EntropyBonus):
     def is_sequence_wise(self) -> bool:
         return self.base.is_sequence_wise
 
+    @property
+    def _adapts(self) -> bool:
+        return self.adaptive or self._holds
+
     def _own_controller(self) -> Controller | None:
         if not self.adaptive:
             return EntropyBonus._own_controller(self)

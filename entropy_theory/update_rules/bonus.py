@@ -71,8 +71,13 @@ class Bonus(Modifier):
         """Whether there is a target, at rest or moving."""
         return self.target is not None or self.target_schedule is not None
 
+    @property
+    def _adapts(self) -> bool:
+        """Whether a controller chooses the coefficient."""
+        return self._holds
+
     def _own_controller(self) -> Controller | None:
-        if not self._holds:
+        if not self._adapts:
             return None
         options: dict[str, Any] = {
             "coefficient": self.coefficient, "low": self.coefficient_low, "high": self.coefficient_high,
@@ -93,13 +98,13 @@ class Bonus(Modifier):
         self, *, on_policy: bool, tokens: int | None = None, actions: int | None = None
     ) -> tuple[str, ...]:
         inert: tuple[str, ...] = ()
-        if self._own_controller() is None and np.all(to_numpy(self.coefficient) == 0):
+        if not self._adapts and np.all(to_numpy(self.coefficient) == 0):
             inert = (f"'{self.name}' has coefficient 0 and does nothing: raise it",)
         return (*self.base.warnings(on_policy=on_policy, tokens=tokens, actions=actions), *inert)
 
     def _strength(self, batch: TokenBatch) -> Array:
         """The coefficient, as a factor of columns: what the controller chose, or the option."""
-        if batch.coefficient is not None and self._own_controller() is not None:
+        if batch.coefficient is not None and self._adapts:
             return batch.coefficient
         return per_run(self.coefficient, batch.log_prob)
 

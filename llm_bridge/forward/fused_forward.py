@@ -47,18 +47,12 @@ def statistics(
     def columns(module: torch.nn.Linear, hidden: torch.Tensor) -> torch.Tensor:
         if first is not None:
             hidden = torch.cat([first.to(hidden.dtype), hidden], dim=1)
-        places = mask.reshape(-1).nonzero()[:, 0]
-        packed = per_token.column_stack(
-            hidden.reshape(-1, hidden.shape[-1])[places], module.weight,
-            token_ids.reshape(-1)[places], removed_fraction=removed_fraction, bias=module.bias,
-            temperature=temperature,
+        return per_token.column_stack(
+            hidden, module.weight, token_ids, mask=mask, removed_fraction=removed_fraction,
+            bias=module.bias, temperature=temperature,
         )
-        # Without a single token the result still hangs on the weights: other ranks wait for them.
-        whole = packed.new_zeros(mask.numel(), packed.shape[-1]).index_copy(0, places, packed)
-        # A copy: FSDP2 warns of modules that return views, which must not be changed in place.
-        return whole.reshape(*mask.shape, -1).clone()
 
-    with _replaced(_heads(model), torch.compiler.disable(columns)):
+    with _replaced(_heads(model), columns):
         found = forward()
     return from_columns(list(found.unbind(-1)))
 

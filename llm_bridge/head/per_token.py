@@ -13,14 +13,15 @@ On a GPU with Triton the rows are done by `kernels.row_statistics`, else by torc
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
-from llm_bridge.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds
+from llm_bridge.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds, TokenMask
 from llm_bridge.head.row_kernels import rows_on
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
-from llm_bridge.head.token_statistics import TokenStatistics, from_columns, mark_constants
+from llm_bridge.head.token_statistics import TokenStatistics, from_columns
 
 CHUNK_ELEMENTS = {"cpu": 2**22, "cuda": 2**27}
 """The number of logits of a chunk: 16 MiB on a CPU, 512 MiB on a GPU, where products of fewer rows would
@@ -76,25 +77,28 @@ def column_stack(
     temperature: float = 1.0,
     removed_fraction: float | None = None,
     bias: HeadBias | None = None,
+    mask: TokenMask | None = None,
 ) -> TokenColumns:
     """Compute the statistics of `per_token_statistics` as one tensor [..., positions, columns].
 
     The columns are ``COLUMNS`` and, with a fraction, ``CLAMPED_COLUMNS``; without one no threshold is
-    searched. Under autocast hidden and weight are rounded to its dtype; all else stays in float32.
+    searched. Where ``mask`` is False nothing is computed, and all columns are 0. Under autocast hidden
+    and weight are rounded to its dtype; all else stays in float32.
     """
     _check(hidden, weight, token_ids, temperature, bias)
-    shape = token_ids.shape
     kind = hidden.device.type
-    narrow = None
     if torch.is_autocast_enabled(kind) and hidden.dtype != torch.float64:
-        narrow = torch.get_autocast_dtype(kind)
-    # Autocast would round the logits; its cast of both factors is done inside.
-    with torch.autocast(kind, enabled=False):
-        columns = _Head.apply(
-            hidden.reshape(-1, hidden.shape[-1]), weight, bias, token_ids.reshape(-1), temperature,
-            removed_fraction, narrow,
+        # The weight is rounded inside, twice: between the passes its rounded copy would be kept.
+        hidden = hidden.to(torch.get_autocast_dtype(kind))
+    elif hidden.dtype != weight.dtype:
+        raise ValueError(
+            f"hidden is {hidden.dtype} and weight {weight.dtype}: put both into one dtype, or use "
+            "autocast"
         )
-    return torch.stack([column.reshape(shape) for column in columns], dim=-1)
+    # What is kept is not the whole sequence, of which hidden may be the last positions.
+    found, _, _ = _columns(
+        hidden.contiguous(), weight, bias, token_ids, mask, temperature, removed_fraction)
+    return found
 
 
 def _check(
@@ -115,7 +119,9 @@ def _check(
         raise ValueError(f"bias has shape {tuple(bias.shape)}, the vocabulary {weight.shape[0]}")
     if not 0 < temperature < float("inf"):
         raise ValueError(f"temperature must be above 0 and finite, got {temperature}")
-    size = weight.shape[0]
+
+
+def _check_ids(token_ids: torch.Tensor, size: int) -> None:
     if token_ids.numel() and not bool(((token_ids >= 0) & (token_ids < size)).all()):
         raise ValueError(
             f"token ids go from {int(token_ids.min())} to {int(token_ids.max())}, the weight has "
@@ -123,74 +129,112 @@ def _check(
         )
 
 
-class _Head(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None,
-        token_ids: torch.Tensor, temperature: float, removed_fraction: float | None,
-        narrow: torch.dtype | None,
-    ) -> Any:
-        rows = rows_on(hidden.device)
-        ctx.temperature, ctx.has_bias, ctx.narrow = temperature, bias is not None, narrow
-        ctx.hidden_dtype = hidden.dtype
-        hidden = hidden if narrow is None else hidden.to(narrow)
-        given, weight = weight, weight if narrow is None else weight.to(narrow)
-        parts, clamps = [], []
-        for cut in _chunks(hidden, weight):
-            logits = _logits(hidden[cut], weight, bias, temperature)
-            columns, clamp = rows.row_statistics(logits, token_ids[cut], removed_fraction)
+@torch.library.custom_op("llm_bridge::head_columns", mutates_args=())
+def _columns(
+    hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, token_ids: torch.Tensor,
+    mask: torch.Tensor | None, temperature: float, removed_fraction: float | None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the columns [..., columns], and the clamp of each token, [...] each; empty without one."""
+    # 0 where the mask leaves a token out.
+    found, least, last = (tensor.zero_() for tensor in _empty_columns(
+        hidden, weight, bias, token_ids, mask, temperature, removed_fraction))
+    rows, states = rows_on(hidden.device), hidden.flatten(0, -2)
+    ids, columns = token_ids.flatten(), found.flatten(0, -2)
+    # Autocast would round the logits.
+    with torch.autocast(hidden.device.type, enabled=False):
+        narrow = weight.to(hidden.dtype)
+        for at in _chunks(ids, mask, len(weight)):
+            _check_ids(ids[at], len(weight))
+            logits = _logits(states[at], narrow, bias, temperature)
+            statistics, clamp = rows.row_statistics(logits, ids[at], removed_fraction)
             del logits  # or two chunks were alive at the next one
-            parts.append(columns)
+            columns[at] = statistics.T
             if clamp is not None:
-                clamps.append(clamp)
-        count = len(COLUMNS) + len(CLAMPED_COLUMNS) * (removed_fraction is not None)
-        found = torch.cat(parts, dim=1) if parts else _wide(hidden).new_zeros(count, 0)
-        kept = [torch.cat(column) for column in zip(*clamps, strict=True)]
-        ctx.save_for_backward(hidden, given, token_ids, *kept, *([] if bias is None else [bias]))
-        columns = found.unbind()
-        mark_constants(ctx, columns)
-        return columns
+                least.view(-1)[at], last.view(-1)[at] = clamp
+    return found, least, last
 
-    @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        hidden, given, token_ids, *rest = ctx.saved_tensors
-        weight = given if ctx.narrow is None else given.to(ctx.narrow)
-        bias = rest.pop() if ctx.has_bias else None
-        clamp = Clamp(*rest) if rest else None
-        by_clamped = gradients[len(COLUMNS)] if clamp is not None else None
-        rows = rows_on(hidden.device)
-        needs_hidden, needs_weight, needs_bias = ctx.needs_input_grad[:3]
-        by_hidden = torch.empty_like(hidden, dtype=ctx.hidden_dtype) if needs_hidden else None
-        # Sums over chunks in the logits' precision: in bfloat16 later chunks would be rounded away.
-        accumulated = _wide(hidden).dtype
-        by_weight = torch.zeros_like(weight, dtype=accumulated) if needs_weight else None
-        by_bias = weight.new_zeros(len(weight), dtype=accumulated) if needs_bias else None
-        for cut in _chunks(hidden, weight):
-            logits = _logits(hidden[cut], weight, bias, ctx.temperature)
+
+@_columns.register_fake
+def _empty_columns(
+    hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, token_ids: torch.Tensor,
+    mask: torch.Tensor | None, temperature: float, removed_fraction: float | None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    shape = token_ids.shape
+    count = len(COLUMNS) + len(CLAMPED_COLUMNS) * (removed_fraction is not None)
+    clamped = shape if removed_fraction is not None else (0,)
+    wide = _wide(hidden)
+    return (
+        hidden.new_empty(*shape, count, dtype=wide), hidden.new_empty(clamped, dtype=wide),
+        token_ids.new_empty(clamped, dtype=torch.long),
+    )
+
+
+@torch.library.custom_op("llm_bridge::head_gradient", mutates_args=())
+def _gradient(
+    by_columns: torch.Tensor, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None,
+    token_ids: torch.Tensor, mask: torch.Tensor | None, least: torch.Tensor, last: torch.Tensor,
+    temperature: float, needs: Sequence[bool],
+) -> list[torch.Tensor]:
+    """Return the gradients by hidden, weight and bias, those that are needed."""
+    clamped = by_columns.shape[-1] > len(COLUMNS)
+    rows, states, factors = rows_on(hidden.device), hidden.flatten(0, -2), by_columns.flatten(0, -2)
+    ids, clamp = token_ids.flatten(), Clamp(least.flatten(), last.flatten())
+    needs_hidden, needs_weight, needs_bias = needs
+    by_hidden = torch.zeros_like(hidden) if needs_hidden else None
+    # Sums over chunks in the logits' precision: in bfloat16 later chunks would be rounded away.
+    by_weight = torch.zeros_like(weight, dtype=_wide(hidden)) if needs_weight else None
+    by_bias = weight.new_zeros(len(weight), dtype=_wide(hidden)) if needs_bias else None
+    with torch.autocast(hidden.device.type, enabled=False):
+        narrow = weight.to(hidden.dtype)
+        for at in _chunks(ids, mask, len(weight)):
+            logits = _logits(states[at], narrow, bias, temperature)
             change = rows.row_gradient(
-                logits, token_ids[cut], gradients[0][cut], gradients[1][cut],
-                None if by_clamped is None else by_clamped[cut],
-                None if clamp is None else Clamp(*(column[cut] for column in clamp)),
+                logits, ids[at], factors[at, 0], factors[at, 1],
+                factors[at, len(COLUMNS)] if clamped else None,
+                Clamp(*(column[at] for column in clamp)) if clamped else None,
             )
-            change /= ctx.temperature
+            change /= temperature
             if by_bias is not None:
                 by_bias += change.sum(0)
             change = change.to(hidden.dtype)
             if by_hidden is not None:
-                by_hidden[cut] = change @ weight
+                by_hidden.flatten(0, -2)[at] = change @ narrow
             if by_weight is not None:
-                _add_product(by_weight, change.T, hidden[cut])
+                _add_product(by_weight, change.T, states[at])
             del logits, change
-        return (
-            by_hidden,
-            None if by_weight is None else by_weight.to(given.dtype),
-            by_bias if by_bias is None or bias is None else by_bias.to(bias.dtype),
-            None, None, None, None,
-        )
+    found = [] if by_hidden is None else [by_hidden]
+    found += [] if by_weight is None else [by_weight.to(weight.dtype)]
+    return found + ([] if by_bias is None or bias is None else [by_bias.to(bias.dtype)])
 
 
-def _wide(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.new_empty(0, dtype=torch.float64 if tensor.dtype == torch.float64 else torch.float32)
+@_gradient.register_fake
+def _empty_gradient(
+    by_columns: torch.Tensor, hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None,
+    token_ids: torch.Tensor, mask: torch.Tensor | None, least: torch.Tensor, last: torch.Tensor,
+    temperature: float, needs: Sequence[bool],
+) -> list[torch.Tensor]:
+    return [torch.empty_like(tensor) for tensor, needed in zip((hidden, weight, bias), needs, strict=True)
+            if tensor is not None and needed]
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
+    *tensors, ctx.temperature, _ = inputs
+    ctx.save_for_backward(*tensors, *output[1:])
+    ctx.mark_non_differentiable(*output[1:])
+
+
+def _backward(ctx: Any, by_columns: torch.Tensor, *_: torch.Tensor) -> Any:
+    needs = list(ctx.needs_input_grad[:3])
+    found = iter(_gradient(by_columns, *ctx.saved_tensors, ctx.temperature, needs))
+    return *(next(found) if needed else None for needed in needs), None, None, None, None
+
+
+_columns.register_autograd(_backward, setup_context=_keep)
+
+
+def _wide(tensor: torch.Tensor) -> torch.dtype:
+    """Return the dtype of the logits."""
+    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
 
 
 def _logits(
@@ -224,8 +268,14 @@ def _add_product(total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -
         total.addmm_(left.to(total.dtype), right.to(total.dtype))
 
 
-def _chunks(hidden: torch.Tensor, weight: torch.Tensor) -> list[slice]:
-    elements = CHUNK_ELEMENTS["cuda" if hidden.is_cuda else "cpu"]
-    size = max(LEAST_ROWS, elements // len(weight))
-    return [slice(start, start + size) for start in range(0, len(hidden), size)]
-
+def _chunks(
+    token_ids: torch.Tensor, mask: torch.Tensor | None, vocabulary: int
+) -> Iterator[slice | torch.Tensor]:
+    """Return the places of each chunk's tokens, without those that the mask leaves out."""
+    elements = CHUNK_ELEMENTS["cuda" if token_ids.is_cuda else "cpu"]
+    size = max(LEAST_ROWS, elements // vocabulary)
+    if mask is not None:
+        yield from mask.flatten().nonzero()[:, 0].split(size)
+        return
+    for start in range(0, len(token_ids), size):
+        yield slice(start, start + size)

@@ -1,4 +1,4 @@
-"""Guards llm_bridge/trainer/loss.py under torch.compile: a rule's loss is one graph."""
+"""Guards llm_bridge/trainer/loss.py and head/per_token.py under torch.compile: one graph."""
 
 import subprocess
 import sys
@@ -8,13 +8,20 @@ import torch
 
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
+from llm_bridge.forward import fused_forward
 from llm_bridge.trainer import loss
+from tests.llm_bridge.llama_steps import llama
 from tests.llm_bridge.recorded_steps import SMALL
 from tests.tolerances import FLOAT64
 
-NAMES = [name for name in update_rules.RULES if name not in ("natural-gradient", "aent")]
-"""Not AEnt: it makes a controller where it reads its coefficient, and the check of that one's limits is
-NumPy's, which torch.compile takes for a tensor's: one break."""
+CASES = {
+    **{name: (name, SMALL.get(name, {})) for name in update_rules.RULES},
+    "entropy-bonus, integral": ("entropy-bonus", {"target": 0.5}),
+    "diverse-bonus, forecast": ("diverse-bonus", {"target": 0.5, "hold": "forecast"}),
+    "aent, forecast": ("aent", {"adaptive": False, "target": 0.5, "hold": "forecast"}),
+}
+del CASES["natural-gradient"]
+"""Not natural-gradient: it has no loss on samples, which it refuses."""
 
 
 def columns(sequences: int = 6, positions: int = 4) -> dict[str, torch.Tensor]:
@@ -41,32 +48,75 @@ def columns(sequences: int = 6, positions: int = 4) -> dict[str, torch.Tensor]:
     }
 
 
-def one_graph(name: str) -> None:
+def gradients(step, tensors):
+    """Of a loss, compiled without a break and plain."""
+    compiled = torch.compile(step, fullgraph=True, backend="aot_eager")
+    return tuple(torch.autograd.grad(call(), tensors, allow_unused=True) for call in (compiled, step))
+
+
+def one_graph(case: str) -> None:
     """Compile a rule's loss without a break, and compare its gradients with the plain ones."""
-    rule = update_rules.get(name, **SMALL.get(name, {}))
+    name, options = CASES[case]
+    rule = update_rules.get(name, **options)
     batch = rule.prepare(TokenBatch(**columns()))
-    moved = [batch.log_prob, batch.entropy, batch.clamped_entropy]
-
-    def gradient(call):
-        own = [column.clone().requires_grad_() for column in moved]
-        return torch.autograd.grad(call(*own), own, allow_unused=True)
-
-    def of(log_prob, entropy, clamped_entropy):
-        return loss.policy_loss(
-            batch.replace(log_prob=log_prob, entropy=entropy, clamped_entropy=clamped_entropy), rule)
-
-    found = gradient(torch.compile(of, fullgraph=True, backend="eager"))
-    for ours, plain in zip(found, gradient(of), strict=True):
+    moved = {name: getattr(batch, name).clone().requires_grad_()
+             for name in ("log_prob", "entropy", "clamped_entropy")}
+    found = gradients(lambda: loss.policy_loss(batch.replace(**moved), rule), list(moved.values()))
+    for ours, plain in zip(*found, strict=True):
         assert (ours is None) == (plain is None)
         if plain is not None:
             torch.testing.assert_close(ours, plain, rtol=16 * FLOAT64, atol=0)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "aepo" else pytest.mark.deep) for name in NAMES])
-def test_a_rules_loss_is_one_graph(name):
-    """Where a value is read back a compiled step falls apart, and waits for the GPU."""
-    # In a process of its own: the tests' checks of shapes are no part of the graph.
-    call = f"from {__name__} import one_graph; one_graph({name!r})"
+def whole_step(case: str) -> None:
+    """Compile model, head and rule without a break, and compare the gradients of the weights."""
+    name, options = CASES[case]
+    rule = update_rules.get(name, **options)
+    given = columns()
+    batch, mask = rule.prepare(TokenBatch(**given)), given["mask"]
+    model = llama()[0].train()
+    prompt, completion = torch.randint(
+        1, 16, (len(mask), 3 + mask.shape[1]), generator=torch.Generator().manual_seed(1)
+    ).split([3, mask.shape[1]], dim=1)
+    tokens = torch.cat([prompt, completion], dim=1)[:, :-1]
+    attention = torch.cat([torch.ones_like(prompt), mask.long()], dim=1)[:, :-1]
+    attention[1, 0] = 0
+
+    def step():
+        statistics = fused_forward.statistics(
+            model, lambda: model(
+                input_ids=tokens, attention_mask=attention, use_cache=False,
+                logits_to_keep=mask.shape[1]).logits,
+            completion, mask, removed_fraction=loss.clamped_fraction(rule))
+        columns = {name: getattr(statistics, name)
+                   for name in ("log_prob", "entropy", "clamped_entropy")}
+        return loss.policy_loss(batch.replace(**columns), rule)
+
+    ours, plain = gradients(step, list(model.parameters()))
+    scale = max(float(gradient.abs().max()) for gradient in plain)
+    assert scale > 1e-3
+    for one, other in zip(ours, plain, strict=True):
+        # The same operations but for what the tracer rewrites, in sums of a few hundred terms.
+        torch.testing.assert_close(one, other, rtol=0, atol=256 * FLOAT64 * scale)
+
+
+def in_a_process_of_its_own(function, case: str) -> None:
+    """The tests' checks of shapes are no part of the graph."""
+    call = f"from {__name__} import {function.__name__} as f; f({case!r})"
     done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("case", CASES)
+def test_a_rules_loss_is_one_graph(case):
+    """Where a value is read back a compiled step falls apart, and waits for the GPU."""
+    in_a_process_of_its_own(one_graph, case)
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=() if case == "aent" else pytest.mark.deep)
+             for case in ("aent", "clip-cov")])
+def test_model_head_and_rule_are_one_graph(case):
+    """A head hidden from the compiler, a mask whose tokens are counted, a controller made in the loss."""
+    in_a_process_of_its_own(whole_step, case)

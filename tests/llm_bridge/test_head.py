@@ -74,6 +74,41 @@ def test_the_fused_head_is_the_plain_one(removed_fraction, temperature):
 
 
 @pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("removed_fraction", [None, 0.3])
+def test_masked_tokens_are_left_out(removed_fraction):
+    """A chunk's places mixed up, a token id that belongs to padding looked up, its gradient not 0."""
+    hidden, weight, bias, ids = problem()
+    mask = torch.arange(ids.numel()).reshape(ids.shape) % 5 != 1
+    given = [x.clone().requires_grad_() for x in (hidden, weight, bias)]
+    alone = [x.clone().requires_grad_() for x in (hidden[mask], weight, bias)]
+    found = per_token.column_stack(
+        *given[:2], torch.where(mask, ids, -7), removed_fraction=removed_fraction, bias=given[2],
+        mask=mask)
+    expected = per_token.column_stack(
+        *alone[:2], ids[mask], removed_fraction=removed_fraction, bias=alone[2])
+    # Products of five features, a few dozen terms, in another order; the gradients likewise.
+    torch.testing.assert_close(found[mask], expected, rtol=1e-12, atol=0)
+    assert not found[~mask].any()
+    factor = torch.linspace(-1, 2, expected.numel(), dtype=torch.float64).reshape(expected.shape)
+    (found[mask] * factor).sum().backward()
+    (expected * factor).sum().backward()
+    torch.testing.assert_close(given[0].grad[mask], alone[0].grad, rtol=0, atol=1e-12)
+    assert not given[0].grad[~mask].any()
+    for one, other in zip(given[1:], alone[1:], strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=1e-12)
+
+
+def test_what_the_compiler_is_told_is_what_the_head_does():
+    """Shapes, dtypes, an output that is a view of an input, a gradient that only eager torch has."""
+    hidden, weight, bias, ids = problem()
+    given = [x.requires_grad_() for x in (hidden, weight, bias)]
+    torch.library.opcheck(per_token._columns, (*given, ids, ids % 4 > 0, 0.7, 0.3))
+    torch.library.opcheck(
+        per_token._columns, (*given[:2], None, ids, None, 1.0, None),
+        test_utils=("test_schema", "test_faketensor"))
+
+
+@pytest.mark.usefixtures("small_chunks")
 def test_frozen_parts_get_no_gradient():
     """With an adapter the head's weight is frozen; a gradient for it would be vocabulary-sized."""
     hidden, weight, _, ids = problem()
@@ -337,6 +372,7 @@ print(*(peak_of(lambda: step(256, size)) for size in (16_384, 65_536)))
         ({"weight": torch.zeros(2, VOCABULARY, FEATURES)}, "do not fit"),
         ({"weight": torch.zeros(VOCABULARY, 3)}, "do not fit"),
         ({"hidden": torch.full((2, 6, FEATURES), math.nan, dtype=torch.float64)}, "diverged"),
+        ({"hidden": torch.zeros(2, 6, FEATURES)}, "hidden is torch.float32 and weight torch.float64"),
     ],
 )
 @pytest.mark.usefixtures("unchecked_shapes")
