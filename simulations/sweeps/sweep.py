@@ -224,7 +224,9 @@ def _last(variable: xr.DataArray) -> xr.DataArray:
 
 def summary(sweep: SweepFile, dataset: xr.Dataset) -> str:
     """Return the CSV: for each combination one line, mean and standard deviation over its starts."""
-    names = [str(name) for name in dataset.coords if name not in ("start", "step", "k")]
+    # In the order of the axes: a Dataset that was read from its file has its coordinates in another.
+    by_path = {found.attrs.get("long_name"): str(name) for name, found in dataset.coords.items()}
+    names = [by_path[axis.path] for axis in sweep.axes]
     lost = {int(place) for place in json.loads(dataset.attrs["lost"])}
     values = final(dataset) if "entropy" in dataset else xr.Dataset()
     flat = [values[name].transpose(*names, "start").values.reshape(-1, sweep.n_starts)

@@ -2,14 +2,18 @@
 
 import errno
 import os
+import threading
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from entropy_theory import update_rules
-from entropy_theory.support import results
-from llm_bridge.running import checkpoints, faults
+from entropy_theory.support import locks, results
+from llm_bridge import evaluation
+from llm_bridge.commands import train as training
+from llm_bridge.commands import train_config
+from llm_bridge.running import checkpoints, faults, run_folder
 from llm_bridge.sampling import sampling
 from llm_bridge.trainer.controllers import CONTROLLER_STATE
 from tests.llm_bridge.language_models import tabular_trainer
@@ -76,6 +80,59 @@ def test_a_full_disk_leaves_no_half_written_checkpoint(tmp_path, monkeypatch, pl
         made.train()
     assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-2"]
     assert checkpoints.last_whole(tmp_path) == tmp_path / "checkpoint-2"
+
+
+def test_what_a_killed_seal_left_is_no_part_of_the_checkpoint(tmp_path):
+    """The next seal takes its place, and would list a file that is no longer there."""
+    (tmp_path / "model.safetensors").write_text("weights")
+    results.partial_path(tmp_path / checkpoints.SEAL).write_text("{")
+    checkpoints.seal(tmp_path)
+    assert checkpoints.is_whole(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", checkpoints.SEAL]
+
+
+def claim(folder):
+    return folder.claim({"seed": 0}, defaults={"seed": 0}, code={}, world_size=1, device="cpu")
+
+
+def test_a_run_killed_at_the_very_end_is_finished_and_its_checkpoints_go(tmp_path):
+    folder = run_folder.RunFolder(tmp_path)
+    folder.finish(claim(folder))
+    (folder.checkpoints / "checkpoint-2").mkdir(parents=True)
+    assert claim(folder)["status"] == run_folder.FINISHED
+    assert not folder.checkpoints.exists()
+
+
+def test_a_second_run_in_a_folder_waits_for_the_first(tmp_path, monkeypatch, capsys):
+    """Both would append to one log and write one checkpoint."""
+    config = train_config.TrainConfig(model="small-sums", output=tmp_path / "run", device="cpu")
+    entered = threading.Event()
+
+    def claimed(*_):
+        entered.set()
+        return {"status": run_folder.FINISHED}
+
+    monkeypatch.setattr(training, "_claim", claimed)
+    second = threading.Thread(target=training.train, args=(config,))
+    with run_folder.RunFolder(tmp_path / "run").alone():
+        second.start()
+        assert not entered.wait(0.5)
+    second.join(60)
+    assert entered.is_set()
+    assert "another process is at work on" in capsys.readouterr().err
+
+
+def test_a_second_evaluation_with_an_output_waits_for_the_first(tmp_path, monkeypatch, capsys):
+    """Both would append to one file of samples."""
+    config, entered = evaluation.EvaluateConfig(output=tmp_path / "found.json"), threading.Event()
+    monkeypatch.setattr(evaluation, "_evaluated", lambda *_: entered.set())
+    second = threading.Thread(target=evaluation.evaluate_command, args=(config,))
+    with locks.exclusive(tmp_path / "found.json"):
+        second.start()
+        assert not entered.wait(0.5)
+    second.join(60)
+    assert entered.is_set()
+    assert "another process is at work on" in capsys.readouterr().err
 
 
 def test_a_gradient_that_is_no_number_does_not_reach_the_weights(tmp_path):

@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from entropy_theory.support.results import write_json
 from paper_figures.reproduce import pipeline as runner
 from paper_figures.reproduce import stage as one_stage
 from paper_figures.reproduce import stages as stage_module
@@ -285,6 +287,50 @@ def test_a_job_waits_for_another_and_for_what_that_one_left(tmp_path: Path) -> N
         with contextlib.suppress(ProcessLookupError):
             os.kill(stage, signal.SIGKILL)
     assert times_run(job.build, "slow") == 2
+
+
+def test_a_folder_that_cannot_be_written_is_known_before_any_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    build = tmp_path / "file" / "build"
+    with pytest.raises(OSError, match=r"cannot write .*choose another output directory"):
+        run(monkeypatch, build, [script(tmp_path, "never")])
+    assert times_run(tmp_path, "never") == 0
+
+
+def test_a_disk_that_fills_up_stops_the_stages_and_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stages left running by a job that could not note that another had ended."""
+    (tmp_path / "nap").write_text("600")
+    made = slow_and_quick(tmp_path)
+
+    def full(path: Path, value: Any) -> None:
+        if path.name == "quick.json" and value["finished"]:
+            wait_for((tmp_path / "pid").exists)
+            raise OSError(f"cannot write {path} (No space left on device): free some space")
+        write_json(path, value)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "write_json", full)
+        with pytest.raises(OSError, match=r"quick\.json \(No space left on device\)"):
+            run(patch, tmp_path, made)
+    assert not is_running(int((tmp_path / "pid").read_text()))
+    (tmp_path / "nap").write_text("0")
+    assert run(monkeypatch, tmp_path, made) == 0
+    assert (times_run(tmp_path, "slow"), times_run(tmp_path, "quick")) == (2, 2)
+
+
+def test_what_is_finished_stays_so_when_the_clock_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [script(tmp_path, "a"), script(tmp_path, "b", needs=("a",))]
+    assert run(monkeypatch, tmp_path, made) == 0
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (2**33, 2**33))
+    assert run(monkeypatch, tmp_path, made) == 0
+    assert (times_run(tmp_path, "a"), times_run(tmp_path, "b")) == (1, 1)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -346,3 +347,39 @@ def test_the_compiled_switch_is_the_controller_s(n_actions):
         expected = {0.8: cold, 1.2: hot}[float(chosen)][run]
         np.testing.assert_array_equal(found[run], expected)
     assert (cold != hot).any(axis=(1, 2)).all()
+
+
+@pytest.mark.deep
+def test_what_was_just_compiled_and_what_is_read_from_disk_give_the_same_digits(tmp_path):
+    """A function that is compiled by itself too rounds otherwise than within the one that calls it."""
+    code = (
+        "import dataclasses, hashlib\n"
+        "import numpy as np\n"
+        "from entropy_theory.update_rules import get\n"
+        "from simulations.engine import Dynamics, simulate\n"
+        "from simulations.engine.sampling import Samples\n"
+        "random = np.random.default_rng(0)\n"
+        "for rule in ('grpo', 'entropy-bonus', 'aepo'):\n"
+        "    for samples in (None, Samples(group_size=8)):\n"
+        "        for runs, actions in ((3, 60), (40, 9)):  # long rows and short ones\n"
+        "            start = random.normal(size=(runs, 1, actions))\n"
+        "            right = np.zeros(start.shape)\n"
+        "            right[..., :2] = 1\n"
+        "            rule_ = get(rule, **({'coefficient': 0.01} if rule == 'entropy-bonus' else {}))\n"
+        "            found = simulate(start, right, Dynamics(steps=200, learning_rate=0.2, rule=rule_,\n"
+        "                             samples=samples, engine='compiled'))\n"
+        "            for field in dataclasses.fields(found):\n"
+        "                value = np.asarray(getattr(found, field.name), dtype=float)\n"
+        "                digest = hashlib.sha256(value.tobytes()).hexdigest()[:12]\n"
+        "                print(rule, samples is None, actions, field.name, digest)\n"
+    )
+    lines = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)})
+        assert done.returncode == 0, done.stderr
+        lines.append(done.stdout.splitlines())
+    assert list(tmp_path.rglob("*.nbc"))
+    assert len(lines[0]) > 100
+    assert lines[0] == lines[1]

@@ -372,6 +372,26 @@ dynamics.learning_rate = [1e-11, 1e300, 2e-11]
     assert (tmp_path / "mine.nc").stat().st_mtime_ns == changed
 
 
+def test_the_summary_is_the_same_when_the_sweep_is_read_from_its_file(write, tmp_path):
+    """Its coordinates are then in another order, and a line had the numbers of another one."""
+    path = write("""
+[[rule]]
+name = "reinforce"
+[[rule]]
+name = "grpo"
+[dynamics]
+steps = 3
+[grid]
+problem.n_actions = [3, 4, 5]
+""")
+    sweep.compute(read_sweep(path), tmp_path)
+    first = (tmp_path / "mine.csv").read_text()
+    assert first.startswith("rule,n_actions,runs")
+    (tmp_path / "mine.csv").unlink()
+    sweep.compute(read_sweep(path), tmp_path)
+    assert (tmp_path / "mine.csv").read_text() == first
+
+
 def test_a_sweep_of_a_single_point_that_diverges_says_so(write, tmp_path, capsys):
     path = write("""
 [rule]
