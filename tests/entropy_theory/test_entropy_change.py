@@ -260,8 +260,8 @@ def test_a_step_that_carries_a_common_shift_changes_entropy_as_without_it():
         moved = entropy_change.exact(logits, size * step + shift)
         # Of the size of the step and the shift, each rounded a few times, times a slope below 4.
         np.testing.assert_allclose(moved, entropy_change.exact(logits, size * step), rtol=0, atol=1e-13)
-    second = entropy_change.second_order(logits, 0.1 * step + 0.5)
-    np.testing.assert_allclose(second, entropy_change.second_order(logits, 0.1 * step), rtol=0, atol=1e-13)
+    second, moved = (entropy_change.second_order(logits, 0.1 * step + shift) for shift in (0.0, 0.5))
+    np.testing.assert_allclose(moved, second, rtol=0, atol=1e-13)
 
 
 def test_a_mask_for_all_states_and_a_temperature_for_each():
@@ -281,7 +281,7 @@ def test_the_default_learning_rate_is_one_and_the_slope_is_zero_at_infinity():
     assert (entropy_change.tempered_reinforce_rate_slope(logits, correct, math.inf) == 0).all()
 
 
-@pytest.mark.parametrize("gap", [0.01, 1.0, 3.0, 8.0])
+@pytest.mark.parametrize("gap", [1.0, 3.0, 8.0])
 def test_the_sign_change_is_found_to_the_last_bits(gap):
     """A likely and an unlikely right answer: entropy falls just below T0 and rises just above it."""
     logits, correct = np.array([0.0, 0.0, gap]), mask(3, 1, 3)

@@ -87,7 +87,7 @@ def test_a_comparison_by_hand():
     """Measured 2, 4, 6; the coefficients' forecast is half of it, the others are off by 1 and 0.5."""
     measured = np.array([2.0, 4.0, 6.0])
     report = forecast.compare(
-        measured / 2, measured + [1.0, -1.0, 1.0], measured + [0.0, 0.5, -0.25], measured,
+        measured / 2, np.array([3.0, 3.0, 7.0]), np.array([2.0, 4.5, 5.75]), measured,
         nothing=np.zeros(3), still=np.ones(3), mirrored=-measured)
     assert report.steps == 3
     assert report.slope == pytest.approx({

@@ -206,7 +206,7 @@ def test_the_tilt_keeps_its_digits_at_collapse():
 
 
 def test_each_state_has_its_own_temperature_floor_and_one_number_serves_all():
-    """A number and an array of it are the same policy; an underflowing one is greedy in its state alone."""
+    """A number is the same as an array of it; one that underflows is greedy in its state alone."""
     logits = np.float32([[1.0, 2.0, 0.0], [1.0, 2.0, 0.0]])
     both = policy.softmax(logits, np.array([1e-50, 2.0]))
     np.testing.assert_array_equal(both[0], [0.0, 1.0, 0.0])

@@ -159,8 +159,8 @@ def _verdict(answer: dict[str, Any]) -> dict[str, Any]:
 def _arguments(tests: Sequence[str]) -> list[str]:
     # pytest would rewrite this package, too, since it holds a plugin, and load it in a way of its own.
     return [*tests, "--assert=plain", "-o", "addopts=", "-q", "-p", "no:entropy_theory",
-            "-p", "no:cacheprovider", "-W", "ignore:Module already imported", "-m", "not deep", "--capture=no",
-            "--tb=short", "--no-header", "--no-summary"]
+            "-p", "no:cacheprovider", "-W", "ignore:Module already imported", "-m", "not deep",
+            "--capture=no", "--tb=short", "--no-header", "--no-summary"]
 
 
 def _in_fork(
