@@ -148,7 +148,9 @@ RANGES = [
 def test_an_option_is_taken_up_to_its_bounds_and_refused_beyond(name, option, others, taken, refused):
     """A bound that moves by one takes what gives nonsense, or refuses what a paper uses."""
     for value in taken:
-        assert getattr(update_rules.get(name, **others, **{option: value}), option) is value
+        rule = update_rules.get(name, **others, **{option: value})
+        rule.coefficient_controller()
+        assert getattr(rule, option) is value
     for value in refused:
         with pytest.raises(ValueError, match=r"\d|nan|inf"):
             update_rules.get(name, **others, **{option: value}).coefficient_controller()

@@ -139,6 +139,8 @@ def judge(
 
     if len(again) < len(mutants):
         _in_fork(exchanged, received)
+    if again:
+        _check_imports(group, measured, again[0])
     for mutant in again:
         judges = measured.judges(mutant, group.seconds)
         text = sources[mutant.file].mutated(mutant)
@@ -155,7 +157,8 @@ def _verdict(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arguments(tests: Sequence[str]) -> list[str]:
-    return [*tests, "-o", "addopts=", "-q", "-p", "no:entropy_theory", "-p", "no:cacheprovider",
+    # pytest would rewrite this package, too, since it holds a plugin, and load it in a way of its own.
+    return [*tests, "--assert=plain", "-o", "addopts=", "-q", "-p", "no:entropy_theory", "-p", "no:cacheprovider",
             "-W", "ignore:Module already imported", "-m", "not deep", "--capture=no", "--tb=short",
             "--no-header", "--no-summary"]
 
@@ -395,6 +398,15 @@ def _imported(group: Group, measured: Reach, mutant: Mutant, text: str, judges: 
     tests = list(dict.fromkeys(test.split("::")[0] for test in judges))
     status = pytest.main(_arguments(tests), plugins=[_Failing(measured, tell), _Chosen(judges)])
     tell({"outcome": "killed" if status else "survived"})
+
+
+def _check_imports(group: Group, measured: Reach, mutant: Mutant) -> None:
+    """Raise RuntimeError where a bug that nothing can overlook is overlooked: the file comes from elsewhere."""
+    judges = measured.judges(mutant, group.seconds)[:1]
+    answer = _in_fork(lambda tell: _imported(
+        group, measured, mutant, "raise ImportError('a bug')", judges, tell))
+    if answer.get("outcome") != "killed":
+        raise RuntimeError(f"{mutant.file} is imported, but not from what bugs are put into: {answer}")
 
 
 def preload(group: Group) -> None:
