@@ -244,6 +244,18 @@ def test_a_tail_is_the_last_sixth_unless_it_is_given():
         np.testing.assert_allclose(run.tail_spread, last.std(axis=0), rtol=0, atol=1e-12)
 
 
+def test_switches_of_the_tail_are_counted_a_run():
+    """From the temperature of its first step to that of the step after its last."""
+    rule = get("aepo", base=GRPO, temperature_high=2.0, temperature_low=0.5, alpha=3.0)
+    run = simulate(
+        PROBLEM.starts(5, seed=0), PROBLEM.correct, Dynamics(
+            rule=rule, steps=60, record_every=1, tail=40, learning_rate=2.0,
+            targets=(0.2, 0.4, 0.5, 0.6, 1.6)))
+    changes = (run.temperature[20:60] != run.temperature[21:61]).sum(axis=0)
+    assert run.tail_switches.tolist() == changes.tolist()
+    assert len(set(changes.tolist())) > 2
+
+
 def test_steps_are_reported_to_the_last_one_and_records_at_both_ends():
     told = []
     run = simulate(PROBLEM.starts(3, seed=0), PROBLEM.correct,
