@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from entropy_theory.tabular import exact_batch, logit_step
 from entropy_theory.update_rules import get
 from simulations.engine import Dynamics, Record, simulate
 from simulations.problems import graded_prompts
@@ -83,3 +84,18 @@ def test_impossible_features_are_refused():
         coupled_features(2, 2, 0.5, rank=0)
     with pytest.raises(ValueError, match=r"GB, more than half .* small models"):
         coupled_features(100, 151_936, 0.5)
+
+
+def test_a_covariance_through_all_parameters_is_that_of_independent_logits_alone():
+    """It needs what each token does to the mean entropy, which features would mix."""
+    start, rule = PROBLEM.starts(3, seed=0), get("clip-cov", covariance="network", ratio=0.2, lower=0.01)
+    one = Dynamics(rule=rule, steps=1, learning_rate=1.0)
+    found = simulate(start, PROBLEM.correct, one).final_logits - start
+    reward = np.broadcast_to(PROBLEM.correct, start.shape).astype(float)
+    rows = exact_batch(start, reward, effects=True)
+    numbers = np.arange(rows.mask.shape[1])[:, None] + rows.mask.shape[1] * np.arange(3)[:, None, None]
+    rows = rows.replace(sequence=numbers, step=0, seed=0)
+    np.testing.assert_allclose(found, logit_step(start, rows, rule), rtol=0, atol=1e-14)
+    assert np.abs(found).max() > 1e-3
+    with pytest.raises(ValueError, match="'clip-cov' with covariance 'network' runs on independent"):
+        simulate(start, PROBLEM.correct, one, features=np.eye(30))

@@ -5,9 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from entropy_theory.policy import clamped_entropy
+from entropy_theory import entropy_change
+from entropy_theory.policy import clamped_entropy, log_softmax
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, Record, simulate, simulation
+from simulations.engine import Dynamics, Record, Samples, simulate, simulation
 from simulations.engine.block import pass_at, power
 from simulations.engine.engines import NumpyEngine
 from simulations.engine.runs import Runs
@@ -145,6 +146,66 @@ def test_controllers_aim_at_the_runs_own_targets(name):
     assert one.target(3).tolist() == [0.75, 0.75]
 
 
+@pytest.mark.parametrize("name", ["diverse-bonus", "entropy-bonus"])
+def test_forecasts_of_the_steps_on_one_batch_add_up(name):
+    """Each is first order in that step's own change, and a new batch begins with nothing."""
+    rule = get(name, target=0.5, hold="forecast", coefficient=0.3)
+    run = Runs(Task.checked(np.random.default_rng(3).normal(size=(2, 3, 5)), PROBLEM.correct,
+                            Dynamics(rule=rule, steps_per_batch=3, learning_rate=0.2)))
+    chosen = []
+    for step in range(6):
+        before, total = run.logits.copy(), 0 if step in (0, 3) else total
+        run.advance(1, measured=False)
+        total += entropy_change.first_order(before, run.logits - before).mean(axis=-1)
+        told = run.forecast.base + run.coefficient * run.forecast.per_unit
+        # Changes of some 0.01 are read off logits of order 1, which are stored to 1e-16: 1e-14 of them;
+        # covariances cancel some hundredfold.
+        np.testing.assert_allclose(told, total, rtol=1e-11)
+        chosen.append(run.coefficient.tolist())
+    assert chosen[0] == chosen[1] == chosen[2] != chosen[3] == chosen[4] == chosen[5]
+
+
+def test_a_selection_by_the_current_policy_is_made_at_every_step_on_a_batch():
+    """One by the policy that sampled is made once."""
+    start = np.random.default_rng(3).normal(size=(4, 2, 5))
+    changed = {}
+    for seen in ("old", "current"):
+        rule = get("clip-cov", ratio=0.3, lower=0.02, upper=9.0, cov_log_prob=seen)
+        run = Runs(Task.checked(start, PROBLEM.correct, Dynamics(
+            rule=rule, steps_per_batch=3, samples=Samples(), learning_rate=6.0, seed=2)))
+        run.draw()
+        first = run.kept
+        run.advance(1, measured=False)
+        run.evaluate()
+        rows = run.rows()
+        own = np.arange(4)[:, None, None]
+        now = log_softmax(run.logits)[own, first.state, first.action]
+        np.testing.assert_allclose(rows.log_prob, now, rtol=1e-13)
+        np.testing.assert_array_equal(rows.old_log_prob, first.log_prob)
+        assert rows.step == 1
+        selected = first.prepared["clip-cov.selected"]
+        if seen == "current":
+            selected = rule.prepare(rows.replace(prepared={})).prepared["clip-cov.selected"]
+        np.testing.assert_array_equal(rows.prepared["clip-cov.selected"], selected)
+        changed[seen] = (selected != first.prepared["clip-cov.selected"]).any()
+    assert changed == {"old": False, "current": True}
+
+
+@pytest.mark.parametrize("column", ["start", "steps"])
+def test_logits_that_are_not_finite_are_found_before_and_after_a_step(column):
+    """By whoever evaluates a policy, too, and not by the engine's loop alone."""
+    run = Runs(Task.checked(np.zeros((1, 1, 5)), PROBLEM.correct, Dynamics(rule=GRPO)))
+    if column == "start":
+        run.logits[0, 0, 2], run.step = np.inf, 4
+        with pytest.raises(ValueError, match="diverged in step 4"):
+            run.evaluate()
+        return
+    run.learning_rate[...] = 1e308
+    run.logits[0, 0, 0] = 1.7e308
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="diverged in step [12]"):
+        run.advance(2, measured=True)
+
+
 def test_without_a_controller_there_is_no_target():
     run = Runs(Task.checked(np.zeros((2, 1, 5)), PROBLEM.correct, Dynamics(rule=GRPO)))
     assert np.isnan(run.target(0)).tolist() == [True, True]
@@ -181,6 +242,18 @@ def test_a_tail_is_the_last_sixth_unless_it_is_given():
             run.tail_reward, every.reward[steps - length : steps].mean(axis=0), rtol=1e-13)
         # The square of a spread is a difference of squares about the first value.
         np.testing.assert_allclose(run.tail_spread, last.std(axis=0), rtol=0, atol=1e-12)
+
+
+def test_switches_of_the_tail_are_counted_a_run():
+    """From the temperature of its first step to that of the step after its last."""
+    rule = get("aepo", base=GRPO, temperature_high=2.0, temperature_low=0.5, alpha=3.0)
+    run = simulate(
+        PROBLEM.starts(5, seed=0), PROBLEM.correct, Dynamics(
+            rule=rule, steps=60, record_every=1, tail=40, learning_rate=2.0,
+            targets=(0.2, 0.4, 0.5, 0.6, 1.6)))
+    changes = (run.temperature[20:60] != run.temperature[21:61]).sum(axis=0)
+    assert run.tail_switches.tolist() == changes.tolist()
+    assert len(set(changes.tolist())) > 2
 
 
 def test_steps_are_reported_to_the_last_one_and_records_at_both_ends():
