@@ -16,7 +16,6 @@ from rich.console import Console
 from entropy_theory.support import results
 from entropy_theory.support.stored import check_form, parsed, text_of
 
-
 RECORD = {"step": int, "entropy?": (float, type(None)), "reward?": (float, type(None))}
 """The form of a line (`stored.check_form`), which has other metrics too."""
 
