@@ -1,7 +1,7 @@
-"""Guards every public function of the theory against extreme numbers, and every reader against bad files.
+"""Guards the theory's public functions against extreme numbers, and its readers against bad files.
 
-A case fails where the answer is wrong or NaN, where an argument is changed, or where what is raised is not
-what the docstring says. Oracles are ball arithmetic and identities.
+A case fails where the answer is wrong or NaN, where an argument is changed, or where what is raised is
+not what the docstring says. Oracles are ball arithmetic and identities.
 """
 
 from __future__ import annotations
@@ -17,11 +17,26 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from entropy_theory import advantages, entropy_change, policy, token_batch, update_rules
+from entropy_theory import (
+    accounting,
+    advantages,
+    controllers,
+    entropy_change,
+    forecast,
+    policy,
+    schedules,
+    tabular,
+    targets,
+    token_batch,
+    tracking,
+    update_rules,
+)
 from entropy_theory.claims import claims_in_file
-from entropy_theory.performance_law import training_log
+from entropy_theory.performance_law import forecast as law_forecast
+from entropy_theory.performance_law import law, training_log
 from entropy_theory.support import results, stored, user_code
 from entropy_theory.token_batch import TokenBatch
+from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import rule_options
 from entropy_theory.verification import ledger, rule_contract
 from policy_entropy.__main__ import main
@@ -51,6 +66,7 @@ from tests.fuzzing import (
     log_probs,
     moderate,
     nothing,
+    nowhere_nan,
     numbers,
     ordinary,
     positive,
@@ -368,8 +384,9 @@ TOKENS = {
                           ddof=st.integers(0, 1))),
     "advantages.group_normalization_gain": Call(
         function=advantages.group_normalization_gain,
-        arguments=st.fixed_dictionaries({"right": arrays((4,), shares, dtypes=FLOATS[:2]),
-                                         "group_size": st.sampled_from((-1, 0, 1, 2, 3, 8, 60, 600))}).map(
+        arguments=st.fixed_dictionaries({
+            "right": arrays((4,), shares, dtypes=FLOATS[:2]),
+            "group_size": st.sampled_from((-1, 0, 1, 2, 3, 8, 60, 600))}).map(
             lambda found: {**found, "wrong": 1 - found["right"]}),
         refuses=lambda group_size, **_: group_size < 2, check=is_gain),
     "advantages.group_mean": Call(
@@ -405,7 +422,225 @@ TOKENS = {
         arguments=batches(numbers, odd=True, name=st.sampled_from(list(RULES_OF)))),
 }
 
-CALLS = {**POLICY, **TOKENS}
+
+# ------------------------------------------------------------------ loops, schedules, laws, trees
+
+options = scalars(Palette((1.0, 0.0, 0.5, -1.0, 1e-300, 1e300, TINY, *NOT_FINITE), -2.0, 12.0))
+counts = st.sampled_from((1, 2, 0, -1, 7, 30))
+some = st.sampled_from
+
+
+def observed(kind, options, entropies, forecasts):
+    """What a controller chooses at each of some entropies."""
+    controller = kind(**options)
+    chosen = []
+    for place, entropy in enumerate(entropies):
+        controller.aim(place)
+        forecast = None if not forecasts else controllers.EntropyForecast(
+            base=forecasts[place % len(forecasts)], per_unit=forecasts[-1])
+        chosen.append(np.asarray(controller.observe(np.asarray(entropy), forecast)))
+        controller.load_state_dict(controller.state_dict())
+    return chosen
+
+
+def are_within(result, kind, options, **_):
+    """Settings are within the bounds that were given, and 0 where a coefficient rests."""
+    if "temperature" in kind.state:
+        low, high = options.get("temperature_low", 0.8), options.get("temperature_high", 1.2)
+    else:
+        made = kind(**options)
+        low, high = min(made.low, 0.0), max(made.high, 0.0)
+    for setting in result:
+        if kind is controllers.AdaptiveCoefficient and options.get("warm_up_steps"):
+            continue  # the coefficient given stays until it moves
+        if kind is controllers.ForecastCoefficient:
+            low, high = min(low, options.get("coefficient", 0.0)), max(
+                high, options.get("coefficient", 0.0))
+        assert low <= setting <= high
+
+
+CONTROLLERS = {
+    controllers.TemperatureSwitch: ("target", "temperature_high", "temperature_low"),
+    controllers.ProportionalTemperature: ("target", "temperature_high", "temperature_low", "gain"),
+    controllers.AdaptiveCoefficient: (
+        "coefficient", "entropy_low", "entropy_high", "rate", "low", "high"),
+    controllers.TargetEntropyCoefficient: ("coefficient", "target", "step", "low", "high"),
+    controllers.ForecastCoefficient: (
+        "coefficient", "target", "horizon", "smoothing", "feedback_horizon", "low", "high"),
+}
+LOOPS = {
+    **{f"controllers.{kind.__name__}": Call(
+        function=observed, check=are_within, arguments=st.fixed_dictionaries({
+            "kind": st.just(kind), "options": st.fixed_dictionaries(
+                {}, optional=dict.fromkeys(names, options)),
+            "entropies": st.lists(scalars(Palette((0.0, 0.5, TINY, 1e308, math.nan), 0.0, 6.0)),
+                                  max_size=4),
+            "forecasts": st.lists(options, max_size=3)}))
+       for kind, names in CONTROLLERS.items()},
+    "controllers.checked_target": Call(
+        function=controllers.checked_target, arguments=st.fixed_dictionaries(
+            {"target": st.one_of(options, arrays((3,)))}),
+        refuses=lambda target: not np.all(np.asarray(target) >= 0)),
+    "schedules.Points": Call(
+        function=lambda points, steps: [schedules.Points(points=points)(step) for step in steps],
+        arguments=st.fixed_dictionaries({
+            "points": st.lists(
+                st.lists(options, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple),
+            "steps": st.just((0, 1, 10**6, 2**70))}),
+        check=lambda result, points, **_: np.testing.assert_array_equal(
+            np.clip(result, min(p[1] for p in points), max(p[1] for p in points)), result)),
+    "schedules.Sine": Call(
+        function=lambda options, steps: [schedules.Sine(**options)(step) for step in steps],
+        arguments=st.fixed_dictionaries({
+            "options": st.fixed_dictionaries(
+                {}, optional=dict.fromkeys(("middle", "amplitude", "period", "start"), options)),
+            "steps": st.just((0, 1, 10**6))}),
+        check=lambda result, **_: np.testing.assert_array_equal(np.maximum(result, 0), result)),
+    "tracking.tracked": Call(
+        function=tracking.tracked, arguments=some(((2,), (3,), (9,), (1,), (0,), (2, 2))).flatmap(
+            lambda shape: st.fixed_dictionaries({
+                "entropy": some((ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p)),
+                "target": some((ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p))}))),
+    "tracking.stretches": Call(
+        function=tracking.stretches, arguments=st.fixed_dictionaries({"target": arrays((5,), ordinary)}),
+        check=lambda result, target: np.testing.assert_array_equal(
+            np.concatenate([target[part] for part in result]), target)),
+    "targets.ShorterResponses": Call(
+        function=lambda per_token, batch: targets.ShorterResponses(per_token=per_token).weights(
+            batch, batch.mask, (batch.reward > 0.5).astype(batch.reward.dtype)),
+        arguments=batches(ordinary, per_token=options),
+        check=lambda result, **_: np.testing.assert_array_equal(np.maximum(result, 0), result)),
+    "targets.Nucleus": Call(
+        function=targets.Nucleus, arguments=st.fixed_dictionaries({"top_p": options}),
+        refuses=lambda top_p: not 0 < top_p <= 1),
+}
+
+
+def is_law(result, entropy, performance):
+    assert np.isfinite([result.a, result.b, result.ceiling, result.rmse, result.a_error]).all()
+
+
+def fitted(entropy, performance):
+    return law.fit(entropy, performance)
+
+
+def has_rivals(result, entropy, performance):
+    assert [rival.aicc for rival in result] == sorted(rival.aicc for rival in result)
+    assert nowhere_nan([(rival.parameters, rival.ceiling, rival.rmse) for rival in result])
+
+
+entropies = Palette((0.0, 1.0, TINY, 1e-16, 300.0, 1e308, -1.0, math.nan), 0.0, 4.0)
+good_entropies = Palette((0.0, 1.0, TINY, 1e-16, 20.0, 299.0), 0.0, 4.0)
+pairs = some(((3,), (4,), (9,), (12,), (2,), (0,), (3, 1))).flatmap(lambda shape: st.fixed_dictionaries({
+    "entropy": some((good_entropies, good_entropies, entropies)).flatmap(lambda p: arrays(shape, p)),
+    "performance": some((shares, ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p))}))
+
+
+def between(result, performance, n_actions, n_correct):
+    low, high = result
+    assert (low <= high + 1e-12).all()
+    assert (high <= math.log(n_actions) * (1 + 1e-12) + 1e-12).all()
+
+
+LAWS = {
+    "performance_law.law.fit": Call(function=fitted, arguments=pairs, check=is_law, nan=True),
+    "performance_law.law.rivals": Call(function=law.rivals, arguments=pairs, check=has_rivals),
+    "performance_law.forecast.forecast": Call(
+        function=law_forecast.forecast, nan=True, arguments=st.tuples(pairs, st.fixed_dictionaries(
+            {}, optional={"first": options, "level": options, "with_rivals": st.just(False),
+                          "at": st.lists(options, max_size=2).map(tuple)})).map(
+            lambda found: found[0] | found[1]),
+        check=lambda result, **_: is_law(result.law, None, None)),
+    "performance_law.law.binary_entropy": Call(
+        function=law.binary_entropy, arguments=st.fixed_dictionaries({"p": arrays((3,), shares)}),
+        check=lambda result, p: np.testing.assert_array_equal(np.clip(result, 0, math.log(2)), result)),
+    "performance_law.law.one_right_answer_entropy": Call(
+        function=law.one_right_answer_entropy, arguments=st.fixed_dictionaries({
+            "performance": arrays((3,), shares),
+            "n_actions": some((2, 3, 1, 0, -1, 10**9, math.inf, math.nan, 1e308, 1.5))})),
+    "performance_law.law.one_right_answer_performance": Call(
+        function=law.one_right_answer_performance, arguments=st.fixed_dictionaries({
+            "entropy": arrays((3,), entropies),
+            "n_actions": some((2, 3, 1, 0, -1, 10**9, math.inf, math.nan, 1e308, 1.5))})),
+    "performance_law.law.entropy_range": Call(
+        function=law.entropy_range, check=between, arguments=st.fixed_dictionaries({
+            "performance": arrays((3,), shares), "n_actions": some((2, 3, 1, 0, 10**9)),
+            "n_correct": some((1, 2, 3, 0, -1))})),
+    "forecast.compare": Call(
+        function=forecast.compare, arguments=some(((1,), (4,), (0,))).flatmap(
+            lambda shape: st.fixed_dictionaries({
+                name: some((ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p))
+                for name in ("coefficients", "first_order", "exact", "measured")}))),
+    "accounting.of_step": Call(
+        function=lambda parameters, part, share: accounting.of_step(
+            lambda z: float(policy.entropy(z)), policy.entropy_gradient, parameters,
+            {"all": part}, share=share),
+        arguments=some(((3,), (2,))).flatmap(lambda shape: st.fixed_dictionaries({
+            "parameters": some((ordinary, finite)).flatmap(
+                lambda p: arrays(shape, p, dtypes=(np.float64,))),
+            "part": some((ordinary, finite, numbers)).flatmap(
+                lambda p: arrays(shape, p, dtypes=(np.float64,))),
+            "share": options}))),
+}
+
+
+def paths_of(n_tokens, horizon, end_token):
+    tree = TokenTree(n_tokens, horizon, end_token)
+    if tree.n_responses > 300:
+        return None
+    return tree, tree.paths()
+
+
+def are_paths(result, n_tokens, horizon, end_token):
+    if result is None:
+        return
+    tree, paths = result
+    for response in range(tree.n_responses):
+        found = [*zip(paths.state[response], paths.token[response], strict=True)]
+        assert tree.path(response) == found[: tree.lengths[response]]
+    uniform = np.full((tree.n_states, n_tokens), 1 / n_tokens)
+    np.testing.assert_allclose(tree.response_probabilities(uniform).sum(), 1, rtol=1e-12)
+    np.testing.assert_allclose(tree.token_shares(uniform).sum(), 1, rtol=1e-12)
+
+
+@st.composite
+def tables(draw):
+    """Arguments of `tabular.listing`."""
+    shape = draw(some(((1, 2), (2, 3), (2, 1, 3), (1, 1), (3,), (0, 2), (1, 0))))
+    found = {"logits": draw(arrays(shape, draw(some((ordinary, with_infinity, finite, numbers))))),
+             "reward": draw(arrays(shape, ordinary))}
+    return found | draw(st.fixed_dictionaries({}, optional={
+        "temperature": options, "removed_fraction": options, "effects": st.booleans()}))
+
+
+def is_listing(result, logits, reward, temperature=None, **_):
+    accuracy = 64 * float(np.finfo(logits.dtype).eps) * logits.shape[-1]
+    np.testing.assert_allclose(result.weight.sum(axis=(-2, -1), dtype=float), 1, rtol=accuracy + rounding(
+        logits.dtype)[0])
+
+
+TREES = {
+    "token_tree.TokenTree": Call(
+        function=paths_of, check=are_paths, arguments=st.fixed_dictionaries({
+            "n_tokens": some((2, 3, 1, 0, 4, 10**6)), "horizon": some((1, 2, 3, 0, -1, 4, 10**7)),
+            "end_token": st.booleans()})),
+    "token_tree.TokenTree.of": Call(
+        function=TokenTree.of, arguments=st.fixed_dictionaries(
+            {"logits": some(((1, 2), (3, 2), (4, 3), (2, 2), (0, 2), (1, 1), (3, 0), (2,), ())).flatmap(
+                arrays)})),
+    "tabular.listing": Call(function=tabular.listing, arguments=tables(), check=is_listing, nan=True),
+    "forecast.state_statistics": Call(
+        function=lambda logits, removed_fraction: forecast.state_statistics(
+            policy.log_softmax(logits), np.zeros(logits.shape[:-1], int),
+            removed_fraction=removed_fraction),
+        arguments=st.fixed_dictionaries({
+            "logits": some((ordinary, with_infinity, finite)).flatmap(lambda p: arrays((2, 1, 3), p)),
+            "removed_fraction": some((0.0, 0.4, 0.9))})),
+    "forecast.clamped_alignment": Call(
+        function=forecast.clamped_alignment, arguments=policies(removed_fraction=fractions)),
+}
+
+CALLS = {**POLICY, **TOKENS, **LOOPS, **LAWS, **TREES}
 
 
 
