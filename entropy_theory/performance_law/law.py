@@ -351,7 +351,7 @@ def _entropies(values: Any) -> np.ndarray:
 def _numbers_of_actions(values: Any) -> np.ndarray:
     array = np.asarray(values, dtype=float)
     if not np.all((array > 1) & (array < math.inf)):
-        raise ValueError(f"n_actions must be finite and above 1, got {values}")
+        raise ValueError(f"n_actions must be above 1 and finite, got {values}")
     return array
 
 
@@ -379,8 +379,8 @@ def _checked(entropy: Any, performance: Any) -> tuple[np.ndarray, np.ndarray]:
     if bad.any():
         where = int(np.flatnonzero(bad)[0])
         raise ValueError(
-            f"performance must be finite, and at most {LARGEST_PERFORMANCE:g} in magnitude, got "
-            f"{performance[where]} at point {where}")
+            f"performance must be finite, got {performance[where]} at point {where} (at most "
+            f"{LARGEST_PERFORMANCE:g} in magnitude)")
     x = np.expm1(entropy)
     if np.ptp(x) <= max(16 * np.finfo(float).eps * x.max(), LEAST_SPREAD):
         raise ValueError(f"entropy is constant at {entropy[0]:.6g}: nothing can be fitted")

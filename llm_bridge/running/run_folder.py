@@ -34,7 +34,9 @@ READ = ("run.json", "metrics.jsonl", "audit.json", "provenance.json", "evaluatio
 DESCRIPTION = {"options": {"rule": str, "model": str, "task": str}, "status?": str,
                "constant_answer_reward?": (float, type(None))}
 AUDIT = {"summary": {"steps?": {"correlation": {...: float}}}, "steps": [{"step": int}]}
-"""What must be in run.json and audit.json (`stored.check_form`)."""
+PROVENANCE = {"commit": (str, type(None)), "versions": {}, "device": str, "seed": (int, type(None)),
+              "created": str}
+"""What must be in run.json, audit.json and provenance.json (`stored.check_form`)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,7 +191,7 @@ def read(folder: Path) -> RunRecord:
         name=folder.name, folder=folder, options=found["options"], status=found.get("status", "running"),
         constant_answer_reward=found.get("constant_answer_reward"),
         steps=StepLog(folder / "metrics.jsonl").read(), evaluation=evaluation,
-        audit=optional("audit.json", AUDIT), provenance=optional("provenance.json", {}),
+        audit=optional("audit.json", AUDIT), provenance=optional("provenance.json", PROVENANCE),
     )
 
 
