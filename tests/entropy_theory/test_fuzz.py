@@ -70,6 +70,7 @@ from tests.fuzzing import (
     numbers,
     ordinary,
     positive,
+    public,
     scalars,
     shares,
     with_infinity,
@@ -640,7 +641,130 @@ TREES = {
         function=forecast.clamped_alignment, arguments=policies(removed_fraction=fractions)),
 }
 
-CALLS = {**POLICY, **TOKENS, **LOOPS, **LAWS, **TREES}
+def listed(logits, reward, temperature, rule):
+    """The step of a tabular policy on its own listing."""
+    batch = tabular.exact_batch(
+        logits, reward, temperature=temperature if rule.controller() is not None else None,
+        removed_fraction=rule.removed_fraction, reference_logits=logits)
+    return tabular.logit_step(logits, batch, rule)
+
+
+def is_step(result, logits, reward, temperature, rule):
+    """Nothing moves all logits of a state alike."""
+    assert np.isfinite(result).all()
+    bound = np.abs(result).sum(axis=-1) * 1e-9 + 1e-9
+    assert (np.abs(result.sum(axis=-1)) <= bound).all()
+
+
+def contributed(batch, logits):
+    """The forecast of a mean entropy from random scores."""
+    scores = np.where(batch.mask, batch.reward, 0.0)
+    statistics = forecast.state_statistics(
+        policy.log_softmax(np.broadcast_to(logits, (*batch.mask.shape, logits.shape[-1]))), batch.action)
+    parts = forecast.token_contributions(batch, scores, {"entropy": scores}, statistics)
+    return parts, forecast.mean_entropy_forecast(batch.state, parts, batch.weight)
+
+
+def tied(values, counts):
+    return policy.tied_entropy(np.asarray(values, float), np.asarray(counts, float))
+
+
+def is_entropy_of_all(result, values, counts):
+    whole = np.repeat(np.asarray(values, float), counts)
+    np.testing.assert_allclose(result, policy.entropy(whole), rtol=1e-12, atol=1e-300)
+
+
+def responded(logits, reward, temperature):
+    return tabular.response_batch(logits, reward, temperature=temperature)
+
+
+RULES_LISTED = [update_rules.get(name) for name in (
+    "reinforce", "grpo", "aepo", "entropy-bonus", "aent", "natural-gradient", "clip-cov", "kl-cov",
+    "entropy-advantage", "reference-kl", "diverse-bonus", "gspo", "clip-higher")]
+far_logits = some((ordinary, with_infinity, finite))
+FURTHER = {
+    "entropy_change.remainder_bound": Call(
+        function=entropy_change.remainder_bound, arguments=st.fixed_dictionaries({
+            "n_actions": some((1, 2, 0, -1, 10**6)), "step": arrays((2, 3))}),
+        refuses=lambda n_actions, step: n_actions < 1 or not np.isfinite(step).all(),
+        check=lambda result, **_: np.testing.assert_array_equal(np.maximum(result, 0), result)),
+    "policy.as_float_array": Call(
+        function=policy.as_float_array, nan=True, arguments=st.fixed_dictionaries({"values": some((
+            [1, 2], [True], 3, [1.5, math.nan], ["1"], [1j], [None], [[1], [1, 2]], "text", [10**400],
+            np.array(["a"]), np.array([1 + 2j]), [b"1"], [{}], np.float16(1)))}),
+        check=lambda result, values: np.testing.assert_equal(result.dtype.kind, "f")),
+    "policy.check_temperature": Call(
+        function=policy.check_temperature, arguments=st.fixed_dictionaries(
+            {"temperature": st.one_of(temperature, arrays((3,), positive), arrays((3,)))}),
+        refuses=lambda temperature: not np.all(np.asarray(temperature) > 0)),
+    "policy.shift_logits_unseen": Call(
+        function=policy.shift_logits_unseen, nan=True, arguments=some(((3,), (2, 3))).flatmap(
+            lambda shape: st.fixed_dictionaries({"logits": arrays(shape)})),
+        check=lambda result, logits: np.testing.assert_array_equal(
+            np.isnan(result.log_normalizer[..., 0]), ~np.isfinite(logits.max(axis=-1)))),
+    "policy.tied_entropy": Call(
+        function=tied, check=is_entropy_of_all, arguments=st.integers(1, 4).flatmap(
+            lambda n: st.fixed_dictionaries({
+                "values": st.lists(scalars(finite), min_size=n, max_size=n),
+                "counts": st.lists(st.integers(1, 9), min_size=n, max_size=n)}))),
+    "policy.covariance": Call(
+        function=policy.covariance, arguments=some(((3,), (2, 3))).flatmap(
+            lambda shape: st.fixed_dictionaries({
+                "probabilities": arrays(shape, ordinary).map(policy.softmax),
+                "x": arrays(shape, moderate), "y": arrays(shape, moderate)}))),
+    "tracking.steps_to_follow": Call(
+        function=tracking.steps_to_follow, arguments=st.fixed_dictionaries(
+            {"entropy": arrays((9,), moderate), "target": arrays((9,), moderate)})),
+    "tabular.logit_step": Call(
+        function=listed, check=is_step, arguments=some(((1, 3), (2, 2), (2, 2, 3))).flatmap(
+            lambda shape: st.fixed_dictionaries({
+                "logits": far_logits.flatmap(lambda p: arrays(shape, p, dtypes=(np.float64,))),
+                "reward": arrays(shape, Palette((0.0, 1.0), 0.0, 1.0), dtypes=(np.float64,)),
+                "temperature": scalars(positive), "rule": some(RULES_LISTED)}))),
+    "tabular.entropy_effects": Call(
+        function=tabular.entropy_effects, arguments=some(((1, 3), (2, 2))).flatmap(
+            lambda shape: st.fixed_dictionaries({"logits": far_logits.flatmap(
+                lambda p: arrays(shape, p))}))),
+    "tabular.response_batch": Call(
+        function=responded, nan=True, arguments=st.fixed_dictionaries({
+            "logits": some(((1, 2), (3, 2), (4, 3), (2, 2))).flatmap(
+                lambda shape: far_logits.flatmap(lambda p: arrays(shape, p))),
+            "reward": st.just(np.ones(1)), "temperature": st.one_of(st.none(), temperature)})),
+    "forecast.token_contributions": Call(
+        function=contributed, arguments=batches(moderate, logits=arrays((3,), with_infinity))),
+}
+ELSEWHERE = {
+    **dict.fromkeys((
+        "accounting.Account", "accounting.Path", "controllers.Controller", "controllers.EntropyForecast",
+        "forecast.ForecastComparison", "forecast.StateStatistics", "performance_law.forecast.Forecast",
+        "performance_law.forecast.Report", "performance_law.law.Rival", "policy.ShiftedLogits",
+        "schedules.Schedule", "targets.TargetPolicy", "token_tree.Paths", "tracking.Tracking"),
+        "a record, or a base without numbers of its own"),
+    **dict.fromkeys(("policy.array_like", "policy.namespace", "policy.to_numpy"),
+                    "converts between libraries: test_array_types.py"),
+    "accounting.along_path": "called by accounting.of_step",
+    "advantages.check_listing": "called by advantages.expected_group_normalized",
+    "forecast.mean_entropy_forecast": "called with forecast.token_contributions",
+    "performance_law.forecast.effective_points": "called by performance_law.forecast.forecast",
+    "performance_law.law.PerformanceLaw": "made by performance_law.law.fit, asked by the forecast",
+    "policy.entropy_of": "called by policy.entropy",
+    **dict.fromkeys(("tabular.coefficient_step", "tabular.exact_batch", "tabular.state_gradient",
+                     "tabular.sum_by_index"), "called by tabular.logit_step"),
+    "tracking.second_half": "called by tracking.tracked",
+}
+"""Public names that no line of `CALLS` bears, and why."""
+MODULES = ("policy", "entropy_change", "token_batch", "advantages", "controllers", "forecast",
+           "accounting", "token_tree", "schedules", "targets", "tracking", "tabular", "performance_law.law",
+           "performance_law.forecast")
+
+CALLS = {**POLICY, **TOKENS, **LOOPS, **LAWS, **TREES, **FURTHER}
+
+
+def test_every_public_function_is_fuzzed():
+    """One that is new has no line yet."""
+    names = public(*(f"entropy_theory.{module}" for module in MODULES))
+    assert names - CALLS.keys() - ELSEWHERE.keys() == set()
+    assert ELSEWHERE.keys() <= names - CALLS.keys()
 
 
 

@@ -1,4 +1,4 @@
-"""Guards pages against what names and texts hold: a run, a claim, a model or a completion writes no HTML."""
+"""Guards pages against what names and texts hold: no run, claim, model or completion writes HTML."""
 
 from __future__ import annotations
 
