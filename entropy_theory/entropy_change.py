@@ -113,11 +113,11 @@ def remainder_bound(n_actions: int, step: Values) -> PerState:
         [...], nats, >= 0.
 
     Raises:
-        ValueError: n_actions below 1.
+        ValueError: n_actions below 1; a step that is not finite.
     """
     if n_actions < 1:
         raise ValueError(f"n_actions must be at least 1, got {n_actions}")
-    step = as_float_array(step)
+    step = _finite_step(step)
     return (5 / 16 + math.log(n_actions) / 10) * namespace(step).sum(step * step, axis=-1)
 
 
@@ -229,12 +229,16 @@ def sign_change_temperature(logits: Logits, correct: CorrectSet) -> PerState:
 
 
 def _checked(logits: Array, step: Array) -> tuple[Array, Array]:
-    logits, step = as_float_array(logits), as_float_array(step)
+    return as_float_array(logits), _finite_step(step)
+
+
+def _finite_step(step: Array) -> Array:
+    step = as_float_array(step)
     if not bool(namespace(step).all(namespace(step).isfinite(step))):
         raise ValueError(
             "the logit step must be finite: look for a diverged update (learning rate, advantages)"
         )
-    return logits, step
+    return step
 
 
 def _checked_correct(logits: Array, correct: Array) -> Array:

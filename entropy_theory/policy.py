@@ -358,8 +358,8 @@ def covariance(probabilities: Values, x: Values, y: Values) -> PerState:
 
     Args:
         probabilities: [..., actions], >= 0, summing to 1.
-        x: [..., actions].
-        y: [..., actions].
+        x: [..., actions], finite where the probability is above 0.
+        y: [..., actions], the same.
 
     Returns:
         [...], in the units of x times y.

@@ -31,6 +31,10 @@ LARGEST_ENTROPY = 300.0
 
 No policy's mean token entropy is so large, but a sum over tokens may be.
 """
+LARGEST_PERFORMANCE = 1e100
+"""The largest magnitude of a performance accepted: squares, and products with e^H, stay finite."""
+LEAST_SPREAD = 1e-50
+"""Entropies within so many nats count as constant: the squares of smaller differences vanish."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +111,8 @@ def fit(entropy: Any, performance: Any) -> PerformanceLaw:
         performance: [N].
 
     Raises:
-        ValueError: not N paired finite numbers, N < 3, a negative or constant entropy.
+        ValueError: not N paired finite numbers, N < 3, a negative or constant entropy, an entropy above
+            `LARGEST_ENTROPY` or a performance beyond `LARGEST_PERFORMANCE`.
     """
     entropy, performance = _checked(entropy, performance)
     x = np.expm1(entropy)
@@ -250,11 +255,12 @@ def one_right_answer_entropy(performance: Any, n_actions: Any) -> np.ndarray:
 
     Args:
         performance: probability of the right answer, in [0, 1], any shape.
-        n_actions: n, above 1 (a whole number, unless it is a fitted one); broadcasts.
+        n_actions: n, finite and above 1 (a whole number, unless it is a fitted one); broadcasts.
+
+    Raises:
+        ValueError: an argument out of its range.
     """
-    performance, n_actions = _probabilities(performance), np.asarray(n_actions, dtype=float)
-    if np.any(n_actions <= 1):
-        raise ValueError(f"n_actions must be above 1, got {n_actions}")
+    performance, n_actions = _probabilities(performance), _numbers_of_actions(n_actions)
     return binary_entropy(performance) + (1 - performance) * np.log(n_actions - 1)
 
 
@@ -264,9 +270,12 @@ def one_right_answer_performance(entropy: Any, n_actions: float) -> np.ndarray:
     H lies between 0 and log n and has any shape.
 
     Below 1/n there is a second R with the same H: a policy that has settled on wrong answers.
+
+    Raises:
+        ValueError: an argument out of its range.
     """
     entropy = _entropies(entropy)
-    highest = math.log(n_actions)
+    highest = math.log(float(_numbers_of_actions(n_actions)))
     if np.any(entropy > highest * (1 + 1e-12)):
         raise ValueError(f"entropy must be at most log(n_actions) = {highest:.4g}, got {entropy.max()}")
     low, high = np.full(entropy.shape, 1 / n_actions), np.ones(entropy.shape)
@@ -339,6 +348,13 @@ def _entropies(values: Any) -> np.ndarray:
     return array
 
 
+def _numbers_of_actions(values: Any) -> np.ndarray:
+    array = np.asarray(values, dtype=float)
+    if not np.all((array > 1) & (array < math.inf)):
+        raise ValueError(f"n_actions must be above 1 and finite, got {values}")
+    return array
+
+
 def _probabilities(values: Any) -> np.ndarray:
     array = np.asarray(values, dtype=float)
     # A sum of probabilities may be off by rounding.
@@ -359,10 +375,13 @@ def _checked(entropy: Any, performance: Any) -> tuple[np.ndarray, np.ndarray]:
     if len(entropy) < 3:
         raise ValueError(f"a line with its errors needs at least 3 points, got {len(entropy)}")
     entropy = _entropies(entropy)
-    if not np.all(np.isfinite(performance)):
-        where = int(np.flatnonzero(~np.isfinite(performance))[0])
-        raise ValueError(f"performance must be finite, got {performance[where]} at point {where}")
+    bad = ~(np.abs(performance) <= LARGEST_PERFORMANCE)
+    if bad.any():
+        where = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"performance must be finite, got {performance[where]} at point {where} (at most "
+            f"{LARGEST_PERFORMANCE:g} in magnitude)")
     x = np.expm1(entropy)
-    if np.ptp(x) <= 16 * np.finfo(float).eps * x.max():
+    if np.ptp(x) <= max(16 * np.finfo(float).eps * x.max(), LEAST_SPREAD):
         raise ValueError(f"entropy is constant at {entropy[0]:.6g}: nothing can be fitted")
     return entropy, performance

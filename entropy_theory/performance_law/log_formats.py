@@ -112,7 +112,7 @@ def _json_lines(path: Path, text: str) -> Log:
 
 
 def _flat(record: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    """The values with names joined by dots, in order; not by recursion, which a deep record would exhaust."""
+    """The values with names joined by dots, in order; a deep record would exhaust a recursion."""
     open_ = [("", iter(record.items()))]
     while open_:
         prefix, items = open_[-1]

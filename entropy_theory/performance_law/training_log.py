@@ -116,9 +116,9 @@ def read(
     negative = pairs[pairs[:, 1] < 0]
     if len(negative):
         raise ValueError(
-            f"{where}: '{entropy_name}' is {negative[0, 1]:g} at step {negative[0, 0]:g}, and an entropy is at "
-            "least 0 nats: choose the column of the mean token entropy with --entropy (some trainers log "
-            "a loss, which is minus the entropy)"
+            f"{where}: '{entropy_name}' is {negative[0, 1]:g} at step {negative[0, 0]:g}, and an entropy "
+            "is at least 0 nats: choose the column of the mean token entropy with --entropy (some "
+            "trainers log a loss, which is minus the entropy)"
         )
     return LoggedRun(
         step=pairs[:, 0], entropy=pairs[:, 1], performance=pairs[:, 2], entropy_name=entropy_name,

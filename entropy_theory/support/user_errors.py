@@ -51,7 +51,8 @@ def check_choice(value: str, choices: Iterable[str], what: str) -> None:
     choices = list(choices)
     if value in choices:
         return
-    near = difflib.get_close_matches(value, choices, n=3, cutoff=0.5)
+    # What a file holds in place of a name need not be a text.
+    near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(choices))}"
     raise ValueError(f"unknown {what} '{value}': {hint}")
 

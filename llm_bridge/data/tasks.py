@@ -19,6 +19,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import hashlib
+import json
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -344,9 +345,8 @@ def _items(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
             )
         for key in ("prompt", "answer"):
             if key not in item:
-                raise ValueError(
-                    f"{path}, line {number}: no \"{key}\", only {', '.join(sorted(item)) or 'nothing'}"
-                )
+                found = ", ".join(map(json.dumps, sorted(item))) or "nothing"
+                raise ValueError(f'{path}, line {number}: no "{key}", only {found}')
         prompt, answer = item["prompt"], item["answer"]
         if not isinstance(prompt, str) or not prompt:
             raise ValueError(f'{path}, line {number}: "prompt" must be a non-empty string')

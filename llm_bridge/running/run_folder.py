@@ -17,6 +17,7 @@ No torch is needed to read them.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_theory.support import locks, results
+from entropy_theory.support.stored import check_form
 from llm_bridge.running.step_log import StepLog
 
 FINISHED = "finished"
@@ -32,9 +34,10 @@ READ = ("run.json", "metrics.jsonl", "audit.json", "provenance.json", "evaluatio
 """The files that `read` looks at."""
 DESCRIPTION = {"options": {"rule": str, "model": str, "task": str}, "status?": str,
                "constant_answer_reward?": (float, type(None))}
-EVALUATION = {"intervals?": {...: [float]}, "pass@1?": float}
 AUDIT = {"summary": {"steps?": {"correlation": {...: float}}}, "steps": [{"step": int}]}
-"""What must be in run.json, evaluation.json and audit.json (`stored.check_form`)."""
+PROVENANCE = {"commit": (str, type(None)), "versions": {}, "device": str, "seed": (int, type(None)),
+              "created": str}
+"""What must be in run.json, audit.json and provenance.json (`stored.check_form`)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,12 +196,30 @@ def read(folder: Path) -> RunRecord:
     def optional(name: str, form: Any) -> Any:
         return results.read_json(folder / name, form) if (folder / name).exists() else None
 
+    evaluation = optional("evaluation.json", {})
+    if evaluation is not None:
+        _check_evaluation(folder / "evaluation.json", evaluation)
     return RunRecord(
         name=folder.name, folder=folder, options=found["options"], status=found.get("status", "running"),
         constant_answer_reward=found.get("constant_answer_reward"),
-        steps=StepLog(folder / "metrics.jsonl").read(), evaluation=optional("evaluation.json", EVALUATION),
-        audit=optional("audit.json", AUDIT), provenance=optional("provenance.json", {}),
+        steps=StepLog(folder / "metrics.jsonl").read(), evaluation=evaluation,
+        audit=optional("audit.json", AUDIT), provenance=optional("provenance.json", PROVENANCE),
     )
+
+
+def _check_evaluation(path: Path, found: Mapping[str, Any]) -> None:
+    """Raise ValueError unless each pass@k is a number with an interval, and k a whole number."""
+    for name in found:
+        if not name.startswith("pass@"):
+            continue
+        try:
+            if not re.fullmatch("[1-9][0-9]{0,8}", name[5:]):
+                raise ValueError(f"'{name}' has no whole number after the @")
+            check_form(found, {name: float, "intervals": {name: [float]}})
+            if len(found["intervals"][name]) != 2:
+                raise ValueError(f"the interval of '{name}' has no two ends")
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged ({error}): delete it and evaluate again") from None
 
 
 def folders(roots: Sequence[Path]) -> list[Path]:

@@ -16,8 +16,11 @@ from rich.console import Console
 from entropy_theory.support import results
 from entropy_theory.support.stored import check_form, parsed, text_of
 
-
-RECORD = {"step": int, "entropy?": (float, type(None)), "reward?": (float, type(None))}
+METRICS = ("entropy", "reward", "distinct_answers", "forecast_entropy_change", "entropy_gradient",
+           "measured_entropy_change", "temperature", "coefficient", "mean_length", "best_reward",
+           "covariance", "seconds")
+"""The metrics that others read: numbers, or null where a step has none."""
+RECORD = {"step": int, **{f"{name}?": (float, type(None)) for name in METRICS}}
 """The form of a line (`stored.check_form`), which has other metrics too."""
 
 

@@ -22,6 +22,7 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from llm_bridge.analysis.stored_arrays import read_arrays
 from paper_figures.data import inputs
 from paper_figures.drawing.style import REFERENCE, SERIES, panels
 from paper_figures.drawing.table import Table
@@ -99,9 +100,9 @@ def _of_run(run: inputs.TrainingRun, kernel: dict[str, Any]) -> pandas.DataFrame
             {"panel": "shape", "step": number, "name": list(shape), "value": list(shape.values())}))
         path = run.folder / "audit" / f"kernel-{number:05d}.npz"
         if path.exists():
-            with np.load(path) as stored:
-                size = stored["actions"].size
-                matrix = stored["values"].reshape(size, size)
+            stored = read_arrays(path)
+            size = stored["actions"].size
+            matrix = stored["values"].reshape(size, size)
             parts.append(_diagonal(np.diag(matrix)).assign(step=number))
             if i == 0:
                 parts.append(_cosines(matrix).assign(step=number))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import html
 import inspect
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-SPECIAL = re.compile(r"([\\*_<>\[\]{}|#~^!])")
+SPECIAL = re.compile(r"([\\`*_<>\[\]{}|#~^!])")
 EMPHASIS = r"(?<![\w|*\\])\*\w(?:[^*|\n]*\w)?\*(?![\w*])"
 SPAN = re.compile(rf"(\$[^$]+\$|``[^`]+``|`[^`]+`|{EMPHASIS})")
 BULLET = re.compile(r"(?:[-*]|\d+\.) ")
@@ -18,20 +19,24 @@ RULED = re.compile(r"=+( +=+)+$")
 
 def text(source: str) -> str:
     """Return prose as Markdown: ``$...$`` is a formula, what stands between backticks is code."""
-    return "".join(_span(part) if SPAN.fullmatch(part) else SPECIAL.sub(r"\\\1", part)
+    return "".join(_span(part) if SPAN.fullmatch(part) else _escaped(part)
                    for part in SPAN.split(source))
+
+
+def _escaped(part: str) -> str:
+    return SPECIAL.sub(r"\\\1", part)
 
 
 def _span(part: str) -> str:
     if part.startswith("*"):
-        return part
+        return "*" + _escaped(part[1:-1]) + "*"
     content = part.strip("`$").replace("\n", " ")
     return formula(content) if part.startswith("$") else f"`` {content} ``"
 
 
 def formula(latex: str) -> str:
     """Return a formula (without dollar signs) within a line."""
-    return "{math}`" + " ".join(latex.split()) + "`"
+    return "{math}`" + " ".join(latex.replace("`", "'").split()) + "`"
 
 
 def displayed(lines: Iterable[str]) -> str:
@@ -102,7 +107,7 @@ def table(
 
 def folded(summary: str, content: str) -> str:
     """Return content that is shown when its summary is clicked."""
-    return (f"```{{raw}} html\n<details><summary>{summary}</summary>\n```\n\n{content}\n\n"
+    return (f"```{{raw}} html\n<details><summary>{html.escape(summary)}</summary>\n```\n\n{content}\n\n"
             "```{raw} html\n</details>\n```\n")
 
 

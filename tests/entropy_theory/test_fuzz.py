@@ -1,7 +1,7 @@
-"""Guards every public function of the theory against extreme numbers, and every reader against bad files.
+"""Guards the theory's public functions against extreme numbers, and its readers against bad files.
 
-A case fails where the answer is wrong or NaN, where an argument is changed, or where what is raised is not
-what the docstring says. Oracles are ball arithmetic and identities.
+A case fails where the answer is wrong or NaN, where an argument is changed, or where what is raised is
+not what the docstring says. Oracles are ball arithmetic and identities.
 """
 
 from __future__ import annotations
@@ -17,11 +17,26 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from entropy_theory import advantages, entropy_change, policy, token_batch, update_rules
+from entropy_theory import (
+    accounting,
+    advantages,
+    controllers,
+    entropy_change,
+    forecast,
+    policy,
+    schedules,
+    tabular,
+    targets,
+    token_batch,
+    tracking,
+    update_rules,
+)
 from entropy_theory.claims import claims_in_file
-from entropy_theory.performance_law import training_log
+from entropy_theory.performance_law import forecast as law_forecast
+from entropy_theory.performance_law import law, training_log
 from entropy_theory.support import results, stored, user_code
 from entropy_theory.token_batch import TokenBatch
+from entropy_theory.token_tree import TokenTree
 from entropy_theory.update_rules import rule_options
 from entropy_theory.verification import ledger, rule_contract
 from policy_entropy.__main__ import main
@@ -51,6 +66,7 @@ from tests.fuzzing import (
     log_probs,
     moderate,
     nothing,
+    nowhere_nan,
     numbers,
     ordinary,
     positive,
@@ -262,7 +278,7 @@ def is_standardized(result, batch, rows):
 
 def is_gain(result, right, wrong, group_size):
     bound = math.sqrt(group_size - 1) * (1 + 8 * group_size * float(np.finfo(right.dtype).eps))
-    assert (0 <= result).all()
+    assert (result >= 0).all()
     assert (result <= bound).all()
 
 
@@ -369,8 +385,9 @@ TOKENS = {
                           ddof=st.integers(0, 1))),
     "advantages.group_normalization_gain": Call(
         function=advantages.group_normalization_gain,
-        arguments=st.fixed_dictionaries({"right": arrays((4,), shares, dtypes=FLOATS[:2]),
-                                         "group_size": st.sampled_from((-1, 0, 1, 2, 3, 8, 60, 600))}).map(
+        arguments=st.fixed_dictionaries({
+            "right": arrays((4,), shares, dtypes=FLOATS[:2]),
+            "group_size": st.sampled_from((-1, 0, 1, 2, 3, 8, 60, 600))}).map(
             lambda found: {**found, "wrong": 1 - found["right"]}),
         refuses=lambda group_size, **_: group_size < 2, check=is_gain),
     "advantages.group_mean": Call(
@@ -406,7 +423,348 @@ TOKENS = {
         arguments=batches(numbers, odd=True, name=st.sampled_from(list(RULES_OF)))),
 }
 
-CALLS = {**POLICY, **TOKENS}
+
+# ------------------------------------------------------------------ loops, schedules, laws, trees
+
+options = scalars(Palette((1.0, 0.0, 0.5, -1.0, 1e-300, 1e300, TINY, *NOT_FINITE), -2.0, 12.0))
+counts = st.sampled_from((1, 2, 0, -1, 7, 30))
+some = st.sampled_from
+
+
+def observed(kind, options, entropies, forecasts):
+    """What a controller chooses at each of some entropies."""
+    controller = kind(**options)
+    chosen = []
+    for place, entropy in enumerate(entropies):
+        controller.aim(place)
+        forecast = None if not forecasts else controllers.EntropyForecast(
+            base=forecasts[place % len(forecasts)], per_unit=forecasts[-1])
+        chosen.append(np.asarray(controller.observe(np.asarray(entropy), forecast)))
+        controller.load_state_dict(controller.state_dict())
+    return chosen
+
+
+def are_within(result, kind, options, **_):
+    """Settings are within the bounds that were given, and 0 where a coefficient rests."""
+    if "temperature" in kind.state:
+        low, high = options.get("temperature_low", 0.8), options.get("temperature_high", 1.2)
+    else:
+        made = kind(**options)
+        low, high = min(made.low, 0.0), max(made.high, 0.0)
+    for setting in result:
+        if kind is controllers.AdaptiveCoefficient and options.get("warm_up_steps"):
+            continue  # the coefficient given stays until it moves
+        if kind is controllers.ForecastCoefficient:
+            low, high = min(low, options.get("coefficient", 0.0)), max(
+                high, options.get("coefficient", 0.0))
+        assert low <= setting <= high
+
+
+CONTROLLERS = {
+    controllers.TemperatureSwitch: ("target", "temperature_high", "temperature_low"),
+    controllers.ProportionalTemperature: ("target", "temperature_high", "temperature_low", "gain"),
+    controllers.AdaptiveCoefficient: (
+        "coefficient", "entropy_low", "entropy_high", "rate", "low", "high"),
+    controllers.TargetEntropyCoefficient: ("coefficient", "target", "step", "low", "high"),
+    controllers.ForecastCoefficient: (
+        "coefficient", "target", "horizon", "smoothing", "feedback_horizon", "low", "high"),
+}
+LOOPS = {
+    **{f"controllers.{kind.__name__}": Call(
+        function=observed, check=are_within, arguments=st.fixed_dictionaries({
+            "kind": st.just(kind), "options": st.fixed_dictionaries(
+                {}, optional=dict.fromkeys(names, options)),
+            "entropies": st.lists(scalars(Palette((0.0, 0.5, TINY, 1e308, math.nan), 0.0, 6.0)),
+                                  max_size=4),
+            "forecasts": st.lists(options, max_size=3)}))
+       for kind, names in CONTROLLERS.items()},
+    "controllers.checked_target": Call(
+        function=controllers.checked_target, arguments=st.fixed_dictionaries(
+            {"target": st.one_of(options, arrays((3,)))}),
+        refuses=lambda target: not np.all(np.asarray(target) >= 0)),
+    "schedules.Points": Call(
+        function=lambda points, steps: [schedules.Points(points=points)(step) for step in steps],
+        arguments=st.fixed_dictionaries({
+            "points": st.lists(
+                st.lists(options, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple),
+            "steps": st.just((0, 1, 10**6, 2**70))}),
+        check=lambda result, points, **_: np.testing.assert_array_equal(
+            np.clip(result, min(p[1] for p in points), max(p[1] for p in points)), result)),
+    "schedules.Sine": Call(
+        function=lambda options, steps: [schedules.Sine(**options)(step) for step in steps],
+        arguments=st.fixed_dictionaries({
+            "options": st.fixed_dictionaries(
+                {}, optional=dict.fromkeys(("middle", "amplitude", "period", "start"), options)),
+            "steps": st.just((0, 1, 10**6))}),
+        check=lambda result, **_: np.testing.assert_array_equal(np.maximum(result, 0), result)),
+    "tracking.tracked": Call(
+        function=tracking.tracked, arguments=some(((2,), (3,), (9,), (1,), (0,), (2, 2))).flatmap(
+            lambda shape: st.fixed_dictionaries({
+                "entropy": some((ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p)),
+                "target": some((ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p))}))),
+    "tracking.stretches": Call(
+        function=tracking.stretches, arguments=st.fixed_dictionaries({"target": arrays((5,), ordinary)}),
+        check=lambda result, target: np.testing.assert_array_equal(
+            np.concatenate([target[part] for part in result]), target)),
+    "targets.ShorterResponses": Call(
+        function=lambda per_token, batch: targets.ShorterResponses(per_token=per_token).weights(
+            batch, batch.mask, (batch.reward > 0.5).astype(batch.reward.dtype)),
+        arguments=batches(ordinary, per_token=options),
+        check=lambda result, **_: np.testing.assert_array_equal(np.maximum(result, 0), result)),
+    "targets.Nucleus": Call(
+        function=targets.Nucleus, arguments=st.fixed_dictionaries({"top_p": options}),
+        refuses=lambda top_p: not 0 < top_p <= 1),
+}
+
+
+def is_law(result, entropy, performance):
+    assert np.isfinite([result.a, result.b, result.ceiling, result.rmse, result.a_error]).all()
+
+
+def fitted(entropy, performance):
+    return law.fit(entropy, performance)
+
+
+def has_rivals(result, entropy, performance):
+    assert [rival.aicc for rival in result] == sorted(rival.aicc for rival in result)
+    assert nowhere_nan([(rival.parameters, rival.ceiling, rival.rmse) for rival in result])
+
+
+entropies = Palette((0.0, 1.0, TINY, 1e-16, 300.0, 1e308, -1.0, math.nan), 0.0, 4.0)
+good_entropies = Palette((0.0, 1.0, TINY, 1e-16, 20.0, 299.0), 0.0, 4.0)
+pairs = some(((3,), (4,), (9,), (12,), (2,), (0,), (3, 1))).flatmap(lambda shape: st.fixed_dictionaries({
+    "entropy": some((good_entropies, good_entropies, entropies)).flatmap(lambda p: arrays(shape, p)),
+    "performance": some((shares, ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p))}))
+
+
+def between(result, performance, n_actions, n_correct):
+    low, high = result
+    assert (low <= high + 1e-12).all()
+    assert (high <= math.log(n_actions) * (1 + 1e-12) + 1e-12).all()
+
+
+LAWS = {
+    "performance_law.law.fit": Call(function=fitted, arguments=pairs, check=is_law, nan=True),
+    "performance_law.law.rivals": Call(function=law.rivals, arguments=pairs, check=has_rivals),
+    "performance_law.forecast.forecast": Call(
+        function=law_forecast.forecast, nan=True, arguments=st.tuples(pairs, st.fixed_dictionaries(
+            {}, optional={"first": options, "level": options, "with_rivals": st.just(False),
+                          "at": st.lists(options, max_size=2).map(tuple)})).map(
+            lambda found: found[0] | found[1]),
+        check=lambda result, **_: is_law(result.law, None, None)),
+    "performance_law.law.binary_entropy": Call(
+        function=law.binary_entropy, arguments=st.fixed_dictionaries({"p": arrays((3,), shares)}),
+        check=lambda result, p: np.testing.assert_array_equal(np.clip(result, 0, math.log(2)), result)),
+    "performance_law.law.one_right_answer_entropy": Call(
+        function=law.one_right_answer_entropy, arguments=st.fixed_dictionaries({
+            "performance": arrays((3,), shares),
+            "n_actions": some((2, 3, 1, 0, -1, 10**9, math.inf, math.nan, 1e308, 1.5))})),
+    "performance_law.law.one_right_answer_performance": Call(
+        function=law.one_right_answer_performance, arguments=st.fixed_dictionaries({
+            "entropy": arrays((3,), entropies),
+            "n_actions": some((2, 3, 1, 0, -1, 10**9, math.inf, math.nan, 1e308, 1.5))})),
+    "performance_law.law.entropy_range": Call(
+        function=law.entropy_range, check=between, arguments=st.fixed_dictionaries({
+            "performance": arrays((3,), shares), "n_actions": some((2, 3, 1, 0, 10**9)),
+            "n_correct": some((1, 2, 3, 0, -1))})),
+    "forecast.compare": Call(
+        function=forecast.compare, arguments=some(((1,), (4,), (0,))).flatmap(
+            lambda shape: st.fixed_dictionaries({
+                name: some((ordinary, finite, numbers)).flatmap(lambda p: arrays(shape, p))
+                for name in ("coefficients", "first_order", "exact", "measured")}))),
+    "accounting.of_step": Call(
+        function=lambda parameters, part, share: accounting.of_step(
+            lambda z: float(policy.entropy(z)), policy.entropy_gradient, parameters,
+            {"all": part}, share=share),
+        arguments=some(((3,), (2,))).flatmap(lambda shape: st.fixed_dictionaries({
+            "parameters": some((ordinary, finite)).flatmap(
+                lambda p: arrays(shape, p, dtypes=(np.float64,))),
+            "part": some((ordinary, finite, numbers)).flatmap(
+                lambda p: arrays(shape, p, dtypes=(np.float64,))),
+            "share": options}))),
+}
+
+
+def paths_of(n_tokens, horizon, end_token):
+    tree = TokenTree(n_tokens, horizon, end_token)
+    if tree.n_responses > 300:
+        return None
+    return tree, tree.paths()
+
+
+def are_paths(result, n_tokens, horizon, end_token):
+    if result is None:
+        return
+    tree, paths = result
+    for response in range(tree.n_responses):
+        found = [*zip(paths.state[response], paths.token[response], strict=True)]
+        assert tree.path(response) == found[: tree.lengths[response]]
+    uniform = np.full((tree.n_states, n_tokens), 1 / n_tokens)
+    np.testing.assert_allclose(tree.response_probabilities(uniform).sum(), 1, rtol=1e-12)
+    np.testing.assert_allclose(tree.token_shares(uniform).sum(), 1, rtol=1e-12)
+
+
+@st.composite
+def tables(draw):
+    """Arguments of `tabular.listing`."""
+    shape = draw(some(((1, 2), (2, 3), (2, 1, 3), (1, 1), (3,), (0, 2), (1, 0))))
+    found = {"logits": draw(arrays(shape, draw(some((ordinary, with_infinity, finite, numbers))))),
+             "reward": draw(arrays(shape, ordinary))}
+    return found | draw(st.fixed_dictionaries({}, optional={
+        "temperature": options, "removed_fraction": options, "effects": st.booleans()}))
+
+
+def is_listing(result, logits, reward, temperature=None, **_):
+    accuracy = 64 * float(np.finfo(logits.dtype).eps) * logits.shape[-1]
+    np.testing.assert_allclose(result.weight.sum(axis=(-2, -1), dtype=float), 1, rtol=accuracy + rounding(
+        logits.dtype)[0])
+
+
+TREES = {
+    "token_tree.TokenTree": Call(
+        function=paths_of, check=are_paths, arguments=st.fixed_dictionaries({
+            "n_tokens": some((2, 3, 1, 0, 4, 10**6)), "horizon": some((1, 2, 3, 0, -1, 4, 10**7)),
+            "end_token": st.booleans()})),
+    "token_tree.TokenTree.of": Call(
+        function=TokenTree.of, arguments=st.fixed_dictionaries(
+            {"logits": some(((1, 2), (3, 2), (4, 3), (2, 2), (0, 2), (1, 1), (3, 0), (2,), ())).flatmap(
+                arrays)})),
+    "tabular.listing": Call(function=tabular.listing, arguments=tables(), check=is_listing, nan=True),
+    "forecast.state_statistics": Call(
+        function=lambda logits, removed_fraction: forecast.state_statistics(
+            policy.log_softmax(logits), np.zeros(logits.shape[:-1], int),
+            removed_fraction=removed_fraction),
+        arguments=st.fixed_dictionaries({
+            "logits": some((ordinary, with_infinity, finite)).flatmap(lambda p: arrays((2, 1, 3), p)),
+            "removed_fraction": some((0.0, 0.4, 0.9))})),
+    "forecast.clamped_alignment": Call(
+        function=forecast.clamped_alignment, arguments=policies(removed_fraction=fractions)),
+}
+
+def listed(logits, reward, temperature, rule):
+    """The step of a tabular policy on its own listing."""
+    batch = tabular.exact_batch(
+        logits, reward, temperature=temperature if rule.controller() is not None else None,
+        removed_fraction=rule.removed_fraction, reference_logits=logits)
+    return tabular.logit_step(logits, batch, rule)
+
+
+def is_step(result, logits, reward, temperature, rule):
+    """Nothing moves all logits of a state alike."""
+    assert np.isfinite(result).all()
+    bound = np.abs(result).sum(axis=-1) * 1e-9 + 1e-9
+    assert (np.abs(result.sum(axis=-1)) <= bound).all()
+
+
+def contributed(batch, logits):
+    """The forecast of a mean entropy from random scores."""
+    scores = np.where(batch.mask, batch.reward, 0.0)
+    statistics = forecast.state_statistics(
+        policy.log_softmax(np.broadcast_to(logits, (*batch.mask.shape, logits.shape[-1]))), batch.action)
+    parts = forecast.token_contributions(batch, scores, {"entropy": scores}, statistics)
+    return parts, forecast.mean_entropy_forecast(batch.state, parts, batch.weight)
+
+
+def tied(values, counts):
+    return policy.tied_entropy(np.asarray(values, float), np.asarray(counts, float))
+
+
+def is_entropy_of_all(result, values, counts):
+    whole = np.repeat(np.asarray(values, float), counts)
+    np.testing.assert_allclose(result, policy.entropy(whole), rtol=1e-12, atol=1e-300)
+
+
+def responded(logits, reward, temperature):
+    return tabular.response_batch(logits, reward, temperature=temperature)
+
+
+RULES_LISTED = [update_rules.get(name) for name in (
+    "reinforce", "grpo", "aepo", "entropy-bonus", "aent", "natural-gradient", "clip-cov", "kl-cov",
+    "entropy-advantage", "reference-kl", "diverse-bonus", "gspo", "clip-higher")]
+far_logits = some((ordinary, with_infinity, finite))
+FURTHER = {
+    "entropy_change.remainder_bound": Call(
+        function=entropy_change.remainder_bound, arguments=st.fixed_dictionaries({
+            "n_actions": some((1, 2, 0, -1, 10**6)), "step": arrays((2, 3))}),
+        refuses=lambda n_actions, step: n_actions < 1 or not np.isfinite(step).all(),
+        check=lambda result, **_: np.testing.assert_array_equal(np.maximum(result, 0), result)),
+    "policy.as_float_array": Call(
+        function=policy.as_float_array, nan=True, arguments=st.fixed_dictionaries({"values": some((
+            [1, 2], [True], 3, [1.5, math.nan], ["1"], [1j], [None], [[1], [1, 2]], "text", [10**400],
+            np.array(["a"]), np.array([1 + 2j]), [b"1"], [{}], np.float16(1)))}),
+        check=lambda result, values: np.testing.assert_equal(result.dtype.kind, "f")),
+    "policy.check_temperature": Call(
+        function=policy.check_temperature, arguments=st.fixed_dictionaries(
+            {"temperature": st.one_of(temperature, arrays((3,), positive), arrays((3,)))}),
+        refuses=lambda temperature: not np.all(np.asarray(temperature) > 0)),
+    "policy.shift_logits_unseen": Call(
+        function=policy.shift_logits_unseen, nan=True, arguments=some(((3,), (2, 3))).flatmap(
+            lambda shape: st.fixed_dictionaries({"logits": arrays(shape)})),
+        check=lambda result, logits: np.testing.assert_array_equal(
+            np.isnan(result.log_normalizer[..., 0]), ~np.isfinite(logits.max(axis=-1)))),
+    "policy.tied_entropy": Call(
+        function=tied, check=is_entropy_of_all, arguments=st.integers(1, 4).flatmap(
+            lambda n: st.fixed_dictionaries({
+                "values": st.lists(scalars(finite), min_size=n, max_size=n),
+                "counts": st.lists(st.integers(1, 9), min_size=n, max_size=n)}))),
+    "policy.covariance": Call(
+        function=policy.covariance, arguments=some(((3,), (2, 3))).flatmap(
+            lambda shape: st.fixed_dictionaries({
+                "probabilities": arrays(shape, ordinary).map(policy.softmax),
+                "x": arrays(shape, moderate), "y": arrays(shape, moderate)}))),
+    "tracking.steps_to_follow": Call(
+        function=tracking.steps_to_follow, arguments=st.fixed_dictionaries(
+            {"entropy": arrays((9,), moderate), "target": arrays((9,), moderate)})),
+    "tabular.logit_step": Call(
+        function=listed, check=is_step, arguments=some(((1, 3), (2, 2), (2, 2, 3))).flatmap(
+            lambda shape: st.fixed_dictionaries({
+                "logits": far_logits.flatmap(lambda p: arrays(shape, p, dtypes=(np.float64,))),
+                "reward": arrays(shape, Palette((0.0, 1.0), 0.0, 1.0), dtypes=(np.float64,)),
+                "temperature": scalars(positive), "rule": some(RULES_LISTED)}))),
+    "tabular.entropy_effects": Call(
+        function=tabular.entropy_effects, arguments=some(((1, 3), (2, 2))).flatmap(
+            lambda shape: st.fixed_dictionaries({"logits": far_logits.flatmap(
+                lambda p: arrays(shape, p))}))),
+    "tabular.response_batch": Call(
+        function=responded, nan=True, arguments=st.fixed_dictionaries({
+            "logits": some(((1, 2), (3, 2), (4, 3), (2, 2))).flatmap(
+                lambda shape: far_logits.flatmap(lambda p: arrays(shape, p))),
+            "reward": st.just(np.ones(1)), "temperature": st.one_of(st.none(), temperature)})),
+    "forecast.token_contributions": Call(
+        function=contributed, arguments=batches(moderate, logits=arrays((3,), with_infinity))),
+}
+ELSEWHERE = {
+    **dict.fromkeys((
+        "accounting.Account", "accounting.Path", "controllers.Controller", "controllers.EntropyForecast",
+        "forecast.ForecastComparison", "forecast.StateStatistics", "performance_law.forecast.Forecast",
+        "performance_law.forecast.Report", "performance_law.law.Rival", "policy.ShiftedLogits",
+        "schedules.Schedule", "targets.TargetPolicy", "token_tree.Paths", "tracking.Tracking"),
+        "a record, or a base without numbers of its own"),
+    **dict.fromkeys(("policy.array_like", "policy.namespace", "policy.to_numpy"),
+                    "converts between libraries: test_array_types.py"),
+    "accounting.along_path": "called by accounting.of_step",
+    "advantages.check_listing": "called by advantages.expected_group_normalized",
+    "forecast.mean_entropy_forecast": "called with forecast.token_contributions",
+    "performance_law.forecast.effective_points": "called by performance_law.forecast.forecast",
+    "performance_law.law.PerformanceLaw": "made by performance_law.law.fit, asked by the forecast",
+    "policy.entropy_of": "called by policy.entropy",
+    **dict.fromkeys(("tabular.coefficient_step", "tabular.exact_batch", "tabular.state_gradient",
+                     "tabular.sum_by_index"), "called by tabular.logit_step"),
+    "tracking.second_half": "called by tracking.tracked",
+}
+"""Public names that no line of `CALLS` bears, and why."""
+MODULES = ("policy", "entropy_change", "token_batch", "advantages", "controllers", "forecast",
+           "accounting", "token_tree", "schedules", "targets", "tracking", "tabular", "performance_law.law",
+           "performance_law.forecast")
+
+CALLS = {**POLICY, **TOKENS, **LOOPS, **LAWS, **TREES, **FURTHER}
+
+
+def test_every_public_function_is_fuzzed():
+    """One that is new has no line yet."""
+    names = public(*(f"entropy_theory.{module}" for module in MODULES))
+    assert names - CALLS.keys() - ELSEWHERE.keys() == set()
+    assert ELSEWHERE.keys() <= names - CALLS.keys()
 
 
 

@@ -117,8 +117,8 @@ def test_jsonl_file_is_used_whole_and_in_order(tmp_path):
     [
         ('{"prompt": "a", "answer": ', "line 2: not valid JSON"),
         ('["a", "b"]', "line 2: expected"),
-        ('{"prompt": "a"}', 'line 2: no "answer", only prompt'),
-        ('{"question": "a", "answer": "b"}', 'line 2: no "prompt", only answer, question'),
+        ('{"prompt": "a"}', 'line 2: no "answer", only "prompt"'),
+        ('{"question": "a", "answer": "b"}', 'line 2: no "prompt", only "answer", "question"'),
         ('{"prompt": "", "answer": "b"}', 'line 2: "prompt" must be a non-empty string'),
         ('{"prompt": 3, "answer": "b"}', 'line 2: "prompt" must be a non-empty string'),
         ('{"prompt": "a", "answer": null}', 'line 2: "answer" must be a string or a number'),

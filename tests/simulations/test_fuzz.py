@@ -199,7 +199,8 @@ CALLS = {
             "uniform": arrays((1, 4), Palette((0.0, 0.5, 1 - 2**-53), 0.0, 1 - 2**-53),
                               dtypes=(np.float64,))})),
     "engine.Dynamics": Call(
-        function=lambda **given: Dynamics(rule=RULES[0], **given), arguments=st.fixed_dictionaries({}, optional={
+        function=lambda **given: Dynamics(rule=RULES[0], **given),
+        arguments=st.fixed_dictionaries({}, optional={
             "learning_rate": options, "steps": some_numbers, "temperature": options,
             "steps_per_batch": some_numbers, "record_every": some_numbers, "tail": some_numbers,
             "seed": some_numbers, "first_run": some_numbers, "precision": st.sampled_from(

@@ -1,0 +1,114 @@
+"""Guards pages against what names and texts hold: no run, claim, model or completion writes HTML."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from tests.fuzzing import SIZES, fuzz
+
+SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+FOLDER = "<script>alert(1)<img src=x onerror=alert(2)>"
+PROVENANCE = {"commit": SCRIPT, "versions": {SCRIPT: SCRIPT}, "device": SCRIPT, "seed": 0,
+              "created": SCRIPT}
+
+
+def is_escaped(page, *, times=1):
+    """The text is there, and is no markup."""
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert page.count("&lt;script&gt;alert(1)") >= times
+
+
+def test_a_comparison_of_runs(tmp_path):
+    from llm_bridge.analysis import comparison
+
+    for name in (FOLDER, "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        options = {"model": SCRIPT, "task": SCRIPT, "rule": SCRIPT + name, "rule_options": [SCRIPT, name]}
+        (folder / "run.json").write_text(json.dumps({"options": options, "status": SCRIPT}))
+        (folder / "provenance.json").write_text(json.dumps(PROVENANCE))
+        (folder / "metrics.jsonl").write_text("".join(
+            json.dumps({"step": n, "entropy": 1 / n, "reward": 0.1 * n, "seconds": 1.0}) + "\n"
+            for n in range(1, 9)))
+        (folder / "evaluation.json").write_text(json.dumps(
+            {"pass@1": 0.5, "intervals": {"pass@1": [0.4, 0.6]}}))
+    runs = comparison.read_all([tmp_path / FOLDER, tmp_path / "b"])
+    is_escaped(comparison.page(runs, [comparison.summary(run) for run in runs]), times=10)
+
+
+def test_the_pages_of_an_audit():
+    from llm_bridge.analysis import audit_pages
+    from llm_bridge.analysis.tokens import AuditedTokens, covariance_table, entropy_by_token
+
+    table, ids = np.array([[0.1, -0.2], [0.3, 0.4]]), np.array([[1, 2], [3, 1]])
+    tokens = AuditedTokens(
+        step=1, learning_rate=0.1, prompt_ids=ids, prompt_mask=ids > 0, token_ids=ids, mask=ids > 0,
+        log_prob=-abs(table), entropy=abs(table), covariance=table, forecast=table, measured=table,
+        attribution=table, reward=np.array([1.0, 0.0]), advantage=np.array([1.0, -1.0]),
+        group=np.array([0, 0]))
+    values = {name: [0.1, 0.2] for name in ("coefficients", "first_order", "exact", "measured")}
+    by_name = dict.fromkeys(values, 0.5)
+    found = {
+        "provenance": {**PROVENANCE, "config": {
+            "model": SCRIPT, "task": SCRIPT, "rule": SCRIPT, "optimizer": SCRIPT, "learning_rate": 0.1}},
+        "steps": [{"step": 1, "entropy": 1.0, "by_token": values, "parts": {SCRIPT: 0.1}}],
+        "summary": {"tokens": {"slope": by_name, "correlation": by_name, "dominant": SCRIPT,
+                               "tabular_error": 0.1, "first_order_error": 0.1}},
+        "covariance_by_difficulty": [],
+        "covariance_table": [
+            {"share": SCRIPT, "tokens": row.tokens, "mean": row.mean, "negative_advantage": 0.5,
+             "mean_log_prob": -1.0, "n_kinds": row.n_kinds,
+             "kinds": [{"text": kind.text, "count": kind.count} for kind in row.kinds]}
+            for row in covariance_table([tokens], lambda _: SCRIPT)],
+        "entropy_by_token": [{"text": row.text, "count": row.count, "share": row.share}
+                             for row in entropy_by_token([tokens], lambda _: SCRIPT)],
+    }
+    is_escaped(audit_pages.map_page(found, tokens, lambda _: SCRIPT), times=8)
+    found["covariance_by_difficulty"] = [
+        {"accuracy": 0.5, "prompts": 1, **{
+            key: 0.1 for name in ("covariance", "covariance_pg", "forecast")
+            for key in (name, f"{name}_error")}}]
+    is_escaped(audit_pages.audit_page(found, [], lambda _: SCRIPT), times=8)
+
+
+def test_the_report_of_claims_runs_and_stages(tmp_path):
+    pytest.importorskip("matplotlib")
+    from paper_figures.report.page import render
+    from tests.paper_figures.test_report import CLAIM
+
+    texts = ("source", "title", "statement", "scope", "text", "repair_note", "verdict", "instead",
+             "printed_proof")
+    claim = {**CLAIM, **dict.fromkeys(texts, SCRIPT), "hypotheses": [SCRIPT], "axioms": [SCRIPT],
+             "counterexample": {SCRIPT: SCRIPT},
+             "evidence": [{**CLAIM["evidence"][1], "detail": SCRIPT, "method": SCRIPT}]}
+    (tmp_path / "ledger.json").write_text(json.dumps({"provenance": PROVENANCE, "claims": [claim]}))
+    (tmp_path / "evaluations").mkdir()
+    (tmp_path / "evaluations" / "one.json").write_text(json.dumps({
+        "model": SCRIPT, "task": SCRIPT, "provenance": {"device": SCRIPT}, "pass@1": 0.5,
+        "intervals": {"pass@1": [0.4, 0.6]}, "constant_answer": {"answer": SCRIPT, "score": 0.1}}))
+    is_escaped(render(tmp_path), times=10)
+
+
+@SIZES
+def test_prose_of_the_site_is_no_html(cases):
+    """Between stars it was passed on as it stood."""
+    markdown_it = pytest.importorskip("markdown_it")
+    from paper_figures.site import markup
+
+    pieces = st.sampled_from(("<script>", "</script>", "*", "a", "`", "``", "$", "\\", "[", "](x)", "&",
+                              " ", "_", "<img src=x>", "\n", "{", "}", "<!--", "!", "|"))
+
+    def holds(parts):
+        shown = markdown_it.MarkdownIt("commonmark").parse(markup.text("".join(parts)))
+        kinds = {token.type for block in shown for token in (block, *(block.children or ()))}
+        assert not kinds & {"html_inline", "html_block"}, markup.text("".join(parts))
+
+    fuzz(cases, st.lists(pieces, max_size=9), holds)
+    with pytest.raises(AssertionError):
+        shown = markdown_it.MarkdownIt("commonmark").parse("a<script>b")
+        assert "html_inline" not in {token.type for token in shown[1].children}
