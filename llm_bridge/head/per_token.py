@@ -19,7 +19,7 @@ import torch
 
 from llm_bridge.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds
 from llm_bridge.head.row_kernels import rows_on
-from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
+from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp, row_tangent
 from llm_bridge.head.token_statistics import TokenStatistics, from_columns, mark_constants
 
 CHUNK_ELEMENTS = {"cpu": 2**22, "cuda": 2**27}
@@ -146,8 +146,11 @@ class _Head(torch.autograd.Function):
         count = len(COLUMNS) + len(CLAMPED_COLUMNS) * (removed_fraction is not None)
         found = torch.cat(parts, dim=1) if parts else _wide(hidden).new_zeros(count, 0)
         kept = [torch.cat(column) for column in zip(*clamps, strict=True)]
-        ctx.save_for_backward(hidden, given, token_ids, *kept, *([] if bias is None else [bias]))
-        columns = found.unbind()
+        saved = (hidden, given, token_ids, *kept, *([] if bias is None else [bias]))
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
+        # Forward-mode derivatives refuse results that are views.
+        columns = tuple(column.clone() for column in found)
         mark_constants(ctx, columns)
         return columns
 
@@ -187,6 +190,43 @@ class _Head(torch.autograd.Function):
             by_bias if by_bias is None or bias is None else by_bias.to(bias.dtype),
             None, None, None, None,
         )
+
+
+    @staticmethod
+    def jvp(
+        ctx: Any, by_hidden: torch.Tensor | None, by_weight: torch.Tensor | None,
+        by_bias: torch.Tensor | None, *_: None,
+    ) -> Any:
+        hidden, given, token_ids, *rest = ctx.saved_tensors
+        weight = given if ctx.narrow is None else given.to(ctx.narrow)
+        bias = rest.pop() if ctx.has_bias else None
+        clamp = Clamp(*rest) if rest else None
+        parts = []
+        for cut in _chunks(hidden, weight):
+            logits = _logits(hidden[cut], weight, bias, ctx.temperature)
+            change = torch.zeros_like(logits)
+            if by_hidden is not None:
+                change += _logits(by_hidden[cut].to(weight.dtype), weight, None, ctx.temperature)
+            if by_weight is not None:
+                change += _logits(hidden[cut], by_weight.to(weight.dtype), None, ctx.temperature)
+            if by_bias is not None:
+                change += by_bias / ctx.temperature
+            parts.append(row_tangent(
+                logits, token_ids[cut], change,
+                None if clamp is None else Clamp(*(column[cut] for column in clamp))))
+            del logits, change
+        return _in_columns(parts, hidden, clamp)
+
+
+def _in_columns(
+    parts: list[list[torch.Tensor]], hidden: torch.Tensor, clamp: Clamp | None
+) -> tuple[torch.Tensor | None, ...]:
+    """Place the derivatives of chunks at the columns that have one; constants have none."""
+    count = 2 if clamp is None else 3
+    moved = ([torch.cat(column) for column in zip(*parts, strict=True)]
+             if parts else list(_wide(hidden).new_zeros(count, 0)))
+    rest = [None] * (len(COLUMNS) - 2)
+    return (*moved[:2], *rest, *([] if clamp is None else [moved[2], None]))
 
 
 def _wide(tensor: torch.Tensor) -> torch.Tensor:
