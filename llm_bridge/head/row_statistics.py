@@ -223,7 +223,7 @@ def _block_gradient(
 def row_tangent(
     logits: RowLogits, token_ids: RowIndex, change: RowLogits, clamp: Clamp | None = None
 ) -> list[PerRow]:
-    """The derivatives of log_prob, entropy and, with a clamp, clamped_entropy, along a change of the logits.
+    """The derivatives of log_prob, entropy and, with a clamp, clamped_entropy, as the logits change.
 
     Args:
         logits: as in `row_statistics`; left as they are.

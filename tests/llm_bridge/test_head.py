@@ -72,6 +72,8 @@ def test_the_fused_head_is_the_plain_one(removed_fraction, temperature):
         torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=1e-12)
 
 
+# torch's own formulas for some operations are scripts, which it warns of.
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("removed_fraction", [None, 0.2, 0.97])
 @pytest.mark.parametrize("moving", [(0,), (1,), (0, 1, 2)])

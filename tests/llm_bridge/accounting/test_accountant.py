@@ -21,7 +21,7 @@ from tests.tolerances import FLOAT64
 EXACT = 1e-11
 """Nats: sums of some thousand float64 numbers of order 1."""
 EXACT_IN_FLOAT32 = 1e-4
-"""Of the sum of all tokens' parts: two backward passes and one forward, of some hundred roundings each."""
+"""Of the sum of all tokens' parts: two backward passes and one forward, some hundred roundings each."""
 
 
 class Accounts(transformers.TrainerCallback):
