@@ -17,10 +17,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from llm_bridge.array_types import HeadBias, HeadWeight, Hidden, TokenColumns, TokenIds, TokenMask
 from llm_bridge.head.row_kernels import rows_on
-from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
+from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp, row_tangent
 from llm_bridge.head.token_statistics import TokenStatistics, from_columns
 
 CHUNK_ELEMENTS = {"cpu": 2**22, "cuda": 2**27}
@@ -96,9 +97,18 @@ def column_stack(
             "autocast"
         )
     # What is kept is not the whole sequence, of which hidden may be the last positions.
-    found, _, _ = _columns(
-        hidden.contiguous(), weight, bias, token_ids, mask, temperature, removed_fraction)
-    return found
+    hidden = hidden.contiguous()
+    if torch.compiler.is_compiling():
+        return _columns(hidden, weight, bias, token_ids, mask, temperature, removed_fraction)[0]
+    # An operator has a backward pass, and no forward-mode derivative.
+    (hidden, by_hidden), (weight, by_weight) = map(forward_ad.unpack_dual, (hidden, weight))
+    bias, by_bias = (None, None) if bias is None else forward_ad.unpack_dual(bias)
+    found, *clamp = _columns(hidden, weight, bias, token_ids, mask, temperature, removed_fraction)
+    changes = (by_hidden, by_weight, by_bias)
+    if all(change is None for change in changes):
+        return found
+    return forward_ad.make_dual(found, _tangent(
+        found, changes, hidden, weight, bias, token_ids, mask, Clamp(*clamp), temperature))
 
 
 def _check(
@@ -230,6 +240,38 @@ def _backward(ctx: Any, by_columns: torch.Tensor, *_: torch.Tensor) -> Any:
 
 
 _columns.register_autograd(_backward, setup_context=_keep)
+
+
+@torch.no_grad()
+def _tangent(
+    found: torch.Tensor, changes: Sequence[torch.Tensor | None], hidden: torch.Tensor,
+    weight: torch.Tensor, bias: torch.Tensor | None, token_ids: torch.Tensor,
+    mask: torch.Tensor | None, clamp: Clamp, temperature: float,
+) -> torch.Tensor:
+    """Return the derivatives of the columns along changes of hidden, weight and bias; 0 for constants."""
+    moved = torch.zeros_like(found)
+    by_hidden, by_weight, by_bias = changes
+    states, ids, columns = hidden.flatten(0, -2), token_ids.flatten(), moved.flatten(0, -2)
+    clamped = found.shape[-1] > len(COLUMNS)
+    places = [0, 1, *([len(COLUMNS)] if clamped else [])]
+    with torch.autocast(hidden.device.type, enabled=False):
+        narrow = weight.to(hidden.dtype)
+        for at in _chunks(ids, mask, len(weight)):
+            logits = _logits(states[at], narrow, bias, temperature)
+            change = torch.zeros_like(logits)
+            if by_hidden is not None:
+                change += _logits(by_hidden.flatten(0, -2)[at], narrow, None, temperature)
+            if by_weight is not None:
+                change += _logits(states[at], by_weight.to(hidden.dtype), None, temperature)
+            if by_bias is not None:
+                change += by_bias / temperature
+            derivatives = row_tangent(
+                logits, ids[at], change,
+                Clamp(*(column.flatten()[at] for column in clamp)) if clamped else None)
+            for place, derivative in zip(places, derivatives, strict=True):
+                columns[at, place] = derivative
+            del logits, change
+    return moved
 
 
 def _wide(tensor: torch.Tensor) -> torch.dtype:

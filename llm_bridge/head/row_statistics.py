@@ -220,6 +220,36 @@ def _block_gradient(
         rows -= kept_prob.mul_(by_clamped_entropy[:, None]).mul_(soft.shifted.sub_(kept_mean))
 
 
+def row_tangent(
+    logits: RowLogits, token_ids: RowIndex, change: RowLogits, clamp: Clamp | None = None
+) -> list[PerRow]:
+    """The derivatives of log_prob, entropy and, with a clamp, clamped_entropy, as the logits change.
+
+    Args:
+        logits: as in `row_statistics`; left as they are.
+        token_ids: as in `row_statistics`.
+        change: [rows, vocabulary], finite.
+        clamp: the logits that the clamped entropy keeps, which are held fixed.
+    """
+    found = []
+    kept_rows = () if clamp is None else clamp
+    for block, ids, moved, *kept in _blocks(logits, token_ids, change, *kept_rows):
+        soft = _soft(block)
+        prob = soft.exponentials / (1 + soft.rest)[:, None]
+        mean = (prob * moved).sum(-1)
+        columns = [
+            moved.gather(1, ids[:, None])[:, 0] - mean,
+            # -Cov(log pi, change); the shift of the logits is none of the policy.
+            -(prob * soft.shifted * (moved - mean[:, None])).sum(-1),
+        ]
+        if kept:
+            prob, _ = _clamped(soft, is_kept(block, Clamp(*kept)))
+            mean = (prob * moved).sum(-1)
+            columns.append(-(prob * soft.shifted * (moved - mean[:, None])).sum(-1))
+        found.append(columns)
+    return [torch.cat(column) for column in zip(*found, strict=True)]
+
+
 def _blocks(logits: torch.Tensor, *columns: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
     size = BLOCK_ELEMENTS if logits.device.type == "cpu" else logits.numel()
     rows = max(1, size // logits.shape[-1])

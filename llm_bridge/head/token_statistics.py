@@ -15,7 +15,7 @@ import torch
 from entropy_theory.forecast import StateStatistics
 from llm_bridge.array_types import PerToken, TokenIds, TokenLogits
 from llm_bridge.head.row_kernels import rows_on
-from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp
+from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS, Clamp, row_tangent
 
 CHUNK_ELEMENTS = 2**22
 """The number of logits that are processed at once."""
@@ -105,7 +105,9 @@ class _Statistics(torch.autograd.Function):
             clamps += [] if clamp is None else [clamp]
         kept = [torch.cat(column) for column in zip(*clamps, strict=True)]
         ctx.save_for_backward(logits, token_ids, *kept)
-        columns = torch.cat(parts, dim=1).unbind()
+        ctx.save_for_forward(logits, token_ids, *kept)
+        # Forward-mode derivatives refuse results that are views.
+        columns = tuple(column.clone() for column in torch.cat(parts, dim=1))
         mark_constants(ctx, columns)
         return columns
 
@@ -126,6 +128,18 @@ class _Statistics(torch.autograd.Function):
             result[start : start + len(chunk)] = gradient.to(result.dtype)
             start += len(chunk)
         return result, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, change: torch.Tensor, *_: None) -> Any:
+        logits, token_ids, *kept = ctx.saved_tensors
+        parts = [
+            row_tangent(working_precision(chunk), ids, working_precision(moved),
+                        Clamp(*clamp) if clamp else None)
+            for chunk, ids, moved, *clamp in _chunks(logits, token_ids, change, *kept)
+        ]
+        columns = [torch.cat(column) for column in zip(*parts, strict=True)]
+        rest = [None] * (len(COLUMNS) - 2)
+        return (*columns[:2], *rest, *([columns[2], None] if kept else []))
 
 
 def _chunks(logits: torch.Tensor, *columns: torch.Tensor) -> Any:

@@ -12,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
+from torch.autograd import forward_ad
 
 from entropy_theory import policy
 from llm_bridge import head
@@ -71,6 +72,42 @@ def test_the_fused_head_is_the_plain_one(removed_fraction, temperature):
     sum((along * f * expected[name]).sum() for name, f in factors.items()).backward()
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=1e-12)
+
+
+# torch's own formulas for some operations are scripts, which it warns of.
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("removed_fraction", [None, 0.2, 0.97])
+@pytest.mark.parametrize("moving", [(0,), (1,), (0, 1, 2)])
+def test_derivatives_along_a_direction_are_inner_products_with_gradients(removed_fraction, moving):
+    """Forward mode against backward mode, of both heads; a direction may leave parts where they are."""
+    places = problem()[:3]
+    ids = problem()[3]
+    along = [torch.randn_like(x) if i in moving else torch.zeros_like(x) for i, x in enumerate(places)]
+
+    def statistics(hidden, weight, bias, fused):
+        if fused:
+            columns = per_token.column_stack(
+                hidden, weight, ids, bias=bias, temperature=0.7, removed_fraction=removed_fraction)
+            return token_statistics.from_columns(list(columns.unbind(-1)))
+        logits = (hidden @ weight.T + bias) / 0.7
+        return token_statistics.from_logits(logits, ids, removed_fraction=removed_fraction)
+
+    names = ["log_prob", "entropy"] + ["clamped_entropy"] * (removed_fraction is not None)
+    factor = torch.linspace(-1, 2, ids.numel(), dtype=torch.float64).reshape(ids.shape)
+    for fused in (True, False):
+        with torch.no_grad(), forward_ad.dual_level():
+            duals = [forward_ad.make_dual(x, a) if i in moving else x
+                     for i, (x, a) in enumerate(zip(places, along, strict=True))]
+            found = statistics(*duals, fused)
+            derivatives = {n: forward_ad.unpack_dual(getattr(found, n)).tangent for n in names}
+        for name in names:
+            ours = [x.clone().requires_grad_() for x in places]
+            (factor * getattr(statistics(*ours, fused), name)).sum().backward()
+            expected = sum((x.grad * a).sum() for x, a in zip(ours, along, strict=True))
+            # Inner products of some hundred numbers of order 1.
+            torch.testing.assert_close(
+                (factor * derivatives[name]).sum(), expected, rtol=0, atol=1e-11, msg=name)
 
 
 @pytest.mark.usefixtures("small_chunks")
