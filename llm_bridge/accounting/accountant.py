@@ -116,9 +116,9 @@ class Accountant(TrainerCallback):
         trainer: an EntropyTrainer.
         every: distance between accounted steps; 0: only forecasts.
         forecast_every: distance between forecasts; with None they are made at accounted steps alone.
-        tokens: whether the account is divided over tokens: two more forward passes.
+        tokens: whether the account is divided over tokens: a forward pass with dual numbers more.
         forecast_tokens: whether the forecast is too, before the step, for what reads
-            ``change_per_coefficient``: two more again.
+            ``change_per_coefficient``: one more again.
         reads: "before": the step is read from the optimizer's state, with its parts; "after": it is the
             difference of the weights, for any optimizer, with one part.
         choose: given all rows of the step, those on which entropy is measured, integer [rows]; all

@@ -6,7 +6,7 @@
 
 With g the gradient of the mean entropy of the rows and P the optimizer's scaling, a coefficient c on
 grad log pi_i moves the mean entropy by c <g, P grad log pi_i> to first order: c times the derivative of
-log pi_i along P g. One forward and one backward pass give g, two forward passes the derivative for all
+log pi_i along P g. One forward and one backward pass give g, one with dual numbers the derivative for all
 tokens at once (`EntropyGradient.derivatives`).
 """
 

@@ -5,7 +5,7 @@
     trainer.train()
 
 Before each optimizer step the entropy's gradient says what the step is about to do, and what a unit of
-the rule's coefficient adds to it: one more backward pass, and two forward passes without gradient. Before
+the rule's coefficient adds to it: one more backward pass, and a forward pass with dual numbers. Before
 the next batch the rule's controller is shown their sums over the steps on the last one.
 """
 

@@ -7,7 +7,7 @@ change. The part ``rounding`` is what the weights' number format made of the add
 
 All tokens at once: the loss's gradient is a sum over tokens of coefficient x grad log pi (and x grad H
 for state terms), so that with u = P g a token's part in <g, -P gradient> is its coefficient times the
-change of its own log pi (and H) along u. One symmetric difference, two forward passes, gives these for
+change of its own log pi (and H) along u. One forward pass with dual numbers gives these derivatives for
 all. It is checked: they must add up to the inner product (`TokenEffects.gap`).
 
 Memory: the gradient of the entropy, and for an accounted step one more while the path is refined, and the
