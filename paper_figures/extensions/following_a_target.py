@@ -6,6 +6,7 @@ The runs are those of `holding_a_target`.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas
 from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ from paper_figures.figure import Finding, PaperFigure
 
 TRACED = ("AEPO", "two-sided integral, diverse bonus", "forecast, diverse bonus")
 """The controllers whose entropy is drawn step by step: one of each way to hold a target."""
-TRACES = {
+TRACES: dict[str, dict[str, Any]] = {
     "a step down": {"shape": "step"}, "a ramp": {"shape": "ramp"}, "a sine": {"shape": "sine"},
     "other prompts in the second half": {"other_prompts": True},
 }
@@ -40,7 +41,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         return ranked
     found = summary(table)
     best = found.loc[found.groupby("setting", sort=False)["deviation"].idxmin()]
-    named = "; ".join(f"{row.setting}: {row.controller} ({row.deviation:.3f})" for row in best.itertuples())
+    named = "; ".join(
+        f"{row.setting}: {row.controller} ({row.deviation:.3f})" for row in best.itertuples())
     order = nearest(table).sort_values("first", ascending=False, kind="stable")
     steps = found[found["setting"].str.contains("then")].sort_values("follow")
     arrived = "; ".join(
