@@ -25,8 +25,8 @@ TRACES: dict[str, dict[str, Any]] = {
 }
 SMOOTHED = 5
 """Over how many steps entropy is averaged where it is drawn: a step is a sample of 16 prompts."""
-PALEST, DARKEST = 0.02, 0.2
-"""The distances from the target, in nats, that are drawn white and in the darkest grey."""
+DARKEST = 0.5
+"""The distance from the target, in nats, from which on a cell is black."""
 
 
 def data(results: Path) -> pandas.DataFrame:
@@ -101,12 +101,12 @@ def _draw_distances(panel: Axes, found: pandas.DataFrame) -> None:
     wide = found.pivot(index="setting", columns="controller", values="deviation")
     wide = wide.loc[found["setting"].unique(), [name for name in CONTROLLERS if name in wide.columns]]
     seeds = found.groupby("setting")["seeds"].first()
-    panel.imshow(wide, cmap="Greys", vmin=PALEST, vmax=2 * DARKEST - PALEST, aspect="auto")
+    panel.imshow(wide, cmap="Greys", vmin=0, vmax=DARKEST, aspect="auto")
     for row, (setting, values) in enumerate(wide.iterrows()):
         for column, (name, value) in enumerate(values.items()):
             weight = "bold" if name == wide.loc[setting].idxmin() else "normal"
             panel.text(column, row, f"{value:.3f}".lstrip("0"), ha="center", va="center", fontsize=6.5,
-                       weight=weight, color="#FFFFFF" if value > 1.4 * DARKEST else "#000000")
+                       weight=weight, color="#FFFFFF" if value > DARKEST / 2 else "#000000")
     panel.set_yticks(range(len(wide)), [f"{name} ({seeds[name]})" for name in wide.index], fontsize=6)
     panel.grid(visible=False)
     panel.set_xticks(range(wide.shape[1]), [name.replace(", ", ",\n").replace("two-sided ", "two-sided\n")

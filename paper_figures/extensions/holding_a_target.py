@@ -297,8 +297,8 @@ def _draw_front(panel: Axes, rows: pandas.DataFrame, price: str) -> None:
         groups = rows[rows["controller"] == name].groupby("target")[["entropy", price]]
         mean, error = groups.mean(), groups.sem().fillna(0.0)
         panel.errorbar(mean["entropy"], mean[price], xerr=error["entropy"], yerr=error[price],
-                       markersize=3.5, linewidth=0.6, elinewidth=0.7, markerfacecolor="none",
-                       alpha=0.9, **LOOKS[name])
+                       markersize=3.5, elinewidth=0.7, markerfacecolor="none",
+                       **{**LOOKS[name], "linestyle": "none"})
 
 
 def _draw_distances(panel: Axes, rows: pandas.DataFrame, by: str) -> None:
