@@ -176,14 +176,15 @@ def _medium() -> Iterator[HeldRun]:
 
 def _pretrained() -> Iterator[HeldRun]:
     """Targets between the entropy that SmolLM2 starts from, 0.7, and none, where its reward leads."""
-    common = {"task": "chain-sum", "low": 0.3, "high": 0.6}
+    common: dict[str, Any] = {"task": "chain-sum", "low": 0.3, "high": 0.6}
     rate = LEARNING_RATES["smollm2-135m-instruct", None]
-    yield from _of_main([{"learning_rate": rate, **common, **changes} for changes in (
+    changes: list[dict[str, Any]] = [
         *({"low": target} for target in (0.3, 0.6)),
         *({"shape": shape} for shape in ("step", "ramp", "sine")),
         *({"learning_rate": rate * factor} for factor in (0.3, 3)),
         {"other_prompts": True},
-    )])
+    ]
+    yield from _of_main([{"learning_rate": rate, **common, **changed} for changed in changes])
 
 
 def _of_main(settings: list[dict[str, Any]]) -> Iterator[HeldRun]:

@@ -6,6 +6,7 @@ The runs are those of `holding_a_target`.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas
 from matplotlib.axes import Axes
@@ -18,14 +19,14 @@ from paper_figures.figure import Finding, PaperFigure
 
 TRACED = ("AEPO", "two-sided integral, diverse bonus", "forecast, diverse bonus")
 """The controllers whose entropy is drawn step by step: one of each way to hold a target."""
-TRACES = {
+TRACES: dict[str, dict[str, Any]] = {
     "a step down": {"shape": "step"}, "a ramp": {"shape": "ramp"}, "a sine": {"shape": "sine"},
     "other prompts in the second half": {"other_prompts": True},
 }
 SMOOTHED = 5
 """Over how many steps entropy is averaged where it is drawn: a step is a sample of 16 prompts."""
-PALEST, DARKEST = 0.02, 0.2
-"""The distances from the target, in nats, that are drawn white and in the darkest grey."""
+DARKEST = 0.5
+"""The distance from the target, in nats, from which on a cell is black."""
 
 
 def data(results: Path) -> pandas.DataFrame:
@@ -40,7 +41,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         return ranked
     found = summary(table)
     best = found.loc[found.groupby("setting", sort=False)["deviation"].idxmin()]
-    named = "; ".join(f"{row.setting}: {row.controller} ({row.deviation:.3f})" for row in best.itertuples())
+    named = "; ".join(
+        f"{row.setting}: {row.controller} ({row.deviation:.3f})" for row in best.itertuples())
     order = nearest(table).sort_values("first", ascending=False, kind="stable")
     steps = found[found["setting"].str.contains("then")].sort_values("follow")
     arrived = "; ".join(
@@ -99,12 +101,12 @@ def _draw_distances(panel: Axes, found: pandas.DataFrame) -> None:
     wide = found.pivot(index="setting", columns="controller", values="deviation")
     wide = wide.loc[found["setting"].unique(), [name for name in CONTROLLERS if name in wide.columns]]
     seeds = found.groupby("setting")["seeds"].first()
-    panel.imshow(wide, cmap="Greys", vmin=PALEST, vmax=2 * DARKEST - PALEST, aspect="auto")
+    panel.imshow(wide, cmap="Greys", vmin=0, vmax=DARKEST, aspect="auto")
     for row, (setting, values) in enumerate(wide.iterrows()):
         for column, (name, value) in enumerate(values.items()):
             weight = "bold" if name == wide.loc[setting].idxmin() else "normal"
             panel.text(column, row, f"{value:.3f}".lstrip("0"), ha="center", va="center", fontsize=6.5,
-                       weight=weight, color="#FFFFFF" if value > 1.4 * DARKEST else "#000000")
+                       weight=weight, color="#FFFFFF" if value > DARKEST / 2 else "#000000")
     panel.set_yticks(range(len(wide)), [f"{name} ({seeds[name]})" for name in wide.index], fontsize=6)
     panel.grid(visible=False)
     panel.set_xticks(range(wide.shape[1]), [name.replace(", ", ",\n").replace("two-sided ", "two-sided\n")

@@ -29,7 +29,8 @@ def filled(page: str, tables: dict[str, Table]) -> str:
     """
     places = [name for _, name, _ in PLACE.findall(page)]
     if sorted(places) != sorted(tables):
-        raise ValueError(f"the page has places for {', '.join(places)}; the tables are {', '.join(tables)}")
+        raise ValueError(
+            f"the page has places for {', '.join(places)}; the tables are {', '.join(tables)}")
     return PLACE.sub(lambda found: f"{found[1]}\n{tables[found[2]].markdown()}\n{found[3]}", page)
 
 

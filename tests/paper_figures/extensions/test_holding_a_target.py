@@ -39,8 +39,8 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     found = figure.finding(table)
     assert found.numbers["AEPO: deviation"] == pytest.approx(0.12)
     assert found.numbers["split: 0.8, then 0.4, forecast, diverse bonus: seeds"] == 5
-    assert ("Over 1 setting a small transformer is held nearest to its target by: forecast, diverse bonus "
-            "(0.050 nats off on the mean); 0 of the 1 others are not told apart") in found.headline
+    assert ("Over 1 setting a small transformer is held nearest to its target by: forecast, diverse "
+            "bonus (0.050 nats off on the mean); 0 of the 1 others are not told apart") in found.headline
     assert "Wide forecast, diverse bonus, bounds that end no wrong turn: 0.010 nats off, reward 0.10" in (
         found.text)
     held = table[(table["panel"] == "held") & (table["controller"] == "AEPO") & (table["seed"] == 0)]
@@ -53,7 +53,7 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
 
 
 def test_controllers_within_two_standard_errors_are_not_told_apart(tmp_path: Path) -> None:
-    """One praised as the nearest where seeds do not tell: of three, one differs by less than its noise."""
+    """One praised as the nearest where seeds do not tell: another differs by less than its noise."""
     noise = [0.02, -0.02, 0.02, -0.02, 0.01]
     write(tmp_path / "holding-a-target", [
         run for seed in range(5) for run in (
