@@ -18,10 +18,10 @@ What each side decides:
 verl shows a policy loss one micro-batch at a time, without entropies. That is enough for
 ``reinforce``, ``grpo``, ``gspo`` and ``clip-higher``. The last line above puts `rule_loss` in the
 place of verl's loss and lets a rule see the mini-batch of all ranks before it is cut; ``clip-cov``,
-``kl-cov``, ``entropy-bonus``, ``entropy-advantage``, ``reference-kl`` and ``aent`` need it. ``aepo``,
-``natural-gradient`` and ``diverse-bonus`` are refused, with the reason, and so is what adapts a
-coefficient: ``aent`` runs with ``adaptive=false``, and gets the logits for its clamped entropy from
-verl's FSDP engine, which hands them to the loss where top-k distillation is asked for.
+``kl-cov``, ``entropy-bonus``, ``entropy-advantage``, ``reference-kl`` and ``aent`` need it, and so does
+what adapts a coefficient (`verl_coefficient`). ``aent`` gets the logits for its clamped entropy from
+verl's FSDP engine, which hands them to the loss where top-k distillation is asked for. ``aepo``,
+``natural-gradient``, ``diverse-bonus`` and coefficients held by forecasts are refused, with the reason.
 
 The optimizer step that a rule sees (`TokenBatch.step`) is counted by the worker, over verl's checkpoints
 too; without it, and where a checkpoint lacks the count, a rule that reads the step is refused. The seed
@@ -42,7 +42,6 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule, rule_options
-from entropy_theory.update_rules.aent import Aent
 from entropy_theory.update_rules.diverse_bonus import DiverseBonus
 from llm_bridge.head.token_statistics import from_logits
 from llm_bridge.trainer.batches import prefix_states
@@ -52,6 +51,8 @@ PREFIX = "entropy-theory/"
 """The prefix of the rules' names in verl's registry, and of their columns in verl's batches."""
 STEP = "optimizer_step"
 """The key, in a mini-batch, of the number of the optimizer step about to be taken."""
+COEFFICIENT = "adapted_coefficient"
+"""The key, in a mini-batch, of the coefficient that the rule's controller chose for its batch."""
 WORKER = "actor_rollout_ref.model.external_lib=llm_bridge.verl_worker"
 
 # verl's own settings of clips and covariances, with their defaults.
@@ -122,13 +123,13 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
             f"update rule '{name}' does not run under verl: it needs to know which answers of a prompt "
             "are right, and verl shows a policy loss neither rewards nor prompts: train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
-    if rule.coefficient_controller() is not None:
-        adapts = any(isinstance(part, Aent) and part.adaptive for _, part in rule.components())
-        remedy = "set adaptive=false" if adapts else "leave target out"
+    controller = rule.coefficient_controller()
+    if controller is not None and controller.forecasts:
         raise ValueError(
-            f"the coefficient of '{rule.name}' adapts to the entropy of the whole batch before the step, "
-            f"which verl's loss does not see: {remedy}, or train with TRL"
-        )
+            f"the coefficient of '{rule.name}' with hold 'forecast' needs the forecast of every "
+            "optimizer step, from passes of its own through the whole mini-batch, which verl's engine "
+            "does not make: take hold 'integral', or train with "
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     if "entropy_effect" in rule.required_columns:
         raise ValueError(
             f"update rule '{name}' with covariance 'network' does not run under verl: the effect of each "
@@ -275,18 +276,15 @@ def rule_loss(
 
     rule = rule_of(config.policy_loss)
     if student_logits is not None:
-        return {"clamped_entropy": _clamped_entropy(student_logits, data, rule)}
+        return {"clamped_entropy": clamped_entropy_of(student_logits, data, rule)}
     check_actor(config, rule)
     log_prob = no_padding_2_padding(model_output["log_probs"], data)
-    entropy, clamped = (
-        no_padding_2_padding(model_output[name], data) if name in model_output else None
-        for name in ("entropy", "clamped_entropy")
+    entropy = (
+        no_padding_2_padding(model_output["entropy"], data) if "entropy" in model_output else None
     )
-    if clamped is None and clamped_fraction(rule) is not None:
-        raise ValueError(
-            f"'{PREFIX}{rule.name}' needs the clamped entropy, and verl's engine showed no logits: set "
-            f"actor_rollout_ref.model.use_fused_kernels=false and {WORKER}"
-        )
+    clamped = (
+        None if clamped_fraction(rule) is None else shown_clamped_entropy(model_output, data, rule)
+    )
     info = config.global_batch_info
     for name in ("dp_size", "batch_num_tokens", "global_batch_size"):
         info[name] = data[name]
@@ -300,6 +298,7 @@ def rule_loss(
         padded["old_log_probs"], log_prob, padded["advantages"], padded["response_mask"],
         entropy=entropy, clamped_entropy=clamped,
         reference_log_prob=padded.get("ref_log_prob", None),
+        coefficient=_known_coefficient(rule, data[COEFFICIENT] if COEFFICIENT in present else None),
         step=_known_step(rule, data[STEP] if STEP in present else None),
         seed=config.data_loader_seed,
     )
@@ -324,10 +323,29 @@ def rule_loss(
         for name, value in metrics.items()
     }
     found["actor/pg_loss"] = Metric(value=loss, aggregation=AggregationType.SUM)
+    if batch.coefficient is not None:
+        found["actor/coefficient"] = Metric(
+            value=float(batch.coefficient[0, 0]), aggregation=AggregationType.MEAN)
     return loss, found
 
 
-def _clamped_entropy(logits: torch.Tensor, data: Any, rule: UpdateRule) -> torch.Tensor:
+def shown_clamped_entropy(model_output: Any, data: Any, rule: UpdateRule) -> torch.Tensor:
+    """Return the clamped entropy of a micro-batch's response tokens, [sequences, positions].
+
+    Raises ValueError where verl's engine has called nobody with its logits.
+    """
+    from verl.workers.utils.padding import no_padding_2_padding
+
+    if "clamped_entropy" not in model_output:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' needs the clamped entropy, and verl's engine showed no logits: set "
+            f"actor_rollout_ref.model.use_fused_kernels=false and {WORKER}"
+        )
+    return no_padding_2_padding(model_output["clamped_entropy"], data)
+
+
+def clamped_entropy_of(logits: torch.Tensor, data: Any, rule: UpdateRule) -> torch.Tensor:
+    """Return the clamped entropy, [1, tokens], of logits [1, tokens, vocabulary] that verl hands over."""
     from verl.utils import tensordict_utils
 
     if not tensordict_utils.get(data, key="use_remove_padding", default=True):
@@ -384,8 +402,45 @@ def _known_step(rule: UpdateRule, step: int | None) -> int:
     return 0 if step is None else step
 
 
+def _known_coefficient(rule: UpdateRule, coefficient: float | None) -> float | None:
+    """Return the coefficient that a controller chose, or None where the rule adapts none."""
+    if rule.coefficient_controller() is None:
+        return None
+    if coefficient is None:
+        raise ValueError(
+            f"the coefficient of '{PREFIX}{rule.name}' adapts to the entropy of the whole batch before "
+            f"its first step, which nobody has observed: set {WORKER}, and train by train_mini_batch"
+        )
+    return coefficient
+
+
+def check_temperature(data: Any) -> None:
+    """Raise ValueError for samples that are scored at another temperature than 1."""
+    temperature = torch.as_tensor(data["temperature"])
+    if bool((temperature != 1).any()):
+        raise ValueError(
+            f"verl scores at the sampling temperature ({temperature.max():g}), and rules read "
+            "log-probabilities at temperature 1: set actor_rollout_ref.rollout.temperature=1"
+        )
+
+
+def of_all_ranks(own: Any, group: Any) -> tuple[list[Any], int]:
+    """Return what every rank of a group brought, in order of the ranks, and the number of this rank.
+
+    Args:
+        own: what this rank brings, an object that can be pickled.
+        group: process group; None for one rank.
+    """
+    if group is None or torch.distributed.get_world_size(group) == 1:
+        return [own], 0
+    world = [None] * torch.distributed.get_world_size(group)
+    torch.distributed.all_gather_object(world, own, group=group)
+    return world, torch.distributed.get_rank(group)
+
+
 def add_columns(
-    data: Any, config: Any, *, step: int | None, group: Any = None, on_policy: bool = False
+    data: Any, config: Any, *, step: int | None, coefficient: float | None = None, group: Any = None,
+    on_policy: bool = False,
 ) -> None:
     """Let the rule see the mini-batch of all ranks, before it is cut, and add what it found.
 
@@ -394,31 +449,23 @@ def add_columns(
             are cut with it.
         config: the actor's configuration.
         step: number of optimizer steps that the run has taken before this one; None if not known.
+        coefficient: what the rule's controller chose for the batch; None if it has none.
         group: data-parallel process group; None for one rank.
         on_policy: whether the samples of the mini-batch are used for this step only.
 
     Raises:
-        ValueError: as `check_actor`, samples scored at another temperature than 1, and an unknown step
-            where the rule reads it.
+        ValueError: as `check_actor` and `check_temperature`, and an unknown step or coefficient where
+            the rule reads it.
     """
     rule = rule_of(config.policy_loss)
     check_actor(config, rule)
     known_step = _known_step(rule, step)
-    temperature = torch.as_tensor(data["temperature"])
-    if bool((temperature != 1).any()):
-        raise ValueError(
-            f"verl scores at the sampling temperature ({temperature.max():g}), and rules read "
-            "log-probabilities at temperature 1: set actor_rollout_ref.rollout.temperature=1"
-        )
+    coefficient = _known_coefficient(rule, coefficient)
+    check_temperature(data)
     padded = data.select("response_mask", "old_log_probs", "advantages").to_padded_tensor()
     names = ("old_log_probs", "advantages", "response_mask")
     own = [padded[name].detach().cpu() for name in names]
-    world = [own]
-    rank = 0
-    if group is not None and torch.distributed.get_world_size(group) > 1:
-        world = [[] for _ in range(torch.distributed.get_world_size(group))]
-        torch.distributed.all_gather_object(world, own, group=group)
-        rank = torch.distributed.get_rank(group)
+    world, rank = of_all_ranks(own, group)
     tokens = sum(int(columns[2].bool().sum()) for columns in world)
     for warning in rule.warnings(on_policy=on_policy, tokens=tokens):
         _warn_once(warning)
@@ -426,6 +473,8 @@ def add_columns(
 
     if step is not None:
         tensordict_utils.assign_non_tensor(data, **{STEP: step})
+    if coefficient is not None:
+        tensordict_utils.assign_non_tensor(data, **{COEFFICIENT: coefficient})
     if clamped_fraction(rule) is not None:
         tensordict_utils.assign_non_tensor(data, distillation_use_topk=True)
     if not needs_whole_batch(rule):
@@ -457,7 +506,8 @@ def token_batch(
     old_log_prob: torch.Tensor, log_prob: torch.Tensor, advantages: torch.Tensor,
     response_mask: torch.Tensor, *, entropy: torch.Tensor | None = None,
     clamped_entropy: torch.Tensor | None = None,
-    reference_log_prob: torch.Tensor | None = None, step: int = 0, seed: int,
+    reference_log_prob: torch.Tensor | None = None, coefficient: float | None = None, step: int = 0,
+    seed: int,
 ) -> TokenBatch:
     """Return verl's columns [sequences, positions] as update rules read them.
 
@@ -479,6 +529,7 @@ def token_batch(
         entropy=entropy,
         clamped_entropy=clamped_entropy,
         reference_log_prob=reference_log_prob,
+        coefficient=None if coefficient is None else torch.full_like(weight, coefficient),
         sequence=prefix_states(bits, mask)[:, -1:].expand(mask.shape),
         step=step,
         seed=seed,

@@ -21,18 +21,32 @@ from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.utils.losses import ppo_loss
 
 from entropy_theory.support import results
-from llm_bridge.verl_plugin import PREFIX, add_columns, check_actor, rule_loss, rule_of
+from llm_bridge import verl_coefficient
+from llm_bridge.verl_plugin import (
+    PREFIX,
+    WORKER,
+    add_columns,
+    check_actor,
+    check_temperature,
+    rule_loss,
+    rule_of,
+)
 
 
 class RuleTrainingWorker(TrainingWorker):
     """verl's TrainingWorker with `rule_loss` for its ``ppo_loss``, and the rule's columns before it.
 
-    It counts optimizer steps, which verl does not, and keeps the count in verl's checkpoints.
+    It counts optimizer steps, which verl does not, and runs the controller of a rule that adapts its
+    coefficient; verl's checkpoints keep the state of both.
     """
 
     _on_policy = False
     _steps_taken: int | None = 0
     """Steps taken by this run, those before its checkpoint included; None if that does not say."""
+    _controller: Any = None
+    """The controller of the rule's coefficient; None if it is a constant."""
+    _coefficient: float | None = None
+    """What the controller chose for the batch at hand."""
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def set_loss_fn(self, loss_fn: Any) -> None:
@@ -47,18 +61,47 @@ class RuleTrainingWorker(TrainingWorker):
                     f"loss_mode={config.policy_loss.loss_mode} and distillation do not go together"
                 )
             check_actor(config, rule_of(config.policy_loss))
+            self._controller = rule_of(config.policy_loss).coefficient_controller()
             loss_fn = functools.partial(rule_loss, config=config)
         TrainingWorker.set_loss_fn(self, loss_fn)
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_mini_batch(self, data: Any) -> Any:
-        """Train on a mini-batch as verl does."""
+        """Train on a batch as verl does, in mini-batches; a coefficient is adapted before the first."""
         size = tensordict_utils.get(data, key="mini_batch_size", default=None)
         count = tensordict_utils.get(data, key="num_mini_batch", default=None)
         if count is None and size is not None:
             count = len(data) * self.engine.get_data_parallel_size() // size
-        self._on_policy = count * tensordict_utils.get(data, key="epochs", default=1) == 1
+        steps = count * tensordict_utils.get(data, key="epochs", default=1)
+        self._on_policy = steps == 1
+        if self._controller is not None:
+            self._adapt(data, steps)
         return TrainingWorker.train_mini_batch(self, data)
+
+    def _adapt(self, data: Any, steps: int) -> None:
+        """Let the controller choose the coefficient for the next ``steps`` optimizer steps."""
+        rule = rule_of(self.loss_fn.keywords["config"].policy_loss)
+        check_temperature(data)
+        if self._controller.reads == "clamped_entropy":
+            means = self._clamped_entropies(data, rule)
+        else:
+            means = verl_coefficient.entropies(data, rule)
+        self._coefficient = verl_coefficient.chosen(
+            self._controller, means, step=self._steps_taken, ahead=steps,
+            group=self.engine.get_data_parallel_group(),
+        )
+
+    def _clamped_entropies(self, data: Any, rule: Any) -> list[float]:
+        """Each sequence's mean, from a forward pass with the logits, in verl's own micro-batches."""
+        scored, own, reader = data.copy(), self.loss_fn, verl_coefficient.ClampedEntropies(rule)
+        tensordict_utils.assign_non_tensor(
+            scored, compute_loss=True, calculate_entropy=False, distillation_use_topk=True)
+        self.loss_fn = reader
+        try:
+            TrainingWorker.infer_batch(self, scored)
+        finally:
+            self.loss_fn = own
+        return reader.means
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_batch(self, data: Any) -> Any:
@@ -66,6 +109,7 @@ class RuleTrainingWorker(TrainingWorker):
         if getattr(self.loss_fn, "func", None) is rule_loss:
             add_columns(
                 data, self.loss_fn.keywords["config"], step=self._steps_taken,
+                coefficient=self._coefficient,
                 group=self.engine.get_data_parallel_group(), on_policy=self._on_policy,
             )
         found = TrainingWorker.train_batch(self, data)
@@ -75,19 +119,32 @@ class RuleTrainingWorker(TrainingWorker):
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def save_checkpoint(self, local_path: str, *arguments: Any, **options: Any) -> Any:
-        """Save a checkpoint as verl does, with the number of steps beside this rank's shards."""
+        """Save a checkpoint as verl does, and what this worker keeps beside this rank's shards."""
         found = TrainingWorker.save_checkpoint(self, local_path, *arguments, **options)
-        results.write_json(self._count_file(local_path), {"optimizer_steps": self._steps_taken})
+        state = None if self._controller is None else self._controller.state_dict()
+        results.write_json(
+            self._count_file(local_path), {"optimizer_steps": self._steps_taken, "coefficient": state})
         return found
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def load_checkpoint(self, local_path: str, *arguments: Any, **options: Any) -> Any:
-        """Load a checkpoint as verl does, with the number of optimizer steps.
+        """Load a checkpoint as verl does, with the number of optimizer steps and the controller's state.
 
         Without that number, rules that read it are refused.
+
+        Raises:
+            ValueError: a rule that adapts its coefficient, and a checkpoint without the state of that.
         """
         path = self._count_file(local_path)
-        self._steps_taken = results.read_json(path)["optimizer_steps"] if path.exists() else None
+        kept = results.read_json(path) if path.exists() else {}
+        self._steps_taken = kept.get("optimizer_steps")
+        if self._controller is not None:
+            if kept.get("coefficient") is None:
+                raise ValueError(
+                    f"{path} has no state of the adapted coefficient: continue from a checkpoint that "
+                    f"was written with {WORKER} and the same rule, or start a new run"
+                )
+            self._controller.load_state_dict(kept["coefficient"])
         return TrainingWorker.load_checkpoint(self, local_path, *arguments, **options)
 
     def _count_file(self, folder: str) -> Path:

@@ -21,8 +21,6 @@ from tests.llm_bridge.accelerators import KINDS
 KEPT = Path(__file__).parent / "sharding_differences.json"
 PAGE = Path(__file__).parents[2] / "docs" / "engines_matrix.md"
 NAMES = {"ddp": "data parallelism", "fsdp2": "FSDP2", "zero2": "ZeRO-2", "zero3": "ZeRO-3"}
-ON_VERL = {"aent": {"adaptive": False}}
-"""Options without which verl cannot run a rule."""
 
 
 def refused_by_trl(rule: str) -> bool:
@@ -37,10 +35,10 @@ def refused_by_trl(rule: str) -> bool:
 def on_verl(rule: str) -> str:
     """What becomes of a rule under verl."""
     try:
-        make_rule(rule, ON_VERL.get(rule, {}))
+        make_rule(rule, {})
     except ValueError:
         return "refused"
-    return "equal, loss alone" + (" (`adaptive=false`)" if rule in ON_VERL else "")
+    return "equal, loss alone"
 
 
 def page(found: dict[str, dict[str, float]]) -> str:
@@ -89,10 +87,12 @@ Training in bfloat16 and in float16 is not in the table.
 
 verl's column: the rule's loss as verl 0.9.1 would call it, the same in any cut into micro-batches, and
 where verl has the rule, verl's own (`make test-verl`). Its engine is registered for GPUs alone
-(`EngineRegistry`: cuda, npu) and did not run. Refused there: `aepo`, since verl samples all prompts of a
-batch at one temperature (`tests/verl/test_limits.py`); `diverse-bonus`, since its losses are not shown
-rewards and prompts; and what adapts a coefficient, whose entropies verl's trainer has before the step,
-and hands to no loss (a worker could read them from the batch: not written).
+(`EngineRegistry`: cuda, npu) and did not run. What adapts a coefficient (`aent`, `entropy-bonus` with a
+target) observes the entropies that verl's trainer scores before the step, or the clamped entropies of a
+pass of its own: its coefficients are those of TRL training. Refused there: `aepo`, since verl samples
+all prompts of a batch at one temperature (`tests/verl/test_limits.py`); `diverse-bonus`, since its
+losses are not shown rewards and prompts; and coefficients held by forecasts (`hold="forecast"`), which
+take passes of their own through the whole mini-batch at every step.
 """
 BETWEEN = """
 What else a run may have:
