@@ -11,11 +11,11 @@ that entropy keeps full relative accuracy down to underflow.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
 import array_api_compat
-import array_api_compat.numpy
 import numpy as np
 
 from entropy_theory.array_types import (
@@ -44,13 +44,21 @@ class ShiftedLogits(NamedTuple):
 def namespace(*arrays: Array) -> Any:
     """The array namespace of ``arrays``; Python lists and scalars count as numpy."""
     if all(type(array) is np.ndarray for array in arrays):
-        return array_api_compat.numpy  # what the general path finds too, at a tenth of its cost
+        return _numpy()  # what the general path finds too, at a tenth of its cost
     for array in arrays:
         if _takes_numpy(array):
             return array.__array_namespace__()
     return array_api_compat.array_namespace(
         *[a if array_api_compat.is_array_api_obj(a) else np.asarray(a) for a in arrays]
     )
+
+
+@functools.cache
+def _numpy() -> Any:
+    """Return NumPy's namespace, imported with the first array: it takes all of NumPy along, f2py too."""
+    import array_api_compat.numpy
+
+    return array_api_compat.numpy
 
 
 def _takes_numpy(array: Array) -> bool:

@@ -109,6 +109,9 @@ class TrainConfig:
     """Print the plan (memory of a rank, tokens, batches, steps) and stop: nothing is downloaded, loaded
     or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device cuda for a
     GPU that need not be here."""
+    accelerate_config: Path | None = None
+    """accelerate's config file of the launch that a dry run plans for: its sharding and its number of
+    processes, unless WORLD_SIZE gives another."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -203,6 +206,10 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
         raise ValueError("float16 weights overflow in training: give dtype float32 or bfloat16")
     if config.audit_every and world > 1:
         raise ValueError("an audit runs in one process: start it without a launcher")
+    if config.accelerate_config is not None and not config.dry_run:
+        raise ValueError(
+            "accelerate_config is for a dry run: start the run itself by accelerate launch --config_file "
+            f"{config.accelerate_config} -m llm_bridge train ...")
     if config.device == "cuda" and device_name(config) == "cpu" and not config.dry_run:
         raise ValueError(
             "device cuda asks for a GPU, and torch finds none: see that `nvidia-smi` lists it, or give "

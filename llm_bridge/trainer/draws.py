@@ -45,6 +45,24 @@ def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: 
         )
 
 
+@contextlib.contextmanager
+def handing_over() -> Iterator[None]:
+    """Say what is wrong where vLLM cannot take new weights, in place of an attribute that it lacks.
+
+    Raises:
+        ValueError: an engine that has packed its linear layers, as vLLM's engine for CPUs does.
+    """
+    try:
+        yield
+    except AttributeError as error:
+        if "weight_loader" not in str(error):
+            raise
+        raise ValueError(
+            "vLLM cannot take the trained weights: its engine for CPUs packs linear layers and drops "
+            "what they were loaded with. Train without use_vllm, or on a GPU"
+        ) from error
+
+
 def count_tempered_rows(fraction: float, *, rows: int, splits: int, group_size: int) -> int:
     """Count the rows of a rank that are sampled a second time: whole prompts, evenly split.
 

@@ -181,9 +181,10 @@ class EntropyTrainer(GRPOTrainer):
         found = draws.plain_groups(self, prompt_ids, images, multimodal_fields)
         if found is not None:
             return found, None
-        return super()._generate_single_turn(
-            prompt_ids, images, multimodal_fields, *rest, **options
-        )
+        with draws.handing_over():
+            return super()._generate_single_turn(
+                prompt_ids, images, multimodal_fields, *rest, **options
+            )
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any

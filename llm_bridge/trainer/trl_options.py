@@ -183,8 +183,21 @@ OPTIONS: dict[str, Option] = {
 """What becomes of each option, by its name in TRL 1.16."""
 
 
+OTHER_TRAINERS = (
+    "its asynchronous trainer (trl.experimental.async_grpo) deals out single samples, whose advantages a "
+    "worker has worked out, in rows whose number depends on their lengths, so that no rule sees whole "
+    "groups or an optimizer step's rows; its loss is its own, one temperature holds for all samples, and "
+    "samples are up to max_staleness steps late"
+)
+"""Why no other trainer's options are taken."""
+
+
 def check_refused(args: Any) -> None:
     """Raise ValueError for an option that is refused, or that is unknown and not at TRL's default."""
+    from trl import GRPOConfig
+
+    if not isinstance(args, GRPOConfig):
+        raise ValueError(f"args are a {type(args).__name__}, not a GRPOConfig of TRL: {OTHER_TRAINERS}")
     for name, option in OPTIONS.items():
         if option.fate == REFUSED and hasattr(args, name):
             value = getattr(args, name)
@@ -213,6 +226,8 @@ def page(config: type) -> str:
         "llm_bridge.trainer.trl_options`, and a test holds it to the TRL that is installed: an option of "
         "a later TRL fails it until it is listed, and is refused at run time unless left at its default.",
         "", *(f"- **{fate}**: {meaning}." for fate, meaning in MEANING.items()), "",
+        "Options of other trainers are refused: " + OTHER_TRAINERS + " (what lateness does to a held "
+        "entropy: [Hold an entropy](hold_an_entropy.md)).", "",
         "| option | TRL's default | here | |", "|---|---|---|---|",
     ]
     for field in sorted(dataclasses.fields(config), key=lambda field: field.name):

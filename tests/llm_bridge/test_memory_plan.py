@@ -1,6 +1,7 @@
 """Guards llm_bridge/commands/memory_plan.py: what a plan says of a run is what the run takes."""
 
 import dataclasses
+import json
 import os
 import subprocess
 import sys
@@ -10,8 +11,9 @@ import pytest
 import torch
 import transformers
 
-from llm_bridge.commands import memory_plan, train_config
+from llm_bridge.commands import memory_plan, sharding_plan, train_config
 from llm_bridge.data import models
+from tests.llm_bridge import accelerators, forked_ranks, memory_processes
 
 LLAMA = transformers.LlamaConfig(
     vocab_size=64, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
@@ -59,6 +61,96 @@ def test_memory_grows_with_what_it_should():
     assert "AdamW's two moments" not in parts(adamw=False)
 
 
+def test_a_rank_holds_its_part():
+    """A part that is counted whole, or divided where the sharding leaves it whole."""
+    counts = memory_plan.count(LLAMA, WORK)
+    assert counts.parameters == counts.outside + 3 * counts.layer
+    assert counts.outside == 64 * 32 + 32  # tied embeddings, and the last norm
+
+    def parts(kind, **changes):
+        work = dataclasses.replace(
+            WORK, ranks=4, sharding=sharding_plan.SHARDINGS[kind], accumulates=True, **changes)
+        found = memory_plan.memory(LLAMA, counts, work)
+        return found.always | found.training
+
+    weights = 4 * counts.parameters
+    assert weights % 4 == 0
+    for kind, weight, gradient, state in (
+        ("fsdp2", 4, 4, 4), ("zero1", 1, 1, 4), ("zero2", 1, 4, 4), ("zero3", 4, 4, 4)
+    ):
+        found = parts(kind, reference=True)
+        assert found["weights"] == found["the reference"] == weights // weight
+        assert found["AdamW's two moments"] == 2 * weights // state
+        assert found["gradients"] == weights // gradient
+        stepped = found.get("the weights that are stepped, in float32")
+        assert stepped == (None if kind == "fsdp2" else weights // state)
+        assert ("buckets of data parallelism" in found) == (kind == "zero1")
+        # DeepSpeed's optimizer is in float32, whatever the weights.
+        half = parts(kind, dtype=torch.bfloat16)
+        assert half["weights"] == found["weights"] // 2
+        assert half["AdamW's two moments"] == found["AdamW's two moments"] // (1 + (kind == "fsdp2"))
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("ddp", "data parallelism"), ("fsdp2", "FSDP2"), ("zero2", "ZeRO-2"), ("zero3", "ZeRO-3")])
+def test_a_launch_is_read_as_accelerate_reads_it(monkeypatch, name, said):
+    """From its file, and from the environment that accelerate makes of the same file."""
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    file = accelerators.CONFIGS / f"{name}.yaml"
+    sharding, world = sharding_plan.launched(file)
+    assert (sharding.name, world) == (said, 8)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert sharding_plan.launched(file)[1] == 2
+    for key, value in accelerators.environment(name).items():
+        monkeypatch.setenv(key, value)
+    assert sharding_plan.launched(None) == (sharding, 2)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("distributed_type: FSDP\nnum_processes: 2\nfsdp_config: {fsdp_version: 1}", "unknown kind of shard"),
+    ("distributed_type: FSDP\nfsdp_config: {fsdp_version: 2, fsdp_offload_params: true}", "to the CPU"),
+    ("[", "cannot read accelerate's config file"), (None, "cannot read accelerate's config file")])
+def test_a_launch_that_cannot_be_planned_says_why(tmp_path, text, message):
+    file = tmp_path / "launch.yaml"
+    if text is not None:
+        file.write_text(f"compute_environment: LOCAL_MACHINE\n{text}\n")
+    with pytest.raises(ValueError, match=message):
+        sharding_plan.launched(file)
+
+
+def test_a_plan_of_a_launch_is_printed(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    config = train_config.TrainConfig(
+        device="cpu", dry_run=True, accelerate_config=accelerators.CONFIGS / "fsdp2.yaml")
+    text = memory_plan.plan(config)
+    assert "8 processes, FSDP2" in text
+    assert "what is whole in a pass" in text
+    with pytest.raises(ValueError, match="accelerate launch --config_file"):
+        memory_plan.plan(dataclasses.replace(config, dry_run=False))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", ["ddp", "fsdp2"])
+def test_two_ranks_take_what_their_plan_says(tmp_path, kind):
+    """Weights and moments to the byte, the peak within the share of one process's test below."""
+    run = forked_ranks.run(
+        "tests.llm_bridge.memory_processes", str(tmp_path), kind, timeout=900,
+        MALLOC_MMAP_THRESHOLD_="65536", **accelerators.environment(kind))
+    assert run.returncode == 0, run.stderr[-3000:]
+    shape = memory_processes.shape()
+    work = dataclasses.replace(
+        WORK, rows=memory_processes.ROWS // memory_processes.MICRO_BATCHES,
+        sampled=memory_processes.ROWS, new_tokens=memory_processes.NEW_TOKENS, accumulates=True,
+        ranks=2, sharding=sharding_plan.SHARDINGS.get(kind, sharding_plan.WHOLE))
+    planned = memory_plan.memory(shape, memory_plan.count(shape, work), work)
+    for rank in (0, 1):
+        told = json.loads((tmp_path / f"memory-{rank}.json").read_text())
+        print(kind, {name: round(size / 2**20, 1) for name, size in told.items()}, planned.peak / 2**20)
+        assert told["weights"] == planned.always["weights"]
+        assert told["moments"] == planned.always["AdamW's two moments"]
+        assert 0.9 < planned.peak / told["peak"] < 2, told
+
+
 def test_a_plan_is_printed_and_nothing_else_happens(tmp_path, monkeypatch):
     """A folder made, a model loaded, or the second batch forgotten."""
     monkeypatch.chdir(tmp_path)
@@ -89,8 +181,8 @@ def test_what_cannot_be_planned_says_why(monkeypatch, options, message):
 def test_the_page_is_what_the_module_makes():
     page = Path(memory_plan.__file__).parents[2] / "docs" / "memory.md"
     row = memory_plan.table_row("smollm2-135m-instruct", 1024)
-    assert row in page.read_text().splitlines(), (
-        "python -m llm_bridge.commands.memory_plan > docs/memory.md")
+    assert {row, memory_plan.sharding_row("smollm2-135m-instruct")} <= set(
+        page.read_text().splitlines()), "python -m llm_bridge.commands.memory_plan > docs/memory.md"
 
 
 RUN = """

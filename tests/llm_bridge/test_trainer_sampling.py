@@ -8,6 +8,7 @@ import pytest
 import scipy.stats
 import torch
 import transformers
+import trl
 
 from entropy_theory import policy, update_rules
 from entropy_theory.targets import Nucleus, TargetPolicy
@@ -18,6 +19,24 @@ from llm_bridge.trainer import options as trainer_options
 from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular_trainer, tiny_llama
 from tests.llm_bridge.recorded_steps import recorded
 from tests.tolerances import FLOAT64
+
+
+def test_weights_that_vllm_cannot_take_are_told(tmp_path, monkeypatch):
+    """A traceback out of vLLM's loader; another attribute that is missing, taken for this one."""
+    made = tabular_trainer(tmp_path, update_rules.get("grpo"))
+    monkeypatch.setattr(draws, "plain_groups", lambda *_: None)
+
+    def generate(message):
+        def handed_over(*_, **__):
+            raise AttributeError(message)
+
+        monkeypatch.setattr(trl.GRPOTrainer, "_generate_single_turn", handed_over)
+        made._generate_single_turn([[1]], None, {})
+
+    with pytest.raises(ValueError, match=r"vLLM cannot take the trained weights.*without use_vllm"):
+        generate("'PackedParameter' object has no attribute 'weight_loader'")
+    with pytest.raises(AttributeError, match="another"):
+        generate("another")
 
 
 def test_samples_are_samples_of_the_tempered_policy(tmp_path):

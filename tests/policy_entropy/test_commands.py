@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[2]
 def typed(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
     """A command line in a process of its own, which says on its last line what it has imported."""
     code = ("import sys, atexit; from policy_entropy.__main__ import command; "
-            "heavy = {'torch', 'trl', 'transformers', 'matplotlib', 'scipy', 'sympy'}; "
+            "heavy = {'torch', 'trl', 'transformers', 'matplotlib', 'scipy', 'sympy', 'xarray', "
+            "'pandas', 'numpy.f2py'}; "
             "atexit.register(lambda: print('imported', *sorted(heavy & set(sys.modules)), "
             "file=sys.stderr)); "
             f"sys.argv = ['policy-entropy', *{list(arguments)!r}]; command()")
@@ -46,7 +47,7 @@ def command(monkeypatch, capfd):
 
 
 def test_a_mistyped_rule_is_answered_before_torch_is_imported():
-    """Six seconds of imports for a typo."""
+    """Six seconds of imports for a typo, or all of NumPy's modules for none of its arrays."""
     found = typed("train", "--rule", "aepoo")
     assert found.returncode == 2
     assert found.stderr.splitlines() == [

@@ -102,7 +102,7 @@ def unpacked():
 def test_packed_weights_cannot_be_handed_over(folder, tmp_path):
     """What a CPU engine as it is cannot do; a vLLM that can makes `unpacked` needless."""
     made = trainer(folder, tmp_path, update_rules.get("grpo"))
-    with pytest.raises(AttributeError, match="weight_loader"):
+    with pytest.raises(ValueError, match="packs linear layers"):
         made.train()
 
 
