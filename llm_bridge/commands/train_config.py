@@ -110,7 +110,7 @@ class TrainConfig:
     or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device cuda for a
     GPU that need not be here."""
     accelerate_config: Path | None = None
-    """accelerate's config file of the launch that a dry run plans for: its sharding and its number of
+    """Config file of `accelerate launch` that a dry run plans for: its sharding and its number of
     processes, unless WORLD_SIZE gives another."""
 
 

@@ -103,6 +103,13 @@ def test_every_option_of_trl_is_on_the_page():
     assert page.read_text() == made, "python -m llm_bridge.trainer.trl_options > docs/trl_options.md"
 
 
+def test_options_of_another_trainer_are_refused_with_the_reason():
+    """TRL's asynchronous trainer, whose options have half of the names."""
+    later = dataclasses.make_dataclass("AsyncGRPOConfig", [("max_staleness", int, 4)])
+    with pytest.raises(ValueError, match=r"are a AsyncGRPOConfig, not a GRPOConfig.*max_staleness steps"):
+        trl_options.check_refused(later())
+
+
 def test_an_option_that_nobody_has_classified_is_refused_unless_left_alone():
     later = dataclasses.make_dataclass("Later", [("surprise", float, 0.0)], bases=(trl.GRPOConfig,))
     trl_options.check_refused(later(output_dir="unused", use_cpu=True))
