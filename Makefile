@@ -1,12 +1,13 @@
 # One command a job; `make help` lists them. Everything runs in .venv, which is made when needed.
 PROFILE ?= default
 BUDGET_MINUTES ?= 25
+CASES ?= 10000
 PYTHON ?= python3
 BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs prove test test-verl test-vllm test-sharding deep lint bench gpu clean
+.PHONY: help setup reproduce docs prove test test-verl test-vllm test-sharding deep fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -77,6 +78,9 @@ test-sharding: .venv-deepspeed/ready  ## steps on sharded weights (FSDP2, ZeRO-2
 deep: .venv/ready  ## the full ledger, all tests, long searches
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python -m entropy_theory verify
+
+fuzz: .venv/ready  ## every public function and reader on 10,000 cases each: hours (CASES=10000)
+	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2 -m deep tests/*/test_fuzz.py tests/package/test_escaping.py
 
 lint: .venv/ready  ## style, types, which room may import which
 	$(BIN)/ruff check .

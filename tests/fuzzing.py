@@ -36,7 +36,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from entropy_theory.support import user_errors
 
 FEW = 30
-MANY = int(os.environ.get("FUZZ_CASES", "500"))
+MANY = int(os.environ.get("FUZZ_CASES", "200"))
 SECONDS = 120
 """After this a case is taken to hang. None takes a second, on a machine that does nothing else."""
 
