@@ -5,12 +5,13 @@ SEED ?=
 ONLY ?= *
 SAMPLE ?= 0
 JOBS ?= 1
+CASES ?= 10000
 PYTHON ?= python3
 BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs prove test test-verl test-vllm test-sharding deep mutation lint bench gpu clean
+.PHONY: help setup reproduce docs prove test test-verl test-vllm test-sharding deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -87,6 +88,9 @@ mutation: .venv/ready  ## small bugs put in one at a time, which tests must noti
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[mutation]'
 	$(BIN)/python -m tests.mutation --only $(patsubst %,'%',$(ONLY)) --coverage
 	$(BIN)/python -m tests.mutation --only $(patsubst %,'%',$(ONLY)) --sample $(SAMPLE) --jobs $(JOBS)
+
+fuzz: .venv/ready  ## every public function and reader on 10,000 cases each: hours (CASES=10000)
+	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2 -m deep tests/*/test_fuzz.py tests/package/test_escaping.py
 
 lint: .venv/ready  ## style, types, which room may import which
 	$(BIN)/ruff check .

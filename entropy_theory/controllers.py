@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from entropy_theory.array_types import Array
-from entropy_theory.policy import array_like, check_temperature, namespace
+from entropy_theory.policy import array_like, check_temperature, namespace, to_numpy
 from entropy_theory.schedules import Schedule
 
 
@@ -156,6 +156,11 @@ class ProportionalTemperature(TemperatureSwitch):
     gain: float = 1.0
     """Temperature per nat below the target."""
 
+    def __post_init__(self) -> None:
+        TemperatureSwitch.__post_init__(self)
+        _check_finite("gain", self.gain)
+        _check_finite("target", self.target)
+
     def _choose(self, entropy: Array) -> Array:
         xp = namespace(entropy)
         target = array_like(self.target, entropy)
@@ -170,7 +175,8 @@ class AdaptiveCoefficient(Controller):
     lambda <- clip(lambda - rate [min(H~ - entropy_low, 0) + max(H~ - entropy_high, 0)], low, high),
     after ``warm_up_steps`` observations.
 
-    Raises ValueError for a band or a box whose ends are the wrong way round, or a rate below 0.
+    Raises ValueError for a band or a box whose ends are the wrong way round, a rate below 0, or a
+    coefficient or rate that is not finite.
     """
 
     state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy", "observations")
@@ -189,6 +195,8 @@ class AdaptiveCoefficient(Controller):
     def __post_init__(self) -> None:
         _check_interval("entropy_low", self.entropy_low, "entropy_high", self.entropy_high)
         _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
+        _check_finite("coefficient", self.coefficient)
+        _check_finite("coefficient_step", self.rate)
         if not self.rate >= 0 or self.warm_up_steps < 0:
             raise ValueError(
                 "coefficient_step and warm_up_steps must be at least 0, got "
@@ -237,6 +245,8 @@ class TargetEntropyCoefficient(Controller):
     def __post_init__(self) -> None:
         _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
         checked_target(self.target)
+        _check_finite("coefficient", self.coefficient)
+        _check_finite("coefficient_step", self.step)
         if not self.step >= 0:
             raise ValueError(f"coefficient_step must be at least 0, got {self.step}")
 
@@ -328,6 +338,7 @@ class ForecastCoefficient(Controller):
     def __post_init__(self) -> None:
         _check_interval("coefficient_low", self.low, "coefficient_high", self.high)
         checked_target(self.target)
+        _check_finite("coefficient", self.coefficient)
         for name in ("horizon", "feedback_horizon"):
             if not getattr(self, name) >= 1:
                 raise ValueError(f"{name} must be at least 1 batch, got {getattr(self, name)}")
@@ -403,6 +414,11 @@ def _mean(before: Array, new: Array, kept: float) -> Array:
 def _check_interval(low_name: str, low: float, high_name: str, high: float) -> None:
     if not np.all(np.asarray(low) <= np.asarray(high)):
         raise ValueError(f"{low_name} {low} is above {high_name} {high}: swap them")
+
+
+def _check_finite(name: str, value: Array) -> None:
+    if not np.all(np.isfinite(to_numpy(value))):
+        raise ValueError(f"{name} must be finite, got {value}")
 
 
 def _checked(entropy: Array) -> Array:

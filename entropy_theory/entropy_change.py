@@ -182,7 +182,10 @@ def tempered_reinforce_rate_slope(
     shifted = _finite_shifted(xp, logits)
     terms = tempered * _centered(xp, tempered, shifted) * excess
     total = xp.sum(xp.where(correct, terms, xp.zeros_like(terms)), axis=-1)
-    return total / xp.asarray(temperature, dtype=logits.dtype) ** 2
+    # As in `policy.shift_logits`; divided by twice, since a square would underflow.
+    smallest = float(xp.finfo(logits.dtype).smallest_normal)
+    divisor = xp.clip(xp.asarray(temperature, dtype=logits.dtype), smallest, None)
+    return total / divisor / divisor
 
 
 def sign_change_temperature(logits: Logits, correct: CorrectSet) -> PerState:
@@ -273,12 +276,13 @@ def _first_order(xp: Any, logits: Array, step: Array) -> Array:
 def _finite_shifted(xp: Any, logits: Array) -> Array:
     """Logits minus their maximum; actions never taken get the lowest finite value instead of -inf.
 
-    Their probability is 0, so any finite value gives the same sums.
+    Their probability is 0, so any finite value gives the same sums. Nothing is lower than minus an eighth
+    of the largest number, so that sums of differences stay finite.
     """
     shifted = logits - xp.max(logits, axis=-1, keepdims=True)
     finite = xp.isfinite(shifted)
     lowest = xp.min(xp.where(finite, shifted, xp.zeros_like(shifted)), axis=-1, keepdims=True)
-    return xp.where(finite, shifted, lowest)
+    return xp.clip(xp.where(finite, shifted, lowest), -float(xp.finfo(shifted.dtype).max) / 8, None)
 
 
 def _centered(xp: Any, probabilities: Array, values: Array) -> Array:

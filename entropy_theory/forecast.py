@@ -183,7 +183,8 @@ def compare(
         further: other forecasts of it, [steps] each, which get a correlation and a slope.
 
     Raises:
-        ValueError: no step, or a value that is not finite.
+        ValueError: no step, or a value that is not finite or beyond 1e100 in magnitude. Values below
+        1e-100 count as 0: squares would vanish.
     """
     columns = {
         "coefficients": np.asarray(coefficients, dtype=float),
@@ -193,8 +194,10 @@ def compare(
     }
     target = np.asarray(measured, dtype=float)
     for name, values in {**columns, "measured": target}.items():
-        if values.size == 0 or not np.isfinite(values).all():
-            raise ValueError(f"the forecast '{name}' is empty or not finite")
+        if values.size == 0 or not (np.abs(values) <= 1e100).all():
+            raise ValueError(f"the forecast '{name}' is empty or not finite, or beyond 1e100")
+    columns = {name: np.where(np.abs(values) < 1e-100, 0.0, values) for name, values in columns.items()}
+    target = np.where(np.abs(target) < 1e-100, 0.0, target)
     slope = {}
     correlation = {}
     for name, values in columns.items():

@@ -58,8 +58,9 @@ def listing(
     """
     logits = as_float_array(logits)
     xp = namespace(logits)
-    if logits.ndim < 2:
-        raise ValueError(f"logits are [..., states, actions], got shape {tuple(logits.shape)}")
+    if logits.ndim < 2 or 0 in logits.shape:
+        raise ValueError(
+            f"logits are [..., states, actions], one of each at least, got shape {tuple(logits.shape)}")
     n_states, n_actions = logits.shape[-2:]
     runs = logits.shape[:-2]
     rows = (*runs, n_states * n_actions, 1)

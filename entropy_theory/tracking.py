@@ -37,13 +37,15 @@ def tracked(entropy: np.ndarray, target: np.ndarray) -> Tracking:
         target: what it was to be, [steps], nats.
 
     Raises:
-        ValueError: arrays of different lengths, or fewer than two steps.
+        ValueError: arrays of different lengths, fewer than two steps, or numbers that are not finite.
     """
     entropy, target = np.asarray(entropy, dtype=float), np.asarray(target, dtype=float)
     if entropy.shape != target.shape or entropy.ndim != 1 or len(entropy) < 2:
         raise ValueError(
             f"entropy and target must be numbers of the same two or more steps, got shapes "
             f"{entropy.shape} and {target.shape}")
+    if not np.isfinite([entropy, target]).all():
+        raise ValueError("entropy and target must be finite at every step: leave out steps without one")
     settled = [second_half(part) for part in stretches(target)]
     distance = np.concatenate([np.abs(entropy - target)[part] for part in settled])
     return Tracking(

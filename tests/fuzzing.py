@@ -7,6 +7,7 @@ A room lists its functions and readers in a table of its own ``test_fuzz.py``; a
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import dataclasses
@@ -35,7 +36,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from entropy_theory.support import user_errors
 
 FEW = 30
-MANY = int(os.environ.get("FUZZ_CASES", "500"))
+MANY = int(os.environ.get("FUZZ_CASES", "200"))
 SECONDS = 120
 """After this a case is taken to hang. None takes a second, on a machine that does nothing else."""
 
@@ -464,3 +465,25 @@ def ends_well(found: tuple[int, str]) -> None:
     if status:
         (line,) = said.splitlines()
         assert line.startswith("error: "), line
+
+
+# ------------------------------------------------------------------ nothing is left out
+
+READS = {"read_text", "read_bytes", "read_json", "read_arrays", "text_of", "parsed", "read_parquet",
+         "load_dataset", "json.load", "json.loads", "tomllib.load", "tomllib.loads", "np.load",
+         "torch.load", "csv.reader", "RawEventFileLoader"}
+"""What reads a file, or what was written in one: names, or the last parts of names."""
+
+
+def reading_functions(room: str) -> set[str]:
+    """The functions of a room, as "module.function", whose code calls one of `READS`."""
+    folder = Path(str(importlib.import_module(room).__file__)).parent
+    found = set()
+    for path in sorted(folder.rglob("*.py")):
+        module = ".".join(path.relative_to(folder).with_suffix("").parts)
+        for top in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in ast.walk(top):
+                name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+                if name in READS or name.rpartition(".")[2] in READS:
+                    found.add(f"{module}.{getattr(top, 'name', '')}")
+    return found

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import types
 import typing
 from collections.abc import Callable
 from typing import Any
+
+from entropy_theory.support.stored import parsed
 
 NO_MATCH = object()
 """The value that is returned for one that is not of the kind asked for."""
@@ -60,8 +61,8 @@ def from_text(hint: Any, text: str) -> Any:
                 return number(text)
     for kind in kinds:
         if typing.get_origin(kind) is tuple:
-            with contextlib.suppress(json.JSONDecodeError):
-                return matched(kind, json.loads(text))
+            with contextlib.suppress(ValueError):
+                return matched(kind, parsed(text))
     return text if str in kinds else NO_MATCH
 
 

@@ -236,11 +236,13 @@ def simulation(results: Path, name: str, mode: Mode | None = None) -> xarray.Dat
         raise MissingInputError(f"{path} does not exist: run `{command}`")
     try:
         dataset = xarray.load_dataset(path)
-    except (OSError, ValueError) as error:
-        raise MissingInputError(f"{path} cannot be read ({error}): delete it, run `{command}`") from error
+        origin = dataset_provenance(dataset)
+    except Exception as error:  # the reader raises whatever a damaged file makes it stumble over
+        raise MissingInputError(
+            f"{path} cannot be read ({type(error).__name__}): delete it, run `{command}`") from error
     kinds: dict[Mode, Evidence] = {"exact": "tabular, exact", "sampled": "tabular, sampled"}
     modes = EXPERIMENTS[name].modes if mode is None else (mode,)
-    _note_shown(short, dataset_provenance(dataset), *(kinds[one] for one in modes))
+    _note_shown(short, origin, *(kinds[one] for one in modes))
     return dataset
 
 
@@ -296,7 +298,7 @@ def evaluations(results: Path) -> list[dict[str, Any]]:
     for root in (results / "evaluations", MEASURED / "evaluations"):
         for path in sorted(root.glob("*.json")):
             try:
-                found.append({"file": path.name, **read_json(path)})
+                found.append({"file": path.name, **read_json(path, {"intervals?": {...: [float]}})})
             except ValueError:
                 continue
     return found
@@ -315,7 +317,7 @@ def held_targets(results: Path) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for path in _held_targets(results):
         try:
-            content = read_json(path)
+            content = read_json(path, {"provenance": {}, "records": [{"name": str}]})
         except ValueError:
             continue
         where = content["provenance"]
@@ -339,11 +341,14 @@ def _held_targets(results: Path) -> list[Path]:
 
 
 def comparison(results: Path, name: str) -> dict[str, Any] | None:
-    """Read a comparison of runs, the user's own or else the measured one; None if there is neither."""
+    """Read a comparison of runs, the user's own or else the measured one; None if there is neither.
+
+    Raises ValueError for a damaged file.
+    """
     _note(COMPARISONS)
     for root in (results, MEASURED):
         if (root / "comparisons" / name).exists():
-            found = read_json(root / "comparisons" / name)
+            found = read_json(root / "comparisons" / name, {"provenance?": {}})
             _note_shown(name, found.get("provenance"), "small transformer")
             return dict(found)
     return None

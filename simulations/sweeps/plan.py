@@ -67,7 +67,8 @@ def plan(sweep: SweepFile, folder: Path) -> Plan:
     runs = tuple(_runs(sweep))
     kept = {
         key: path for path in sorted(folder.glob("[!.]*.nc"))
-        if (cell := read_cell(path)) is not None for key in json.loads(cell.attrs["run_keys"])
+        if (cell := read_cell(path)) is not None
+        for key in json.loads(cell.attrs.get("run_keys", "[]"))
     }
     cells = []
     for first, members in _calls(runs):

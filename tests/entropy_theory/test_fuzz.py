@@ -71,6 +71,7 @@ from tests.fuzzing import (
     ordinary,
     positive,
     public,
+    reading_functions,
     scalars,
     shares,
     with_infinity,
@@ -287,7 +288,9 @@ def is_mean_entropy(result, batch):
         rows = batch.is_ordinary
         means = [math.fsum(e[r]) / r.sum() for e, r in zip(batch.entropy, rows, strict=True) if r.any()]
         expected = math.fsum(means) / len(means)
-        np.testing.assert_allclose(result, expected, rtol=64 * np.finfo(batch.entropy.dtype).eps)
+        info = np.finfo(batch.entropy.dtype)
+        np.testing.assert_allclose(
+            result, expected, rtol=64 * info.eps, atol=64 * float(info.smallest_normal))
 
 BATCHES = ((2, 1), (1, 1), (4, 1), (3, 2), (4, 3), (2, 4, 2), (2, 0), (0, 1))
 
@@ -754,8 +757,8 @@ ELSEWHERE = {
 }
 """Public names that no line of `CALLS` bears, and why."""
 MODULES = ("policy", "entropy_change", "token_batch", "advantages", "controllers", "forecast",
-           "accounting", "token_tree", "schedules", "targets", "tracking", "tabular", "performance_law.law",
-           "performance_law.forecast")
+           "accounting", "token_tree", "schedules", "targets", "tracking", "tabular",
+           "performance_law.law", "performance_law.forecast")
 
 CALLS = {**POLICY, **TOKENS, **LOOPS, **LAWS, **TREES, **FURTHER}
 
@@ -893,6 +896,34 @@ def test_a_reader_takes_a_damaged_file_or_says_what_is_wrong(name, cases, tmp_pa
         pytest.importorskip("torch.utils.tensorboard")
     place = tmp_path / "files"
     fuzz(cases, damages(), lambda damage: holds_of_reader(READERS[name], damage, place))
+
+
+READ_BY = {
+    **dict.fromkeys((f"performance_law.log_formats.{name}" for name in (
+        "_csv", "_event_file", "_json", "_json_lines", "read_rows")), "training log, CSV"),
+    **dict.fromkeys(("support.results.read_json", "support.stored.parsed", "support.stored.text_of"),
+                    "support.results.read_json"),
+    "support.results.kept_records": "support.results.kept_records",
+    "support.typed_values.from_text": "update_rules.rule_options.from_texts",
+    **dict.fromkeys(("support.user_code._Loader", "support.user_code.module_of_file"),
+                    "support.user_code.module_of_file"),
+    "verification.ledger.read_accepted": "verification.ledger.read_accepted",
+}
+"""The line of `READERS` that tries a function which reads, by the function's place."""
+OWN = {
+    **dict.fromkeys(("support.imported_sources._imported", "support.user_code.digest"),
+                    "takes the bytes of a file that has been imported already"),
+    **dict.fromkeys((f"verification.kernel.{name}" for name in (
+        "_accepts", "_digest", "_text", "_write_sources", "check_again", "read_accepted")),
+        "reads the package's own proofs, and what the kernel said of them"),
+}
+"""Functions that read what no user writes."""
+
+
+def test_every_reader_is_fuzzed():
+    """One that is new has no line yet."""
+    assert reading_functions("entropy_theory") == READ_BY.keys() | OWN.keys()
+    assert set(READ_BY.values()) <= READERS.keys()
 
 
 @pytest.mark.parametrize("name", READERS)

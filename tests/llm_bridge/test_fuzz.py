@@ -3,14 +3,19 @@ training against extreme numbers."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import io
+import json
 import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import strategies as st
 
+from entropy_theory import update_rules
+from entropy_theory.token_batch import TokenBatch
 from llm_bridge import recipes
 from llm_bridge.analysis import audit, kernel_record
 from llm_bridge.analysis import tokens as audited_tokens
@@ -20,8 +25,10 @@ from llm_bridge.data import benchmarks, rewards, tasks
 from llm_bridge.running import checkpoints, run_folder
 from llm_bridge.running.sample_store import SampleStore
 from llm_bridge.running.step_log import StepLog
+from llm_bridge.trainer import batches, loss
 from llm_bridge.verl_plugin import make_rule
 from policy_entropy.__main__ import main
+from tests.entropy_theory.test_fuzz import batches as token_batches
 from tests.fuzzing import (
     SIZES,
     STRANGE,
@@ -36,6 +43,8 @@ from tests.fuzzing import (
     fuzz,
     holds_of,
     holds_of_reader,
+    moderate,
+    reading_functions,
 )
 
 ITEMS = [{"prompt": f"{n}+1=", "answer": n + 1} for n in range(4)] + [{"prompt": "x", "answer": "é"}]
@@ -62,6 +71,7 @@ IDENTITY = {"model": "small-sums", "seed": 0}
 LINES = [{"samples_of": IDENTITY}, *(
     {"prompt": n, "sample": 0, "completion": "1", "reward": 1.0, "length": 2, "entropy": 0.5,
      "ended": True} for n in range(3))]
+PROVENANCE = {"commit": None, "versions": {"numpy": "2"}, "device": "cpu", "seed": 0, "created": "now"}
 WHOLE = {"run/run.json": as_json(RUN), "run/metrics.jsonl": as_json_lines(LOG)}
 
 
@@ -97,6 +107,12 @@ def compared(folder):
     return command_status(main, "compare", str(folder), "--output", str(folder.parent / "out"))
 
 
+def claimed(folder):
+    """A run that goes on where it was."""
+    return run_folder.RunFolder(folder).claim(
+        {"rule": "grpo"}, defaults={"rule": "grpo"}, code={}, world_size=1, device="cpu")
+
+
 def is_task(task):
     assert len(task.prompts) == len(task.answers) > 0
     assert all(prompt for prompt in task.prompts)
@@ -130,6 +146,8 @@ READERS = {
     "running.run_folder.read, run.json": in_run("run.json", RUN),
     "running.run_folder.read, metrics.jsonl": in_run("metrics.jsonl", LOG, as_json_lines),
     "running.run_folder.read, audit.json": in_run("audit.json", AUDIT),
+    "running.run_folder.claim": in_run("run.json", RUN, read=claimed),
+    "running.run_folder.read, provenance.json": in_run("provenance.json", PROVENANCE),
     "running.step_log.StepLog": Reader(
         read=resumed, name="metrics.jsonl", document=LOG, write=as_json_lines),
     "running.sample_store.SampleStore": Reader(
@@ -146,13 +164,14 @@ READERS = {
     "analysis.kernel_record.read": Reader(
         read=kernel_record.read, name="kernel.npz", document=None, write=lambda _: kernel()),
     "verl_plugin.make_rule": Reader(
-        read=lambda path: make_rule("clip-cov", __import__("json").loads(path.read_text("utf-8"))),
+        read=lambda path: make_rule("clip-cov", json.loads(path.read_text("utf-8"))),
         name="options.json", document={"ratio": 0.1, "base": {"name": "grpo", "clip_high": 0.3}},
         write=as_json, names_file=False, errors=(ValueError, OSError, TypeError, RecursionError)),
     **{f"policy-entropy compare, {name}": in_run(
         name, document, write, read=compared, check=ends_well, errors=())
        for name, document, write in (
-           ("run.json", RUN, as_json), ("metrics.jsonl", LOG, as_json_lines),
+           ("run.json", RUN, as_json), ("provenance.json", PROVENANCE, as_json),
+           ("metrics.jsonl", LOG, as_json_lines),
            ("audit.json", AUDIT, as_json), ("evaluation.json", EVALUATION, as_json))},
 }
 
@@ -162,6 +181,39 @@ READERS = {
 def test_a_reader_takes_a_damaged_file_or_says_what_is_wrong(name, cases, tmp_path):
     place = tmp_path / "files"
     fuzz(cases, damages(), lambda damage: holds_of_reader(READERS[name], damage, place))
+
+
+READ_BY = {
+    "analysis.audit.read": "analysis.audit.read",
+    "analysis.kernel_record.read": "analysis.kernel_record.read",
+    "analysis.stored_arrays.read_arrays": "analysis.tokens.read",
+    "analysis.tokens.read": "analysis.tokens.read",
+    "data.benchmarks._from_folder": "data.benchmarks.load",
+    **dict.fromkeys(("data.tasks._from_file", "data.tasks._items"), "data.tasks.load"),
+    "recipes.__init__._toml": "recipes.load",
+    "running.checkpoints.is_whole": "running.checkpoints.last_whole",
+    "running.run_folder.RunFolder": "running.run_folder.claim",
+    "running.run_folder.read": "running.run_folder.read, run.json",
+    "running.sample_store.SampleStore": "running.sample_store.SampleStore",
+    "running.step_log.StepLog": "running.step_log.StepLog",
+    "verl_plugin._cached_rule": "verl_plugin.make_rule",
+}
+"""The line of `READERS` that tries a function which reads, by the function's place."""
+OWN = {
+    "analysis.audit_pages.complete": "completes an audit that has just been written",
+    "commands.pretrain.pretrain": "copies what it has just written",
+    **dict.fromkeys(("data.benchmarks._from_hub", "recipes.hub_data.fetch"),
+                    "reads a hub's data set, through the hub's own library"),
+    "trainer.controllers.load": "reads a checkpoint whose seal has been checked",
+    "verl_worker.RuleTrainingWorker": "reads options that verl has read",
+}
+"""Functions that read what no user writes."""
+
+
+def test_every_reader_is_fuzzed():
+    """One that is new has no line yet."""
+    assert reading_functions("llm_bridge") == READ_BY.keys() | OWN.keys()
+    assert set(READ_BY.values()) <= READERS.keys()
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -187,7 +239,65 @@ def are_rewards(result, completions, **_):
     assert set(result) <= {0.0, 1.0}
 
 
+RULES = [update_rules.get(name, **options) for name, options in (
+    ("reinforce", {}), ("grpo", {}), ("aepo", {}), ("entropy-bonus", {}), ("clip-cov", {"ratio": 0.2}),
+    ("kl-cov", {"ratio": 0.2}), ("reference-kl", {}), ("entropy-advantage", {}), ("gspo", {}))]
+
+
+def loss_and_gradient(batch, rule):
+    """The loss of a batch, the gradient of its log-probabilities, and the scores of the rule."""
+    columns = {name: torch.as_tensor(np.array(column)) for name, column in (
+        (field.name, getattr(batch, field.name)) for field in dataclasses.fields(batch))
+        if isinstance(column, np.ndarray)}
+    columns["log_prob"].requires_grad_(True)
+    columns["entropy"].requires_grad_(True)
+    found = TokenBatch(**columns)
+    value = loss.policy_loss(found, rule)
+    value.backward()
+    return value.item(), columns["log_prob"].grad.numpy(), rule.scores(batch)
+
+
+def is_minus_the_step(result, batch, rule):
+    """What autograd makes of the loss is minus weight times score."""
+    value, gradient, scores = result
+    assert math.isfinite(value)
+    expected = np.where(batch.mask, -batch.weight * scores, 0.0)
+    accuracy = 64 * float(np.finfo(batch.log_prob.dtype).eps)
+    # Rules sum over the batch, in another order in each library: rounding is that of the largest term.
+    np.testing.assert_allclose(gradient, expected, rtol=accuracy,
+                               atol=accuracy * np.abs(expected).max(initial=0.0))
+
+
+def states(tokens, mask):
+    return batches.prefix_states(torch.tensor(tokens), torch.tensor(mask)).numpy()
+
+
+def are_prefixes(result, tokens, mask):
+    """Equal ids for equal prefixes and for no others (by chance with probability 2^-60)."""
+    seen = {}
+    for row, (line, counts) in enumerate(zip(tokens, mask, strict=True)):
+        prefix = []
+        for place in range(len(line) + 1):
+            key = tuple(prefix)
+            assert seen.setdefault(key, result[row, place]) == result[row, place]
+            if place < len(line) and counts[place]:
+                prefix.append(line[place])
+    assert len(set(seen.values())) == len(seen)
+
+
 CALLS = {
+    "trainer.loss.policy_loss": Call(
+        function=loss_and_gradient, check=is_minus_the_step, arguments=st.sampled_from(RULES).flatmap(
+            lambda rule: token_batches(moderate).filter(
+                lambda found: found["batch"].mask.ndim == 2).map(
+                lambda found: {**found, "rule": rule}))),
+    "trainer.batches.prefix_states": Call(
+        function=states, check=are_prefixes, errors=(), arguments=st.integers(1, 4).flatmap(
+            lambda n: st.fixed_dictionaries({
+                "tokens": st.lists(st.lists(st.sampled_from((0, 1, 2, 151_935)), min_size=n, max_size=n),
+                                   min_size=1, max_size=3),
+                "mask": st.just([[1] * n] * 3)})).map(
+            lambda found: {**found, "mask": found["mask"][: len(found["tokens"])]})),
     "data.rewards": Call(
         function=rewarded, check=are_rewards, arguments=st.integers(0, 3).flatmap(
             lambda n: st.fixed_dictionaries({

@@ -38,6 +38,7 @@ from tests.fuzzing import (
     holds_of_reader,
     numbers,
     ordinary,
+    reading_functions,
     scalars,
     shares,
 )
@@ -106,6 +107,28 @@ READERS = {
 def test_a_reader_takes_a_damaged_file_or_says_what_is_wrong(name, cases, tmp_path):
     place = tmp_path / "files"
     fuzz(cases, damages(), lambda damage: holds_of_reader(READERS[name], damage, place))
+
+
+READ_BY = {
+    "computing.cells.read_cell": "computing.cells.read_cell",
+    "computing.store.read": "computing.store.read",
+    "sweeps.file.read_sweep": "sweeps.file.read_sweep",
+    "sweeps.plan.plan": "sweeps.plan.plan",
+}
+"""The line of `READERS` that tries a function which reads, by the function's place."""
+OWN = {
+    "computing.code_digest.code_digest": "reads the package's own code",
+    "engine.traced.machine._read": "reads machine code that it wrote, by its digest",
+    **dict.fromkeys(("sweeps.sweep._assembled", "sweeps.sweep._lost", "sweeps.sweep.summary"),
+                    "reads attributes of a cell that computing.cells.read_cell has read"),
+}
+"""Functions that read what no user writes."""
+
+
+def test_every_reader_is_fuzzed():
+    """One that is new has no line yet."""
+    assert reading_functions("simulations") == READ_BY.keys() | OWN.keys()
+    assert set(READ_BY.values()) <= READERS.keys()
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -1,0 +1,106 @@
+"""Guards what figures and pages read of a results folder against damaged files."""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from paper_figures.data import inputs
+from paper_figures.figure import MissingInputError
+from paper_figures.report.figures import read_result
+from simulations.computing import store
+from tests.fuzzing import (
+    SIZES,
+    Reader,
+    as_json,
+    as_json_lines,
+    damages,
+    fuzz,
+    holds_of_reader,
+    reading_functions,
+)
+
+RUN = {"options": {"model": "small-sums", "task": "split", "rule": "grpo"}, "status": "finished",
+       "constant_answer_reward": 0.1}
+LOG = [{"step": n, "entropy": 1 / n, "reward": 0.1 * n, "seconds": 0.5} for n in range(1, 9)]
+HELD = {"provenance": {"device": "cpu"}, "records": [{"name": "a", "entropy": [1.0]}]}
+
+
+@functools.cache
+def dataset():
+    """The bytes of a small result."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result.nc"
+        store.save(xr.Dataset({"entropy": ("step", np.ones(4))}), path, config=None, seed=0)
+        return path.read_bytes()
+
+
+READERS = {
+    "data.inputs.simulation": Reader(
+        read=lambda path: inputs.simulation(path.parents[1], "collapse"), name="simulations/collapse.nc",
+        document=None, write=lambda _: dataset(), errors=(MissingInputError,)),
+    "data.inputs.training_runs": Reader(
+        read=lambda path: inputs.training_runs(path.parents[2]), name="runs/mine/run.json", document=RUN,
+        write=as_json, around={"runs/mine/metrics.jsonl": as_json_lines(LOG)}, errors=(),
+        check=lambda runs: [(run.kinds, run.target, run.device) for run in runs]),
+    "data.inputs.evaluations": Reader(
+        read=lambda path: inputs.evaluations(path.parents[1]), name="evaluations/one.json",
+        document={"model": "m", "pass@1": 0.5}, write=as_json, errors=()),
+    "data.inputs.held_targets": Reader(
+        read=lambda path: inputs.held_targets(path.parents[1]), name="holding-a-target/result.json",
+        document=HELD, write=as_json, errors=(MissingInputError,)),
+    "data.inputs.comparison": Reader(
+        read=lambda path: inputs.comparison(path.parents[1], "one.json"), name="comparisons/one.json",
+        document={"provenance": {}}, write=as_json),
+    "report.figures.read_result": Reader(
+        read=read_result, name="result.json", document=RUN, write=as_json, errors=(),
+        check=json.dumps),
+}
+READ_BY = {
+    **{f"data.inputs.{name}": f"data.inputs.{name}" for name in (
+        "comparison", "evaluations", "held_targets", "simulation")},
+    "data.inputs.dataset_provenance": "data.inputs.simulation",
+    "report.figures.read_result": "report.figures.read_result",
+}
+"""The line of `READERS` that tries a function which reads, by the function's place."""
+OWN = {
+    **dict.fromkeys(("aepo.table_4_settings._full", "aepo.table_4_settings._recipe",
+                     "data.paper_numbers.read", "report.page._file", "site.bandit.page",
+                     "site.claims._files", "site.figures._stages", "site.markup.included",
+                     "site.markup.module_docstring", "site.notebooks._page", "site.pages.write",
+                     "site.rules._engines", "figure._code_digest", "reproduce.stage.code_digest"),
+                    "reads the package's own files"),
+    **dict.fromkeys(("extensions.independent_logits._of_run", "figure._read", "report.figures._figure",
+                     "site.claims.evidence", "site.figures.pages", "data.inputs._digest"),
+                    "reads what the reproduction has just written, a damaged part of which is remade"),
+    **dict.fromkeys(("reproduce.gpu_jobs.GpuJob", "reproduce.pipeline._end_orphan",
+                     "reproduce.pipeline._last_line", "reproduce.pipeline._previous",
+                     "reproduce.pipeline._read_stamp", "reproduce.pipeline.print_outcome"),
+                    "the state of the main job: test_reproduce.py"),
+}
+"""Functions that read what no user writes."""
+
+
+def test_every_reader_is_fuzzed():
+    """One that is new has no line yet."""
+    assert reading_functions("paper_figures") == READ_BY.keys() | OWN.keys()
+    assert set(READ_BY.values()) <= READERS.keys()
+
+
+@SIZES
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_takes_a_damaged_file_or_says_what_is_wrong(name, cases, tmp_path):
+    place = tmp_path / "files"
+    fuzz(cases, damages(), lambda damage: holds_of_reader(READERS[name], damage, place))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_takes_what_is_not_damaged(name, tmp_path):
+    """A document that is refused as it stands would prove nothing."""
+    holds_of_reader(READERS[name], (), tmp_path, whole=True)
