@@ -153,8 +153,11 @@ def test_forecasts_of_the_steps_on_one_batch_add_up(name):
     run = Runs(Task.checked(np.random.default_rng(3).normal(size=(2, 3, 5)), PROBLEM.correct,
                             Dynamics(rule=rule, steps_per_batch=3, learning_rate=0.2)))
     chosen = []
+    total = 0
     for step in range(6):
-        before, total = run.logits.copy(), 0 if step in (0, 3) else total
+        if step == 3:
+            total = 0
+        before = run.logits.copy()
         run.advance(1, measured=False)
         total += entropy_change.first_order(before, run.logits - before).mean(axis=-1)
         told = run.forecast.base + run.coefficient * run.forecast.per_unit
