@@ -33,9 +33,10 @@ SAID_OF_TIME: dict[str, tuple[str, str]] = {
     "seconds and megabytes": (
         r'"(seconds|cpu_seconds|peak_megabytes|peak_megabytes_at_once)": [\d.e+-]+', "what it took"),
     "digest of a result": (
-        r'"(simulations|runs|evaluations)/[^"]+": "[0-9a-f]{16}"', "of the file, its time included"),
+        r'"((simulations|runs|evaluations)/[^"]+|training runs)": "[0-9a-f]{16}"',
+        "of what a file says of its time, too, and of when the files of a run were written"),
     "a stage that was done": (
-        r'"status": "kept"', "the last start of reproduce keeps what an earlier one did"),
+        r'"status": "(done|kept)"', "the last start of reproduce keeps what an earlier one did"),
 }
 """What may differ between two runs: a pattern in their files, and why."""
 UNCOMPARED = {
