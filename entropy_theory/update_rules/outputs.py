@@ -27,8 +27,7 @@ def difference(expected: Outputs, found: Outputs, accuracy: float) -> str:
         if column.shape != found[name].shape:
             return f"{name} have shape {found[name].shape}, not {column.shape}"
         finite = np.abs(column[np.isfinite(column)])
-        with np.errstate(invalid="ignore"):  # two infinities, which are compared below
-            near = np.abs(found[name] - column) <= accuracy * finite.max(initial=0.0)
+        near = np.abs(found[name] - column) <= accuracy * finite.max(initial=0.0)
         bad = ~near & (column != found[name]) & ~(np.isnan(column) & np.isnan(found[name]))
         if bad.any():
             at = first(bad)
