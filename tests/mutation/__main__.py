@@ -279,7 +279,7 @@ def branches(measured: Reach, files: Sequence[str], console: Console) -> list[st
 
 def main() -> None:
     """The command."""
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 150)
     try:
         sys.exit(run(tyro.cli(Command, prog="python -m tests.mutation"), console))
     except (ValueError, RuntimeError) as error:
