@@ -8,6 +8,7 @@ import pytest
 
 from entropy_theory.controllers import (
     AdaptiveCoefficient,
+    Controller,
     EntropyForecast,
     ForecastCoefficient,
     ProportionalTemperature,
@@ -261,3 +262,115 @@ def test_the_ends_of_the_range_of_entropies_leave_settings_finite_and_bounded(na
     low, high = {"switch": (0.8, 1.2), "proportional": (0.8, 1.2), "aent": (6e-4, 9e-3),
                  "target": (0.0, 1.0), "forecast": (-0.4, 0.4)}[name]
     assert low <= chosen <= high
+
+
+def test_a_controller_is_of_some_kind_and_says_what_it_reads():
+    with pytest.raises(TypeError, match="abstract"):
+        Controller()
+    declared = {name: (BUILD[name]().reads, BUILD[name]().takes_target, BUILD[name]().forecasts)
+                for name in BUILD}
+    assert declared == {
+        "switch": ("entropy", True, False), "proportional": ("entropy", True, False),
+        "aent": ("clamped_entropy", False, False), "target": ("entropy", True, False),
+        "forecast": ("entropy", True, True)}
+    for name in ("switch", "proportional", "aent"):
+        assert BUILD[name]().report() == {}
+
+
+def test_the_switch_is_hot_below_its_target_alone():
+    """At the target it is cold (Eq. 1: H < target)."""
+    controller = TemperatureSwitch(target=0.5, temperature_high=1.3, temperature_low=0.7)
+    assert controller.temperature is None
+    assert controller.observe(np.array([0.5 - 1e-12, 0.5, 0.5 + 1e-12])).tolist() == [1.3, 0.7, 0.7]
+    assert controller.temperature.tolist() == [1.3, 0.7, 0.7]
+    each = TemperatureSwitch(target=np.array([0.1, 0.9]))
+    assert each.observe(np.array([0.5, 0.5])).tolist() == [0.8, 1.2]
+    TemperatureSwitch(temperature_high=1.0, temperature_low=1.0)
+
+
+def test_a_gain_scales_the_temperature_around_one():
+    controller = ProportionalTemperature(target=0.5, gain=0.5)
+    assert float(controller.observe(np.array(0.3))) == pytest.approx(1.1)
+
+
+@pytest.mark.parametrize(("kind", "options", "message"), [
+    (TemperatureSwitch, {"temperature_high": 0.0}, "temperature must be above 0"),
+    (TemperatureSwitch, {"temperature_low": -1.0}, "temperature must be above 0"),
+    (TemperatureSwitch, {"temperature_low": 1.3}, "swap them"),
+    (TemperatureSwitch, {"target": -1e-9}, r"at least 0 nats, got -1e-09"),
+    (TargetEntropyCoefficient, {"target": np.array([0.5, -2.0])}, "at least 0 nats, got -2"),
+    (TargetEntropyCoefficient, {"low": 1.5}, "coefficient_low 1.5 is above coefficient_high 1.0"),
+    (TargetEntropyCoefficient, {"step": -1e-9}, "coefficient_step must be at least 0"),
+    (AdaptiveCoefficient, {"entropy_low": 0.25}, "entropy_low 0.25 is above entropy_high 0.24"),
+    (AdaptiveCoefficient, {"low": 0.1}, "coefficient_low 0.1 is above coefficient_high 0.009"),
+    (AdaptiveCoefficient, {"rate": -1e-9}, "at least 0, got -1e-09 and 0"),
+    (AdaptiveCoefficient, {"warm_up_steps": -1}, "at least 0, got 0.002 and -1"),
+    (ForecastCoefficient, {"low": 2.0}, "coefficient_low 2.0 is above coefficient_high 1.0"),
+    (ForecastCoefficient, {"target": -1.0}, "at least 0 nats, got -1"),
+])
+def test_settings_the_wrong_way_round_are_refused(kind, options, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**options)
+
+
+def test_bounds_of_runs_may_differ_and_any_run_is_checked():
+    ForecastCoefficient(low=np.array([0.0, 1.0]), high=np.array([0.0, 2.0]))
+    with pytest.raises(ValueError, match="swap them"):
+        ForecastCoefficient(low=np.array([0.0, 3.0]), high=np.array([0.0, 2.0]))
+
+
+def test_a_schedule_aims_at_its_step_and_forward_to_the_next_observation():
+    controller = loop(target_schedule=Points(points=((0, 0.8), (10, 0.3))))
+    controller.aim(4)
+    assert controller.target == pytest.approx(0.6)
+    assert controller.target_change == pytest.approx(-0.05)
+    controller.aim(4, 2)
+    assert controller.target_change == pytest.approx(-0.1)
+    still = loop(target=0.7)
+    still.aim(4)
+    assert still.target == 0.7
+    assert still.target_change == 0.0
+
+
+def test_a_range_that_moves_entropy_by_a_billionth_has_power_and_less_has_none():
+    for per_unit, held in ((1.5e-9 / 18, 0.0), (0.5e-9 / 18, 1.0)):
+        controller = loop(coefficient=0.3)
+        controller.observe(np.asarray(0.2))
+        controller.observe(np.asarray(0.2), EntropyForecast(
+            base=np.asarray(0.0), per_unit=np.asarray(per_unit)))
+        assert float(controller.held) == held
+        # With so little power the bound is the answer.
+        assert float(controller.coefficient) == (0.3 if held else 9.0)
+        assert float(controller.saturated) == 1.0 - held
+
+
+def test_a_coefficient_at_its_bound_is_not_beyond_it():
+    """What is wanted is 0.3 / 10 / 0.05 = 0.6, and the bound is that, or a little less."""
+    for bounds, saturated in (({"high": 0.6 + 1e-9}, 0), ({"high": 0.6 - 1e-9}, 1)):
+        controller = loop(**bounds)
+        controller.observe(np.asarray(0.2))
+        chosen = controller.observe(
+            np.asarray(0.2), EntropyForecast(base=np.asarray(0.0), per_unit=np.asarray(0.05)))
+        assert float(controller.saturated) == saturated
+        assert float(chosen) == pytest.approx(0.6, abs=2e-9)
+
+
+def test_the_report_of_forecasts_is_there_once_there_was_one():
+    controller = loop()
+    assert set(controller.report()) == {"coefficient_saturated", "coefficient_held"}
+    controller.observe(np.asarray(0.2))
+    controller.observe(np.asarray(0.2), EntropyForecast(base=np.asarray(0.1), per_unit=np.asarray(0.2)))
+    shown = controller.report()
+    assert (shown["forecast_base"], shown["forecast_per_unit"], shown["forecast_bias"]) == (0.1, 0.2, 0.0)
+
+
+def test_the_integral_rule_counts_only_moves_beyond_a_bound():
+    """A step that ends at the bound is none; at the target it rises."""
+    controller = TargetEntropyCoefficient(target=0.5, step=0.25, high=0.5)
+    for expected, saturated in ((0.25, 0), (0.5, 0), (0.5, 1)):
+        assert float(controller.observe(np.array(0.5))) == expected
+        assert float(controller.saturated) == saturated
+    two_sided = TargetEntropyCoefficient(target=0.5, step=0.25, low=-0.5)
+    for expected, saturated in ((-0.25, 0), (-0.5, 0), (-0.5, 1)):
+        assert float(two_sided.observe(np.array(0.5 + 1e-12))) == expected
+        assert float(two_sided.saturated) == saturated

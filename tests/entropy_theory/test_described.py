@@ -1,4 +1,4 @@
-"""Guards described.py: a rule's options, defaults and meanings as its class says them, for all readers."""
+"""Guards described.py: options, defaults and meanings of a rule as its class says them."""
 
 from __future__ import annotations
 

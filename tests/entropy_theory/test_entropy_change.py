@@ -225,3 +225,68 @@ def test_sign_change_temperatures_in_float32():
     for correct, expected in ((mask(4, 1, 2, 3, 4), 1.0), (mask(4, 4), math.inf), (mask(4, 1), 0.0)):
         found = entropy_change.sign_change_temperature(logits, correct)
         assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_values_are_centered_alike_above_and_below_the_limit_of_pairs(monkeypatch):
+    """With very many actions the mean is subtracted; each state by its own."""
+    logits, correct, _ = random_problem(8, 5)
+    by_pairs = [entropy_change.tempered_reinforce_rate(logits, correct, 1.4),
+                entropy_change.tempered_reinforce_rate_slope(logits, correct, 1.4)]
+    monkeypatch.setattr(entropy_change, "PAIRWISE_LIMIT", 5)
+    np.testing.assert_array_equal(
+        entropy_change.tempered_reinforce_rate(logits, correct, 1.4), by_pairs[0])
+    monkeypatch.setattr(entropy_change, "PAIRWISE_LIMIT", 4)
+    by_mean = [entropy_change.tempered_reinforce_rate(logits, correct, 1.4),
+               entropy_change.tempered_reinforce_rate_slope(logits, correct, 1.4)]
+    for found, expected in zip(by_mean, by_pairs, strict=True):
+        # Five terms below 20, centered twice.
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+    assert (by_mean[0] != by_pairs[0]).any()
+
+
+def test_the_bound_by_hand_and_one_action_never_moves():
+    """5/16 + log(e) / 10 times 9, and a policy of one action."""
+    step = np.array([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0]])
+    expected = [9 * (5 / 16 + math.log(3) / 10), 0.0]
+    np.testing.assert_allclose(entropy_change.remainder_bound(3, step), expected, rtol=4 * FLOAT64)
+    assert entropy_change.remainder_bound(1, np.array([2.0])) == pytest.approx(4 * 5 / 16)
+    assert entropy_change.exact(np.array([0.3]), np.array([2.0])) == 0
+
+
+def test_a_step_that_carries_a_common_shift_changes_entropy_as_without_it():
+    """Only differences count: a shift within 1 on a small step, and one beyond it on a large one."""
+    logits, _, step = random_problem(9, 4)
+    for size, shift in ((0.1, 0.6), (0.1, -3.0), (3.0, 2.0)):
+        moved = entropy_change.exact(logits, size * step + shift)
+        # Of the size of the step and the shift, each rounded a few times, times a slope below 4.
+        np.testing.assert_allclose(moved, entropy_change.exact(logits, size * step), rtol=0, atol=1e-13)
+    second, moved = (entropy_change.second_order(logits, 0.1 * step + shift) for shift in (0.0, 0.5))
+    np.testing.assert_allclose(moved, second, rtol=0, atol=1e-13)
+
+
+def test_a_mask_for_all_states_and_a_temperature_for_each():
+    logits, _, _ = random_problem(10, 4)
+    one = mask(4, 2, 3)
+    rate = entropy_change.tempered_reinforce_rate(logits, one, 1.3)
+    each = entropy_change.tempered_reinforce_rate(logits, np.tile(one, (200, 1)), np.full(200, 1.3))
+    np.testing.assert_array_equal(rate, each)
+    assert rate.shape == (200,)
+
+
+def test_the_default_learning_rate_is_one_and_the_slope_is_zero_at_infinity():
+    logits, correct, _ = random_problem(11, 4)
+    np.testing.assert_array_equal(
+        entropy_change.tempered_reinforce_step(logits, correct, 0.8),
+        entropy_change.tempered_reinforce_step(logits, correct, 0.8, 1.0))
+    assert (entropy_change.tempered_reinforce_rate_slope(logits, correct, math.inf) == 0).all()
+
+
+@pytest.mark.parametrize("gap", [1.0, 3.0, 8.0])
+def test_the_sign_change_is_found_to_the_last_bits(gap):
+    """A likely and an unlikely right answer: entropy falls just below T0 and rises just above it."""
+    logits, correct = np.array([0.0, 0.0, gap]), mask(3, 1, 3)
+    crossing = entropy_change.sign_change_temperature(logits, correct)
+    assert 0 < crossing < math.inf
+    below, above = (entropy_change.tempered_reinforce_rate(logits, correct, crossing * factor)
+                    for factor in (1 - 1e-9, 1 + 1e-9))
+    assert below < 0 < above

@@ -203,3 +203,87 @@ def test_the_tilt_keeps_its_digits_at_collapse():
         np.testing.assert_allclose(
             policy.entropy_gradient(logits), [float(-q * (1 - q) * gap), float(q * (1 - q) * gap), 0.0],
             rtol=8 * FLOAT64)
+
+
+def test_each_state_has_its_own_temperature_floor_and_one_number_serves_all():
+    """A number is the same as an array of it; one that underflows is greedy in its state alone."""
+    logits = np.float32([[1.0, 2.0, 0.0], [1.0, 2.0, 0.0]])
+    both = policy.softmax(logits, np.array([1e-50, 2.0]))
+    np.testing.assert_array_equal(both[0], [0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(both[1], policy.softmax(logits[1], 2.0))
+    np.testing.assert_array_equal(policy.softmax(logits, 0.7), policy.softmax(logits, np.array(0.7)))
+    np.testing.assert_array_equal(policy.softmax(logits, 1), policy.softmax(logits))
+    hot = policy.softmax(np.array([0.0, 5.0, -math.inf]), math.inf)
+    np.testing.assert_array_equal(hot, [0.5, 0.5, 0.0])
+
+
+def test_unseen_logits_are_shifted_the_same_and_bad_states_are_nan_alone():
+    logits = np.array([[0.3, 1.0, -2.0], [0.0, -math.inf, 0.0]])
+    for temperature in (1.0, 0.6):
+        seen = policy.shift_logits(logits, temperature)
+        for found, expected in zip(policy.shift_logits_unseen(logits, temperature), seen, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    bad = torch.tensor([[0.0, math.nan], [0.0, 1.0], [-math.inf, -math.inf]])
+    normalizer = policy.shift_logits_unseen(bad).log_normalizer
+    assert torch.isnan(normalizer)[:, 0].tolist() == [True, False, True]
+
+
+def test_arrays_of_any_kind_become_floating_point_of_their_own_kind():
+    assert policy.as_float_array([1, 2]).dtype == np.float64
+    assert policy.as_float_array(np.float32([1, 2])).dtype == np.float32
+    assert policy.as_float_array(torch.tensor([1, 2])).dtype == torch.float64
+    half = torch.tensor([1.0], dtype=torch.float16)
+    assert policy.as_float_array(half) is half
+    assert policy.namespace([1.0], 2.0) is policy.namespace(np.zeros(2))
+    assert policy.namespace(torch.zeros(1)) is not policy.namespace(np.zeros(1))
+    like = policy.array_like([1, 2], torch.zeros(1, dtype=torch.float32))
+    assert like.dtype == torch.float32
+    tracked = torch.tensor([1.0, 2.0], requires_grad=True) * 2
+    assert policy.to_numpy(tracked).tolist() == [2.0, 4.0]
+
+
+def test_an_array_that_takes_numpys_brings_its_own_namespace():
+    """As the simulator's traced arrays do; where it stands among the arguments does not matter."""
+    class Taking:
+        absorbs_numpy = True
+
+        def __array_namespace__(self):
+            return "its own"
+
+    taking = Taking()
+    assert policy.namespace(np.zeros(1), taking) == "its own"
+    assert policy.as_float_array(taking) is taking
+
+
+@pytest.mark.parametrize("logits", [np.float64(1.0), np.zeros((2, 0))])
+def test_logits_without_an_action_are_refused(logits, unchecked_shapes):
+    with pytest.raises(ValueError, match="at least one action on the last axis"):
+        policy.entropy(logits)
+
+
+def test_every_number_of_actions_up_to_all_but_one_can_be_removed():
+    logits = np.array([3.0, 1.0, 2.0])
+    assert [int(policy.kept_actions(logits, share).sum()) for share in (0, 1 / 3, 2 / 3, 0.99)] == [
+        3, 2, 1, 1]
+    with pytest.raises(ValueError, match="leaves none of 3 actions"):
+        policy.kept_actions(logits, 1 - 1e-10)
+    stacked = policy.kept_actions(np.stack([logits, -logits]), 1 / 3)
+    assert stacked.tolist() == [[True, False, True], [False, True, True]]
+    clamped = policy.clamped_logits(np.stack([logits, -logits]), 1 / 3)
+    assert clamped.tolist() == [[3.0, -math.inf, 2.0], [-math.inf, -1.0, -2.0]]
+
+
+def test_covariance_is_of_each_state_with_its_own_means():
+    p = np.array([[0.25, 0.75], [0.5, 0.5]])
+    x, y = np.array([[1.0, 3.0], [0.0, 4.0]]), np.array([[2.0, 6.0], [10.0, 4.0]])
+    np.testing.assert_allclose(policy.covariance(p, x, y), [0.1875 * 2 * 4, 0.25 * 4 * -6])
+
+
+def test_the_first_bad_logit_is_named_and_not_another():
+    """The state that is bad, not the first, and in it NaN or +inf, not an action never taken."""
+    logits = np.array([[[0.0, -math.inf, 1.0], [0.0, 1.0, 2.0]],
+                       [[-math.inf, 3.0, math.nan], [math.inf, 0.0, 0.0]]])
+    with pytest.raises(ValueError, match="nan at action 2 of state 2"):
+        policy.entropy(logits)
+    with pytest.raises(ValueError, match="inf at action 1 of state 0"):
+        policy.entropy(np.array([-math.inf, math.inf]))

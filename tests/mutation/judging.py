@@ -158,9 +158,9 @@ def _verdict(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _arguments(tests: Sequence[str]) -> list[str]:
     # pytest would rewrite this package, too, since it holds a plugin, and load it in a way of its own.
-    return [*tests, "--assert=plain", "-o", "addopts=", "-q", "-p", "no:entropy_theory", "-p", "no:cacheprovider",
-            "-W", "ignore:Module already imported", "-m", "not deep", "--capture=no", "--tb=short",
-            "--no-header", "--no-summary"]
+    return [*tests, "--assert=plain", "-o", "addopts=", "-q", "-p", "no:entropy_theory",
+            "-p", "no:cacheprovider", "-W", "ignore:Module already imported", "-m", "not deep",
+            "--capture=no", "--tb=short", "--no-header", "--no-summary"]
 
 
 def _in_fork(
@@ -401,7 +401,7 @@ def _imported(group: Group, measured: Reach, mutant: Mutant, text: str, judges: 
 
 
 def _check_imports(group: Group, measured: Reach, mutant: Mutant) -> None:
-    """Raise RuntimeError where a bug that nothing can overlook is overlooked: the file comes from elsewhere."""
+    """Raise RuntimeError where a file that cannot be imported is: then it is read from elsewhere."""
     judges = measured.judges(mutant, group.seconds)[:1]
     answer = _in_fork(lambda tell: _imported(
         group, measured, mutant, "raise ImportError('a bug')", judges, tell))
