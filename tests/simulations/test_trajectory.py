@@ -1,4 +1,4 @@
-"""Guards trajectory.py: what is recorded by default, and trajectories of some runs or of several blocks."""
+"""Guards trajectory.py: what is recorded by default; trajectories of some runs, or of several blocks."""
 
 import dataclasses
 
