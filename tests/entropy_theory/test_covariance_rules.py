@@ -9,6 +9,7 @@ import torch
 from entropy_theory import policy, tabular, update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
+from entropy_theory.update_rules.clip_cov import fraction
 from entropy_theory.verification.rule_contract import random_batch, to_torch
 from tests.tolerances import FLOAT64
 
@@ -249,3 +250,74 @@ def test_without_the_column_network_is_refused_and_a_wrong_name_too(name):
         update_rules.get(name, covariance="network").prepare(batch)
     with pytest.raises(ValueError, match=r"covariance.*'tabullar'"):
         update_rules.get(name, covariance="tabullar")
+
+
+# ------------------------------------------------------------------------------- quotas, ids and shares
+
+
+def wide(mask, **columns):
+    """Several tokens a sequence."""
+    ones = np.ones(mask.shape)
+    return TokenBatch(**{"log_prob": -ones, "old_log_prob": -ones, "reward": ones, "mask": mask,
+                         "weight": ones / mask.sum(), **columns})
+
+
+def test_a_quota_is_the_floor_of_the_share_and_one_only_where_asked_for():
+    batch = wide(np.ones((5, 2), dtype=bool))
+    for share, floor in ((0.0, 0), (0.09, 0), (0.1, 1), (0.29, 2), (0.3, 3), (1.0, 10)):
+        assert selection.quota(batch, share, False).tolist() == [[float(floor)]]
+        assert selection.quota(batch, share, True).tolist() == [[float(max(floor, 1))]]
+
+
+def test_the_largest_are_taken_over_positions_too_and_ties_go_to_the_smaller_id():
+    values = np.array([[3.0, 1.0, 3.0], [3.0, 9.0, 2.0]])
+    candidates = np.array([[True, True, True], [True, False, True]])
+    batch = wide(candidates | True)
+    found = selection.largest(batch, values, candidates, np.array([[2.0]]))
+    assert found.tolist() == [[True, False, True], [False, False, False]]
+    other_way = batch.replace(sequence=np.array([[8] * 3, [4] * 3]))
+    found = selection.largest(other_way, values, candidates, np.array([[2.0]]))
+    assert found.tolist() == [[True, False, False], [True, False, False]]
+    assert (selection.largest(batch, values, candidates, np.array([[99.0]])) == candidates).all()
+    assert not selection.largest(batch, values, candidates, np.array([[0.0]])).any()
+    assert selection.rank(other_way).tolist() == [[3.0, 4.0, 5.0], [0.0, 1.0, 2.0]]
+    assert selection.identity(other_way)[1].tolist() == [2**22, 2**22 + 1, 2**22 + 2]
+    assert selection.identity(batch)[1].tolist() == [2**20, 2**20 + 1, 2**20 + 2]
+
+
+def test_the_first_token_of_a_response_stands_for_it():
+    mask = np.array([[False, True, True], [True, False, True], [False, False, False]])
+    assert selection.first_tokens(wide(mask)).tolist() == [
+        [False, True, False], [True, False, False], [False, False, False]]
+
+
+def test_shares_are_of_the_ordinary_tokens_alone():
+    """Four tokens count, one of them is chosen; none is no division by zero."""
+    mask = np.array([[True, True], [True, True], [True, True]])
+    hot = np.array([[1.0], [1.0], [1.2]]) * np.ones((3, 2))
+    batch = wide(mask, sampling_temperature=hot)
+    chosen = np.array([[True, False], [False, False], [True, True]])
+    assert float(fraction(batch, chosen)) == 0.25
+    empty = batch.replace(mask=mask & (hot > 1))
+    assert float(fraction(empty, chosen)) == 0.0
+
+
+def test_covariances_are_over_the_ordinary_rows_and_zero_elsewhere():
+    log_prob = np.array([[-1.0], [-3.0], [-50.0], [-np.inf]])
+    advantage = np.array([[2.0], [-2.0], [100.0], [0.0]])
+    batch = wide(np.ones((4, 1), dtype=bool), weight=np.array([[0.5], [0.5], [1.0], [0.0]]),
+                 sampling_temperature=np.array([[1.0], [1.0], [1.2], [1.0]]))
+    found = selection.token_covariance(batch, log_prob, advantage)
+    np.testing.assert_allclose(found, [[2.0], [2.0], [0.0], [0.0]], atol=8 * FLOAT64)
+    nothing = batch.replace(mask=batch.mask & (batch.sampling_temperature > 1))
+    assert (selection.token_covariance(nothing, log_prob, advantage) == 0).all()
+    still = batch.replace(entropy_effect=np.zeros((4, 1)))
+    assert (selection.network_covariance(still, advantage, found) == 0).all()
+
+
+@pytest.mark.parametrize(("name", "share", "tokens_of_a_step", "warned"), [
+    ("clip-cov", 0.1, 9, True), ("clip-cov", 0.1, 10, False), ("kl-cov", 0.1, 9, True),
+    ("kl-cov", 0.1, 10, False), ("kl-cov", 0.1, None, False)])
+def test_a_quota_of_exactly_one_token_is_enough(name, share, tokens_of_a_step, warned):
+    found = update_rules.get(name, ratio=share).warnings(on_policy=False, tokens=tokens_of_a_step)
+    assert bool(found) == warned

@@ -1,0 +1,147 @@
+"""Guards rule.py, combine.py and modifier.py: what a rule says of itself and makes of its parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from entropy_theory import update_rules
+from entropy_theory.update_rules.bonus import base_and_bonus
+from entropy_theory.update_rules.rule import UpdateRule
+from entropy_theory.verification.rule_contract import random_batch
+from tests.tolerances import ROUNDING
+
+get, combine = update_rules.get, update_rules.combine
+
+
+def test_classes_of_rules_are_told_from_what_is_none():
+    assert update_rules.is_rule(type(get("grpo")))
+    for other in (get("grpo"), int, 3, None):
+        assert not update_rules.is_rule(other)
+
+
+def test_a_rule_by_its_path_needs_a_name(tmp_path):
+    file = tmp_path / "mine.py"
+    head = ("from entropy_theory.update_rules.grpo import Grpo\n"
+            "from entropy_theory.update_rules.rule import UpdateRule\n")
+    file.write_text(
+        head + "class Named(Grpo):\n    name = 'named'\n\nclass Bare(UpdateRule):\n    pass\n")
+    assert update_rules.rule_class(f"{file}:Named").name == "named"
+    with pytest.raises(ValueError, match="has no name: give its class one"):
+        update_rules.rule_class(f"{file}:Bare")
+
+
+def test_the_outermost_coefficient_is_a_rules_strength():
+    assert get("grpo").strength is None
+    assert get("reference-kl", coefficient=0.3).strength == 0.3
+    assert get("entropy-bonus", coefficient=0.3, base=get("aent", coefficient=0.1)).strength == 0.3
+    assert get("clip-cov", base=get("kl-cov", coefficient=0.4)).strength == 0.4
+    assert get("aepo", alpha=0.7).strength == 0.7
+    assert combine(get("grpo"), get("kl-cov", coefficient=0.4)).strength == 0.4
+
+
+def test_a_sum_has_the_controllers_of_its_parts_wherever_they_stand():
+    aepo, held = get("aepo", target=0.3), get("entropy-bonus", target=0.2)
+    for rules in ((get("grpo"), aepo, held), (held, get("grpo"), aepo)):
+        both = combine(*rules)
+        assert both.controller() == aepo.controller()
+        assert both.coefficient_controller() == held.coefficient_controller()
+    assert combine(get("grpo"), get("reinforce")).controller() is None
+    assert combine(get("grpo"), get("reinforce")).coefficient_controller() is None
+
+
+def test_options_are_mapped_in_every_part_and_rules_stay_where_they_are():
+    asked = []
+
+    def doubled(part: UpdateRule, name: str, value):
+        asked.append((part.name, name))
+        return 2 * value if name in ("clip_high", "coefficient") else value
+
+    rule = combine(get("grpo", clip_high=0.2), get("kl-cov", coefficient=0.5, base=get(
+        "grpo", clip_high=0.3)))
+    found = rule.map_options(doubled)
+    assert found == combine(get("grpo", clip_high=0.4), get("kl-cov", coefficient=1.0, base=get(
+        "grpo", clip_high=0.6)))
+    assert ("kl-cov", "ratio") in asked
+    assert not {("kl-cov", "base"), ("combined", "rules")} & set(asked)
+
+
+@pytest.mark.parametrize("name", ["grpo", "gspo", "reinforce"])
+def test_a_batch_of_tempered_rows_alone_has_scores(name):
+    """A trainer may cut a batch so that a piece has no ordinary row."""
+    batch = random_batch(70)
+    second = batch.take_sequences(slice(12, 24))
+    rule = get(name)
+    assert rule.takes_tempered_alone
+    np.testing.assert_allclose(rule.scores(second), rule.scores(batch)[12:], rtol=1e-12)
+    np.testing.assert_allclose(rule.advantages(second)[second.mask],
+                               rule.advantages(batch)[12:][second.mask], rtol=1e-12)
+    assert np.abs(rule.scores(second)).sum() > 0
+
+
+def test_what_a_rule_holds_of_sequences_logits_and_steps():
+    """Engines pool rows, refuse networks and prepare anew by these."""
+    wise = {name for name in update_rules.RULES if get(name).is_sequence_wise}
+    assert wise == {"reinforce", "grpo", "gspo", "clip-higher", "entropy-bonus", "entropy-advantage",
+                    "reference-kl", "aent"}
+    tempered = {name for name in update_rules.RULES if get(name).takes_tempered_alone}
+    assert tempered == {"reinforce", "grpo", "gspo", "clip-higher"}
+    alone = {name for name in update_rules.RULES if get(name).needs_independent_logits}
+    assert alone == {"natural-gradient"}
+    for name in ("entropy-bonus", "clip-cov"):
+        current = get(name, base=get("kl-cov", cov_log_prob="current"))
+        assert current.prepares_every_step is True
+        assert get(name).prepares_every_step is False
+    assert combine(get("grpo"), current).prepares_every_step is True
+
+
+def test_an_overlong_answer_is_worth_less_before_advantages_are_taken():
+    """DAPO: the penalty is added to the reward, of 5 tokens at most and 3 of buffer."""
+    batch = random_batch(71, second_batch=False)
+    length = batch.mask.sum(-1, keepdims=True)
+    penalty = -np.clip((length - 2) / 3, 0, 1)
+    assert len(np.unique(penalty)) > 1
+    shaped = get("grpo", overlong_buffer=3, max_length=5)
+    by_hand = get("grpo").scores(batch.replace(reward=batch.reward + penalty))
+    np.testing.assert_allclose(shaped.scores(batch), by_hand, rtol=1e-12)
+
+
+def test_clip_cov_reads_the_log_probabilities_it_is_told_to():
+    batch = random_batch(72, second_batch=False)
+    options = {"ratio": 0.3, "lower": 0.1, "upper": np.inf}
+    old, current = (get("clip-cov", cov_log_prob=which, **options) for which in ("old", "current"))
+    as_old = old.prepare(batch.replace(log_prob=batch.old_log_prob))
+    found = old.prepare(batch).prepared["clip-cov.candidate"]
+    moved = current.prepare(batch).prepared["clip-cov.candidate"]
+    live = old.base.scores(batch) != 0
+    np.testing.assert_array_equal(found, as_old.prepared["clip-cov.candidate"] & live)
+    assert (found != moved).any()
+
+
+def test_the_spread_of_right_answers_is_of_each_run():
+    batch = random_batch(73, second_batch=False)
+    names = [name for name, _ in batch._columns()]
+    other = batch.replace(old_log_prob=2 * batch.old_log_prob)
+    both = batch.replace(**{name: np.stack([getattr(batch, name), getattr(other, name)])
+                            for name in names})
+    rule = get("diverse-bonus")
+    found = rule.metrics(both)["right_answer_spread"]
+    for k, alone in enumerate((batch, other)):
+        assert found[k] == pytest.approx(rule.metrics(alone)["right_answer_spread"], rel=ROUNDING)
+    # Log-probabilities twice as far apart have twice the spread.
+    assert found[1] == pytest.approx(2 * found[0], rel=ROUNDING)
+    assert found[0] > 0
+
+
+def test_a_unit_of_the_bonus_is_the_difference_it_makes():
+    batch = random_batch(74, second_batch=False)
+    inner = get("entropy-bonus", coefficient=0.3, normalization="token-mean")
+    rule = combine(inner, get("entropy-bonus", target=0.4))
+    (scores, terms), (unit_scores, unit_terms) = base_and_bonus(rule, rule.prepare(batch))
+    np.testing.assert_array_equal(scores, 2 * inner.scores(batch))
+    np.testing.assert_allclose(terms["entropy"], inner.state_terms(batch)["entropy"], rtol=1e-12)
+    assert (unit_scores == 0).all()
+    alone = get("entropy-bonus", coefficient=1.0).state_terms(batch)["entropy"]
+    np.testing.assert_allclose(unit_terms["entropy"], alone, rtol=1e-12)
+    with pytest.raises(ValueError, match="has no coefficient that is adapted"):
+        base_and_bonus(inner, inner.prepare(batch))
