@@ -115,6 +115,18 @@ def test_a_task_says_how_many_tokens_its_rows_have():
     assert (task(**of_tree).n_runs, task(**of_tree).n_prompts) == (3, 2)
 
 
+def test_listed_responses_are_refused_by_the_bytes_of_their_rows(monkeypatch):
+    """Thirty numbers of eight bytes for each token of two prompts' responses."""
+    asked = []
+    monkeypatch.setattr("simulations.engine.task.check_memory", lambda *told: asked.append(told[0]))
+    assert task(get("kl-cov"), tree=TREE.tree, start=TREE.starts(3, seed=0), reward=TREE.correct)
+    assert asked == [8 * 30 * 2 * 3 * TREE.tree.n_responses]
+    task(tree=TREE.tree, start=TREE.starts(3, seed=0), reward=TREE.correct)
+    task(get("kl-cov"), tree=TREE.tree, start=TREE.starts(3, seed=0), reward=TREE.correct,
+         samples=Samples())
+    assert len(asked) == 1
+
+
 def test_a_block_of_a_task_has_its_runs_arrays():
     own = np.random.default_rng(1).random((3, 2, 4))
     for reward in (CORRECT, own):

@@ -26,7 +26,7 @@ def draws(*kinds: int) -> dict[int, np.ndarray]:
 
 
 def assert_rows_of(found: TokenBatch, listed: TokenBatch, index: np.ndarray, but: set[str]) -> None:
-    """Every column of ``found`` is that of the rows ``index`` [runs, rows] of ``listed``, or both lack it."""
+    """Every column of ``found`` is ``listed``'s at the rows ``index`` [runs, rows], or both lack it."""
     for field in dataclasses.fields(TokenBatch):
         ours, theirs = (getattr(batch, field.name) for batch in (found, listed))
         if not isinstance(theirs, np.ndarray):

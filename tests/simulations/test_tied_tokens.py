@@ -66,6 +66,19 @@ def test_one_step_from_ties_moves_the_tokens_that_it_would_move_singly(name):
         expanded = [np.sort(np.repeat(end.final.logits, end.final.counts.astype(int))) for end in ends]
         np.testing.assert_allclose(expanded[1], expanded[0], atol=1e-12)
         np.testing.assert_allclose(ends[1].entropy, ends[0].entropy, atol=1e-12)
+        assert ends[1].final.counts.min() >= 1, "a class whose tokens were all drawn is one of them"
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_there_is_room_for_a_class_of_each_draw(name):
+    """A million tied tokens, of which none is drawn twice; those kept end within their class."""
+    start = TiedTokens(logits=np.array([0.0, 0.0]), reward=np.array([1.0, 0.0]),
+                       counts=np.array([1.0, 1e6]))
+    end = train(start, RULES[name], learning_rate=0.1, steps=4, record_every=4, seed=0,
+                samples=Samples(group_size=6)).final
+    assert end.counts.sum() == 1e6 + 1
+    assert len(end.counts) >= 2 + 4 * 6
+
 
 
 def test_training_from_ties_has_the_distribution_of_training_singly():
@@ -97,11 +110,11 @@ def test_what_cannot_be_run_so_is_refused():
     with pytest.raises(ValueError, match=r"all tokens have the reward 0\.2.* two or 3 different"):
         train(single(start.logits, np.full(60, 0.2)), RULES["full"], **how)
     both = combine(get("entropy-bonus", coefficient=0.1), get("aent", adaptive=False))
-    with pytest.raises(ValueError, match=r"know one entropy term, .* has \['entropy', 'clamped_entropy'\]"):
+    with pytest.raises(ValueError, match=r"one entropy term, .* has \['entropy', 'clamped_entropy'\]"):
         train(start, both, **how)
     with pytest.raises(ValueError, match="sees rewards and means only, not 'entropy-advantage'"):
         train(start, get("entropy-advantage"), **how)
-    with pytest.raises(ValueError, match="without a controller .* not 'aepo'"):
+    with pytest.raises(ValueError, match=r"without a controller .* not 'aepo'"):
         train(start, get("aepo"), **how)
     with pytest.raises(ValueError, match="cannot be tied"):
         tie(*state(), np.array([10, 60]))
