@@ -96,6 +96,14 @@ def test_in_a_listing_the_mean_length_goes_by_probability():
     np.testing.assert_allclose(sampled[mask], [1.5, 1.5] + [0.75] * 4, rtol=4 * FLOAT64)
 
 
+def test_weights_of_a_listing_may_sum_to_one_over_its_tokens():
+    """Answers of 1 and 4 tokens, 3/4 and 1/4: weights are divided by 1.75, and so are all counts."""
+    mask = MASK[[1, 2]]
+    weight = np.array([[0.75], [0.25]]) / 1.75 * np.ones((2, 4))
+    found = length_factor(batch_of(mask, weight=weight, listed=True), mask, "sequence-mean")
+    np.testing.assert_allclose(found[mask], [1.75] + [1.75 / 4] * 4, rtol=4 * FLOAT64)
+
+
 def test_with_one_position_every_mean_over_lengths_is_the_same():
     one = batch_of(np.ones((3, 1), dtype=bool))
     for normalization in ("token-mean", "sequence-mean", "dr-grpo"):

@@ -86,6 +86,21 @@ def test_clip_cov_picks_uniformly_and_by_key():
     assert (other[:, 0] != picks[7]).any()
 
 
+def splitmix(seed, step, rows):
+    """The hash written out on Python's integers, for rows of one token."""
+    golden, one, two = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+    found = []
+    for row in range(rows):
+        state = row * 2**20
+        for key in (seed, step):
+            state = (state + (key + 1) * golden) % 2**64
+            state = (state ^ (state >> 30)) * one % 2**64
+            state = (state ^ (state >> 27)) * two % 2**64
+            state ^= state >> 31
+        found.append((state >> 11) * 2.0**-53)
+    return found
+
+
 def test_keyed_numbers_are_uniform_and_the_same_on_torch():
     batch = tokens(np.zeros(20_000), np.zeros(20_000), seed=3, step=5)
     numbers = selection.keyed_uniform(batch)
@@ -97,6 +112,8 @@ def test_keyed_numbers_are_uniform_and_the_same_on_torch():
     np.testing.assert_array_equal(selection.keyed_uniform(to_torch(batch)).numpy(), numbers)
     # Fixed for good: a change would change every run that is resumed.
     assert numbers[0, 0] == pytest.approx(0.9935192997011463)
+    first = selection.keyed_uniform(tokens(np.zeros(2), np.zeros(2), seed=0, step=0))[:, 0]
+    assert first.tolist() == splitmix(0, 0, 2)
 
 
 def test_kl_cov_penalizes_the_largest_and_breaks_ties_by_identity():

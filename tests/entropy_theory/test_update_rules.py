@@ -408,6 +408,14 @@ def test_a_ratio_that_overflows_gives_no_nan():
     assert np.isfinite(update_rules.get("aepo").scores(to_torch(batch)).numpy()).all()
 
 
+def test_a_ratio_that_underflows_gives_no_nan():
+    """exp(-800) is 0, and what is clipped must not be divided by it."""
+    one = np.ones((2, 1))
+    batch = TokenBatch(log_prob=-800 * one, old_log_prob=-one, mask=one > 0, weight=one / 2,
+                       reward=np.array([[1.0], [0.0]]), advantage=-one)
+    assert (update_rules.get("grpo").scores(batch) == 0).all()
+
+
 def test_the_entropy_bonus_keeps_the_second_batch_of_its_base():
     rule = update_rules.get("entropy-bonus", base="aepo")
     assert rule.controller() == update_rules.get("aepo").controller()
