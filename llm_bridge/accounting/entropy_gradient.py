@@ -206,8 +206,8 @@ class EntropyGradient:
         By forward-mode differentiation where the model allows it: one pass with dual numbers, at the
         cost of about three. Where it does not (a kernel without a forward mode, told once), and on
         several processes, by a symmetric difference: two passes, with an error that no width makes
-        small where the direction leads through sharp bends, as Adam's scaling does on a large model (`TokenEffects.gap`
-        says how large). The weights are as they were after.
+        small where the direction leads through sharp bends, as Adam's scaling does on a large
+        model (`TokenEffects.gap` says how large). The weights are as they were after.
 
         Args:
             rows: rows of a step; the statistics are those named in ``StepRows.moved``.
