@@ -97,7 +97,8 @@ class EntropyGradient:
         # Found once: walks through all modules are a tenth of a small model's pass.
         self._modules = list(model.modules())
         self._is_sharded = is_sharded(accelerator, model)
-        self._has_no_forward_mode = self._is_sharded
+        # On several processes passes are collectives, which one that fails half way breaks.
+        self._has_no_forward_mode = self._is_sharded or accelerator.num_processes > 1
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         if not self.parameters:
             raise ValueError(
@@ -203,10 +204,10 @@ class EntropyGradient:
         """Differentiate the statistics of each token along a direction of the parameters.
 
         By forward-mode differentiation where the model allows it: one pass with dual numbers, at the
-        cost of about three. Where it does not (sharded weights, kernels without a forward mode), told
-        once, by a symmetric difference: two passes, with an error that no width makes small where the
-        direction leads through sharp bends, as Adam's scaling does on a large model (`TokenEffects.gap`
-        says how large). The weights are as they were after.
+        cost of about three. Where it does not (a kernel without a forward mode, told once), and on
+        several processes, by a symmetric difference: two passes, with an error that no width makes
+        small where the direction leads through sharp bends, as Adam's scaling does on a large
+        model (`TokenEffects.gap` says how large). The weights are as they were after.
 
         Args:
             rows: rows of a step; the statistics are those named in ``StepRows.moved``.
