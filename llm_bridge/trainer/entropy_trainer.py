@@ -268,7 +268,7 @@ class EntropyTrainer(GRPOTrainer):
         if checkpoint is True:
             checkpoint = get_last_checkpoint(self.args.output_dir)
         if checkpoint:
-            checkpoints.check_ranks(Path(checkpoint), self.accelerator)
+            checkpoints.check_ranks(Path(str(checkpoint)), self.accelerator)
         controllers.check_forecaster(self.coefficient_controller, self.entropy_forecast)
         if "entropy_effect" in self.rule.required_columns and self.entropy_effects is None:
             raise ValueError(
