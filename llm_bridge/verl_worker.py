@@ -40,6 +40,7 @@ class RuleTrainingWorker(TrainingWorker):
     coefficient; verl's checkpoints keep the state of both.
     """
 
+    loss_fn: Any
     _on_policy = False
     _steps_taken: int | None = 0
     """Steps taken by this run, those before its checkpoint included; None if that does not say."""
@@ -82,6 +83,7 @@ class RuleTrainingWorker(TrainingWorker):
         """Let the controller choose the coefficient for the next ``steps`` optimizer steps."""
         rule = rule_of(self.loss_fn.keywords["config"].policy_loss)
         check_temperature(data)
+        assert self._steps_taken is not None  # a checkpoint without it has no controller's state either
         if self._controller.reads == "clamped_entropy":
             means = self._clamped_entropies(data, rule)
         else:

@@ -45,6 +45,27 @@ def whole_or_not_at_all(folder: Path) -> Iterator[None]:
         raise
 
 
+def check_ranks(folder: Path, accelerator: Any) -> None:
+    """Refuse to go on from a checkpoint of DeepSpeed's on another number of ranks than wrote it.
+
+    Its optimizer state is cut to the ranks. accelerate's own checkpoints (data parallelism, FSDP) hold
+    it whole, and go on on any number, with other random numbers.
+
+    Args:
+        folder: of transformers' trainer, which writes a file of random numbers for each rank.
+        accelerator: of the run that is to go on.
+
+    Raises:
+        ValueError: the numbers differ.
+    """
+    wrote = max(len(list(folder.glob("rng_state_*.pth"))), 1)
+    if accelerator.distributed_type.value == "DEEPSPEED" and wrote != accelerator.num_processes:
+        raise ValueError(
+            f"{folder} was written by {wrote} processes under DeepSpeed, and this run has "
+            f"{accelerator.num_processes}: continue it with {wrote}, or start a new run from its weights"
+        )
+
+
 def is_whole(folder: Path) -> bool:
     """Whether ``folder`` is sealed and every file is unchanged since."""
 

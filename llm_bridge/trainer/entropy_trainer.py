@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers.trainer_utils import get_last_checkpoint
 from trl import GRPOTrainer
 
 from entropy_theory.token_batch import TokenBatch
@@ -257,8 +258,18 @@ class EntropyTrainer(GRPOTrainer):
 
     # ---------------------------------------------------------------------- runs and checkpoints
 
-    def train(self, *arguments: Any, **options: Any) -> Any:
-        """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on."""
+    def train(
+        self, resume_from_checkpoint: str | bool | None = None, *arguments: Any, **options: Any
+    ) -> Any:
+        """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on.
+
+        Raises ValueError as `checkpoints.check_ranks`, and where nobody supplies what the rule reads.
+        """
+        checkpoint = resume_from_checkpoint
+        if checkpoint is True:
+            checkpoint = get_last_checkpoint(self.args.output_dir)
+        if checkpoint:
+            checkpoints.check_ranks(Path(str(checkpoint)), self.accelerator)
         controllers.check_forecaster(self.coefficient_controller, self.entropy_forecast)
         if "entropy_effect" in self.rule.required_columns and self.entropy_effects is None:
             raise ValueError(
@@ -268,7 +279,7 @@ class EntropyTrainer(GRPOTrainer):
         with faults.device_errors_named(faults.training_settings(
             self.args, self.generation.rows_at_once
         )):
-            return super().train(*arguments, **options)
+            return super().train(resume_from_checkpoint, *arguments, **options)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")

@@ -148,8 +148,13 @@ def check_samples_and_loss(trainer: Any) -> None:
     """Switch off dropout and tell, once for all ranks, what acts otherwise than in TRL.
 
     Raises:
-        ValueError: prompts with images.
+        ValueError: prompts with images, or float16 on a CPU.
     """
+    if trainer.args.fp16 and trainer.accelerator.device.type == "cpu":
+        # accelerate asks for a GPU nowhere: it makes neither autocast nor a loss scale, and says nothing.
+        raise ValueError(
+            "fp16=True on a CPU would train without a loss scale, and under data parallelism in the "
+            "model's own format: set bf16=True, or fp16=False")
     columns = getattr(trainer.train_dataset, "column_names", None) or ()
     for name in ("image", "images"):
         if name in columns:

@@ -45,6 +45,8 @@ def page(found: dict[str, dict[str, float]]) -> str:
     """docs/engines_matrix.md; ``found``: by sharding and case, the largest relative difference."""
 
     def cell(sharding: str, case: str) -> str:
+        if case in RESIZED and sharding.startswith("zero"):
+            return "refused"
         if case not in found.get(sharding, {}):
             return "untested"
         return "exact" if found[sharding][case] == 0 else f"equal, {found[sharding][case]:.0e}"
@@ -61,6 +63,7 @@ def page(found: dict[str, dict[str, float]]) -> str:
     return "\n".join([*lines, TAIL])
 
 
+RESIZED = ("2 to 1", "1 to 2")
 VARIANT_NAMES = {
     "tied embeddings": "tied embeddings, fused head (`aent`)",
     "logits held": "logits held instead of the fused head (`aent`)",
@@ -69,6 +72,8 @@ VARIANT_NAMES = {
     "checkpointed": "gradient checkpointing (`kl-cov`)",
     "clipped norm": "`max_grad_norm` that clips (`grpo`)",
     "resumed": "a run resumed from its checkpoint (`aepo`, Adam)",
+    "2 to 1": "a run of two ranks that goes on on one (`aepo`, Adam)",
+    "1 to 2": "a run of one rank that goes on on two (`aepo`, Adam)",
 }
 HEAD = """\
 # Which rule runs on which engine
@@ -83,16 +88,26 @@ of distribution, which accelerate finds on GPUs only. NCCL, CPU offload and seve
 untested.
 
 DeepSpeed's 7e-4 where the norm is clipped is float32's rounding of the weights, of a small change.
-Training in bfloat16 and in float16 is not in the table.
+Training in bfloat16 is not in the table. Float16 is refused on a CPU: accelerate asks for
+no GPU, and makes neither autocast nor a loss scale there. A DeepSpeed checkpoint is refused on another
+number of ranks than wrote it, since its optimizer state is cut to them.
 
 verl's column: the rule's loss as verl 0.9.1 would call it, the same in any cut into micro-batches, and
-where verl has the rule, verl's own (`make test-verl`). Its engine is registered for GPUs alone
-(`EngineRegistry`: cuda, npu) and did not run. What adapts a coefficient (`aent`, `entropy-bonus` with a
+where verl has the rule, verl's own (`make test-verl`). Its actor's worker and its FSDP2 engine, from the
+configuration to new weights, take the step of one process on two CPU ranks, to 1e-4
+(`tests/verl/test_two_ranks.py`): verl is told of a platform without an accelerator, through its own
+registry. What adapts a coefficient (`aent`, `entropy-bonus` with a
 target) observes the entropies that verl's trainer scores before the step, or the clamped entropies of a
 pass of its own: its coefficients are those of TRL training. Refused there: `aepo`, since verl samples
 all prompts of a batch at one temperature (`tests/verl/test_limits.py`); `diverse-bonus`, since its
 losses are not shown rewards and prompts; and coefficients held by forecasts (`hold="forecast"`), which
-take passes of their own through the whole mini-batch at every step.
+take passes of their own through the whole mini-batch at every step. What of verl needs a GPU, and did
+not run: its samplers (vLLM and SGLang servers) and `ActorRolloutRefWorker.update_weights`, which hands
+them the weights; `ResourcePoolManager`, which asks Ray for GPUs (`use_gpu=True`); packed rows
+(`use_remove_padding=true` calls flash attention); `EngineRegistry` has its FSDP engine for cuda and npu,
+which VERL_ENGINE_DEVICE overrules; `initialize_global_process_group_ray` names gloo and the device's
+backend, which is twice the same on a CPU; `TrainingWorker._postprocess_output` reads the device's memory
+counters. The worker group under Ray is untested.
 """
 BETWEEN = """
 What else a run may have:
@@ -112,8 +127,13 @@ TAIL = """
 handed over before each generation, the second batch's temperature, the log-probabilities that vLLM
 returns, and the correction made of them. What a CPU engine cannot do, read off the classes:
 
-- server mode: TRL's `VLLMClient.init_communicator` hands weights over by NCCL and refuses any other
-  device;
+- server mode: TRL's `VLLMClient.init_communicator` joins vLLM's weight-transfer engine and raises
+  NotImplementedError unless `device.type` is "cuda"; the engine is NCCL's
+  (`NCCLWeightTransferEngine`, whose receiver broadcasts on `torch.cuda.current_stream()`). Completions
+  alone would come from a server on a CPU, of the weights that it started with;
+- several ranks: colocated engines run under `distributed_executor_backend="external_launcher"`
+  (TRL's `VLLMGeneration`), which reads RANK and LOCAL_RANK (`ExecutorWithExternalLauncher`) and joins
+  over `CpuPlatform.dist_backend`, gloo. No class refuses it on a CPU; it was not run;
 - sleep mode: vLLM's `CpuPlatform` has none (`is_sleep_mode_available`), its `CPUWorker.sleep` does
   nothing;
 - handing weights to layers that are packed: on a CPU vLLM packs linear layers for oneDNN and drops what

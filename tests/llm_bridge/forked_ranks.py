@@ -23,9 +23,9 @@ RANKS = 2
 
 
 def run(
-    module: str, *arguments: str, timeout: float = 300, **environment: str
+    module: str, *arguments: str, timeout: float = 300, ranks: int = RANKS, **environment: str
 ) -> subprocess.CompletedProcess:
-    """``python -m module arguments`` on two ranks; the exit status is 0 if both have ended with that.
+    """``python -m module arguments`` on ``ranks`` ranks; the exit status is 0 if all ended with it.
 
     No rank is ended for another's failure, as launchers do: what each says is seen, and ranks that
     wait for each other hang until the time-out.
@@ -35,7 +35,7 @@ def run(
     assert server.stdout is not None
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("out", "err")]
-        job = {"module": module, "arguments": arguments, "environment": environment,
+        job = {"module": module, "arguments": arguments, "environment": environment, "count": ranks,
                "files": [str(file) for file in files]}
         server.stdin.write(json.dumps(job) + "\n")
         server.stdin.flush()
@@ -82,7 +82,7 @@ def serve() -> None:
 
 
 def work(
-    module: str, arguments: list[str], environment: dict[str, str], files: list[str]
+    module: str, arguments: list[str], environment: dict[str, str], files: list[str], count: int
 ) -> None:
     """The ranks of a job, in a process that ends with them."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -93,7 +93,7 @@ def work(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    ranks = [start(rank, port, module) for rank in range(RANKS)]
+    ranks = [start(rank, count, port, module) for rank in range(count)]
     # After the forks: it has threads. It outlives the ranks, who tell each other of their ends.
     from torch.distributed import TCPStore
 
@@ -103,13 +103,13 @@ def work(
     os._exit(int(any(failed)))
 
 
-def start(rank: int, port: int, module: str) -> int:
+def start(rank: int, count: int, port: int, module: str) -> int:
     """The process id of a new rank, with the environment that torchrun gives it."""
     child = os.fork()
     if child:
         return child
     os.environ.update(
-        RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(RANKS), LOCAL_WORLD_SIZE=str(RANKS),
+        RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(count),
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TORCHELASTIC_USE_AGENT_STORE="True",
     )
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -2,7 +2,8 @@
 
     python -m tests.llm_bridge.sharded_processes FOLDER SHARDING JOB
 
-JOB is "all", cases with commas between, or "resumed".
+JOB is "all", cases with commas between, "resumed", or "on any number" (of ranks), which may be followed
+by the checkpoint from which to go on.
 """
 
 import os
@@ -17,7 +18,14 @@ import transformers
 from entropy_theory import update_rules
 from tests.llm_bridge import accelerators
 from tests.llm_bridge.llama_steps import llama, llama_trainer
-from tests.llm_bridge.ragged_processes import CHECKPOINTED, LONGEST, OPTIONS, PROMPTS, dealt
+from tests.llm_bridge.ragged_processes import (
+    CHECKPOINTED,
+    LONGEST,
+    OPTIONS,
+    PROMPTS,
+    dealt,
+    norms_in_full_precision,
+)
 
 RATE = 0.01
 TWICE = {
@@ -124,10 +132,55 @@ def resumed(folder: Path) -> None:
     torch.save(found, folder / f"steps-{os.environ['RANK']}.pt")
     dist.barrier()
 
+
+ON_ANY_NUMBER = {
+    **STEADY, "adam_epsilon": 1e-3, "gradient_accumulation_steps": 1}
+"""With an epsilon that leaves a gradient of 0 but for rounding without weight, as Adam's own does not."""
+
+
+def shared_out(made: Any, stop: int) -> Any:
+    """In place of sampling: completions by the step and a row's place among those of all ranks."""
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+    calls: dict[int, int] = {}
+
+    def completions(prompt_ids: Any, *_: Any, **__: Any) -> Any:
+        step = made.state.global_step
+        calls[step] = calls.get(step, 0) + 1
+        generator = torch.Generator().manual_seed(100 * step + calls[step])
+        found = []
+        for row in range(len(prompt_ids) * ranks):
+            length = int(torch.randint(1, max(LONGEST) + 1, (), generator=generator))
+            tokens = torch.randint(4, 14, (length,), generator=generator).tolist()
+            found.append([*tokens[:-1], stop] if row % 3 else tokens)
+        return found[rank * len(prompt_ids) :][: len(prompt_ids)], None
+
+    return completions
+
+
+def on_any_number(folder: Path, checkpoint: str | None) -> None:
+    """A run of 24 completions a step on any number of ranks: its weights, or why it was refused."""
+    made = made_ready(
+        folder, "aepo", per_device_train_batch_size=24 // int(os.environ["WORLD_SIZE"]),
+        **ON_ANY_NUMBER)
+    made._generate_single_turn = shared_out(made, made.processing_class.eos_token_id)
+    found = {"kind": str(made.accelerator.distributed_type.value)}
+    try:
+        with norms_in_full_precision():  # a pass on fewer rows else differs by 1e-7, which Adam blows up
+            made.train(resume_from_checkpoint=checkpoint)
+    except ValueError as error:
+        found |= {"refused": str(error), "steps": made.state.global_step}
+    else:
+        found["weights"] = accelerators.whole_weights(made)
+    torch.save(found, folder / f"steps-{os.environ['RANK']}.pt")
+    dist.barrier()
+
+
 if __name__ == "__main__":
     os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
     accelerators.on_cpu(sys.argv[2])
     if sys.argv[3] == "resumed":
         resumed(Path(sys.argv[1]))
+    elif sys.argv[3] == "on any number":
+        on_any_number(Path(sys.argv[1]), sys.argv[4] if len(sys.argv) > 4 else None)
     else:
         all_steps(Path(sys.argv[1]), list(CASES) if sys.argv[3] == "all" else sys.argv[3].split(","))

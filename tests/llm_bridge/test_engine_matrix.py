@@ -25,4 +25,5 @@ def test_a_rule_without_a_measurement_is_untested_and_a_new_one_gets_a_row():
 def test_every_rule_that_trains_is_measured():
     refused = {rule for rule in update_rules.RULES if engine_matrix.refused_by_trl(rule)}
     assert set(update_rules.RULES) - refused <= set(CASES)
-    assert set(engine_matrix.VARIANT_NAMES) == (set(CASES) - set(update_rules.RULES)) | {"resumed"}
+    assert set(engine_matrix.VARIANT_NAMES) == (set(CASES) - set(update_rules.RULES)) | {
+        "resumed", "2 to 1", "1 to 2"}

@@ -26,7 +26,7 @@ def test_all_prompts_of_a_batch_are_sampled_at_one_temperature():
 
 
 def test_its_engine_is_for_gpus():
-    """Why its worker runs here on a table of log-probabilities, and not on a model."""
+    """Why it takes verl's VERL_ENGINE_DEVICE to run it on a CPU (`test_two_ranks`)."""
     devices = {key[0] if isinstance(key, tuple) else key
                for key in EngineRegistry._engines["language_model"]["fsdp2"]}
     assert "cpu" not in devices
