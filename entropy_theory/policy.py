@@ -100,8 +100,8 @@ def check_temperature(temperature: Temperature) -> None:
         valid = bool(xp.all(xp.asarray(temperature) > 0))
     if not valid:
         raise ValueError(
-            f"temperature must be above 0, got {' '.join(str(temperature).split())}: use a small positive "
-            "number for near-greedy sampling"
+            f"temperature must be above 0, got {' '.join(str(temperature).split())}: use a small "
+            "positive number for near-greedy sampling"
         )
 
 
