@@ -215,9 +215,13 @@ def bad_share(removed_fraction, n_actions):
         removed_fraction * n_actions + 1e-9) < 1
 
 
-def not_clamped(logits, removed_fraction):
+def not_kept(logits, removed_fraction):
     return (logits.ndim == 0 or logits.shape[-1] == 0
-            or bad_share(removed_fraction, logits.shape[-1]) or no_policy(logits))
+            or bad_share(removed_fraction, logits.shape[-1]) or bool(np.isnan(logits).any()))
+
+
+def not_clamped(logits, removed_fraction):
+    return not_kept(logits, removed_fraction) or no_policy(logits)
 
 
 def keeps_the_largest(result, logits, removed_fraction):
@@ -244,10 +248,10 @@ POLICY = {
     "policy.tilt": Call(function=policy.tilt, arguments=bare, refuses=no_policy),
     "policy.kept_actions": Call(
         function=policy.kept_actions, arguments=policies(removed_fraction=fractions),
-        refuses=not_clamped, check=keeps_the_largest),
+        refuses=not_kept, check=keeps_the_largest),
     "policy.clamped_logits": Call(
         function=policy.clamped_logits, arguments=policies(removed_fraction=fractions),
-        refuses=not_clamped),
+        refuses=not_kept),
     "policy.clamped_entropy": Call(
         function=policy.clamped_entropy, arguments=policies(removed_fraction=fractions),
         refuses=not_clamped),
