@@ -317,12 +317,14 @@ def held_targets(results: Path) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for path in _held_targets(results):
         try:
-            content = read_json(path, {"provenance": {}, "records": [{"name": str}]})
+            content = read_json(path, HELD_FORM)
         except ValueError:
             continue
         where = content["provenance"]
         for record in content["records"]:
             run = record["run"]
+            if run["task"] not in HELD_MODELS:
+                continue
             model, kind = HELD_MODELS[run["task"]]
             origin = {**where, "seed": run["seed"], "config": {**where["config"], "model": model}}
             if found.setdefault(record["name"], {**record, "provenance": origin})["provenance"] is origin:
@@ -361,6 +363,9 @@ HELD_MODELS: dict[str, tuple[str, Evidence]] = {
     "split": ("small-sums", "small transformer"), "sum": ("small-sums", "small transformer"),
     "chain-sum": ("smollm2-135m-instruct", "pretrained model")}
 """The model of each task of the comparison, and what it is evidence of."""
+HELD_FORM = {"provenance": {"config": {}, "device": str},
+             "records": [{"name": str, "run": {"task": str, "seed": int}}]}
+"""What must be in a file of the comparison (`stored.check_form`)."""
 _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
     NOTHING: lambda results: [],
     HELD: _held_targets,

@@ -137,7 +137,7 @@ returns, and the correction made of them. What a CPU engine cannot do, read off 
 - sleep mode: vLLM's `CpuPlatform` has none (`is_sleep_mode_available`), its `CPUWorker.sleep` does
   nothing;
 - handing weights to layers that are packed: on a CPU vLLM packs linear layers for oneDNN and drops what
-  it loaded, and TRL's colocated hand-over fails; the tests switch packing off;
+  it loaded, and TRL's colocated hand-over fails, which is one error here; the tests switch packing off;
 - CUDA graphs and asynchronous scheduling: `CpuPlatform.check_and_update_config` switches them off.
 
 A model in float32 is held in bfloat16 by vLLM (its `dtype` "auto"), and TRL passes no other: its

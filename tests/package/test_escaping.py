@@ -57,7 +57,8 @@ def test_the_pages_of_an_audit():
         "provenance": {**PROVENANCE, "config": {
             "model": SCRIPT, "task": SCRIPT, "rule": SCRIPT, "optimizer": SCRIPT, "learning_rate": 0.1}},
         "steps": [{"step": 1, "entropy": 1.0, "by_token": values, "parts": {SCRIPT: 0.1}}],
-        "summary": {"tokens": {"slope": by_name, "correlation": by_name, "dominant": SCRIPT,
+        "summary": {"steps": {"steps": 3, "correlation": by_name, "slope": by_name},
+                    "tokens": {"slope": by_name, "correlation": by_name, "dominant": SCRIPT,
                                "tabular_error": 0.1, "first_order_error": 0.1}},
         "covariance_by_difficulty": [],
         "covariance_table": [

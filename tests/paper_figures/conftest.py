@@ -36,7 +36,8 @@ def write_run(
     }
     (folder / "run.json").write_text(json.dumps(description))
     (folder / "provenance.json").write_text(
-        json.dumps({"commit": "c" * 40, "device": device, "seed": seed})
+        json.dumps({"commit": "c" * 40, "versions": {}, "device": device, "seed": seed,
+                    "created": "2026-01-02T03:04:05+00:00"})
     )
     lines = [
         {"step": i + 1, "entropy": h, "reward": 0.5, "distinct_answers": 8 * h, "seconds": 0.1,

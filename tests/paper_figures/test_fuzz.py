@@ -29,7 +29,8 @@ from tests.fuzzing import (
 RUN = {"options": {"model": "small-sums", "task": "split", "rule": "grpo"}, "status": "finished",
        "constant_answer_reward": 0.1}
 LOG = [{"step": n, "entropy": 1 / n, "reward": 0.1 * n, "seconds": 0.5} for n in range(1, 9)]
-HELD = {"provenance": {"device": "cpu"}, "records": [{"name": "a", "entropy": [1.0]}]}
+HELD = {"provenance": {"device": "cpu", "config": {"steps": 80}},
+        "records": [{"name": "a", "run": {"task": "split", "seed": 0}, "series": {"entropy": [1.0]}}]}
 
 
 @functools.cache
@@ -71,16 +72,17 @@ READ_BY = {
 """The line of `READERS` that tries a function which reads, by the function's place."""
 OWN = {
     **dict.fromkeys(("aepo.table_4_settings._full", "aepo.table_4_settings._recipe",
-                     "data.paper_numbers.read", "report.page._file", "site.bandit.page",
-                     "site.claims._files", "site.figures._stages", "site.markup.included",
-                     "site.markup.module_docstring", "site.notebooks._page", "site.pages.write",
+                     "data.paper_numbers.read", "extensions.holding_page.main", "report.page._file",
+                     "site.bandit.page", "site.claims._files", "site.figures._stages",
+                     "site.markup.included", "site.markup.module_docstring", "site.notebooks._page",
+                     "site.pages.write",
                      "site.rules._engines", "figure._code_digest", "reproduce.stage.code_digest"),
                     "reads the package's own files"),
     **dict.fromkeys(("extensions.independent_logits._of_run", "figure._read", "report.figures._figure",
                      "site.claims.evidence", "site.figures.pages", "data.inputs._digest"),
                     "reads what the reproduction has just written, a damaged part of which is remade"),
-    **dict.fromkeys(("reproduce.gpu_jobs.GpuJob", "reproduce.pipeline._end_orphan",
-                     "reproduce.pipeline._last_line", "reproduce.pipeline._previous",
+    **dict.fromkeys(("reproduce.gpu_jobs.GpuJob", "reproduce.pipeline._last_line",
+                     "reproduce.pipeline._previous",
                      "reproduce.pipeline._read_stamp", "reproduce.pipeline.print_outcome"),
                     "the state of the main job: test_reproduce.py"),
 }

@@ -92,7 +92,7 @@ def test_audited_runs_get_a_panel(results: Path, tmp_path: Path) -> None:
     folder = write_curve(tmp_path, results, entropy=np.linspace(1.0, 0.1, 12))
     assert figure.data(folder).query("panel == 'model'").empty
     steps = [{"step": i, "first_order": -0.01 * i, "measured": -0.008 * i} for i in range(1, 7)]
-    (folder / "runs" / "run" / "audit.json").write_text(json.dumps({"steps": steps}))
+    (folder / "runs" / "run" / "audit.json").write_text(json.dumps({"summary": {}, "steps": steps}))
     table = figure.data(folder)
     rows = table.query("panel == 'model'")
     assert (rows["y"] / rows["announced"]).to_numpy() == pytest.approx(0.8)
@@ -106,7 +106,8 @@ def test_what_is_not_drawn_is_not_named(results: Path, tmp_path: Path) -> None:
     steps = [{"step": i, "first_order": -0.01 * i, "measured": -0.008 * i} for i in range(1, 7)]
     for i in range(model_runs.MOST + 1):
         write_curve(tmp_path, results, entropy=np.ones(6), model=f"{i}/m", name=f"r{i}")
-        (tmp_path / "runs" / f"r{i}" / "audit.json").write_text(json.dumps({"steps": steps}))
+        audit = {"summary": {}, "steps": steps}
+        (tmp_path / "runs" / f"r{i}" / "audit.json").write_text(json.dumps(audit))
     table = figure.data(tmp_path)
     assert set(table.attrs["inputs"]) == {f"r{i}" for i in range(model_runs.MOST)}
     assert table["series"].str.endswith("/m, split").sum() == model_runs.MOST * len(steps)

@@ -30,7 +30,7 @@ def write_steps(folder: Path, count: int) -> None:
             "parts": {"gradient": 1.5 * measured, "momentum": -0.5 * measured} if step > 1 else {
                 "gradient": measured},
         })
-    write_json(folder / "audit.json", {"steps": steps})
+    write_json(folder / "audit.json", {"summary": {}, "steps": steps})
 
 
 def write_audit(results: Path) -> None:

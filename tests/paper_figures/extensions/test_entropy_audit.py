@@ -45,7 +45,7 @@ def test_few_steps_are_shown_token_by_token_and_plain_sgd_by_itself(tmp_path: Pa
         description["options"]["optimizer"] = optimizer
         write_json(folder / "run.json", description)
         columns = (*entropy_audit.FORECASTS, "measured")
-        write_json(folder / "audit.json", {"steps": [
+        write_json(folder / "audit.json", {"summary": {}, "steps": [
             {"step": i, **dict.fromkeys(columns, -0.1),
              "by_token": {name: [-0.2, 0.1] for name in columns}}
             for i in range(steps)]})

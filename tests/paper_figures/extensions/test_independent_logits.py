@@ -36,7 +36,7 @@ def audited(folder: Path, matrix: np.ndarray, *, explained_from: int) -> None:
         kernel_record.write(folder / "audit" / f"kernel-{record.step:05d}.npz", record)
     steps = [{"step": step, "measured": -0.1, "by_token": {}} for step in (1, 2)]
     results.write_json(folder / "audit.json", {
-        "steps": steps, "kernel": kernel_record.summary(records)})
+        "summary": {}, "steps": steps, "kernel": kernel_record.summary(records)})
 
 
 def test_an_identity_is_independence(tmp_path: Path) -> None:
@@ -70,6 +70,6 @@ def test_audits_without_a_kernel_are_no_input(tmp_path: Path) -> None:
     """A figure of nothing; an error that does not say what to run."""
     write_run(tmp_path / "runs" / "plain", rule="grpo", entropies=[1.0])
     results.write_json(tmp_path / "runs" / "plain" / "audit.json",
-                       {"steps": [{"step": 1}], "kernel": None})
+                       {"summary": {}, "steps": [{"step": 1}], "kernel": None})
     with pytest.raises(MissingInputError, match=r"run `python -m llm_bridge audit .*--optimizer sgd"):
         figure.data(tmp_path)
