@@ -25,6 +25,7 @@ def scores(values):
     ([[0.0], [-8.0]], [[-1.0], [-8.0]], 0.125, ""),
     ([[math.nan, 1.0]], [[math.nan, 1.0]], 0.0, ""),
     ([[math.nan, 1.0]], [[2.0, 1.0]], 9.0, "scores of row 0, token 0: 2, not nan"),
+    ([[math.inf, 1.0]], [[math.inf, 1.0]], 0.0, ""),
     ([[1.0, 1.0]], [[1.0, math.nan]], 9.0, "scores of row 0, token 1: nan, not 1"),
     ([[[1.0], [2.0]], [[3.0], [4.0]]], [[[1.0], [2.0]], [[3.0], [5.0]]], 0.0,
      "scores of run 1, row 1, token 0: 5, not 4"),

@@ -106,7 +106,7 @@ def one_process(case, run, model):
         with torch.no_grad():
             for weight in model.parameters():
                 weight -= RATE * weight.grad
-    return coefficient, dict(model.named_parameters())
+    return coefficient, {name: weight.detach() for name, weight in model.named_parameters()}
 
 
 @pytest.mark.parametrize("case", CASES)
