@@ -29,6 +29,7 @@ def scores(values):
     ([[1.0, 1.0]], [[1.0, math.nan]], 9.0, "scores of row 0, token 1: nan, not 1"),
     ([[[1.0], [2.0]], [[3.0], [4.0]]], [[[1.0], [2.0]], [[3.0], [5.0]]], 0.0,
      "scores of run 1, row 1, token 0: 5, not 4"),
+    ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 5.0], [6.0, 4.0]], 0.0, "scores of row 0, token 1: 5, not 2"),
     ([1.0, 2.0], [1.0, 3.0], 0.0, "scores: 3, not 2"),
     ([[1.0, 2.0]], [[1.0], [2.0]], 0.0, "scores have shape (2, 1), not (1, 2)"),
 ])
@@ -48,8 +49,13 @@ def test_outputs_are_numpys_whatever_the_batch_and_metrics_only_where_asked_for(
     found = outputs(rule, batch)
     assert set(found) == {"scores", "entropy"}
     assert set(outputs(rule, batch, metrics=True)) > set(found)
+    prepared = rule.prepare(batch)
+    assert difference(found, outputs(rule, prepared), 0.0) == ""
+
+
+def test_outputs_on_torch_are_numpys():
+    rule, batch = update_rules.get("entropy-bonus"), random_batch(3)
+    found = outputs(rule, batch)
     on_torch = outputs(rule, to_torch(batch))
     assert all(type(value) is np.ndarray and value.dtype == np.float64 for value in on_torch.values())
     assert difference(found, on_torch, 1e-12) == ""
-    prepared = rule.prepare(batch)
-    assert difference(found, outputs(rule, prepared), 0.0) == ""
