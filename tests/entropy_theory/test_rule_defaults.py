@@ -56,4 +56,4 @@ def test_what_a_rule_says_of_itself_is_said_without_a_call(name):
 
 
 def test_a_penalty_of_the_reward_changes_rewards():
-    assert get("reference-kl", placement="reward").changes_rewards is True
+    assert get("reference-kl", placement="reward", estimator="k1").changes_rewards is True
