@@ -50,6 +50,8 @@ class Group:
     """Modules of others that every fork needs, imported once."""
     seconds: float
     """Measured time of the tests that a bug is tried with, at most; the quickest come first."""
+    declarations: tuple[str, ...] = ()
+    """Files of tests of what is declared at import, as defaults are, whatever lines they reach."""
 
     @property
     def folder(self) -> Path:
@@ -75,18 +77,21 @@ class Reach:
     branches: dict[str, dict[str, Any]]
     """coverage.py's summary of each file, with the lines and branches that no test takes."""
 
-    def judges(self, mutant: Mutant, seconds: float) -> list[str]:
-        """The tests to try a bug with, in order."""
+    def judges(self, mutant: Mutant, group: Group) -> list[str]:
+        """The tests to try a bug of the group with, in order."""
         lines = self.lines.get(mutant.file, {})
         reaching = lines.get(str(mutant.line), []) if mutant.in_body else []
         # What runs at import is reached by no test in particular, but matters to those of the file; and
         # of a statement over several lines only the first may count as executed.
         reaching = reaching or sorted({test for tests in lines.values() for test in tests})
         order = sorted(reaching, key=lambda test: (self.seconds[test], test))
+        if not mutant.in_body:
+            first = sorted(t for t in self.seconds if t.split("::")[0] in group.declarations)
+            order = first + [test for test in order if test not in first]
         chosen, total = [], 0.0
         for test in order:
             total += self.seconds[test]
-            if total > seconds and chosen:
+            if total > group.seconds and chosen:
                 break
             chosen.append(test)
         return chosen
@@ -142,7 +147,7 @@ def judge(
     if again:
         _check_imports(group, measured, again[0])
     for mutant in again:
-        judges = measured.judges(mutant, group.seconds)
+        judges = measured.judges(mutant, group)
         text = sources[mutant.file].mutated(mutant)
         answer = {"outcome": "survived"} if not judges else _in_fork(
             lambda tell, mutant=mutant, text=text, judges=judges: _imported(
@@ -302,7 +307,7 @@ class _Exchanging:
         gc.collect()
         gc.freeze()
         for mutant in self.mutants:
-            judges = [items[test] for test in self.measured.judges(mutant, self.group.seconds)]
+            judges = [items[test] for test in self.measured.judges(mutant, self.group)]
             answer = {"outcome": "survived"} if not judges else _in_fork(
                 lambda tell, mutant=mutant, judges=judges: self._try(mutant, judges, live, tell))
             self.tell({"key": mutant.key, **_verdict(answer)})
@@ -402,7 +407,7 @@ def _imported(group: Group, measured: Reach, mutant: Mutant, text: str, judges: 
 
 def _check_imports(group: Group, measured: Reach, mutant: Mutant) -> None:
     """Raise RuntimeError where a file that cannot be imported is: then it is read from elsewhere."""
-    judges = measured.judges(mutant, group.seconds)[:1]
+    judges = measured.judges(mutant, group)[:1]
     answer = _in_fork(lambda tell: _imported(
         group, measured, mutant, "raise ImportError('a bug')", judges, tell))
     if answer.get("outcome") != "killed":
