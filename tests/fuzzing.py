@@ -283,6 +283,8 @@ class Reader:
     errors: tuple[type[Exception], ...] = (ValueError,)
     names_file: bool = True
     """Whether an error names the file, or a folder around it."""
+    needs: str = ""
+    """A module without which the line is skipped."""
 
 
 @st.composite
@@ -323,6 +325,45 @@ def holds_of_reader(
                 raise AssertionError(f"refused{'' if named else ' without its name'}: {error}") from error
             return
         reader.check(result)
+
+
+def reader_tests(
+    room: str, readers: Mapping[str, Reader], read_by: Mapping[str, str], own: Mapping[str, str]
+) -> tuple[Callable[..., None], ...]:
+    """Return the tests of a room's table of readers.
+
+    Args:
+        room: the package.
+        readers: the table, by name.
+        read_by: the line that tries each function which reads a file, by the function's place.
+        own: functions that read what no user writes, each with the reason.
+
+    Returns:
+        Tests that every function which reads has a line, that damaged files are refused or read, and
+        that the documents of the table are read as they stand: one that is not would prove nothing.
+    """
+
+    def skip_without(module: str) -> None:
+        if module:
+            pytest.importorskip(module)
+
+    def test_every_reader_is_fuzzed() -> None:
+        assert reading_functions(room) == read_by.keys() | own.keys()
+        assert set(read_by.values()) <= readers.keys()
+
+    @SIZES
+    @pytest.mark.parametrize("name", readers)
+    def test_damaged(name: str, cases: int, tmp_path: Path) -> None:
+        skip_without(readers[name].needs)
+        place = tmp_path / "files"
+        fuzz(cases, damages(), lambda damage: holds_of_reader(readers[name], damage, place))
+
+    @pytest.mark.parametrize("name", readers)
+    def test_whole(name: str, tmp_path: Path) -> None:
+        skip_without(readers[name].needs)
+        holds_of_reader(readers[name], (), tmp_path, whole=True)
+
+    return test_every_reader_is_fuzzed, test_damaged, test_whole
 
 
 def damaged(reader: Reader, damage: Sequence[tuple[str, int]]) -> bytes:

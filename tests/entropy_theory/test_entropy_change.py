@@ -261,6 +261,7 @@ def test_a_step_that_carries_a_common_shift_changes_entropy_as_without_it():
         # Of the size of the step and the shift, each rounded a few times, times a slope below 4.
         np.testing.assert_allclose(moved, entropy_change.exact(logits, size * step), rtol=0, atol=1e-13)
     second, moved = (entropy_change.second_order(logits, 0.1 * step + shift) for shift in (0.0, 0.5))
+    # As above, of a step of at most some nats whose entries are shifted by 0.5.
     np.testing.assert_allclose(moved, second, rtol=0, atol=1e-13)
 
 

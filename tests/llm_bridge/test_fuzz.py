@@ -38,13 +38,11 @@ from tests.fuzzing import (
     as_json_lines,
     as_toml,
     command_status,
-    damages,
     ends_well,
     fuzz,
     holds_of,
-    holds_of_reader,
     moderate,
-    reading_functions,
+    reader_tests,
 )
 
 ITEMS = [{"prompt": f"{n}+1=", "answer": n + 1} for n in range(4)] + [{"prompt": "x", "answer": "é"}]
@@ -176,13 +174,6 @@ READERS = {
 }
 
 
-@SIZES
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_takes_a_damaged_file_or_says_what_is_wrong(name, cases, tmp_path):
-    place = tmp_path / "files"
-    fuzz(cases, damages(), lambda damage: holds_of_reader(READERS[name], damage, place))
-
-
 READ_BY = {
     "analysis.audit.read": "analysis.audit.read",
     "analysis.kernel_record.read": "analysis.kernel_record.read",
@@ -210,16 +201,8 @@ OWN = {
 """Functions that read what no user writes."""
 
 
-def test_every_reader_is_fuzzed():
-    """One that is new has no line yet."""
-    assert reading_functions("llm_bridge") == READ_BY.keys() | OWN.keys()
-    assert set(READ_BY.values()) <= READERS.keys()
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_takes_what_is_not_damaged(name, tmp_path):
-    """A document that is refused as it stands would prove nothing."""
-    holds_of_reader(READERS[name], (), tmp_path, whole=True)
+(test_every_reader_is_fuzzed, test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
+ test_a_reader_takes_what_is_not_damaged) = reader_tests("llm_bridge", READERS, READ_BY, OWN)
 
 
 # ------------------------------------------------------------------ functions

@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pytest
 import xarray as xr
 
 from paper_figures.data import inputs
@@ -16,14 +15,10 @@ from paper_figures.figure import MissingInputError
 from paper_figures.report.figures import read_result
 from simulations.computing import store
 from tests.fuzzing import (
-    SIZES,
     Reader,
     as_json,
     as_json_lines,
-    damages,
-    fuzz,
-    holds_of_reader,
-    reading_functions,
+    reader_tests,
 )
 
 RUN = {"options": {"model": "small-sums", "task": "split", "rule": "grpo"}, "status": "finished",
@@ -89,20 +84,5 @@ OWN = {
 """Functions that read what no user writes."""
 
 
-def test_every_reader_is_fuzzed():
-    """One that is new has no line yet."""
-    assert reading_functions("paper_figures") == READ_BY.keys() | OWN.keys()
-    assert set(READ_BY.values()) <= READERS.keys()
-
-
-@SIZES
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_takes_a_damaged_file_or_says_what_is_wrong(name, cases, tmp_path):
-    place = tmp_path / "files"
-    fuzz(cases, damages(), lambda damage: holds_of_reader(READERS[name], damage, place))
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_takes_what_is_not_damaged(name, tmp_path):
-    """A document that is refused as it stands would prove nothing."""
-    holds_of_reader(READERS[name], (), tmp_path, whole=True)
+(test_every_reader_is_fuzzed, test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
+ test_a_reader_takes_what_is_not_damaged) = reader_tests("paper_figures", READERS, READ_BY, OWN)

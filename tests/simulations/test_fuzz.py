@@ -30,15 +30,13 @@ from tests.fuzzing import (
     arrays,
     as_toml,
     command_status,
-    damages,
     ends_well,
     finite,
     fuzz,
     holds_of,
-    holds_of_reader,
     numbers,
     ordinary,
-    reading_functions,
+    reader_tests,
     scalars,
     shares,
 )
@@ -102,13 +100,6 @@ READERS = {
 }
 
 
-@SIZES
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_takes_a_damaged_file_or_says_what_is_wrong(name, cases, tmp_path):
-    place = tmp_path / "files"
-    fuzz(cases, damages(), lambda damage: holds_of_reader(READERS[name], damage, place))
-
-
 READ_BY = {
     "computing.cells.read_cell": "computing.cells.read_cell",
     "computing.store.read": "computing.store.read",
@@ -125,16 +116,8 @@ OWN = {
 """Functions that read what no user writes."""
 
 
-def test_every_reader_is_fuzzed():
-    """One that is new has no line yet."""
-    assert reading_functions("simulations") == READ_BY.keys() | OWN.keys()
-    assert set(READ_BY.values()) <= READERS.keys()
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_reader_takes_what_is_not_damaged(name, tmp_path):
-    """A document that is refused as it stands would prove nothing."""
-    holds_of_reader(READERS[name], (), tmp_path, whole=True)
+(test_every_reader_is_fuzzed, test_a_reader_takes_a_damaged_file_or_says_what_is_wrong,
+ test_a_reader_takes_what_is_not_damaged) = reader_tests("simulations", READERS, READ_BY, OWN)
 
 
 # ------------------------------------------------------------------ functions
