@@ -30,7 +30,7 @@ from llm_bridge.commands.train_config import (
 )
 from llm_bridge.data import models, rewards, tasks
 from llm_bridge.running import checkpoints, ranks
-from llm_bridge.running.faults import full_disk_named
+from llm_bridge.running.faults import full_disk_named, tracker_named
 from llm_bridge.running.run_folder import FINISHED, RunFolder
 from llm_bridge.running.step_log import StepProgress
 
@@ -92,7 +92,7 @@ def _continued(
         trainer = build_trainer(config, model, tokenizer, task, rule, on_step)
         if config.audit_every:
             trainer.add_callback(auditor(trainer, config, done, provenance))
-        with full_disk_named(folder.path):
+        with full_disk_named(folder.path), tracker_named(config.log_to):
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     if config.save_model:
         with full_disk_named(folder.path):

@@ -1,11 +1,12 @@
-"""Faults that end a run: too little memory, a lost GPU, a gradient that is not finite, and a policy that
-differs between training and scoring.
+"""Faults that end a run: too little memory, a lost GPU, a gradient that is not finite, a tracker
+that is not set up, and a policy that differs between training and scoring.
 """
 
 from __future__ import annotations
 
 import contextlib
 import shutil
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from entropy_theory.token_batch import TokenBatch
 from llm_bridge.running import ranks
 
 DIVERGED = "diverged.pt"
+TRACKING = "transformers.integrations.integration_utils"
+"""The module that calls trackers."""
 ROUNDINGS = 64
 """The allowed error of a log-probability, in roundings of 1. Each of L layers adds two updates, whose
 sum is rounded each time: errors of random sign grow as sqrt(2 L), up to 14 for 100 layers, and the
@@ -93,6 +96,23 @@ def full_disk_named(output: Path) -> Iterator[None]:
             raise OSError(
                 f"no space left for {output}: free some or choose another output directory"
             ) from error
+        raise
+
+
+@contextlib.contextmanager
+def tracker_named(trackers: str) -> Iterator[None]:
+    """Turn what a tracker raises, such as one that nobody is logged in to, into one ValueError.
+
+    Args:
+        trackers: those of the run, as ``--log-to`` has them.
+    """
+    try:
+        yield
+    except Exception as error:
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        if TRACKING in {frame.f_globals.get("__name__") for frame in frames}:
+            raise ValueError(f"log_to {trackers}: the tracker ended the run ({error}); set it up as it "
+                             "says, or give log_to none") from error
         raise
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import safetensors
 import torch
+from transformers.integrations import integration_utils
 
 from entropy_theory import update_rules
 from entropy_theory.support import results
@@ -438,6 +439,17 @@ def test_a_run_from_the_command_line(tmp_path, monkeypatch, capfd):
                            "coefficient"}
     assert (tmp_path / "run" / "provenance.json").exists()
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]  # nothing half-written
+
+
+def test_a_tracker_that_is_not_set_up_is_one_error(config, monkeypatch):
+    """As MLflow refuses a store of files, and W&B whoever is not logged in."""
+
+    def refuses(*_: object, **__: object) -> None:
+        raise RuntimeError("nobody is logged in")
+
+    monkeypatch.setattr(integration_utils.TensorBoardCallback, "_init_summary_writer", refuses)
+    with pytest.raises(ValueError, match=r"log_to tensorboard: .*\(nobody is logged in\).*log_to none"):
+        training.train(dataclasses.replace(config, log_to="tensorboard", steps=1))
 
 
 def test_an_inert_rule_is_named_in_one_line(config, capsys):
