@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from entropy_theory.support import cores
 from entropy_theory.support.parent_process import end_with_parent
 from entropy_theory.verification.check import Profile
 from entropy_theory.verification.claim import Evidence
@@ -68,7 +69,7 @@ def run(
     Raises:
         ValueError: processes below 1.
     """
-    processes = processes if processes is not None else os.cpu_count() or 1
+    processes = processes if processes is not None else cores.usable()
     if processes < 1:
         raise ValueError(f"jobs must be at least 1, got {processes}")
     context = _context(ours=any(job.path is None for job in jobs.values()))

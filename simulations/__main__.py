@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from entropy_theory.support import command_line
+from entropy_theory.support import command_line, cores
 from entropy_theory.support.command_line import Command, parse
 from entropy_theory.support.user_errors import lookup, run_command
 
@@ -242,14 +241,7 @@ def _backend(command: SweepCommand) -> Backend:
         if command.jobs is not None:
             raise ValueError("--jobs are local processes: leave it out with --cluster")
         return dask_cluster(command.cluster)
-    return local_processes(_cores() if command.jobs is None else command.jobs)
-
-
-def _cores() -> int:
-    """The number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return local_processes(cores.usable() if command.jobs is None else command.jobs)
 
 
 def _dry_run(sweep: SweepFile, command: SweepCommand) -> int:
@@ -264,7 +256,7 @@ def _dry_run(sweep: SweepFile, command: SweepCommand) -> int:
         runs = [by_key[key] for key in cell.run_keys]
         print(f"cell {number}: {len(runs)} runs of {cell.dynamics.steps} steps, "
               f"{sweeps.in_words(sweep, runs)}")
-    workers = min(command.jobs or _cores(), max(len(todo.cells), 1))
+    workers = min(command.jobs or cores.usable(), max(len(todo.cells), 1))
     seconds = sweeps.estimated_seconds(todo) / workers
     where = "on the cluster, divided by its workers" if command.cluster else f"on {workers} processes"
     print(f"{len(todo.runs)} runs, {todo.n_kept} of them kept; {todo.updates:.2g} logit updates in "

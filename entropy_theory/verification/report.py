@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from entropy_theory.support import cores
 from entropy_theory.verification import kernel
 from entropy_theory.verification.check import QUICK, checks
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
@@ -163,7 +163,7 @@ def print_proofs(claims: Mapping[str, Claim], jobs: int | None) -> dict[str, ker
                 if not console.is_terminal:
                     print(line, flush=True)
 
-        results = kernel.prove(claims.values(), jobs=jobs or os.cpu_count() or 1, on_line=on_line)
+        results = kernel.prove(claims.values(), jobs=jobs or cores.usable(), on_line=on_line)
     for claim_id, result in results.items():
         if not result.accepted:
             print(f"{claim_id}: NOT accepted: {result.message}")

@@ -22,14 +22,14 @@ LINKED_FIGURES, LINKED_RULES = ("aepo-figure-2",), ("reinforce", "grpo", "aepo")
 
 
 def site(
-    *, results: Path = Path("build"), output: Path = Path("build/docs"), jobs: int = 1
+    *, results: Path = Path("build"), output: Path = Path("build/docs"), jobs: int | None = None
 ) -> int:
     """Build the documentation as pages that open from disk and need no network.
 
     Args:
         results: folder with figures/ and ledger.json; a figure that was not made is named as such.
         output: folder for the pages; their source is written beside it.
-        jobs: processes of Sphinx.
+        jobs: processes of Sphinx; by default one per core.
     """
     source = output.with_name(f"{output.name}-source")
     with exclusive(output):
@@ -38,7 +38,7 @@ def site(
     return 0
 
 
-def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: int = 1) -> int:
+def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: int | None = None) -> int:
     """Write the site of all results, OUTPUT/report/index.html, which opens from disk without a network.
 
     Beside it lies everything.html, one page with all figures, statements and runs.
@@ -46,7 +46,7 @@ def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: 
     Args:
         output: folder with ledger, figures and runs; a part that is missing is named on its page.
         profile: smoke has few pages, those of the figures that were made among them.
-        jobs: processes of the site's generator.
+        jobs: processes of the site's generator; by default one per core.
     """
     if not output.is_dir():
         raise ValueError(f"no such folder: {output}: name the folder of results, or run make reproduce")

@@ -7,16 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+from entropy_theory.support import cores
 from entropy_theory.support.user_errors import need
 
 
-def build(source: Path, output: Path, *, jobs: int = 1) -> Path:
+def build(source: Path, output: Path, *, jobs: int | None = None) -> Path:
     """Have Sphinx set the pages of a folder, and return the front page.
 
     Args:
         source: the folder that `pages.write` filled.
         output: folder for the site; what is in it goes.
-        jobs: processes of Sphinx.
+        jobs: processes of Sphinx; by default one for each processor that this one may use.
 
     Raises:
         ValueError: Sphinx gave a warning; it is printed above.
@@ -25,8 +26,9 @@ def build(source: Path, output: Path, *, jobs: int = 1) -> Path:
     need("the documentation", "sphinx", "myst_parser")
     if output.exists():  # afresh: a page that is gone would stay, and links to it would be thought good
         shutil.rmtree(output)
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-j", str(jobs),
-               "-d", str(source / ".doctrees"), "-E", str(source), str(output)]
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html",
+               "-j", str(jobs or cores.usable()), "-d", str(source / ".doctrees"), "-E",
+               str(source), str(output)]
     if subprocess.run(command, check=False).returncode:
         raise ValueError(f"Sphinx found faults in {source}, listed above: mend what made these pages")
     return output / "index.html"

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from entropy_theory.support import cores
 from entropy_theory.token_tree import TokenTree
 from simulations.engine.array_types import Features, Rewards, Starts
 from simulations.engine.dynamics import Dynamics
@@ -90,7 +91,7 @@ def threads() -> int:
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores.usable()
 
 
 class _Report:

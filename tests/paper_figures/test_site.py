@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 from urllib.parse import unquote
 
 import pytest
@@ -22,6 +24,7 @@ from paper_figures.site import (
     pages,
     reference,
     rules,
+    sources,
 )
 from paper_figures.site import claims as claim_pages
 
@@ -63,7 +66,7 @@ def site(tmp_path_factory, simulated):
                            ("entropy_theory.policy", "entropy_theory.token_batch"))
     folder = tmp_path_factory.mktemp("site")
     pages.write(selection, results, folder / "source")
-    return building.build(folder / "source", folder / "docs").parent
+    return building.build(folder / "source", folder / "docs", jobs=2).parent
 
 
 def test_every_internal_link_leads_to_a_page_and_a_place(site):
@@ -160,6 +163,23 @@ def test_search_knows_the_pages(site):
     index = (site / "searchindex.js").read_text()
     for name in ("claims/aepo.theorem-4.3b", "rules/aepo", "reference/entropy_theory.policy", "found"):
         assert f'"{name}"' in index
+
+
+def test_sources_are_those_of_this_project(site):
+    shown = {path.relative_to(site / "_modules").parts[0] for path in (site / "_modules").rglob("*.html")}
+    assert shown == {"entropy_theory", "index.html"}
+
+
+def test_modules_that_document_nothing_are_left_out():
+    """Which of them are left over depends on how pages fall to processes."""
+    kept = {"entropy_theory.policy": ("code", {}, {"entropy": "a page"}, ""), "unreadable": False}
+    app = mock.Mock()
+    env = SimpleNamespace(_viewcode_modules={**kept, "typing": ("code", {}, {}, "")})
+    sources.setup(app)
+    (event, handler), _ = app.connect.call_args
+    assert event == "env-updated"
+    assert list(handler(app, env)) == []
+    assert env._viewcode_modules == kept
 
 
 def test_a_fault_ends_the_build(tmp_path):
