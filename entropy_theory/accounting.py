@@ -151,7 +151,7 @@ def of_step(
         options: as `along_path`: share, rounding, most_points.
 
     Raises:
-        ValueError: no part, or a part of another shape; as `along_path`.
+        ValueError: no part, a part of another shape or a number that is not finite; as `along_path`.
     """
     for name, part in parts.items():
         if np.shape(part) != np.shape(parameters):
@@ -159,6 +159,9 @@ def of_step(
                 f"part '{name}' of the step has shape {np.shape(part)}, the parameters have "
                 f"{np.shape(parameters)}"
             )
+        if not np.isfinite(part).all():
+            found = np.asarray(part)[~np.isfinite(part)][0]
+            raise ValueError(f"part '{name}' of the step must be finite, got {found}")
     if not parts:
         raise ValueError("a step needs at least one part")
     step = sum(parts.values(), np.zeros(np.shape(parameters)))

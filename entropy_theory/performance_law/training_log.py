@@ -200,7 +200,7 @@ def _column(
         return best[0]
     if best:
         raise ValueError(
-            f"several columns could be the {kind}: {_some(best)}; say which with --{kind} NAME"
+            f"{where}: several columns could be the {kind}: {_some(best)}; say which with --{kind} NAME"
         )
     raise ValueError(
         f"no column of {where} looks like the {kind}: say which with --{kind} NAME (there are "

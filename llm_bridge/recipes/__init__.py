@@ -264,6 +264,10 @@ def _variants(vary: dict[str, Any], path: Path) -> Iterator[tuple[str, dict[str,
         check_choice(table, ("like", "train", "rule", "trl"), f"table to vary in {path.name}:")
         if not isinstance(values, list) or not values:
             raise ValueError(f"recipe {path.name}, [vary]: {key} must be a list of values")
+        for value in values:
+            if not isinstance(value, (str, int, float)):
+                raise ValueError(f"recipe {path.name}, [vary]: {key} must be a list of numbers, texts, "
+                                 f"true or false, got {value!r} in it")
     for chosen in itertools.product(*vary.values()):
         changes = dict(zip(vary, chosen, strict=True))
         yield "".join(_ending(key, value) for key, value in changes.items() if key != "like"), changes

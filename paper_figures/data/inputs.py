@@ -343,21 +343,28 @@ def _held_targets(results: Path) -> list[Path]:
 
 
 def comparison(results: Path, name: str) -> dict[str, Any] | None:
-    """Read a comparison of runs, the user's own or else the measured one; None if there is neither.
+    """Read a comparison of runs of small-sums, the user's own or else the measured one; None if there is
+    neither.
 
     Raises ValueError for a damaged file.
     """
     _note(COMPARISONS)
     for root in (results, MEASURED):
         if (root / "comparisons" / name).exists():
-            found = read_json(root / "comparisons" / name, {"provenance?": {}})
-            _note_shown(name, found.get("provenance"), "small transformer")
+            found = read_json(root / "comparisons" / name, COMPARISON_FORM)
+            where = found["provenance"]
+            for record in found["records"]:
+                run = f"{record['label']}, {record['task']}, seed {record['seed']}"
+                _note_shown(run, {**where, "seed": record["seed"], "config": {"model": "small-sums"}},
+                            "small transformer")
             return dict(found)
     return None
 
 
 NOTHING, RUNS, EVALUATIONS, RECIPES = "nothing", "training runs", "evaluations", "recipes"
 COMPARISONS = "comparisons"
+COMPARISON_FORM = {"provenance": {}, "records": [{"label": str, "task": str, "seed": int}]}
+"""What must be in a file of a comparison (`stored.check_form`)."""
 HELD = "comparison of what holds a target"
 HELD_MODELS: dict[str, tuple[str, Evidence]] = {
     "split": ("small-sums", "small transformer"), "sum": ("small-sums", "small transformer"),

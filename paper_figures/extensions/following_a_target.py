@@ -120,9 +120,9 @@ FIGURE = PaperFigure(
     source="This project",
     title="how a small transformer's entropy follows its target, setting by setting",
     paper="AEPO, Skywork-OR1 and TRL hold targets that rest; none was asked to follow one.",
-    ours="Above: entropy of split, means of 5 steps over the seeds, with their range; grey: the target. "
-    "Below: the mean distance from the target of each controller in each setting, darker where it is "
-    "farther; bold: the nearest.",
+    ours="Above: entropy of small-sums on split, means of 5 steps over the seeds, with their range; "
+    "grey: the target. Below: the mean distance from the target of each controller in each setting, "
+    "darker where it is farther; bold: the nearest.",
     data=data,
     finding=finding,
     draw=draw,

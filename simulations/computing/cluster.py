@@ -61,10 +61,11 @@ def dask_cluster(address: str) -> Backend:
                 status = future.status
                 # What is here is no longer wanted there: else it is computed again if its worker dies.
                 future.release()
-                if status != "finished":
-                    outcome = _lost(status, outcome)
-                elif isinstance(outcome, xr.Dataset):
+                # The status may be of later than the outcome: of its worker's death since.
+                if isinstance(outcome, xr.Dataset):
                     progress(outcome.attrs["cell_steps"])
+                elif not isinstance(outcome, Failure):
+                    outcome = _lost(status, outcome)
                 yield place, outcome
 
     return run

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import paper_figures
 from paper_figures.catalog import FIGURES
 from paper_figures.data import inputs
 from paper_figures.data.inputs import RUN_KINDS
@@ -15,12 +16,16 @@ from paper_figures.data.training_curves import spread
 from paper_figures.figure import Finding, MissingInputError
 from simulations.experiments import EXPERIMENTS
 from tests.paper_figures.conftest import write_run
+from tests.paper_figures.extensions.test_entropy_accounts import write_audit
 
 RUNS = {  # one of every rule that figures compare: rule, options
     "grpo": (), "aepo": (), "entropy-bonus": ("coefficient=0.015",), "entropy-advantage": (),
     "kl-cov": ("ratio=0.02",), "reference-kl": ("coefficient=0.1",), "aent": (),
 }
-OF_A_MODEL = re.compile(r"small-sums|language model|per token|transformer")
+AUDITED = "a"
+"""The run of `write_audit`."""
+COMMITTED = Path(paper_figures.__file__).parent / "measured"
+OF_A_MODEL = re.compile(r"small-sums|bundled model|language model|per token|transformer")
 SAMPLED, EXACT = re.compile(r"sampled groups|from samples"), re.compile(r"exact expectation|one exact "
                                                                          "step")
 
@@ -32,6 +37,9 @@ def results(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFac
     for rule, options in RUNS.items():
         write_run(folder / "runs" / rule, rule=rule, entropies=[0.8 - 0.01 * i for i in range(40)],
                   options=options)
+    for compared in ("holding-a-target", "comparisons"):
+        (folder / compared).symlink_to(COMMITTED / compared)
+    write_audit(folder)
     return folder
 
 
@@ -50,7 +58,7 @@ def test_label_inputs_and_caption_agree(name: str, results: Path) -> None:
         table = figure.data(results)
     shown = {**read.provenance, **table.attrs.get("inputs", {})}
     evidence = set(read.evidence(shown))
-    runs = [one for one in shown if one in RUNS]
+    runs = [one for one in shown if one in (*RUNS, AUDITED) or ", seed " in one]
     assert bool(runs) == bool(evidence & set(RUN_KINDS))
     assert ("the paper's numbers" in evidence) == any(
         value == "printed in the paper" for value in shown.values())
@@ -69,8 +77,9 @@ def test_label_inputs_and_caption_agree(name: str, results: Path) -> None:
     if EXACT.search(figure.ours):
         assert evidence & {"tabular, exact", "theory"}
     if runs:
-        assert f"{len(runs)} training run{'s' if len(runs) > 1 else ''} of a model (1 seed)" in (
-            read.described(shown))
+        seeds = len({shown[one]["seed"] for one in runs})
+        assert re.search(rf"\b{len(runs)} training runs? of (a model|small-sums) \({seeds} seeds?\)",
+                         read.described(shown))
 
 
 def test_what_was_not_read_is_no_input(tmp_path: Path) -> None:

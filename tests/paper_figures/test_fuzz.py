@@ -26,6 +26,7 @@ RUN = {"options": {"model": "small-sums", "task": "split", "rule": "grpo"}, "sta
 LOG = [{"step": n, "entropy": 1 / n, "reward": 0.1 * n, "seconds": 0.5} for n in range(1, 9)]
 HELD = {"provenance": {"device": "cpu", "config": {"steps": 80}},
         "records": [{"name": "a", "run": {"task": "split", "seed": 0}, "series": {"entropy": [1.0]}}]}
+COMPARED = {"provenance": {}, "records": [{"label": "clip-cov network", "task": "split", "seed": 0}]}
 
 
 @functools.cache
@@ -53,7 +54,7 @@ READERS = {
         document=HELD, write=as_json, errors=(MissingInputError,)),
     "data.inputs.comparison": Reader(
         read=lambda path: inputs.comparison(path.parents[1], "one.json"), name="comparisons/one.json",
-        document={"provenance": {}}, write=as_json),
+        document=COMPARED, write=as_json),
     "report.figures.read_result": Reader(
         read=read_result, name="result.json", document=RUN, write=as_json, errors=(),
         check=json.dumps),

@@ -569,6 +569,13 @@ class DaskCluster:
     def running(self):
         return [process for process in self.processes[1:] if process.poll() is None]
 
+    def wait_for_workers(self):
+        """On a busy machine one may have done all work before the other is there."""
+        from distributed import Client
+
+        with Client(self.address) as client:
+            client.wait_for_workers(len(self.running()), timeout=120)
+
     @property
     def address(self):
         return json.loads(self.file.read_text())["address"]
@@ -594,6 +601,7 @@ def test_a_cluster_that_loses_a_worker_loses_nothing(tmp_path, dask):
     cells = counting_cells.cells(log, 10, 0.3, cell_7="error")
     while len(dask.running()) < 2:
         dask.worker()
+    dask.wait_for_workers()
     workers = dask.running()
     victim, kept_then, steps, found = None, [], [], {}
     keeper = Keeper(folder=folder, backend=dask_cluster(dask.address))
@@ -606,7 +614,8 @@ def test_a_cluster_that_loses_a_worker_loses_nothing(tmp_path, dask):
             os.kill(victim.pid, signal.SIGKILL)
     assert victim is not None, "one worker did everything"
     assert sorted(found) == list(range(10))
-    assert [place for place, outcome in found.items() if isinstance(outcome, Failure)] == [7]
+    failures = {place: outcome for place, outcome in found.items() if isinstance(outcome, Failure)}
+    assert list(failures) == [7], failures
     assert "cell 7 cannot be computed" in found[7].message
     times = counting_cells.finished(log)
     assert all(times.count(place) == 1 for place in kept_then if place != 7)

@@ -26,7 +26,8 @@ def write_steps(folder: Path, count: int) -> None:
         measured = -0.01 * (1 + step % 3)
         steps.append({
             "step": step, "coefficients": (-1.0) ** step, "first_order": measured,
-            "entropy_gradient": measured / 2, "accounted": measured, "measured": measured,
+            "exact": measured, "entropy_gradient": measured / 2, "accounted": measured,
+            "measured": measured,
             "parts": {"gradient": 1.5 * measured, "momentum": -0.5 * measured} if step > 1 else {
                 "gradient": measured},
         })
