@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from entropy_theory import update_rules
+from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
+from entropy_theory.schedules import Sine
 from entropy_theory.update_rules.bonus import base_and_bonus
 from entropy_theory.update_rules.rule import UpdateRule
 from entropy_theory.verification.rule_contract import random_batch
@@ -145,3 +147,27 @@ def test_a_unit_of_the_bonus_is_the_difference_it_makes():
     np.testing.assert_allclose(unit_terms["entropy"], alone, rtol=1e-12)
     with pytest.raises(ValueError, match="has no coefficient that is adapted"):
         base_and_bonus(inner, inner.prepare(batch))
+
+
+def test_aent_holds_a_target_by_forecasts_and_without_its_own_loop_alone():
+    assert get("aent", target=0.5, adaptive=False, hold="forecast").coefficient_controller() is not None
+    for options in ({"adaptive": True, "hold": "forecast"}, {"adaptive": False, "hold": "integral"}):
+        with pytest.raises(ValueError, match="steers by entropy_low and entropy_high"):
+            get("aent", target=0.5, **options)
+
+
+def test_a_rules_loop_is_of_the_kind_asked_for_and_starts_where_its_schedule_does():
+    assert type(get("aepo").controller()) is TemperatureSwitch
+    assert type(get("aepo", control="proportional").controller()) is ProportionalTemperature
+    schedule = Sine(middle=0.6, amplitude=0.2, period=16.0)
+    assert get("aepo", target_schedule=schedule).controller().target == schedule(0)
+    held = get("entropy-bonus", target_schedule=schedule).coefficient_controller()
+    assert held.target == schedule(0)
+
+
+def test_parts_that_clamp_differently_are_not_added():
+    """Neither of them adapts: a batch has one column of clamped entropies all the same."""
+    aent = get("aent", adaptive=False)
+    assert combine(aent, aent).removed_fraction == 0.33
+    with pytest.raises(ValueError, match="clamp differently"):
+        combine(aent, get("aent", adaptive=False, removed_fraction=0.1))
