@@ -194,8 +194,7 @@ class Grpo(UpdateRule):
 
 
 def _mass_ratio(batch: TokenBatch, rows: Array, counted: Array) -> Array:
-    """The total weight of ``rows`` over that of ``counted``, [..., 1, 1]; 0 where nothing counts."""
+    """The weight of ``rows`` over that of ``counted``, or over 1 where nothing counts: [..., 1, 1]."""
     xp = namespace(batch.weight)
     total, part = masked_sum(batch.weight, rows), masked_sum(batch.weight, counted)
-    return xp.where(part > 0, total / xp.where(part > 0, part, xp.ones_like(part)),
-                    xp.zeros_like(total))
+    return total / xp.where(part > 0, part, xp.ones_like(part))

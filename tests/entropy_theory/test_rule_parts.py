@@ -171,3 +171,35 @@ def test_parts_that_clamp_differently_are_not_added():
     assert combine(aent, aent).removed_fraction == 0.33
     with pytest.raises(ValueError, match="clamp differently"):
         combine(aent, get("aent", adaptive=False, removed_fraction=0.1))
+
+
+def test_a_bonus_on_a_sum_that_has_one_adds_to_it():
+    batch = random_batch(75, second_batch=False)
+    inner = combine(get("grpo"), get("entropy-bonus", coefficient=0.2))
+    found = get("entropy-bonus", coefficient=0.1, base=inner).state_terms(batch)["entropy"]
+    one = get("entropy-bonus", coefficient=0.3).state_terms(batch)["entropy"]
+    np.testing.assert_allclose(found, one, rtol=1e-12)
+
+
+def test_a_length_without_an_overlong_buffer_is_that_of_the_normalization_alone():
+    batch = random_batch(76, second_batch=False)
+    found = get("grpo", normalization="dr-grpo", max_length=10).scores(batch)
+    longest = get("grpo", normalization="dr-grpo").scores(batch)
+    assert batch.mask.sum(-1).max() == 5
+    np.testing.assert_allclose(found, longest / 2, rtol=1e-12)
+
+
+def test_what_a_clip_silences_is_counted_among_ordinary_tokens():
+    """Ratio 2: a bad token at dual_clip 2 is not beyond it; one without advantage is never clipped."""
+    ones = np.ones((3, 1))
+    batch = random_batch(77, second_batch=False).take_sequences(slice(0, 3))
+    batch = batch.replace(**{name: column[:, :1] for name, column in batch._columns()})
+    log_ratio = np.log(np.array([[2.0], [3.0], [3.0]]))
+    batch = batch.replace(log_prob=log_ratio - 1, old_log_prob=-ones, mask=ones > 0, weight=ones / 3,
+                          advantage=np.array([[-1.0], [0.0], [-1.0]]))
+    rule = get("grpo", dual_clip=float(np.exp(log_ratio[0, 0] - 1 + 1)))
+    assert rule.metrics(batch)["clipped_fraction"] == pytest.approx(1 / 3)
+    np.testing.assert_allclose(rule.scores(batch)[:, 0], [-2.0, 0.0, 0.0])
+    assert rule.metrics(batch.take_sequences([2]))["clipped_fraction"] == 1.0
+    tempered = batch.replace(tempered=ones > 0)
+    assert rule.metrics(tempered)["clipped_fraction"] == 0.0
