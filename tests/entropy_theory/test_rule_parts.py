@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from entropy_theory import update_rules
 from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
 from entropy_theory.schedules import Sine
+from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.bonus import base_and_bonus
+from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.rule import UpdateRule
 from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import ROUNDING
@@ -203,3 +208,62 @@ def test_what_a_clip_silences_is_counted_among_ordinary_tokens():
     assert rule.metrics(batch.take_sequences([2]))["clipped_fraction"] == 1.0
     tempered = batch.replace(tempered=ones > 0)
     assert rule.metrics(tempered)["clipped_fraction"] == 0.0
+
+
+def test_reinforce_divides_each_answers_part_by_its_length():
+    batch = random_batch(78, second_batch=False)
+    length = batch.mask.sum(-1, keepdims=True)
+    expected = batch.reward * batch.mask * batch.mask.sum() / (12 * length)
+    np.testing.assert_allclose(get("reinforce").scores(batch), expected, rtol=1e-12)
+
+
+def test_the_natural_gradient_centers_each_state_by_its_own_mean():
+    """Two states of two actions, and a row that does not count; the step is A less its mean."""
+    column = np.array([[0.25], [0.75], [0.5], [0.5], [0.0]])
+    advantage = np.array([[1.0], [0.0], [5.0], [1.0], [9.0]])
+    log_prob = np.log(np.where(column > 0, column, 1.0))
+    batch = TokenBatch(
+        log_prob=log_prob, old_log_prob=log_prob, reward=advantage, mask=column > 0,
+        weight=column / 2, state=np.array([[3], [3], [8], [8], [3]]),
+        action=np.array([[0], [1], [0], [1], [2]]))
+    found = get("natural-gradient").scores(batch) * batch.weight
+    np.testing.assert_allclose(found[:, 0], [0.25, -0.25, 1.0, -1.0, 0.0], rtol=1e-12)
+
+
+def test_declaring_reads_declares_own_reads_too():
+    class Told(Grpo):
+        name: ClassVar[str] = "told"
+        reads = frozenset({"ratio"})
+
+        def _scores(self, batch):
+            return super()._scores(batch) / 2
+
+    assert Told().own_reads == get("grpo").own_reads
+
+
+def test_bounds_of_rules_without_a_clip_and_numbers_that_may_differ_by_run():
+    assert get("reinforce").clip_bounds == (0.2, 0.2)
+    assert get("kl-cov").per_run_options() == {}
+    assert get("aepo", alpha=0.5).per_run_options() == {"alpha": 0.5}
+    assert get("aepo", alpha=np.array([0.5])).per_run_options() == {}
+
+
+def test_an_option_that_is_made_by_the_rule_is_passed_over_and_those_after_it_are_not():
+    @dataclass(frozen=True, kw_only=True)
+    class Made(UpdateRule):
+        name: ClassVar[str] = "made"
+        half: float = field(init=False, default=0.5)
+        share: float = 0.25
+
+    found = Made().map_options(lambda part, name, value: 2 * value)
+    assert (found.half, found.share) == (0.5, 0.5)
+
+
+def test_a_number_that_is_none_is_found_where_every_token_counts():
+    batch = random_batch(79, second_batch=False)
+    batch = batch.replace(mask=batch.mask | True)
+    get("grpo").prepare(batch)
+    reward = batch.reward.copy()
+    reward[5] = np.nan
+    with pytest.raises(ValueError, match="column 'reward' holds NaN"):
+        get("grpo").prepare(batch.replace(reward=reward))
