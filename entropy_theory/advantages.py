@@ -15,10 +15,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import array_api_compat
+import numpy as np
 
 from entropy_theory.array_types import Array, TokenColumn, TokenMask
-from entropy_theory.policy import namespace
+from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weight
 
 REWARD_ROUNDINGS = 8
@@ -67,7 +67,7 @@ def group_normalized(batch: TokenBatch, rows: TokenMask, *, ddof: int = 0) -> To
     if ddof:
         _check_equal_weights(batch, rows, "a standard deviation over G - 1")
         # In a group of one all rewards are equal, and its advantage is 0 whatever divides it.
-        variance = variance * group.size / xp.where(group.size > ddof, group.size - ddof, 1.0)
+        variance = variance * group.size / xp.clip(group.size - ddof, 1, None)
     deviation = xp.sqrt(variance)
     degenerate = group.is_flat(batch.reward) | (deviation == 0)
     safe = xp.where(degenerate, xp.ones_like(deviation), deviation)
@@ -84,8 +84,7 @@ def leave_one_out(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     group = _Groups(batch, rows)
     if not bool(xp.all(xp.where(rows, group.size > 1, True))):
         raise ValueError("leave-one-out needs at least two sequences of each prompt, found one")
-    others = xp.where(group.size > 1, group.size - 1, xp.ones_like(group.size))
-    return _centered(batch, rows) * group.size / others
+    return _centered(batch, rows) * group.size / xp.clip(group.size - 1, 1, None)
 
 
 def batch_normalized(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
@@ -165,7 +164,7 @@ def overlong_penalty(batch: TokenBatch, max_length: int, buffer: int) -> Array:
         raise ValueError(f"buffer must be in 1..{max_length} (max_length), got {buffer}")
     xp = namespace(batch.reward)
     ones = xp.ones_like(batch.reward)
-    length = xp.sum(xp.where(batch.mask, ones, 0 * ones), axis=-1, keepdims=True)
+    length = xp.sum(xp.astype(batch.mask, ones.dtype), axis=-1, keepdims=True)
     return ones * xp.clip((max_length - buffer - length) / buffer, -1.0, 0.0)
 
 
@@ -188,8 +187,6 @@ def expected_group_normalized(
     Raises:
         ValueError: group_size below 2, a reward other than 0 or 1, or rows that are samples.
     """
-    if group_size < 2:
-        raise ValueError(f"group_size must be at least 2, got {group_size}")
     xp = namespace(batch.reward)
     if not bool(xp.all(~rows | (batch.reward == 0) | (batch.reward == 1))):
         raise ValueError("the expected group-normalized advantage needs rewards of 0 and 1 only")
@@ -289,20 +286,12 @@ def _has_repeated_answers(batch: TokenBatch, rows: Array) -> bool:
     """Whether two sequences end in one state with one action; False where the batch has neither."""
     if batch.state is None or batch.action is None:
         return False
-    xp = namespace(batch.mask)
-    device = array_api_compat.device(batch.mask)
-    order = xp.arange(1, rows.shape[-1] + 1, device=device)
-    last = xp.argmax(xp.astype(rows, xp.int64) * order, axis=-1, keepdims=True)
-    state, action = (xp.take_along_axis(c, last, axis=-1)[..., 0] for c in (batch.state, batch.action))
-    # Stable sorts by action, then state, then whether the row counts: equal answers are neighbors.
-    keys = [action, state, xp.astype(xp.any(rows, axis=-1), xp.int64)]
-    order = xp.argsort(keys[0], axis=-1, stable=True)
-    for key in keys[1:]:
-        by_key = xp.argsort(xp.take_along_axis(key, order, axis=-1), axis=-1, stable=True)
-        order = xp.take_along_axis(order, by_key, axis=-1)
-    action, state, counts = (xp.take_along_axis(key, order, axis=-1) for key in keys)
-    same = (action[..., 1:] == action[..., :-1]) & (state[..., 1:] == state[..., :-1])
-    return bool(xp.any(same & (counts[..., 1:] > 0) & (counts[..., :-1] > 0)))
+    rows, state, action = (to_numpy(column) for column in (rows, batch.state, batch.action))
+    last = np.argmax(rows * np.arange(rows.shape[-1]), axis=-1, keepdims=True)
+    runs = np.arange(math.prod(rows.shape[:-2])).reshape(*rows.shape[:-2], 1, 1)
+    ends = (np.take_along_axis(ids, last, axis=-1) for ids in (state, action))
+    answers = np.concatenate(np.broadcast_arrays(runs, *ends), axis=-1)[rows.any(axis=-1)]
+    return len(np.unique(answers, axis=0)) < len(answers)
 
 
 def equal_reward_groups(batch: TokenBatch, rows: TokenMask) -> Array:
@@ -329,10 +318,10 @@ def _check_equal_weights(batch: TokenBatch, rows: Array, what: str) -> None:
     """Counting rows means nothing where a row stands for a probability, as in an exact listing."""
     xp = namespace(batch.weight)
     weight = sequence_weight(batch, rows)
-    largest = xp.max(weight, axis=-2)
-    smallest = xp.min(xp.where(weight > 0, weight, xp.full_like(weight, math.inf)), axis=-2)
+    smallest = xp.min(
+        xp.where(weight > 0, weight, xp.full_like(weight, math.inf)), axis=-2, keepdims=True)
     # Weights are 1/N each: they differ by rounding at most.
-    if bool(xp.any(largest > smallest * (1 + 64 * float(xp.finfo(weight.dtype).eps)))):
+    if bool(xp.any(weight > smallest * (1 + 64 * float(xp.finfo(weight.dtype).eps)))):
         raise ValueError(
             f"{what} needs equally weighted samples, and these rows have different weights: for an "
             "exact listing use std_ddof=0, or group_size for the expectation over sampled groups"
@@ -360,7 +349,7 @@ class _Groups:
             self._member = group == xp.unique_values(group)
         total = self._sum(self._weight)
         self._safe_total = xp.where(total > 0, total, xp.ones_like(total))
-        self.size = self._sum(xp.where(present, xp.ones_like(self._weight), 0 * self._weight))
+        self.size = self._sum(xp.astype(present, self._weight.dtype))
 
     def mean(self, column: Array) -> Array:
         """Weighted mean of each row's group."""

@@ -207,7 +207,7 @@ class AdaptiveCoefficient(Controller):
         """The next coefficient; arguments and errors as `Controller`."""
         self.entropy = entropy = _checked(entropy)
         xp = namespace(entropy)
-        before = array_like(self.coefficient, entropy) * xp.ones_like(entropy)
+        before = _spread(self.coefficient, entropy)
         self.observations += 1
         if self.observations > self.warm_up_steps:
             below = xp.clip(entropy - self.entropy_low, None, 0.0)
@@ -258,8 +258,7 @@ class TargetEntropyCoefficient(Controller):
         self.entropy = entropy = _checked(entropy)
         xp = namespace(entropy)
         ones = xp.ones_like(entropy)
-        before, counted = (
-            array_like(value, entropy) * ones for value in (self.coefficient, self.saturated))
+        before, counted = _spread(self.coefficient, entropy), _spread(self.saturated, entropy)
         wanted = entropy <= array_like(self.target, entropy)
         moved = xp.where(wanted, before + self.step, before - self.step)
         # A one-sided coefficient that rests at 0 has nothing to do above the target.
@@ -297,7 +296,7 @@ class ForecastCoefficient(Controller):
     - Two-sided: above the target the coefficient is below what holds entropy, and negative if ``low``
       allows.
     - Saturated: the coefficient wanted is beyond a bound. It is counted (``saturated``).
-    - Held: forecasts of the whole range [low, high] differ by less than ``POWERLESS``, or a larger
+    - Held: forecasts of the whole range [low, high] differ by at most ``POWERLESS``, or a larger
       coefficient is forecast to lower entropy. The coefficient stays what it was, and it is counted
       (``held``). So it does before the first forecast, uncounted.
 
@@ -354,13 +353,12 @@ class ForecastCoefficient(Controller):
         xp = namespace(entropy)
         ones = xp.ones_like(entropy)
         self.coefficient, self.bias, self.saturated, self.held = (
-            array_like(value, entropy) * ones
+            _spread(value, entropy)
             for value in (self.coefficient, self.bias, self.saturated, self.held))
         if forecast is not None:
-            self._learn(entropy, array_like(forecast.base, ones) * ones,
-                        array_like(forecast.per_unit, ones) * ones)
+            self._learn(entropy, _spread(forecast.base, entropy), _spread(forecast.per_unit, entropy))
         self.entropy = entropy
-        if self.base is None or self.per_unit is None:
+        if self.base is None:
             return self.coefficient
         base, per_unit = (array_like(value, entropy) for value in (self.base, self.per_unit))
         powerless = ~(per_unit * (self.high - self.low) > POWERLESS)
@@ -377,7 +375,7 @@ class ForecastCoefficient(Controller):
     def _learn(self, entropy: Array, base: Array, per_unit: Array) -> None:
         """Take in a forecast, and by how much the change since the last observation differs from it."""
         xp = namespace(entropy)
-        if not bool(xp.all(xp.isfinite(base + per_unit))):
+        if not bool(xp.all(xp.isfinite(base) & xp.isfinite(per_unit))):
             raise ValueError("the entropy forecast is not finite: the policy has diverged")
         if self.entropy is not None:
             missed = (entropy - array_like(self.entropy, entropy)) - (base + self.coefficient * per_unit)
@@ -405,6 +403,11 @@ def checked_target(target: Array) -> Array:
         lowest = float(xp.min(xp.asarray(target)))
         raise ValueError(f"the target entropy must be at least 0 nats, got {lowest:g}")
     return target
+
+
+def _spread(value: Array, entropy: Array) -> Array:
+    """``value``, a number or one a run, as an array like ``entropy``."""
+    return namespace(entropy).broadcast_to(array_like(value, entropy), entropy.shape)
 
 
 def _mean(before: Array, new: Array, kept: float) -> Array:

@@ -141,7 +141,7 @@ def tempered_reinforce_step(
     Raises:
         ValueError: empty correct set; as `policy.shift_logits`.
     """
-    logits, correct = as_float_array(logits), _checked_correct(logits, correct)
+    logits, correct = _checked_correct(logits, correct)
     xp = namespace(logits)
     tempered = softmax(logits, temperature)
     hits = xp.where(correct, tempered, xp.zeros_like(tempered))
@@ -158,7 +158,7 @@ def tempered_reinforce_rate(
     Returns:
         [...], nats per unit learning rate.
     """
-    logits, correct = as_float_array(logits), _checked_correct(logits, correct)
+    logits, correct = _checked_correct(logits, correct)
     xp = namespace(logits)
     excess, _ = _covariance_excess(xp, logits)
     terms = softmax(logits, temperature) * excess
@@ -175,7 +175,7 @@ def tempered_reinforce_rate_slope(
     Returns:
         [...], nats per unit learning rate and unit temperature.
     """
-    logits, correct = as_float_array(logits), _checked_correct(logits, correct)
+    logits, correct = _checked_correct(logits, correct)
     xp = namespace(logits)
     excess, _ = _covariance_excess(xp, logits)
     tempered = softmax(logits, temperature)
@@ -200,7 +200,7 @@ def sign_change_temperature(logits: Logits, correct: CorrectSet) -> PerState:
         [...]: 0 where tempered REINFORCE raises entropy at every T, inf where it lowers it at every
         T, NaN where F is zero for every T (a uniform policy, for one).
     """
-    logits, correct = as_float_array(logits), _checked_correct(logits, correct)
+    logits, correct = _checked_correct(logits, correct)
     xp = namespace(logits)
     shifted = _finite_shifted(xp, logits)
     excess, _ = _covariance_excess(xp, logits)
@@ -244,19 +244,20 @@ def _finite_step(step: Array) -> Array:
     return step
 
 
-def _checked_correct(logits: Array, correct: Array) -> Array:
-    """``correct`` as a boolean mask of the shape of ``logits``, at least one action in each state."""
-    xp = namespace(as_float_array(logits))
+def _checked_correct(logits: Array, correct: Array) -> tuple[Array, Array]:
+    """``logits`` and, of their shape, ``correct``: boolean, with at least one action in each state."""
+    logits = as_float_array(logits)
+    xp = namespace(logits)
     mask = xp.asarray(correct)
     if mask.dtype != xp.bool:
         raise ValueError(f"correct must be a boolean mask over actions, got dtype {mask.dtype}")
-    mask = xp.broadcast_to(mask, logits.shape) if hasattr(logits, "shape") else mask
+    mask = xp.broadcast_to(mask, logits.shape)
     if not bool(xp.all(xp.any(mask, axis=-1))):
         raise ValueError(
             "empty correct set: mark at least one action of each state as correct (drop states "
             "that have none: they give REINFORCE no gradient)"
         )
-    return mask
+    return logits, mask
 
 
 def _finite(xp: Any, change: Array) -> Array:
@@ -274,15 +275,12 @@ def _first_order(xp: Any, logits: Array, step: Array) -> Array:
 
 
 def _finite_shifted(xp: Any, logits: Array) -> Array:
-    """Logits minus their maximum; actions never taken get the lowest finite value instead of -inf.
+    """Logits minus their maximum, none below minus an eighth of the largest number: sums stay finite.
 
-    Their probability is 0, so any finite value gives the same sums. Nothing is lower than minus an eighth
-    of the largest number, so that sums of differences stay finite.
+    The probability of an action so low, or never taken, is 0, so that any finite value gives the same.
     """
     shifted = logits - xp.max(logits, axis=-1, keepdims=True)
-    finite = xp.isfinite(shifted)
-    lowest = xp.min(xp.where(finite, shifted, xp.zeros_like(shifted)), axis=-1, keepdims=True)
-    return xp.clip(xp.where(finite, shifted, lowest), -float(xp.finfo(shifted.dtype).max) / 8, None)
+    return xp.clip(shifted, -float(xp.finfo(shifted.dtype).max) / 8, None)
 
 
 def _centered(xp: Any, probabilities: Array, values: Array) -> Array:

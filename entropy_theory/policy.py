@@ -381,9 +381,7 @@ def covariance(probabilities: Values, x: Values, y: Values) -> PerState:
 
 
 def _first_bad_state(xp: Any, logits: Array, top: Array) -> str:
-    flat_top = to_numpy(top).reshape(-1)
-    flat = to_numpy(logits).reshape(len(flat_top), -1)
-    state = int(np.flatnonzero(~np.isfinite(flat_top))[0])
-    row = flat[state]
+    state = int(np.flatnonzero(~np.isfinite(to_numpy(top)))[0])
+    row = to_numpy(logits).reshape(-1, logits.shape[-1])[state]
     action = int(np.flatnonzero(np.isnan(row) | (row == math.inf) | np.isneginf(row).all())[0])
     return f"{row[action]} at action {action} of state {state}"

@@ -213,7 +213,7 @@ def _check_columns(shape: Any, columns: list[tuple[str, Array]]) -> None:
 
 
 def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
-    """Join the rows of all batches, in order, in one batch.
+    """Join the rows of all batches, in order, in one batch, whose step and seed are the first's.
 
     Raises ValueError when a column is present in some batches only, or shapes do not fit.
     """
@@ -303,6 +303,6 @@ def mean_over_sequences(batch: TokenBatch, name: str) -> Array:
     zeros = xp.zeros_like(column)
     length = xp.sum(xp.where(rows, zeros + 1, zeros), axis=-1, keepdims=True)
     total = xp.sum(xp.where(rows, column, zeros), axis=-1, keepdims=True)
-    per_sequence = total / xp.where(length > 0, length, xp.ones_like(length))
+    per_sequence = total / xp.clip(length, 1, None)
     weight = sequence_weight(batch, rows)
     return (xp.sum(weight * per_sequence, axis=(-2, -1)) / xp.sum(weight, axis=(-2, -1)))

@@ -181,8 +181,7 @@ class Aepo(Modifier):
         eligible = first_token & batch.is_tempered & (advantage > 0.05)
         temperature: Any = batch.sampling_temperature
         lowers = xp.any(batch.is_tempered & (temperature < 1), axis=(-2, -1), keepdims=True)
-        limit = masked_sum(ones, eligible)
-        limit = xp.where(limit < self.replaced_rows, limit, 0 * limit + self.replaced_rows)
+        limit = xp.clip(masked_sum(ones, eligible), None, self.replaced_rows)
         limit = xp.where(lowers, xp.floor(limit / 2), limit)
         kept = selection.largest(batch, -selection.rank(batch), eligible, limit)
         count = masked_sum(ones, kept)
@@ -190,10 +189,10 @@ class Aepo(Modifier):
             batch, -selection.rank(batch), first_token & batch.is_ordinary, count)
         kept, dropped = (xp.any(m, axis=-1, keepdims=True) & batch.mask for m in (kept, dropped))
         left = batch.is_ordinary & ~dropped
-        tokens = masked_sum(ones, left | kept)
-        tokens = xp.where(tokens > 0, tokens, xp.ones_like(tokens))
-        gain = xp.where(kept, masked_sum(ones, batch.is_tempered) / tokens * ones, 0 * ones)
-        share = xp.where(left, masked_sum(ones, batch.is_ordinary) / tokens * ones, 0 * ones)
+        tokens = xp.clip(masked_sum(ones, left | kept), 1, None)
+        zeros = xp.zeros_like(ones)
+        gain = xp.where(kept, masked_sum(ones, batch.is_tempered) / tokens, zeros)
+        share = xp.where(left, masked_sum(ones, batch.is_ordinary) / tokens, zeros)
         ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
         return batch.with_prepared(
             **{**ordinary.prepared, "aepo.gain": gain, "aepo.share": share})
@@ -205,7 +204,7 @@ class Aepo(Modifier):
         """
         xp = namespace(batch.log_prob)
         ordinary = self.base.advantages(batch.replace(mask=batch.is_ordinary))
-        if self.ablation == "advantage" and bool(xp.any(batch.is_tempered)):
+        if self.ablation == "advantage":
             second = self._grpo().advantages(batch.replace(mask=batch.is_tempered))
         else:
             second = self._positive(batch)
@@ -219,7 +218,7 @@ class Aepo(Modifier):
     def _scores(self, batch: TokenBatch) -> TokenColumn:
         xp = namespace(batch.log_prob)
         gain, r = batch.prepared["aepo.gain"], ratio(batch)
-        tempered = xp.where(unclipped(r, gain, *self.base.clip_bounds), r * gain, 0 * r)
+        tempered = xp.where(unclipped(r, gain, *self.base.clip_bounds), r * gain, xp.zeros_like(r))
         ordinary = self.base.scores(batch)
         if self.form == "code":
             ordinary = batch.prepared["aepo.share"] * ordinary

@@ -118,8 +118,7 @@ def fraction(batch: TokenBatch, chosen: Array) -> Array:
     xp = namespace(batch.weight)
     ones = xp.ones_like(batch.weight)
     rows = batch.is_ordinary
-    tokens = masked_sum(ones, rows)
-    found = masked_sum(ones, rows & chosen) / xp.where(tokens > 0, tokens, xp.ones_like(tokens))
+    found = masked_sum(ones, rows & chosen) / xp.clip(masked_sum(ones, rows), 1, None)
     return found[..., 0, 0]
 
 

@@ -72,17 +72,17 @@ def length_factor(
     one_token = batch.mask.shape[-1] == 1  # then N = B, and every length is 1
     if normalization == "token-mean" or (normalization == "sequence-mean" and one_token):
         return ones
-    length = xp.sum(xp.where(rows, ones, 0 * ones), axis=-1, keepdims=True)
+    length = xp.sum(xp.astype(rows, ones.dtype), axis=-1, keepdims=True)
     counts = batch.weight if batch.listed else ones
     tokens = masked_sum(counts, rows)
-    sequences = xp.sum(xp.max(xp.where(rows, counts, 0 * counts), axis=-1, keepdims=True),
+    sequences = xp.sum(xp.max(xp.where(rows, counts, xp.zeros_like(counts)), axis=-1, keepdims=True),
                        axis=-2, keepdims=True)
     if normalization == "dr-grpo":
         longest = xp.max(length, axis=-2, keepdims=True)
         length = longest if max_length is None else xp.full_like(longest, float(max_length))
     divisor = sequences * length
     factor = tokens / xp.where(divisor > 0, divisor, xp.ones_like(divisor))
-    return xp.where(rows, factor * ones, ones)
+    return xp.where(rows, factor, ones)
 
 
 def check_clip(clip_low: float, clip_high: float) -> None:

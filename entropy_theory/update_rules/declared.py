@@ -109,10 +109,9 @@ def _counts_rows(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
         ids = np.broadcast_to(np.arange(len(twice))[:, None], split.mask.shape)
         split = split.replace(sequence=ids.copy())
     # Mean lengths go by weight where rows stand for more, or less, than themselves.
-    listed = batch.listed or batch.mask.shape[-1] > 1
-    expected = outputs(rule, batch.replace(listed=listed))
+    expected = outputs(rule, batch.replace(listed=True))
     try:
-        found = outputs(rule, split.replace(listed=listed))
+        found = outputs(rule, split.replace(listed=True))
     except ValueError as error:
         return f"rows that are split in two are refused: {error} (declare 'rows' in own_reads)"
     doubled = {name: column[..., twice, :] for name, column in expected.items()}

@@ -89,7 +89,8 @@ class DiverseBonus(Bonus):
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:
         gain, r = self._strength(batch) * batch.prepared[f"{self.name}.gain"], ratio(batch)
-        bonus = namespace(r).where(unclipped(r, gain, *self.base.clip_bounds), r * gain, 0 * r)
+        xp = namespace(r)
+        bonus = xp.where(unclipped(r, gain, *self.base.clip_bounds), r * gain, xp.zeros_like(r))
         return self.base.scores(batch) + bonus
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:

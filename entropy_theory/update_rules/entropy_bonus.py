@@ -43,7 +43,7 @@ class EntropyBonus(Bonus):
     def _prepare(self, batch: TokenBatch) -> TokenBatch:
         xp = namespace(batch.log_prob)
         factor = length_factor(batch, batch.is_ordinary, self.normalization)
-        factor = xp.where(batch.is_ordinary, factor, 0 * factor)
+        factor = xp.where(batch.is_ordinary, factor, xp.zeros_like(factor))
         return self.base.prepare(batch).with_prepared(**{f"{self.name}.factor": factor})
 
     def _state_terms(self, batch: TokenBatch) -> dict[str, TokenColumn]:

@@ -171,7 +171,7 @@ class Grpo(UpdateRule):
         xp = namespace(batch.log_prob)
         scale = batch.prepared["grpo.scaled_advantage"]
         r = self._ratio(batch)
-        return xp.where(self._is_unclipped(r, scale), r * scale, 0 * r)
+        return xp.where(self._is_unclipped(r, scale), r * scale, xp.zeros_like(r))
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
         """Return the ``clipped_fraction`` of tokens, and ``groups_without_signal``.
@@ -182,20 +182,19 @@ class Grpo(UpdateRule):
         batch = self._prepared(batch)
         xp = namespace(batch.log_prob)
         rows = batch.is_ordinary
-        count = xp.zeros_like(batch.log_prob) + 1
         clipped = rows & ~self._is_unclipped(
             self._ratio(batch), batch.prepared["grpo.scaled_advantage"]
         )
-        tokens = xp.sum(xp.where(rows, count, 0 * count), axis=(-2, -1))
-        found = xp.sum(xp.where(clipped, count, 0 * count), axis=(-2, -1))
-        shown = {"clipped_fraction": found / xp.where(tokens > 0, tokens, xp.ones_like(tokens))}
+        found, tokens = (xp.sum(xp.astype(mask, batch.log_prob.dtype), axis=(-2, -1))
+                         for mask in (clipped, rows))
+        shown = {"clipped_fraction": found / xp.clip(tokens, 1, None)}
         if batch.advantage is None:
             shown["groups_without_signal"] = advantages.equal_reward_groups(batch, rows)
         return shown
 
 
 def _mass_ratio(batch: TokenBatch, rows: Array, counted: Array) -> Array:
-    """The total weight of ``rows`` over that of ``counted``, [..., 1, 1]; 0 where nothing counts."""
+    """The weight of ``rows`` over that of ``counted``, or over 1 where nothing counts: [..., 1, 1]."""
     xp = namespace(batch.weight)
     total, part = masked_sum(batch.weight, rows), masked_sum(batch.weight, counted)
-    return xp.where(part > 0, total / xp.where(part > 0, part, xp.ones_like(part)), 0 * total)
+    return total / xp.where(part > 0, part, xp.ones_like(part))

@@ -48,8 +48,6 @@ class Gspo(Grpo):
     def _ratio(self, batch: TokenBatch) -> Array:
         change = log_ratio(batch)
         xp = namespace(change)
-        length = xp.sum(xp.where(batch.mask, xp.ones_like(change), 0 * change), axis=-1,
-                        keepdims=True)
-        mean = xp.sum(change, axis=-1, keepdims=True) / xp.where(
-            length > 0, length, xp.ones_like(length))
+        length = xp.sum(xp.astype(batch.mask, change.dtype), axis=-1, keepdims=True)
+        mean = xp.sum(change, axis=-1, keepdims=True) / xp.clip(length, 1, None)
         return xp.ones_like(change) * capped_exp(mean)

@@ -71,11 +71,10 @@ class NaturalGradient(UpdateRule):
         counted = member * xp.astype(movable, batch.weight.dtype)
         advantage = self.advantages(batch)
         actions = xp.sum(counted, axis=-2, keepdims=True)
-        mean = xp.sum(counted * advantage, axis=-2, keepdims=True) / xp.where(
-            actions > 0, actions, xp.ones_like(actions))
+        mean = xp.sum(counted * advantage, axis=-2, keepdims=True) / xp.clip(actions, 1, None)
         centered = advantage - xp.sum(member * mean, axis=-1, keepdims=True)
         safe = xp.where(movable, probability, xp.ones_like(probability))
-        score = xp.where(movable, centered / safe, 0 * centered)
+        score = xp.where(movable, centered / safe, xp.zeros_like(centered))
         return batch.with_prepared(**{"natural-gradient.score": score})
 
     def _scores(self, batch: TokenBatch) -> TokenColumn:

@@ -136,6 +136,24 @@ def test_runs_side_by_side_have_groups_of_their_own():
             np.testing.assert_array_equal(found, estimator(alone, alone.mask))
 
 
+def test_the_share_of_groups_without_signal_is_by_weight_and_of_each_run():
+    """Group 0 varies, group 5 is equal; a run whose rows do not count has no such share."""
+    weight = np.array([[1.0], [1.0], [2.0], [3.0], [1.0], [0.0]]) / 8
+    flat = batch_of(np.array([[1.0], [0.0], [0.5], [2.0], [2.0], [9.0]]), weight=weight)
+    assert advantages.equal_reward_groups(flat, flat.mask) == 0.5
+    assert advantages.equal_reward_groups(flat, flat.mask & False) == 0.0
+    both = TokenBatch(**{name: np.stack([column, getattr(batch_of(), name)])
+                         for name, column in flat._columns()})
+    assert advantages.equal_reward_groups(both, both.mask).tolist() == [0.5, 0.0]
+
+
+def test_rewards_whose_squares_vanish_give_no_advantage():
+    """Their deviation is 0 in the dtype, although they differ; nothing is divided by it."""
+    batch = batch_of(REWARD * 1e-200)
+    for estimator in (advantages.group_normalized, advantages.batch_normalized):
+        assert (estimator(batch, batch.mask) == 0).all()
+
+
 @pytest.mark.parametrize("buffer", [1, 3, 5])
 def test_the_overlong_penalty_is_zero_until_the_buffer_and_minus_one_at_the_end(buffer):
     mask = np.arange(7) < np.arange(8)[:, None]
@@ -214,3 +232,34 @@ def test_a_listing_is_told_by_its_probabilities_and_its_answers():
     with pytest.raises(ValueError, match="no listing"):
         check(batch.replace(**twice))
     check(batch.replace(**{**twice, "state": np.array([[0], [1]])}))
+
+
+def test_an_answer_is_the_last_token_of_its_run_where_rows_count():
+    """Answers of two tokens and of one, whose padding is alike: (state, action) of the last response
+    token tells them apart, in each run for itself, and rows that do not count repeat nothing."""
+    half = np.log(0.5)
+    mask = np.array([[True, True], [True, True], [True, False], [False, False]])
+    columns = {
+        "mask": mask, "weight": np.array([[0.25], [0.25], [0.5], [0.0]]) * np.ones((4, 2)),
+        "log_prob": half * mask, "state": np.array([[0, 1], [0, 1], [0, 9], [0, 9]]),
+        "action": np.array([[5, 0], [5, 1], [6, 0], [6, 0]])}
+    batch = batch_of(np.ones((4, 1)), None, positions=2, **columns)
+
+    def is_listing(one):
+        try:
+            advantages.check_listing(one, one.mask, one.log_prob, "no listing")
+        except ValueError:
+            return False
+        return True
+
+    assert is_listing(batch)
+    same = batch.replace(action=np.array([[5, 0], [6, 0], [6, 0], [6, 0]]))
+    assert not is_listing(same)
+    assert is_listing(same.replace(state=np.array([[0, 1], [0, 2], [0, 9], [0, 9]])))
+    runs = [batch, batch.replace(action=batch.action[[1, 0, 2, 3]])]
+    both = TokenBatch(**{name: np.stack([getattr(one, name) for one in runs])
+                         for name, _ in batch._columns()})
+    assert is_listing(both)
+    action = both.action.copy()
+    action[1, :2, 1] = 1
+    assert not is_listing(both.replace(action=action))

@@ -82,6 +82,9 @@ def test_length_factors_of_some_rows_count_these_alone_and_runs_apart():
         found = length_factor(both, np.stack([rows, MASK]), normalization)
         for k, which in enumerate((rows, MASK)):
             np.testing.assert_array_equal(found[k], length_factor(batch_of(), which, normalization))
+    one = TokenBatch(**{name: getattr(batch_of(), name)[None, None] for name in names})
+    np.testing.assert_array_equal(length_factor(one, one.mask, "sequence-mean")[0, 0],
+                                  length_factor(batch_of(), MASK, "sequence-mean"))
     assert (length_factor(batch_of(), MASK & False, "sequence-mean") == 1).all()
 
 

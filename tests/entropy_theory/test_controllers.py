@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.controllers import (
+    POWERLESS,
     AdaptiveCoefficient,
     Controller,
     EntropyForecast,
@@ -187,7 +188,7 @@ def test_a_forecast_of_the_wrong_sign_does_not_hold_the_target():
 
 
 def test_forecasts_that_are_not_finite_are_refused():
-    for base, per_unit in ((math.nan, 1.0), (0.0, math.inf)):
+    for base, per_unit in ((math.nan, 1.0), (0.0, math.inf), (math.inf, 1.0)):
         with pytest.raises(ValueError, match="forecast is not finite"):
             loop().observe(np.asarray(0.2), EntropyForecast(
                 base=np.asarray(base), per_unit=np.asarray(per_unit)))
@@ -342,10 +343,14 @@ def test_a_range_that_moves_entropy_by_a_billionth_has_power_and_less_has_none()
         # With so little power the bound is the answer.
         assert float(controller.coefficient) == (0.3 if held else 9.0)
         assert float(controller.saturated) == 1.0 - held
+    controller = loop(low=0.0, high=1.0)
+    controller.observe(np.asarray(0.2), EntropyForecast(
+        base=np.asarray(0.0), per_unit=np.asarray(POWERLESS)))
+    assert float(controller.held) == 1.0
 
 
 def test_a_coefficient_at_its_bound_is_not_beyond_it():
-    """What is wanted is 0.3 / 10 / 0.05 = 0.6, and the bound is that, or a little less."""
+    """What is wanted is 0.3 / 10 / 0.05 = 0.6, and the bound is a little more, or less; or exactly it."""
     for bounds, saturated in (({"high": 0.6 + 1e-9}, 0), ({"high": 0.6 - 1e-9}, 1)):
         controller = loop(**bounds)
         controller.observe(np.asarray(0.2))
@@ -353,6 +358,11 @@ def test_a_coefficient_at_its_bound_is_not_beyond_it():
             np.asarray(0.2), EntropyForecast(base=np.asarray(0.0), per_unit=np.asarray(0.05)))
         assert float(controller.saturated) == saturated
         assert float(chosen) == pytest.approx(0.6, abs=2e-9)
+    forecast = EntropyForecast(base=np.asarray(0.0), per_unit=np.asarray(0.5))
+    for entropy, bounds in ((0.25, {"high": 0.5}), (0.75, {"low": -0.5})):
+        controller = loop(horizon=1.0, **bounds)
+        assert float(controller.observe(np.asarray(entropy), forecast)) == (0.5 - entropy) / 0.5
+        assert float(controller.saturated) == 0
 
 
 def test_the_report_of_forecasts_is_there_once_there_was_one():

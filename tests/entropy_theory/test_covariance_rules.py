@@ -69,6 +69,19 @@ def test_clip_cov_takes_the_whole_band_where_it_is_smaller_than_the_quota():
     assert rule.metrics(batch)["selected_fraction"] == 0.5
 
 
+def test_the_ends_of_the_band_belong_to_it():
+    """lower <= Cov <= upper: a band that begins, or ends, at a token's covariance holds the token."""
+    batch = tokens([0.0, -4.0, -2.0, -1.0], [1.0, -1.0, 0.5, 0.0])
+    covariance = selection.token_covariance(batch, batch.old_log_prob, batch.advantage)
+    at = float(covariance[0, 0])
+    for lower, upper in ((at, 99.0), (-99.0, at)):
+        rule = update_rules.get("clip-cov", ratio=1.0, lower=lower, upper=upper)
+        found = rule.prepare(batch).prepared["clip-cov.candidate"]
+        np.testing.assert_array_equal(
+            found, (covariance >= lower) & (covariance <= upper) & (batch.advantage != 0))
+        assert found[0]
+
+
 def test_clip_cov_picks_uniformly_and_by_key():
     """Over steps each candidate is picked equally often; the same key gives the same pick."""
     batch = tokens([0.0, -4.0] * 20, [1.0, -1.0] * 20)

@@ -82,6 +82,18 @@ def test_a_rule_without_options_says_so_and_one_with_options_does_not():
     assert described.options(bare) == []
 
 
+def test_a_base_that_has_no_source_hides_no_other_text():
+    made = type("Made", (Parent,), {"name": "made", "__slots__": ()})
+
+    @dataclass(frozen=True, kw_only=True)
+    class Last(made):  # type: ignore[misc, valid-type]
+        share: float = 0.1
+        """How much."""
+
+    meanings = {option.name: option.meaning for option in described.options(Last)}
+    assert (meanings["given"], meanings["share"]) == ("Must be given.", "How much.")
+
+
 def test_a_module_without_text_leaves_the_headline_to_the_class(monkeypatch):
     monkeypatch.setattr(f"{__name__}.__doc__", None)
     assert described.headline(Parent) == "What the parent is."

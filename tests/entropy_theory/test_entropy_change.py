@@ -3,6 +3,7 @@
 import math
 
 import flint
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -260,6 +261,10 @@ def test_a_step_that_carries_a_common_shift_changes_entropy_as_without_it():
         moved = entropy_change.exact(logits, size * step + shift)
         # Of the size of the step and the shift, each rounded a few times, times a slope below 4.
         np.testing.assert_allclose(moved, entropy_change.exact(logits, size * step), rtol=0, atol=1e-13)
+    ints = np.rint(3 * step)
+    # Sums of exact numbers; a mean near 1e8 is rounded, alike for all actions, whose tilts sum to 0.
+    np.testing.assert_allclose(entropy_change.first_order(logits, ints + 1e8),
+                               entropy_change.first_order(logits, ints), rtol=0, atol=1e-12)
     second, moved = (entropy_change.second_order(logits, 0.1 * step + shift) for shift in (0.0, 0.5))
     # As above, of a step of at most some nats whose entries are shifted by 0.5.
     np.testing.assert_allclose(moved, second, rtol=0, atol=1e-13)
@@ -291,3 +296,64 @@ def test_the_sign_change_is_found_to_the_last_bits(gap):
     below, above = (entropy_change.tempered_reinforce_rate(logits, correct, crossing * factor)
                     for factor in (1 - 1e-9, 1 + 1e-9))
     assert below < 0 < above
+
+
+@pytest.mark.parametrize("limit", [entropy_change.PAIRWISE_LIMIT, 0])
+def test_a_state_among_others_is_what_it_is_alone(limit, monkeypatch):
+    """States on two leading axes, each with its own maximum, mean and actions never taken."""
+    monkeypatch.setattr(entropy_change, "PAIRWISE_LIMIT", limit)
+    rng = np.random.default_rng(12)
+    logits, step = rng.normal(size=(2, 3, 4)) * 3, rng.normal(size=(2, 3, 4)) * 0.2
+    logits[0, 1, 2] = -math.inf
+    correct = rng.random(logits.shape) < 0.6
+    correct[..., 0] = True
+    for function, second in (
+        (entropy_change.exact, step), (entropy_change.first_order, step),
+        (entropy_change.second_order, step), (entropy_change.sign_change_temperature, correct),
+        (lambda z, c: entropy_change.tempered_reinforce_step(z, c, 1.3), correct),
+        (lambda z, c: entropy_change.tempered_reinforce_rate(z, c, 1.3), correct),
+        (lambda z, c: entropy_change.tempered_reinforce_rate_slope(z, c, 1.3), correct),
+    ):
+        together = function(logits, second)
+        for place in np.ndindex(2, 3):
+            # The same operations; sums of four terms may be taken in another order.
+            np.testing.assert_allclose(
+                together[place], function(logits[place], second[place]), rtol=1e-11, atol=1e-15)
+
+
+def test_the_rate_of_a_saturated_policy_by_hand():
+    """-2 (pi_1 pi_2)^2 gap for two actions: a difference of c from its mean would have lost all of it."""
+    found = entropy_change.tempered_reinforce_rate(np.array([0.0, 50.0]), mask(2, 2), 1.0)
+    assert found == pytest.approx(-2 * math.exp(-100.0) * 50, rel=ROUNDING, abs=0)
+
+
+def test_a_small_step_from_the_uniform_policy_is_summed_without_the_error_of_its_mean():
+    """The first order is 0 there. (1 + g) log(1 + g) - g is flat in what all actions share."""
+    steps = np.random.default_rng(13).normal(size=(4, 1000)) * 1e-3
+    with mpmath.workdps(40):
+        for step in steps:
+            moved = [mpmath.exp(mpmath.mpf(float(d))) for d in step]
+            total = sum(moved)
+            expected = mpmath.log(total / 1000) - sum(
+                mpmath.mpf(float(d)) * e for d, e in zip(step, moved, strict=True)) / total
+            # A thousand terms of 5e-7, each rounded at eps x 1e-3 by itself: 2 eps / (1e-3 sqrt(1000)).
+            assert float(entropy_change.exact(np.zeros(1000), step)) == pytest.approx(
+                float(expected), rel=2 * FLOAT64 / (1e-3 * math.sqrt(1000)), abs=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_sign_change_goes_with_the_size_of_small_gaps(dtype):
+    """Logits size x (0, 1, 3, 4), the last wrong: -2 - y + y^3 = 0 at y = exp(size / T0)."""
+    size = 1e-15
+    logits = np.array([0.0, 1.0, 3.0, 4.0], dtype=dtype) * dtype(size)
+    found = float(entropy_change.sign_change_temperature(logits, mask(4, 1, 2, 3)))
+    # log(1/T) is near 34, where its rounding is 40 times that of T; probabilities are off by 1e-15.
+    assert found / size == pytest.approx(
+        1 / math.log(1.5213797068), rel=200 * float(np.finfo(dtype).eps) + 1e-9)
+
+
+def test_entropy_that_moves_at_one_end_alone_moves_one_way_at_every_temperature():
+    """So small are the logits that F is 0 at T = inf, or at T = 0, to the last number of the dtype."""
+    logits = np.array([-3.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) * 2.0**-700
+    assert entropy_change.sign_change_temperature(logits, mask(8, 1, 2)) == math.inf
+    assert entropy_change.sign_change_temperature(logits, mask(8, 1, 3)) == 0.0

@@ -156,7 +156,7 @@ def test_temperature_must_be_positive(temperature):
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.0, math.nan])
 def test_removed_fraction_must_leave_an_action(fraction):
-    with pytest.raises(ValueError, match="removed_fraction"):
+    with pytest.raises(ValueError, match=r"removed_fraction must be in \[0, 1\)"):
         policy.clamped_entropy(np.zeros(3), fraction)
 
 
@@ -223,6 +223,8 @@ def test_unseen_logits_are_shifted_the_same_and_bad_states_are_nan_alone():
         seen = policy.shift_logits(logits, temperature)
         for found, expected in zip(policy.shift_logits_unseen(logits, temperature), seen, strict=True):
             np.testing.assert_array_equal(found, expected)
+    cold = policy.shift_logits_unseen(logits, 0.0)  # counts as the smallest number, as in each state
+    np.testing.assert_array_equal(cold.exponentials, [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
     bad = torch.tensor([[0.0, math.nan], [0.0, 1.0], [-math.inf, -math.inf]])
     normalizer = policy.shift_logits_unseen(bad).log_normalizer
     assert torch.isnan(normalizer)[:, 0].tolist() == [True, False, True]
@@ -277,6 +279,15 @@ def test_covariance_is_of_each_state_with_its_own_means():
     p = np.array([[0.25, 0.75], [0.5, 0.5]])
     x, y = np.array([[1.0, 3.0], [0.0, 4.0]]), np.array([[2.0, 6.0], [10.0, 4.0]])
     np.testing.assert_allclose(policy.covariance(p, x, y), [0.1875 * 2 * 4, 0.25 * 4 * -6])
+
+
+def test_covariance_keeps_its_digits_beside_large_means():
+    """Both are centered: sum p x (y - mean y) is zero times 1e8 in exact arithmetic alone."""
+    p = np.array([0.1, 0.2, 0.7])
+    x, y = np.array([3.0, -1.0, 2.0]), np.array([0.0, 5.0, -4.0])
+    # Means are off by at most 2e-8 (an ulp at 1e8 is 1.5e-8), and the covariance by their product.
+    assert policy.covariance(p, 1e8 + x, 1e8 + y) == pytest.approx(
+        float((p * x * y).sum() - (p * x).sum() * (p * y).sum()), abs=1e-14)
 
 
 def test_the_first_bad_logit_is_named_and_not_another():

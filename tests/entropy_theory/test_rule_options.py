@@ -32,6 +32,8 @@ TABLES = [
     ({"name": "aepo", "towards": {"name": "shorter-responses", "per_token": 1}},
      get("aepo", towards=ShorterResponses(per_token=1.0))),
     ({"name": "aepo", "towards": "nucleus"}, get("aepo", towards=Nucleus())),
+    ({"name": "entropy-bonus", "base": {"name": "aepo", "towards": {}}},
+     get("entropy-bonus", base="aepo")),
     ({"name": "aepo", "target_schedule": {"points": [[0, 0.8], [100, 0.4]]}},
      get("aepo", target_schedule=Points(points=((0.0, 0.8), (100.0, 0.4))))),
     ({"name": "aepo", "base": {"name": "diverse-bonus", "hold": "forecast",
@@ -101,3 +103,20 @@ def test_values_are_found_by_their_paths():
     assert (value_at(rule, "base"), value_at(get("aepo"), "towards")) == ("gspo", "plain")
     with pytest.raises(ValueError, match="did you mean clip_high"):
         value_at(rule, "base.clip_hig")
+
+
+def test_a_part_of_a_part_comes_from_the_option_of_its_own_name(tmp_path):
+    """A user's rule may call its part otherwise than ``base``, and what is below keeps its defaults."""
+    file = tmp_path / "mine.py"
+    file.write_text("""
+from dataclasses import dataclass, field
+from entropy_theory.update_rules.kl_cov import KlCov
+from entropy_theory.update_rules.rule import UpdateRule
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mine(UpdateRule):
+    name = "mine"
+    inner: UpdateRule = field(default_factory=KlCov)
+""")
+    rule = from_table({"name": f"{file}:Mine", "inner": {"base": {"max_length": 9}}})
+    assert rule.inner == get("kl-cov", base=get("grpo", max_length=9, **UNCLIPPED))

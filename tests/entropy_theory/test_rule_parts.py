@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from entropy_theory import update_rules
+from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
+from entropy_theory.schedules import Sine
+from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.bonus import base_and_bonus
+from entropy_theory.update_rules.grpo import Grpo
 from entropy_theory.update_rules.rule import UpdateRule
 from entropy_theory.verification.rule_contract import random_batch
 from tests.tolerances import ROUNDING
@@ -145,3 +152,118 @@ def test_a_unit_of_the_bonus_is_the_difference_it_makes():
     np.testing.assert_allclose(unit_terms["entropy"], alone, rtol=1e-12)
     with pytest.raises(ValueError, match="has no coefficient that is adapted"):
         base_and_bonus(inner, inner.prepare(batch))
+
+
+def test_aent_holds_a_target_by_forecasts_and_without_its_own_loop_alone():
+    assert get("aent", target=0.5, adaptive=False, hold="forecast").coefficient_controller() is not None
+    for options in ({"adaptive": True, "hold": "forecast"}, {"adaptive": False, "hold": "integral"}):
+        with pytest.raises(ValueError, match="steers by entropy_low and entropy_high"):
+            get("aent", target=0.5, **options)
+
+
+def test_a_rules_loop_is_of_the_kind_asked_for_and_starts_where_its_schedule_does():
+    assert type(get("aepo").controller()) is TemperatureSwitch
+    assert type(get("aepo", control="proportional").controller()) is ProportionalTemperature
+    schedule = Sine(middle=0.6, amplitude=0.2, period=16.0)
+    assert get("aepo", target_schedule=schedule).controller().target == schedule(0)
+    held = get("entropy-bonus", target_schedule=schedule).coefficient_controller()
+    assert held.target == schedule(0)
+
+
+def test_parts_that_clamp_differently_are_not_added():
+    """Neither of them adapts: a batch has one column of clamped entropies all the same."""
+    aent = get("aent", adaptive=False)
+    assert combine(aent, aent).removed_fraction == 0.33
+    with pytest.raises(ValueError, match="clamp differently"):
+        combine(aent, get("aent", adaptive=False, removed_fraction=0.1))
+
+
+def test_a_bonus_on_a_sum_that_has_one_adds_to_it():
+    batch = random_batch(75, second_batch=False)
+    inner = combine(get("grpo"), get("entropy-bonus", coefficient=0.2))
+    found = get("entropy-bonus", coefficient=0.1, base=inner).state_terms(batch)["entropy"]
+    one = get("entropy-bonus", coefficient=0.3).state_terms(batch)["entropy"]
+    np.testing.assert_allclose(found, one, rtol=1e-12)
+
+
+def test_a_length_without_an_overlong_buffer_is_that_of_the_normalization_alone():
+    batch = random_batch(76, second_batch=False)
+    found = get("grpo", normalization="dr-grpo", max_length=10).scores(batch)
+    longest = get("grpo", normalization="dr-grpo").scores(batch)
+    assert batch.mask.sum(-1).max() == 5
+    np.testing.assert_allclose(found, longest / 2, rtol=1e-12)
+
+
+def test_what_a_clip_silences_is_counted_among_ordinary_tokens():
+    """Ratio 2: a bad token at dual_clip 2 is not beyond it; one without advantage is never clipped."""
+    ones = np.ones((3, 1))
+    batch = random_batch(77, second_batch=False).take_sequences(slice(0, 3))
+    batch = batch.replace(**{name: column[:, :1] for name, column in batch._columns()})
+    log_ratio = np.log(np.array([[2.0], [3.0], [3.0]]))
+    batch = batch.replace(log_prob=log_ratio - 1, old_log_prob=-ones, mask=ones > 0, weight=ones / 3,
+                          advantage=np.array([[-1.0], [0.0], [-1.0]]))
+    rule = get("grpo", dual_clip=float(np.exp(log_ratio[0, 0] - 1 + 1)))
+    assert rule.metrics(batch)["clipped_fraction"] == pytest.approx(1 / 3)
+    np.testing.assert_allclose(rule.scores(batch)[:, 0], [-2.0, 0.0, 0.0])
+    assert rule.metrics(batch.take_sequences([2]))["clipped_fraction"] == 1.0
+    tempered = batch.replace(tempered=ones > 0)
+    assert rule.metrics(tempered)["clipped_fraction"] == 0.0
+
+
+def test_reinforce_divides_each_answers_part_by_its_length():
+    batch = random_batch(78, second_batch=False)
+    length = batch.mask.sum(-1, keepdims=True)
+    expected = batch.reward * batch.mask * batch.mask.sum() / (12 * length)
+    np.testing.assert_allclose(get("reinforce").scores(batch), expected, rtol=1e-12)
+
+
+def test_the_natural_gradient_centers_each_state_by_its_own_mean():
+    """Two states of two actions, and a row that does not count; the step is A less its mean."""
+    column = np.array([[0.25], [0.75], [0.5], [0.5], [0.0]])
+    advantage = np.array([[1.0], [0.0], [5.0], [1.0], [9.0]])
+    log_prob = np.log(np.where(column > 0, column, 1.0))
+    batch = TokenBatch(
+        log_prob=log_prob, old_log_prob=log_prob, reward=advantage, mask=column > 0,
+        weight=column / 2, state=np.array([[3], [3], [8], [8], [3]]),
+        action=np.array([[0], [1], [0], [1], [2]]))
+    found = get("natural-gradient").scores(batch) * batch.weight
+    np.testing.assert_allclose(found[:, 0], [0.25, -0.25, 1.0, -1.0, 0.0], rtol=1e-12)
+
+
+def test_declaring_reads_declares_own_reads_too():
+    class Told(Grpo):
+        name: ClassVar[str] = "told"
+        reads = frozenset({"ratio"})
+
+        def _scores(self, batch):
+            return super()._scores(batch) / 2
+
+    assert Told().own_reads == get("grpo").own_reads
+
+
+def test_bounds_of_rules_without_a_clip_and_numbers_that_may_differ_by_run():
+    assert get("reinforce").clip_bounds == (0.2, 0.2)
+    assert get("kl-cov").per_run_options() == {}
+    assert get("aepo", alpha=0.5).per_run_options() == {"alpha": 0.5}
+    assert get("aepo", alpha=np.array([0.5])).per_run_options() == {}
+
+
+def test_an_option_that_is_made_by_the_rule_is_passed_over_and_those_after_it_are_not():
+    @dataclass(frozen=True, kw_only=True)
+    class Made(UpdateRule):
+        name: ClassVar[str] = "made"
+        half: float = field(init=False, default=0.5)
+        share: float = 0.25
+
+    found = Made().map_options(lambda part, name, value: 2 * value)
+    assert (found.half, found.share) == (0.5, 0.5)
+
+
+def test_a_number_that_is_none_is_found_where_every_token_counts():
+    batch = random_batch(79, second_batch=False)
+    batch = batch.replace(mask=batch.mask | True)
+    get("grpo").prepare(batch)
+    reward = batch.reward.copy()
+    reward[5] = np.nan
+    with pytest.raises(ValueError, match="column 'reward' holds NaN"):
+        get("grpo").prepare(batch.replace(reward=reward))

@@ -71,3 +71,17 @@ def test_single_precision_is_double_precision_rounded(name, options, backend):
         accuracy = 200 * FLOAT32
         np.testing.assert_allclose(theirs[key], value, rtol=accuracy,
                                    atol=accuracy * max(np.max(np.abs(value)), 1), err_msg=key)
+
+
+@EVERY_RULE
+def test_what_a_log_shows_of_runs_side_by_side_is_that_of_each(name, options):
+    """A metric has one number a run: no sum or largest value may be over runs."""
+    rule = update_rules.get(name, **options)
+    runs = [random_batch(seed) for seed in (72, 73)]
+    both = runs[0].replace(**{name: np.stack([column, dict(runs[1]._columns())[name]])
+                              for name, column in runs[0]._columns()})
+    together = rule.metrics(both)
+    for k, alone in enumerate(runs):
+        for key, value in rule.metrics(alone).items():
+            # Sums of some dozens of terms of one sign.
+            assert together[key][k] == pytest.approx(value, rel=1e-12), key

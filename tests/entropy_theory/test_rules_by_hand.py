@@ -228,6 +228,7 @@ def test_what_would_do_nothing_is_said():
         (update_rules.combine(get("grpo"), get("kl-cov")), "no gradient"),
     ):
         assert any(said in warning for warning in rule.warnings(**quiet)), said
+    assert not get("aent", removed_fraction=0.1).warnings(on_policy=True, actions=10)
     few = get("aent").warnings(on_policy=True, actions=3)
     assert any("removes nothing" in warning for warning in few)
     assert not get("aent").warnings(on_policy=True, actions=4)
@@ -317,15 +318,16 @@ def test_a_penalized_reward_leaves_the_second_batch_to_its_answers():
 
 
 def test_the_code_halves_the_rows_it_found_when_it_lowers_entropy():
-    """Eight right answers and room for twelve: four are kept, not six."""
+    """Eight right answers and room for twelve: four are kept, not six; at temperature 1 all eight."""
     batch = random_batch(62)
     second = np.array([1, 1, 1, 0] * 2 + [1, 0, 0, 1.0])
     reward = np.concatenate([batch.reward[:12, 0], second])[:, None] * np.ones((24, 5))
-    cold = np.where(batch.tempered, 0.8, 1.0)
-    batch = batch.replace(reward=reward, sampling_temperature=cold, log_prob=batch.old_log_prob)
+    batch = batch.replace(reward=reward, log_prob=batch.old_log_prob)
     base = update_rules.get("grpo", normalization="token-mean")
     rule = update_rules.get("aepo", form="code", replaced_rows=12, base=base)
-    assert (rule.scores(batch)[12:] > 0).any(axis=1).sum() == 4
+    for temperature, kept in ((0.8, 4), (1.0, 8), (1.2, 8)):
+        drawn = batch.replace(sampling_temperature=np.where(batch.tempered, temperature, 1.0))
+        assert (rule.scores(drawn)[12:] > 0).any(axis=1).sum() == kept
 
 
 def test_clips_and_lengths_reach_through_modifiers():
@@ -374,3 +376,24 @@ def test_the_ablations_advantages_are_what_its_scores_use():
     ablated = update_rules.get("aepo", ablation="advantage")
     shaped = update_rules.get("entropy-advantage", beta=0.0, base=ablated)
     np.testing.assert_allclose(shaped.scores(batch), ablated.scores(batch), rtol=1e-12)
+
+
+def test_the_second_batch_is_judged_by_its_right_answers():
+    """Weights of tempered rows 1, 1 and 3 of 10, of which the first and the last are right."""
+    batch = random_batch(67).take_sequences(slice(10, 15))
+    weight = np.array([[2.0], [3.0], [1.0], [1.0], [3.0]]) / 10 * np.ones((5, 5))
+    reward = np.array([[0.0], [1.0], [1.0], [0.0], [1.0]]) * np.ones((5, 5))
+    mask = batch.mask.copy()
+    mask[:, :2] = True
+    batch = batch.replace(weight=weight, reward=reward, mask=mask)
+    rule = update_rules.get("aepo")
+    found = rule.metrics(batch)
+    assert found["tempered_sequences"] == 3
+    assert found["tempered_positive_share"] == pytest.approx(0.8)
+    second, first = batch.is_tempered, batch.is_ordinary
+    own = rule.advantages(batch)
+    np.testing.assert_array_equal(own[second], reward[second])
+    np.testing.assert_array_equal(own[first], rule.base.advantages(batch)[first])
+    ablated = update_rules.get("aepo", ablation="advantage").advantages(batch)
+    np.testing.assert_array_equal(
+        ablated[second], advantages.group_normalized(batch, second)[second])

@@ -74,6 +74,8 @@ def test_a_value_that_varies_within_the_rows_asked_for_is_refused_by_name():
         token_batch.sequence_value(column, MASK | True, "group")
     late = np.array([[False, True, True]])
     assert token_batch.sequence_value(np.array([[9.0, 5.0, 5.0]]), late).tolist() == [[5.0]]
+    single = np.array([[[1.0, 1.0, 2.0]], [[3.0, 3.0, 3.0]]])  # two runs of one sequence
+    assert token_batch.sequence_value(single, single < 2).tolist() == [[[1.0]], [[3.0]]]
 
 
 def test_rows_are_ordinary_or_tempered_by_temperature_unless_told():
@@ -95,6 +97,11 @@ def test_batches_that_differ_in_more_than_their_sequences_are_not_joined():
     side_by_side = concatenate([runs(one, two), runs(two, one)])
     assert side_by_side.entropy.shape == (2, 6, 3)
     assert side_by_side.entropy[1].tolist() == np.concatenate([2 * ENTROPY, ENTROPY]).tolist()
+    uneven = concatenate([runs(one, two), runs(two, one).take_sequences([1])])
+    assert uneven.entropy[1].tolist() == np.concatenate([2 * ENTROPY, ENTROPY[[1]]]).tolist()
+    narrow = TokenBatch(**{name: column[..., :2] for name, column in runs(one, two)._columns()})
+    with pytest.raises(ValueError, match="cannot be joined"):
+        concatenate([runs(one, two), narrow])
     for other in (runs(one, two), runs(one, two, one), runs(one)):
         with pytest.raises(ValueError, match="cannot be joined"):
             concatenate([runs(one, two) if other.mask.shape[0] != 2 else one, other])
@@ -106,6 +113,8 @@ def test_listings_joined_are_a_listing_and_prepared_columns_go():
     assert concatenate([listed, listed]).listed
     assert not concatenate([listed, batch_of()]).listed
     assert concatenate([listed, listed]).prepared == {}
+    first = batch_of(step=7, seed=3)
+    assert (concatenate([first]).step, concatenate([first, batch_of()]).seed) == (7, 3)
 
 
 def test_a_cut_keeps_runs_positions_and_prepared_columns_and_is_no_listing():
@@ -119,7 +128,7 @@ def test_a_cut_keeps_runs_positions_and_prepared_columns_and_is_no_listing():
     assert cut.sampling_temperature is None
 
 
-def test_a_copy_is_checked_where_it_is_new():
+def test_a_copy_is_checked_where_it_is_new(monkeypatch):
     """Whatever way a column comes in: by name, as prepared, or with all others."""
     batch = batch_of()
     narrow = np.ones((3, 2))
@@ -133,6 +142,10 @@ def test_a_copy_is_checked_where_it_is_new():
     with pytest.raises(TypeError, match="entopy"):
         batch.replace(entopy=ENTROPY)
     assert batch.replace(entropy=None).entropy is None
+    monkeypatch.setattr(token_batch, "_check_columns", lambda shape, columns: seen.extend(columns))
+    seen: list[tuple[str, np.ndarray]] = []
+    batch.replace(entropy=ENTROPY, step=1)
+    assert [name for name, _ in seen] == ["entropy"]
     changed = batch.replace(step=7, seed=3)
     assert (changed.step, changed.seed, changed.listed) == (7, 3, False)
     assert changed.entropy is batch.entropy
