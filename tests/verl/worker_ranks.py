@@ -169,18 +169,24 @@ class Group:
         return call
 
 
-def main(folder: Path) -> None:
-    from tests.verl.cpu_worker import CpuWorker
-
-    model = folder / "model"
-    workers = Group(CpuWorker(configuration(model, "grpo").actor_rollout_ref, role="actor"))
-    workers.init_model()
+def on_workers(workers: Any, model: Path) -> dict[str, Any]:
+    """What a group of workers brings back from each case."""
     found: dict[str, Any] = {}
     for case in CASES:
         config = configuration(model, case)
         found[case] = {
             "classes": workers.start_again(config.actor_rollout_ref.actor),
             "before": workers.weights()[0], **step(workers, config), "after": workers.weights()}
+    return found
+
+
+def main(folder: Path) -> None:
+    from tests.verl.cpu_worker import CpuWorker
+
+    model = folder / "model"
+    workers = Group(CpuWorker(configuration(model, "grpo").actor_rollout_ref, role="actor"))
+    workers.init_model()
+    found = on_workers(workers, model)
     if os.environ["RANK"] == "0":
         torch.save(found, folder / "found.pt")
     torch.distributed.barrier()
