@@ -25,7 +25,7 @@ from verl.workers.utils.padding import response_from_nested
 from llm_bridge.verl_plugin import PREFIX
 
 RANKS, ROWS, MINI_BATCH, MICRO_BATCH = 2, 16, 8, 2
-RATE, SEED = 0.1, 42
+RATE, MOMENTUM, DECAY, CLIP, SEED = 0.1, 0.9, 0.2, 0.5, 42
 ENVIRONMENT = {
     "VERL_USE_EXTERNAL_MODULES": "tests.verl.cpu_platform",
     # verl's engine is registered for cuda and npu; this is verl's variable to choose it for another.
@@ -37,16 +37,18 @@ ENVIRONMENT = {
 ENTROPY = ["calculate_entropy=true"]
 AENT = {"coefficient": 0.1, "coefficient_high": 0.5, "coefficient_step": 0.3, "warm_up_steps": 0,
         "removed_fraction": 0.4}
+FORECAST, EVERY_SECOND = "policy_loss.forecast_every=1", "policy_loss.forecast_every=2"
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "grpo": ("grpo", {}, []),
+    "grpo, forecast": ("grpo", {}, [FORECAST]),
     "gspo": ("gspo", {"clip_low": 0.1, "clip_high": 0.1}, []),
-    "clip-cov": ("clip-cov", {"ratio": 0.2, "lower": 0.05}, []),
+    "clip-cov, forecast": ("clip-cov", {"ratio": 0.2, "lower": 0.05}, [FORECAST]),
     "kl-cov": ("kl-cov", {"ratio": 0.2}, []),
     "entropy-advantage": ("entropy-advantage", {}, ENTROPY),
     "reference-kl": ("reference-kl", {"coefficient": 0.3}, ["use_kl_loss=true", "kl_loss_coef=0"]),
     "entropy-bonus, target": (
         "entropy-bonus", {"target": 9.0, "coefficient": 0.1, "coefficient_step": 0.2}, ENTROPY),
-    "aent, adaptive": ("aent", AENT, ENTROPY),
+    "aent, adaptive, forecast": ("aent", AENT, [*ENTROPY, EVERY_SECOND]),
 }
 
 
@@ -120,11 +122,12 @@ def configuration(model: Path, case: str) -> Any:
             f"+{actor}fsdp_config.mixed_precision.param_dtype=fp32",
             f"{actor}ppo_mini_batch_size={MINI_BATCH}",
             f"{actor}ppo_micro_batch_size_per_gpu={MICRO_BATCH}",
-            f"{actor}optim.optimizer=SGD", f"{actor}optim.lr={RATE}", f"{actor}optim.weight_decay=0",
-            f"{actor}optim.clip_grad=1e9",
+            f"{actor}optim.optimizer=SGD", f"{actor}optim.lr={RATE}",
+            f"{actor}optim.weight_decay={DECAY}", f"{actor}optim.clip_grad={CLIP}",
+            f"{actor}optim.override_optimizer_config={{momentum:{MOMENTUM}}}",
             f"{actor}policy_loss.loss_mode={PREFIX}{rule}",
             f"{actor}policy_loss._target_=llm_bridge.verl_plugin.policy_loss_config",
-            *given, *(actor + option for option in options)])
+            *given, *(f"++{actor}{option}" for option in options)])
 
 
 def step(workers: Any, config: Any) -> dict[str, Any]:
