@@ -145,9 +145,9 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
     controller = rule.coefficient_controller()
     if controller is not None and controller.forecasts:
         raise ValueError(
-            f"the coefficient of '{rule.name}' with hold 'forecast' needs the forecast of every "
-            "optimizer step, from passes of its own through the whole mini-batch, which verl's engine "
-            "does not make: take hold 'integral', or train with "
+            f"the coefficient of '{rule.name}' with hold 'forecast' needs, at every optimizer step, the "
+            "part of the forecast that a unit of the coefficient makes up, and the worker under verl "
+            "forecasts whole steps (forecast_every): take hold 'integral', or train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     if "entropy_effect" in rule.required_columns:
         raise ValueError(

@@ -5,6 +5,7 @@
 Ray is started on this machine for this process alone, and ends with it.
 """
 
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -14,13 +15,14 @@ import torch
 from verl.single_controller.ray import RayClassWithInitArgs, RayResourcePool, RayWorkerGroup
 
 from tests.verl.cpu_worker import CpuWorker
-from tests.verl.worker_ranks import RANKS, configuration, on_workers
+from tests.verl.worker_ranks import LIMIT, RANKS, configuration, on_workers
 
 
 def main(folder: Path) -> None:
+    signal.alarm(LIMIT)
     model = folder / "model"
     # Not under the folder: Ray's sockets lie there, whose paths have 107 characters at most.
-    with tempfile.TemporaryDirectory(prefix="ray-") as session:
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as session:
         ray.init(num_cpus=RANKS, include_dashboard=False, object_store_memory=80 * 2**20,
                  _temp_dir=session)
         workers = RayWorkerGroup(

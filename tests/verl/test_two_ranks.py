@@ -36,6 +36,7 @@ from tests.verl.worker_ranks import (
     DECAY,
     EVERY_SECOND,
     FORECAST,
+    LIMIT,
     MINI_BATCH,
     MOMENTUM,
     RANKS,
@@ -88,16 +89,16 @@ def without_ray(folder) -> None:
         ranks = [stack.enter_context(started(
             path, "tests.verl.worker_ranks", folder, RANK=str(rank), WORLD_SIZE=str(RANKS),
             MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))) for rank, path in enumerate(said)]
-        found = [rank.wait(timeout=500) for rank in ranks]
+        found = [rank.wait(timeout=LIMIT + 30) for rank in ranks]
     assert found == [0] * RANKS, said[0].read_text()[-6000:]
 
 
 def under_ray(folder) -> None:
     """The ranks are a RayWorkerGroup of verl's; Ray and they end with the process that asked for them."""
     said = folder / "ray.txt"
-    with started(said, "tests.verl.ray_ranks", folder, RAY_AUTH_MODE="token",
-                 RAY_AUTH_TOKEN=secrets.token_hex(32)) as driver:
-        assert driver.wait(timeout=500) == 0, said.read_text()[-6000:]
+    environment = {**worker_ranks.RAY_ENVIRONMENT, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    with started(said, "tests.verl.ray_ranks", folder, **environment) as driver:
+        assert driver.wait(timeout=LIMIT + 30) == 0, said.read_text()[-6000:]
         for _ in range(100):
             left = of_session(driver.pid)
             if not left:

@@ -9,6 +9,7 @@ here on completions that are given, and what a RayWorkerGroup does, without Ray.
 
 import os
 import pickle
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from llm_bridge.verl_plugin import PREFIX
 
 RANKS, ROWS, MINI_BATCH, MICRO_BATCH = 2, 16, 8, 2
 RATE, MOMENTUM, DECAY, CLIP, SEED = 0.1, 0.9, 0.2, 0.5, 42
+LIMIT = 900
+"""Seconds after which a process that was started here is ended, whoever waits for it."""
 ENVIRONMENT = {
     "VERL_USE_EXTERNAL_MODULES": "tests.verl.cpu_platform",
     # verl's engine is registered for cuda and npu; this is verl's variable to choose it for another.
@@ -34,6 +37,16 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
 }
 """With which verl's processes run without an accelerator."""
+RAY_ENVIRONMENT = {
+    # By default half a minute or one, in which a busy machine does not import what Ray's helpers need.
+    "RAY_raylet_start_wait_time_s": "300",
+    "RAY_agent_register_timeout_ms": "300000",
+    "RAY_worker_register_timeout_seconds": "300",
+    "RAY_gcs_server_request_timeout_seconds": "300",
+    # A token of its own (test_two_ranks draws it) instead of a file in the home folder.
+    "RAY_AUTH_MODE": "token",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
 ENTROPY = ["calculate_entropy=true"]
 AENT = {"coefficient": 0.1, "coefficient_high": 0.5, "coefficient_step": 0.3, "warm_up_steps": 0,
         "removed_fraction": 0.4}
@@ -186,6 +199,7 @@ def on_workers(workers: Any, model: Path) -> dict[str, Any]:
 def main(folder: Path) -> None:
     from tests.verl.cpu_worker import CpuWorker
 
+    signal.alarm(LIMIT)
     model = folder / "model"
     workers = Group(CpuWorker(configuration(model, "grpo").actor_rollout_ref, role="actor"))
     workers.init_model()
