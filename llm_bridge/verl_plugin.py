@@ -22,6 +22,8 @@ place of verl's loss and lets a rule see the mini-batch of all ranks before it i
 what adapts a coefficient (`verl_coefficient`). ``aent`` gets the logits for its clamped entropy from
 verl's FSDP engine, which hands them to the loss where top-k distillation is asked for. ``aepo``,
 ``natural-gradient``, ``diverse-bonus`` and coefficients held by forecasts are refused, with the reason.
+With ``+actor_rollout_ref.actor.policy_loss.forecast_every=10`` the worker logs what every tenth step is
+to do to the entropy, and what it did (`verl_forecast`).
 
 The optimizer step that a rule sees (`TokenBatch.step`) is counted by the worker, over verl's checkpoints
 too; without it, and where a checkpoint lacks the count, a rule that reads the step is refused. The seed
@@ -68,18 +70,35 @@ Loss = tuple[torch.Tensor, dict[str, Any]]
 # ---------------------------------------------------------------------------------- configuration
 
 
-def policy_loss_config(rule_options: Mapping[str, Any] | None = None, **fields: Any) -> Any:
+def policy_loss_config(
+    rule_options: Mapping[str, Any] | None = None, forecast_every: int = 0, **fields: Any
+) -> Any:
     """Make verl's PolicyLossConfig with the options of a rule, as a ``_target_`` of its configuration.
+
+    Args:
+        rule_options: the rule's.
+        forecast_every: distance between optimizer steps whose change of the entropy is forecast and
+            measured (`verl_forecast`); 0: none is.
+        fields: PolicyLossConfig's own.
 
     Raises:
         ImportError: no verl is installed.
-        ValueError: an unknown rule, or options that it cannot have under verl.
+        ValueError: an unknown rule, options that it cannot have under verl, a distance that is no whole
+            number of at least 0, or one with a loss of verl's own.
     """
     _need_verl()
     from verl.workers.config import PolicyLossConfig
 
+    if type(forecast_every) is not int or forecast_every < 0:
+        raise ValueError(
+            f"policy_loss.forecast_every must be a whole number of at least 0, got {forecast_every!r}")
+    if forecast_every and not fields.get("loss_mode", "").startswith(PREFIX):
+        raise ValueError(
+            f"policy_loss.forecast_every={forecast_every} is for this package's rules: set "
+            f"policy_loss.loss_mode={PREFIX}..., or leave it at 0")
     config = PolicyLossConfig(**fields)
     config.rule_options = _plain(rule_options or {})
+    config.forecast_every = forecast_every
     if config.loss_mode.startswith(PREFIX):
         rule_of(config)
     return config
@@ -126,9 +145,9 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
     controller = rule.coefficient_controller()
     if controller is not None and controller.forecasts:
         raise ValueError(
-            f"the coefficient of '{rule.name}' with hold 'forecast' needs the forecast of every "
-            "optimizer step, from passes of its own through the whole mini-batch, which verl's engine "
-            "does not make: take hold 'integral', or train with "
+            f"the coefficient of '{rule.name}' with hold 'forecast' needs, at every optimizer step, the "
+            "part of the forecast that a unit of the coefficient makes up, and the worker under verl "
+            "forecasts whole steps (forecast_every): take hold 'integral', or train with "
             "llm_bridge.trainer.entropy_trainer.EntropyTrainer")
     if "entropy_effect" in rule.required_columns:
         raise ValueError(
@@ -228,6 +247,8 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
                 f"'{PREFIX}{name}' needs entropies or reference log-probabilities, which verl does "
                 f"not show to a policy loss: set {WORKER}"
             )
+        if config.policy_loss.get("forecast_every"):
+            raise ValueError(f"policy_loss.forecast_every is read by the worker alone: set {WORKER}")
         if "step" in rule.reads:
             raise ValueError(
                 f"'{PREFIX}{name}' depends on the optimizer step, which verl does not tell a policy "

@@ -7,6 +7,7 @@ only where ``policy_loss.loss_mode`` is one of `verl_plugin`'s.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.utils.losses import ppo_loss
 
 from entropy_theory.support import results
-from llm_bridge import verl_coefficient
+from llm_bridge import verl_coefficient, verl_forecast
 from llm_bridge.verl_plugin import (
     PREFIX,
     WORKER,
@@ -37,7 +38,8 @@ class RuleTrainingWorker(TrainingWorker):
     """verl's TrainingWorker with `rule_loss` for its ``ppo_loss``, and the rule's columns before it.
 
     It counts optimizer steps, which verl does not, and runs the controller of a rule that adapts its
-    coefficient; verl's checkpoints keep the state of both.
+    coefficient; verl's checkpoints keep the state of both. Every ``policy_loss.forecast_every``-th step
+    it forecasts and measures what the step does to the entropy (`verl_forecast`).
     """
 
     loss_fn: Any
@@ -48,12 +50,14 @@ class RuleTrainingWorker(TrainingWorker):
     """The controller of the rule's coefficient; None if it is a constant."""
     _coefficient: float | None = None
     """What the controller chose for the batch at hand."""
+    _forecast_every = 0
+    """The distance between steps that are forecast; 0: none is."""
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def set_loss_fn(self, loss_fn: Any) -> None:
         """Set the loss as verl does; one that would look up one of our rules becomes `rule_loss`.
 
-        Raises ValueError as `verl_plugin.check_actor`.
+        Raises ValueError as `verl_plugin.check_actor` and `verl_forecast.check_engine`.
         """
         config = getattr(loss_fn, "keywords", {}).get("config")
         if config is not None and config.policy_loss.loss_mode.startswith(PREFIX):
@@ -63,6 +67,9 @@ class RuleTrainingWorker(TrainingWorker):
                 )
             check_actor(config, rule_of(config.policy_loss))
             self._controller = rule_of(config.policy_loss).coefficient_controller()
+            self._forecast_every = config.policy_loss.get("forecast_every") or 0
+            if self._forecast_every:
+                verl_forecast.check_engine(self.engine)
             loss_fn = functools.partial(rule_loss, config=config)
         TrainingWorker.set_loss_fn(self, loss_fn)
 
@@ -107,17 +114,33 @@ class RuleTrainingWorker(TrainingWorker):
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_batch(self, data: Any) -> Any:
-        """Train on a batch as verl does, with the rule's columns added to it."""
+        """Train on a batch as verl does, with the rule's columns added to it, and a forecast if due."""
         if getattr(self.loss_fn, "func", None) is rule_loss:
             add_columns(
                 data, self.loss_fn.keywords["config"], step=self._steps_taken,
                 coefficient=self._coefficient,
                 group=self.engine.get_data_parallel_group(), on_policy=self._on_policy,
             )
-        found = TrainingWorker.train_batch(self, data)
+        forecast = verl_forecast.StepForecast(self.engine, data) if self._is_forecast_due() else None
+        with forecast or contextlib.nullcontext():
+            found = TrainingWorker.train_batch(self, data)
+        if forecast is not None:
+            metrics = tensordict_utils.get(found, "metrics")
+            metrics.update(forecast.metrics(metrics["grad_norm"]))
         if self._steps_taken is not None:
             self._steps_taken += 1
         return found
+
+    def _is_forecast_due(self) -> bool:
+        if not self._forecast_every:
+            return False
+        if self._steps_taken is None:
+            raise ValueError(
+                f"forecast_every={self._forecast_every} counts optimizer steps, and the checkpoint does "
+                f"not say how many were taken: continue from one that was written with {WORKER}, or set "
+                "forecast_every=0"
+            )
+        return self._steps_taken % self._forecast_every == 0
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def save_checkpoint(self, local_path: str, *arguments: Any, **options: Any) -> Any:

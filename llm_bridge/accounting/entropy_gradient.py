@@ -136,6 +136,21 @@ class EntropyGradient:
         found = torch.autograd.grad(value, self.parameters, retain_graph=True, allow_unused=True)
         _add(total, found)
 
+    @contextlib.contextmanager
+    def own_passes(self) -> Iterator[None]:
+        """Within it the model does not drop; after it no weights are left gathered."""
+        with self._without_dropout():
+            yield
+        self._reshard()
+
+    def left_by(self, passes: Callable[[], object]) -> Slope:
+        """Return what passes of somebody else's leave in ``.grad``, which is as it was after."""
+        with self.own_passes(), torch.enable_grad(), self._set_aside():
+            passes()
+            return Slope([
+                torch.zeros_like(working(p)) if p.grad is None else working(p.grad)
+                for p in self.parameters])
+
     def whole(self, total: Slope) -> Slope:
         """Sum over ranks what `add_backward_pass` added up on each of them."""
         if self._accelerator.num_processes > 1:

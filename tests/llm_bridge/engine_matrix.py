@@ -94,20 +94,22 @@ number of ranks than wrote it, since its optimizer state is cut to them.
 
 verl's column: the rule's loss as verl 0.9.1 would call it, the same in any cut into micro-batches, and
 where verl has the rule, verl's own (`make test-verl`). Its actor's worker and its FSDP2 engine, from the
-configuration to new weights, take the step of one process on two CPU ranks, to 1e-4
-(`tests/verl/test_two_ranks.py`): verl is told of a platform without an accelerator, through its own
-registry. What adapts a coefficient (`aent`, `entropy-bonus` with a
-target) observes the entropies that verl's trainer scores before the step, or the clamped entropies of a
-pass of its own: its coefficients are those of TRL training. Refused there: `aepo`, since verl samples
-all prompts of a batch at one temperature (`tests/verl/test_limits.py`); `diverse-bonus`, since its
-losses are not shown rewards and prompts; and coefficients held by forecasts (`hold="forecast"`), which
-take passes of their own through the whole mini-batch at every step. What of verl needs a GPU, and did
-not run: its samplers (vLLM and SGLang servers) and `ActorRolloutRefWorker.update_weights`, which hands
-them the weights; `ResourcePoolManager`, which asks Ray for GPUs (`use_gpu=True`); packed rows
-(`use_remove_padding=true` calls flash attention); `EngineRegistry` has its FSDP engine for cuda and npu,
-which VERL_ENGINE_DEVICE overrules; `initialize_global_process_group_ray` names gloo and the device's
-backend, which is twice the same on a CPU; `TrainingWorker._postprocess_output` reads the device's memory
-counters. The worker group under Ray is untested.
+configuration to new weights, take the step of one process on two CPU ranks, to 1e-4, by themselves and
+as a `RayWorkerGroup` under Ray on one machine (`tests/verl/test_two_ranks.py`): verl is told of a
+platform without an accelerator, through its own registry, and `RayResourcePool` not to ask for GPUs.
+Forecasts of steps (`forecast_every`) and what they are measured against are those of one process there
+too. What adapts a coefficient (`aent`, `entropy-bonus` with a target) observes the entropies that verl's
+trainer scores before the step, or the clamped entropies of a pass of its own: its coefficients are those
+of TRL training. Refused there: `aepo`, since verl samples all prompts of a batch at one temperature
+(`tests/verl/test_limits.py`); `diverse-bonus`, since its losses are not shown rewards and prompts; and
+coefficients held by forecasts (`hold="forecast"`), which
+need the part of each forecast that a unit of the coefficient makes up: the worker forecasts whole steps.
+What of verl needs a GPU, and did not run: its samplers (vLLM and SGLang servers) and
+`ActorRolloutRefWorker.update_weights`, which hands them the weights; `ResourcePoolManager`, which asks
+Ray for GPUs (`use_gpu=True`); packed rows (`use_remove_padding=true` calls flash attention);
+`EngineRegistry` has its FSDP engine for cuda and npu, which VERL_ENGINE_DEVICE overrules;
+`initialize_global_process_group_ray` names gloo and the device's backend, which is twice the same on a
+CPU; `TrainingWorker._postprocess_output` reads the device's memory counters.
 """
 BETWEEN = """
 What else a run may have:

@@ -1,54 +1,118 @@
-"""Guards the rules on two ranks of verl: its actor's worker and its FSDP2 engine, on the CPU.
+"""Guards the rules, and llm_bridge/verl_forecast.py, on two ranks of verl: its actor's worker and its
+FSDP2 engine, on the CPU, without Ray and as its worker group under Ray.
 
 `cpu_platform` says what verl is told of the machine; all between the batch and the new weights is verl's.
 """
 
 import contextlib
+import dataclasses
 import os
+import secrets
+import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
 pytest.importorskip("verl")
 
 import numpy as np
+import psutil
 import torch
 import transformers
+from accelerate import Accelerator
 
 from llm_bridge import verl_plugin
-from llm_bridge.head.token_statistics import from_logits
+from llm_bridge.accounting.entropy_gradient import EntropyGradient, StepRows
+from llm_bridge.accounting.step_accountant import StepAccountant
+from llm_bridge.head.token_statistics import TokenStatistics, from_logits
 from llm_bridge.trainer.loss import clamped_fraction, policy_loss
 from tests.verl import worker_ranks
-from tests.verl.worker_ranks import CASES, MINI_BATCH, RANKS, RATE, ROWS, SEED
+from tests.verl.worker_ranks import (
+    CASES,
+    CLIP,
+    DECAY,
+    EVERY_SECOND,
+    FORECAST,
+    LIMIT,
+    MINI_BATCH,
+    MOMENTUM,
+    RANKS,
+    RATE,
+    ROWS,
+    SEED,
+)
 
 ROUNDING = 1e-4
 """Of the largest change of a weight: verl's engine computes in float32, where each of a few hundred
 terms of a gradient is rounded by 2^-24. A term lost on a rank, or averaged again, changes a step by
 percents."""
+SCORED = 1e-5
+"""What float32 makes of a log-probability or an entropy of a token, nats, at most; checked below."""
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    """What the two workers brought back, and the folder of the model that they began with."""
-    folder = tmp_path_factory.mktemp("workers")
-    worker_ranks.llama(folder / "model")
+@contextlib.contextmanager
+def started(said, *command: object, **environment: str):
+    """A process in a session of its own, of which none is left after."""
+    with said.open("w") as text, subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-m", *map(str, command)], stdout=text,
+        stderr=subprocess.STDOUT, start_new_session=True,
+        env={**os.environ, **worker_ranks.ENVIRONMENT, **environment},
+    ) as process:
+        try:
+            yield process
+        finally:
+            for one in of_session(process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGKILL)
+
+
+def of_session(number: int) -> list[int]:
+    """The processes of a session that run."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(ProcessLookupError, psutil.Error):
+            if os.getsid(process.pid) == number and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
+
+
+def without_ray(folder) -> None:
+    """Each rank is a process of ours, which hands it what a worker group of verl's would."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     said = [folder / f"rank-{rank}.txt" for rank in range(RANKS)]
     with contextlib.ExitStack() as stack:
-        ranks = [stack.enter_context(subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "tests.verl.worker_ranks", str(folder)],
-            env={**os.environ, **worker_ranks.ENVIRONMENT, "RANK": str(rank),
-                 "WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)},
-            stdout=stack.enter_context(path.open("w")), stderr=subprocess.STDOUT))
-            for rank, path in enumerate(said)]
-        for rank in ranks:
-            stack.callback(rank.kill)
-        found = [rank.wait(timeout=500) for rank in ranks]
+        ranks = [stack.enter_context(started(
+            path, "tests.verl.worker_ranks", folder, RANK=str(rank), WORLD_SIZE=str(RANKS),
+            MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))) for rank, path in enumerate(said)]
+        found = [rank.wait(timeout=LIMIT + 30) for rank in ranks]
     assert found == [0] * RANKS, said[0].read_text()[-6000:]
+
+
+def under_ray(folder) -> None:
+    """The ranks are a RayWorkerGroup of verl's; Ray and they end with the process that asked for them."""
+    said = folder / "ray.txt"
+    environment = {**worker_ranks.RAY_ENVIRONMENT, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    with started(said, "tests.verl.ray_ranks", folder, **environment) as driver:
+        assert driver.wait(timeout=LIMIT + 30) == 0, said.read_text()[-6000:]
+        for _ in range(100):
+            left = of_session(driver.pid)
+            if not left:
+                break
+            time.sleep(0.2)
+        assert left == []
+
+
+@pytest.fixture(scope="module", params=[without_ray, under_ray], ids=["ranks", "ray"])
+def found(request, tmp_path_factory):
+    """What the two workers brought back, and the folder of the model that they began with."""
+    folder = tmp_path_factory.mktemp("workers")
+    worker_ranks.llama(folder / "model")
+    request.param(folder)
     return torch.load(folder / "found.pt", weights_only=True), folder / "model"
 
 
@@ -59,19 +123,44 @@ def padded(rows: list[torch.Tensor]) -> torch.Tensor:
 def statistics(model, rows, rule):
     """Of the responses' tokens, [rows, positions], each row read by itself."""
     prompts, responses, _ = worker_ranks.completions()
-    columns = []
+    read = []
     for row in rows:
         ids = torch.cat([prompts[row], responses[row]])[None]
         logits = model(input_ids=ids).logits[:, len(prompts[row]) - 1 : -1]
-        columns.append(from_logits(
+        read.append(from_logits(
             logits, responses[row][None], removed_fraction=clamped_fraction(rule)))
-    return {name: padded([getattr(one, name)[0] for one in columns])
-            for name in ("log_prob", "entropy", "clamped_entropy")
-            if getattr(columns[0], name) is not None}
+    columns = {field.name: [getattr(one, field.name) for one in read]
+               for field in dataclasses.fields(TokenStatistics)}
+    return TokenStatistics(**{
+        name: None if column[0] is None else padded([values[0] for values in column])
+        for name, column in columns.items()})
+
+
+def accounted(model, rows, rule, mask, optimizer) -> dict[str, float]:
+    """Clip gradients, and take the step: what verl's worker should log of it, in float64."""
+    measure = mask / mask.sum(1, keepdim=True) / len(mask)
+    gradient = EntropyGradient(model, Accelerator(cpu=True))
+    entropy = (measure * statistics(model, rows, rule).entropy).sum()
+    slope = torch.autograd.grad(entropy, gradient.parameters)
+    norm = float(torch.nn.utils.clip_grad_norm_(gradient.parameters, CLIP))
+    assert norm > CLIP
+    step = StepAccountant(
+        gradient, [StepRows(statistics=lambda: statistics(model, rows, rule), measure=measure, moved={})],
+        optimizer, clip=CLIP / (norm + 1e-6))
+    before = [weight.detach().clone() for weight in gradient.parameters]
+    optimizer.step()
+    moves = [now.detach() - was for now, was in zip(gradient.parameters, before, strict=True)]
+    # What the weights did, and no optimizer was asked.
+    forecast = sum(float((g * move).sum()) for g, move in zip(slope, moves, strict=True))
+    account = step.finish(tokens=False).account
+    assert account.forecast == pytest.approx(forecast, rel=1e-9)
+    return {"entropy_gradient": forecast, "measured_entropy_change": account.measured,
+            **{f"entropy_gradient/{name}": part for name, part in account.forecast_parts.items()}}
 
 
 def one_process(case, run, model):
-    """The coefficient and the weights after both steps, in float64, from plain logits of whole rows."""
+    """The coefficient, the weights after both steps, and what a log should say of each step's entropy,
+    in float64, from plain logits of whole rows."""
     name, options, _ = CASES[case]
     rule = verl_plugin.make_rule(name, options)
     _, responses, advantages = worker_ranks.completions()
@@ -81,45 +170,47 @@ def one_process(case, run, model):
         torch.nested.as_nested_tensor(run["old_log_prob"], layout=torch.jagged)).unbind()))
     with torch.no_grad():
         first = statistics(model, range(ROWS), rule)
-    torch.testing.assert_close(old.double(), first["log_prob"], rtol=0, atol=1e-5)
-    torch.testing.assert_close(padded(run["entropy"]).double(), first["entropy"], rtol=0, atol=1e-5)
+    torch.testing.assert_close(old.double(), first.log_prob, rtol=0, atol=SCORED)
+    torch.testing.assert_close(padded(run["entropy"]).double(), first.entropy, rtol=0, atol=SCORED)
     controller, coefficient = rule.coefficient_controller(), None
     if controller is not None:
-        column = first[controller.reads]
+        column = getattr(first, controller.reads)
         means = [column[row][mask[row]].mean().item() for row in range(ROWS)]
         coefficient = float(controller.observe(np.asarray(np.mean(means))))
     own, each = ROWS // RANKS, MINI_BATCH // RANKS
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=RATE, momentum=MOMENTUM, weight_decay=DECAY)
+    accounts = []
     for step in range(ROWS // MINI_BATCH):
         rows = [rank * own + step * each + row for rank in range(RANKS) for row in range(each)]
         now = statistics(model, rows, rule)
-        log_prob, old_now = now["log_prob"], old[rows][:, : now["log_prob"].shape[1]]
+        log_prob, old_now = now.log_prob, old[rows][:, : now.log_prob.shape[1]]
         if step == 0:  # on-policy, and not but for rounding
             log_prob = log_prob - (log_prob - old_now).detach()
         width = log_prob.shape[1]
         batch = verl_plugin.token_batch(
             old_now, log_prob, torch.tensor(advantages)[rows, None], mask[rows][:, :width],
-            entropy=now["entropy"], clamped_entropy=now.get("clamped_entropy"),
+            entropy=now.entropy, clamped_entropy=now.clamped_entropy,
             reference_log_prob=reference[rows][:, :width], coefficient=coefficient, step=step, seed=SEED)
         batch = batch.with_prepared(**verl_plugin._prepared(batch, rule))
         model.zero_grad()
         policy_loss(batch, rule).backward()
-        with torch.no_grad():
-            for weight in model.parameters():
-                weight -= RATE * weight.grad
-    return coefficient, {name: weight.detach() for name, weight in model.named_parameters()}
+        accounts.append(accounted(model, rows, rule, batch.mask, optimizer))
+    return coefficient, {name: weight.detach() for name, weight in model.named_parameters()}, accounts
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_two_workers_of_verl_take_the_step_of_one_process(found, case):
     """Two optimizer steps on a batch, the second off-policy, two micro-batches each, uneven lengths: what
-    a rule takes over all ranks (selection, a controller's mean, token counts) is that of all ranks."""
+    a rule takes over all ranks (selection, a controller's mean, token counts) is that of all ranks, and
+    what is logged of the entropy's change."""
     run, folder = found[0][case], found[1]
     assert run["classes"] == ["llm_bridge.verl_worker.RuleTrainingWorker"] * RANKS
     model = transformers.AutoModelForCausalLM.from_pretrained(
         folder, dtype=torch.float64, attn_implementation="eager")
     for name, weight in model.named_parameters():
         assert torch.equal(run["before"][name], weight.float())
-    coefficient, expected = one_process(case, run, model)
+    coefficient, expected, accounts = one_process(case, run, model)
     changes = {name: expected[name] - run["before"][name] for name in expected}
     largest = max(float(change.abs().max()) for change in changes.values())
     rounded = max(float(w.abs().max()) for w in expected.values()) * 2 * 2.0**-24 / largest
@@ -131,3 +222,23 @@ def test_two_workers_of_verl_take_the_step_of_one_process(found, case):
     if coefficient is not None:
         assert run["metrics"]["actor/coefficient"] == pytest.approx([coefficient] * 2, abs=1e-5)
         assert coefficient != CASES[case][1]["coefficient"]
+    check_forecasts(run["metrics"], accounts, case)
+
+
+def check_forecasts(metrics, accounts, case) -> None:
+    """Forecasts, their parts and measurements are those of one process, at the steps that are due."""
+    options = CASES[case][2]
+    due = accounts if FORECAST in options else accounts[:1] if EVERY_SECOND in options else []
+    logged = {name: values for name, values in metrics.items() if "entropy_" in name}
+    names = sorted({f"actor/{name}" for account in due for name in account})
+    assert sorted(logged) == names
+    for step, account in enumerate(due):
+        # Of the addends: the forecast may be what is left of large ones.
+        size = sum(abs(part) for name, part in account.items() if "/" in name)
+        assert abs(account["entropy_gradient"]) > 1e-3
+        for name, value in account.items():
+            values = logged[f"actor/{name}"]
+            found = values[step - (len(due) - len(values))]  # the first step has no momentum
+            # A difference of two means of entropies.
+            close = 2 * SCORED if name == "measured_entropy_change" else ROUNDING * size
+            assert found == pytest.approx(value, abs=close), name

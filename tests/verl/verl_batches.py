@@ -60,7 +60,8 @@ def random_batch(seed: int = 0, *, drift: float = 0.3, rows: int = ROWS) -> Batc
 
 def actor_config(loss_mode: str = "vanilla", rule_options=None, **options) -> ActorConfig:
     """The actor's configuration; options that are PolicyLossConfig's go there."""
-    own = {k: options.pop(k) for k in list(options) if k.startswith(("clip_cov", "kl_cov", "ppo_kl"))}
+    prefixes = ("clip_cov", "kl_cov", "ppo_kl", "forecast")
+    own = {k: options.pop(k) for k in list(options) if k.startswith(prefixes)}
     return ActorConfig(
         strategy="fsdp", rollout_n=1, ppo_micro_batch_size_per_gpu=ROWS,
         policy_loss=policy_loss_config(loss_mode=loss_mode, rule_options=rule_options, **own),

@@ -9,6 +9,7 @@ here on completions that are given, and what a RayWorkerGroup does, without Ray.
 
 import os
 import pickle
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from verl.workers.utils.padding import response_from_nested
 from llm_bridge.verl_plugin import PREFIX
 
 RANKS, ROWS, MINI_BATCH, MICRO_BATCH = 2, 16, 8, 2
-RATE, SEED = 0.1, 42
+RATE, MOMENTUM, DECAY, CLIP, SEED = 0.1, 0.9, 0.2, 0.5, 42
+LIMIT = 900
+"""Seconds after which a process that was started here is ended, whoever waits for it."""
 ENVIRONMENT = {
     "VERL_USE_EXTERNAL_MODULES": "tests.verl.cpu_platform",
     # verl's engine is registered for cuda and npu; this is verl's variable to choose it for another.
@@ -34,19 +37,31 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
 }
 """With which verl's processes run without an accelerator."""
+RAY_ENVIRONMENT = {
+    # By default half a minute or one, in which a busy machine does not import what Ray's helpers need.
+    "RAY_raylet_start_wait_time_s": "300",
+    "RAY_agent_register_timeout_ms": "300000",
+    "RAY_worker_register_timeout_seconds": "300",
+    "RAY_gcs_server_request_timeout_seconds": "300",
+    # A token of its own (test_two_ranks draws it) instead of a file in the home folder.
+    "RAY_AUTH_MODE": "token",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
 ENTROPY = ["calculate_entropy=true"]
 AENT = {"coefficient": 0.1, "coefficient_high": 0.5, "coefficient_step": 0.3, "warm_up_steps": 0,
         "removed_fraction": 0.4}
+FORECAST, EVERY_SECOND = "policy_loss.forecast_every=1", "policy_loss.forecast_every=2"
 CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "grpo": ("grpo", {}, []),
+    "grpo, forecast": ("grpo", {}, [FORECAST]),
     "gspo": ("gspo", {"clip_low": 0.1, "clip_high": 0.1}, []),
-    "clip-cov": ("clip-cov", {"ratio": 0.2, "lower": 0.05}, []),
+    "clip-cov, forecast": ("clip-cov", {"ratio": 0.2, "lower": 0.05}, [FORECAST]),
     "kl-cov": ("kl-cov", {"ratio": 0.2}, []),
     "entropy-advantage": ("entropy-advantage", {}, ENTROPY),
     "reference-kl": ("reference-kl", {"coefficient": 0.3}, ["use_kl_loss=true", "kl_loss_coef=0"]),
     "entropy-bonus, target": (
         "entropy-bonus", {"target": 9.0, "coefficient": 0.1, "coefficient_step": 0.2}, ENTROPY),
-    "aent, adaptive": ("aent", AENT, ENTROPY),
+    "aent, adaptive, forecast": ("aent", AENT, [*ENTROPY, EVERY_SECOND]),
 }
 
 
@@ -120,11 +135,12 @@ def configuration(model: Path, case: str) -> Any:
             f"+{actor}fsdp_config.mixed_precision.param_dtype=fp32",
             f"{actor}ppo_mini_batch_size={MINI_BATCH}",
             f"{actor}ppo_micro_batch_size_per_gpu={MICRO_BATCH}",
-            f"{actor}optim.optimizer=SGD", f"{actor}optim.lr={RATE}", f"{actor}optim.weight_decay=0",
-            f"{actor}optim.clip_grad=1e9",
+            f"{actor}optim.optimizer=SGD", f"{actor}optim.lr={RATE}",
+            f"{actor}optim.weight_decay={DECAY}", f"{actor}optim.clip_grad={CLIP}",
+            f"{actor}optim.override_optimizer_config={{momentum:{MOMENTUM}}}",
             f"{actor}policy_loss.loss_mode={PREFIX}{rule}",
             f"{actor}policy_loss._target_=llm_bridge.verl_plugin.policy_loss_config",
-            *given, *(actor + option for option in options)])
+            *given, *(f"++{actor}{option}" for option in options)])
 
 
 def step(workers: Any, config: Any) -> dict[str, Any]:
@@ -169,18 +185,25 @@ class Group:
         return call
 
 
-def main(folder: Path) -> None:
-    from tests.verl.cpu_worker import CpuWorker
-
-    model = folder / "model"
-    workers = Group(CpuWorker(configuration(model, "grpo").actor_rollout_ref, role="actor"))
-    workers.init_model()
+def on_workers(workers: Any, model: Path) -> dict[str, Any]:
+    """What a group of workers brings back from each case."""
     found: dict[str, Any] = {}
     for case in CASES:
         config = configuration(model, case)
         found[case] = {
             "classes": workers.start_again(config.actor_rollout_ref.actor),
             "before": workers.weights()[0], **step(workers, config), "after": workers.weights()}
+    return found
+
+
+def main(folder: Path) -> None:
+    from tests.verl.cpu_worker import CpuWorker
+
+    signal.alarm(LIMIT)
+    model = folder / "model"
+    workers = Group(CpuWorker(configuration(model, "grpo").actor_rollout_ref, role="actor"))
+    workers.init_model()
+    found = on_workers(workers, model)
     if os.environ["RANK"] == "0":
         torch.save(found, folder / "found.pt")
     torch.distributed.barrier()

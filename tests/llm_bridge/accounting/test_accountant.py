@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from accelerate import Accelerator
 
 from entropy_theory import entropy_change, update_rules
 from llm_bridge.accounting import entropy_gradient, step_accountant
@@ -491,3 +492,24 @@ def test_every_other_step(tmp_path):
     assert [step and step.step for step in found.steps] == [1, None, 3, None]
     assert ["accounted" in record for record in records] == [True, False, True, False]
     assert FLOAT64 < step_accountant.LARGEST_GAP
+
+
+def test_passes_of_somebody_else_s_leave_everything_as_it_was():
+    """What verl's engine is made to do: without dropout, and into gradients of its own."""
+    model = torch.nn.Sequential(
+        torch.nn.Linear(4, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 1)).double()
+    model.extra = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+    kept = [torch.full_like(parameter, 7.0) for parameter in model.parameters()]
+    for parameter, grad in zip(model.parameters(), kept, strict=True):
+        parameter.grad = grad
+    rows = torch.arange(8.0, dtype=torch.float64).reshape(2, 4)
+    gradient = entropy_gradient.EntropyGradient(model, Accelerator(cpu=True))
+    with torch.no_grad():
+        slope = gradient.left_by(lambda: [model(row).sum().backward() for row in rows])
+    assert all(p.grad is grad for p, grad in zip(model.parameters(), kept, strict=True))
+    assert bool((torch.cat([grad.flatten() for grad in kept]) == 7).all())
+    assert all(module.training for module in model.modules())
+    expected = torch.autograd.grad(
+        model.eval()(rows).sum(), gradient.parameters, allow_unused=True, materialize_grads=True)
+    for mine, its in zip(slope.parts, expected, strict=True):
+        torch.testing.assert_close(mine, its, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,168 @@
+"""Forecasts and measures what optimizer steps under verl do to the mean entropy of their mini-batches.
+
+    +actor_rollout_ref.actor.policy_loss.forecast_every=10
+
+verl's engine clips gradients and takes the step in one call. A torch optimizer has hooks around its
+step: in the first the clipped gradients are at hand and the weights not moved yet. There the engine
+makes a forward and a backward pass of its own over the mini-batch, with the mean entropy for its loss,
+whose gradient is multiplied with the step that the optimizer is about to take (`step_accountant`). In
+the second a forward pass says what the step did. Held beside what training holds: one gradient.
+
+The mean is over the response tokens of a sequence, then over the sequences of all ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from accelerate import DistributedType
+
+from llm_bridge.accounting.entropy_gradient import EntropyGradient
+from llm_bridge.accounting.optimizer_step import UnreadableStepError, readable
+from llm_bridge.accounting.step_accountant import StepAccountant
+from llm_bridge.verl_plugin import of_all_ranks
+
+
+def check_engine(engine: Any) -> None:
+    """Raise ValueError for an engine of verl's whose steps cannot be forecast."""
+    strategy = engine.engine_config.strategy
+    if strategy != "fsdp2":
+        raise ValueError(
+            f"forecast_every reads the step of verl's FSDP2 engine, and strategy={strategy} is another: "
+            "set actor_rollout_ref.actor.strategy=fsdp2, or leave forecast_every at 0")
+    try:
+        readable(engine.optimizer)
+    except UnreadableStepError as error:
+        raise ValueError(
+            f"forecast_every cannot read the step of {type(engine.optimizer).__name__} before it is "
+            "taken: set actor_rollout_ref.actor.optim.optimizer_impl=torch.optim and optimizer=AdamW, "
+            "Adam or SGD, or leave forecast_every at 0") from error
+    if engine.scaler is not None:
+        raise ValueError(
+            "forecast_every cannot follow float16, which scales the loss and may skip a step: set "
+            "actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=bf16, or leave "
+            "forecast_every at 0")
+    if engine.get_data_parallel_size() != torch.distributed.get_world_size():
+        raise ValueError(
+            "forecast_every sums over ranks that have sequences of their own: set "
+            "actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=1, or leave "
+            "forecast_every at 0")
+
+
+class StepForecast:
+    """What the next optimizer step of an engine is to do to a mini-batch's mean entropy, and what it did.
+
+    A context around that step.
+
+    Args:
+        engine: verl's FSDP2 engine.
+        data: this rank's part of the mini-batch, as the engine's ``train_batch`` will have it.
+    """
+
+    def __init__(self, engine: Any, data: Any):
+        self._engine, self._data = engine, data
+        self._parts: dict[str, float] = {}
+        self._entropy = self._measured = math.nan
+
+    def __enter__(self) -> StepForecast:
+        optimizer = self._engine.optimizer
+        self._hooks = [optimizer.register_step_pre_hook(lambda *_: self._forecast()),
+                       optimizer.register_step_post_hook(lambda *_: self._measure())]
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for hook in self._hooks:
+            hook.remove()
+
+    def metrics(self, norm: float) -> dict[str, float]:
+        """What a log says of the step, nats; nothing where none was taken, or there are no tokens.
+
+        Args:
+            norm: the norm of the gradients before verl clipped them.
+        """
+        if not self._parts:
+            return {}
+        parts = dict(self._parts)
+        # torch.nn.utils.clip_grad_norm_: the same formula.
+        clip = min(1.0, self._engine.optimizer_config.clip_grad / (norm + 1e-6))
+        if 0 < clip < 1:
+            clipped = parts["gradient"]
+            parts["gradient"] = clipped / clip
+            parts["clipping"] = clipped - parts["gradient"]
+        found = {"entropy_gradient": math.fsum(parts.values()),
+                 **{f"entropy_gradient/{name}": part for name, part in parts.items()},
+                 "measured_entropy_change": self._measured}
+        return {f"actor/{name}": value for name, value in found.items()}
+
+    def _forecast(self) -> None:
+        from verl.utils import tensordict_utils
+        from verl.utils.device import get_device_id
+
+        mask = self._data.select("response_mask").to_padded_tensor()["response_mask"]
+        ranks, _ = of_all_ranks(
+            int(mask.bool().any(1).sum()), self._engine.get_data_parallel_group())
+        self._sequences = sum(ranks)
+        if not self._sequences:
+            return
+        self._gradient = EntropyGradient(self._engine.module, _Processes(get_device_id()))
+        # A copy: the mini-batch goes on with what its loss reads.
+        self._data = self._data.copy()
+        tensordict_utils.assign_non_tensor(
+            self._data, calculate_entropy=True, distillation_use_topk=False, distillation_only=False)
+        mean = _MeanEntropy(self._sequences, self._engine.get_data_parallel_size())
+        slope = self._gradient.left_by(
+            lambda: self._engine.forward_backward_batch(self._data, mean, forward_only=False))
+        self._entropy = mean.of_all_ranks(self._gradient)
+        self._parts = StepAccountant(
+            self._gradient, [], self._engine.optimizer, seen=(self._entropy, slope),
+            keeps_weights=False).forecast_parts
+
+    def _measure(self) -> None:
+        if not self._parts:
+            return
+        mean = _MeanEntropy(self._sequences, self._engine.get_data_parallel_size())
+        with self._gradient.own_passes():
+            self._engine.infer_batch(self._data, mean)
+        self._measured = mean.of_all_ranks(self._gradient) - self._entropy
+
+
+class _MeanEntropy:
+    """A loss of verl's: this rank's part of the mean entropy, summed over micro-batches in ``value``.
+
+    FSDP averages gradients over ranks, where the mean is a sum over them: it is multiplied by ``ranks``.
+    """
+
+    def __init__(self, sequences: int, ranks: int):
+        self.value = 0.0
+        self._sequences, self._ranks = sequences, ranks
+
+    def __call__(self, model_output: Any, data: Any, dp_group: Any = None) -> Any:
+        from verl.workers.utils.padding import no_padding_2_padding
+
+        entropy = no_padding_2_padding(model_output["entropy"], data).double()
+        mask = data.select("response_mask").to_padded_tensor()["response_mask"].bool()
+        length = mask.sum(1, keepdim=True).clamp(min=1)
+        mean = torch.where(mask, entropy / length, 0.0).sum() / self._sequences
+        self.value += float(mean.detach())
+        return self._ranks * mean, {}
+
+    def of_all_ranks(self, gradient: EntropyGradient) -> float:
+        return gradient.sum_over_ranks([self.value])[0]
+
+
+class _Processes:
+    """verl's process group, as what `EntropyGradient` asks accelerate for."""
+
+    distributed_type = DistributedType.FSDP
+    mixed_precision = "bf16"
+    """The coarsest that a forecast is made in."""
+
+    def __init__(self, device: Any):
+        self.device = device
+        self.num_processes = torch.distributed.get_world_size()
+
+    def reduce(self, tensor: torch.Tensor, reduction: str) -> torch.Tensor:
+        torch.distributed.all_reduce(tensor)
+        return tensor
