@@ -21,6 +21,7 @@ import contextlib
 import dataclasses
 import functools
 import logging
+import math
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -174,6 +175,15 @@ class EntropyGradient:
         if not self._is_sharded:
             total = self.whole(total)
         return self.sum_over_ranks([value])[0], total, seen
+
+    def mean_entropy(self, rows: Sequence[StepRows]) -> tuple[float, list[TokenStatistics]]:
+        """Take the mean entropy of the rows, and what was seen of each token: a forward pass alone."""
+        seen = self.statistics(rows)
+        values = [
+            float(_sum(statistics.entropy, part.measure))
+            for statistics, part in zip(seen, rows, strict=True)
+        ]
+        return self.sum_over_ranks([math.fsum(values)])[0], seen
 
     def statistics(self, rows: Sequence[StepRows]) -> list[TokenStatistics]:
         """What a pass without gradient and without dropout sees of each token."""
@@ -379,6 +389,10 @@ def _mean(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
             "the entropies carry no gradient by the trainable parameters: compute them from the model's "
             "logits with gradients on (not under torch.no_grad, and not detached)"
         )
+    return _sum(entropy, measure)
+
+
+def _sum(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
     return torch.where(measure != 0, measure * entropy, 0.0).sum()
 
 

@@ -123,41 +123,49 @@ class StepAccountant:
     ) -> Accounted:
         """Account for the step, once it is taken.
 
-        Weights of 16 bits have no points between those before and after a step: their path has two.
+        Weights of 16 bits have no points between those before and after a step: their path has these two.
 
         Args:
             tokens: whether tokens are told apart, where the step was read before it was taken.
             share: as `accounting.along_path`.
             most_points: as `accounting.along_path`.
         """
-        parameters, start = self._gradient.parameters, self._start
+        gradient, start = self._gradient, self._start
+        parameters = gradient.parameters
         assert start is not None, "the weights before the step were not kept"
-        entropy, last, seen = self._gradient.evaluate(self._measured)
-        measured = entropy - self.entropy
         end = [local(p).clone() for p in parameters]
-        if any(weights.element_size() < 4 for weights in end):
-            most_points = 2
+        ends_only = any(weights.element_size() < 4 for weights in end)
+        last = None
+        if ends_only:
+            entropy, last, seen = gradient.evaluate(self._measured)
+        else:
+            # The path may do without the slope at its end.
+            entropy, seen = gradient.mean_entropy(self._measured)
+        measured = entropy - self.entropy
 
         def difference(place: int) -> torch.Tensor:
             return working(end[place]) - working(start[place])
 
         def slope_at(t: float) -> Slope:
-            if t in (0.0, 1.0):
-                return last if t else self._slope.copy()
-            self._gradient.move(lambda place: working(start[place]) + t * difference(place))
-            return self._gradient.evaluate(self._measured)[1]
+            if t == 0.0:
+                return self._slope
+            if last is not None:
+                return last
+            gradient.move(lambda place: (
+                end[place] if t == 1.0 else working(start[place]) + t * difference(place)))
+            return gradient.evaluate(self._measured)[1]
 
         def project(slope: Slope) -> float:
             places = range(len(parameters))
-            return self._gradient.sum_over_ranks([sum(
-                self._gradient.products({WHOLE: difference(place)}, slope, place)[WHOLE]
+            return gradient.sum_over_ranks([sum(
+                gradient.products({WHOLE: difference(place)}, slope, place)[WHOLE]
                 for place in places
             )])[0]
 
         try:
             path = accounting.along_path(
                 slope_at, project, measured, share=share, most_points=most_points,
-                rounding=self._rounding(),
+                rounding=self._rounding(), ends_only=ends_only,
             )
             if self._step is None:
                 parts = {WHOLE: path.change}
@@ -168,10 +176,10 @@ class StepAccountant:
             effects = None
             if tokens and self._step is not None:
                 # The step's gradient is that of the tokens at the weights before it.
-                self._gradient.move(lambda place: start[place])
+                gradient.move(lambda place: start[place])
                 effects = self._token_effects(path.slope, parts, start)
         finally:
-            self._gradient.move(lambda place: end[place])
+            gradient.move(lambda place: end[place])
         return Accounted(
             account=Account(
                 forecast_parts=self.forecast_parts, parts=parts, measured=measured,
