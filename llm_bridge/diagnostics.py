@@ -337,6 +337,7 @@ class Diagnostics(TrainerCallback):
         }
         if tokens is not None:
             found["accounted_token_gap"] = tokens.gap
+            found["accounted_token_rounding"] = tokens.rounding
         if len(self.forecasts) > 2 and np.std(self.forecasts) > 0 and np.std(self.measured) > 0:
             found["entropy_gradient_correlation"] = float(
                 np.corrcoef(self.forecasts, self.measured)[0, 1])

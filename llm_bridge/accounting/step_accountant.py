@@ -8,7 +8,8 @@ change. The part ``rounding`` is what the weights' number format made of the add
 All tokens at once: the loss's gradient is a sum over tokens of coefficient x grad log pi (and x grad H
 for state terms), so that with u = P g a token's part in <g, -P gradient> is its coefficient times the
 change of its own log pi (and H) along u. One forward pass with dual numbers gives these derivatives for
-all. It is checked: they must add up to the inner product (`TokenEffects.gap`).
+all. It is checked: they must add up to the inner product (`TokenEffects.gap`). That they do is not enough
+where rounding is coarse: errors of single tokens cancel in their sum, as the tokens themselves do.
 
 Memory: the gradient of the entropy, and for an accounted step one more while the path is refined, and the
 weights before and after. Training goes on with the weights that the optimizer left, to the last bit.
@@ -33,7 +34,8 @@ from llm_bridge.running import faults
 WHOLE, ROUNDING = "step", "rounding"
 """The only part of a step that is read after it, and what the addends of one read before leave."""
 LARGEST_GAP = 0.02
-"""The gap of token effects (`TokenEffects.gap`) beyond which they are not to be trusted."""
+"""The error of token effects (`TokenEffects.gap` and ``rounding``) beyond which they are not to be
+trusted."""
 
 Columns = Mapping[str, torch.Tensor]
 
@@ -53,11 +55,14 @@ class TokenEffects:
     """The parts ``gradient`` and ``clipping`` of the step, to which all tokens must add up, nats."""
     gap: float
     """By how much they do not, as a share of the sum of their absolute values."""
+    rounding: float
+    """By how much rounding alone may have moved them, as a share of the same sum: the sum of the absolute
+    errors, which the gap does not see (`EntropyGradient.rounding_of_derivatives`)."""
 
     @property
     def trusted(self) -> bool:
-        """Whether the tokens add up to the whole."""
-        return self.gap <= LARGEST_GAP
+        """Whether the tokens add up to the whole, in a number format that can tell them apart."""
+        return max(self.gap, self.rounding) <= LARGEST_GAP
 
     def of(self, moved: Sequence[Columns]) -> list[torch.Tensor]:
         """What coefficients other than the step's would have done (see `StepRows.moved`)."""
@@ -236,6 +241,7 @@ class StepAccountant:
         return TokenEffects(
             derivatives=derivatives, clip=self._clip, by_token=by_token, total=total,
             gap=abs(whole - total) / size if size > 0 else float(total != 0),
+            rounding=gradient.rounding_of_derivatives,
         )
 
 
