@@ -11,10 +11,10 @@ the quadrature that stands in for the integral. That error is seen: the change i
 independent logits the forecast is that of Cui et al., Lemma 1, and AEPO, Eq. 6 (`entropy_change`).
 
 The slope at theta is there from the forecast, so that Radau's rule of two points, 1/4 of the slope at 0
-and 3/4 of that at 2/3, is exact for slopes of degree 2 at the price of the trapezoid, which is for degree
-1. A path that it does not account for is refined by halving: with the trapezoid T of n intervals and the
-mean M at their midpoints, that of 2n is (T + M) / 2 and Simpson's rule (T + 2 M) / 3. So two sums are held,
-never all slopes: they may be numbers, vectors, or the gradients of a model.
+and 3/4 of that at 2/3, is exact for slopes of degree 2 at the price of the trapezoid, which is for those
+of degree 1. A path that it does not account for is refined by halving: with the trapezoid T of n
+intervals and the mean M at their midpoints, that of 2n is (T + M) / 2 and Simpson's rule (T + 2 M) / 3.
+So two sums are held, never all slopes: they may be numbers, vectors, or the gradients of a model.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ change of its own log pi (and H) along u. One forward pass with dual numbers giv
 all. It is checked: they must add up to the inner product (`TokenEffects.gap`). That they do is not enough
 where rounding is coarse: errors of single tokens cancel in their sum, as the tokens themselves do.
 
-Memory: the gradient of the entropy, and for an accounted step one more while the path is refined, and the
-weights before and after. Training goes on with the weights that the optimizer left, to the last bit.
+Memory: the gradient of the entropy, and for an accounted step one more (two, where the path takes more
+than two points), and the weights before and after. Training goes on with the weights that the optimizer
+left, to the last bit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Guards `TokenEffects.trusted`: tokens are trusted where they are right, and not where rounding made them.
+"""Guards `TokenEffects.trusted`: tokens are trusted where they are right, not where rounding made them.
 
-The same tokens, weights and gradients are taken in a number format and in the next finer one, which is the
-truth beside it.
+The same tokens, weights and gradients are taken in a number format and in the next finer one, which is
+the truth beside it.
 """
 
 import pytest
