@@ -3,8 +3,8 @@
     python benchmarks/accounting.py [--cases small-sums] [--rounds 3] [--json FILE]
 
 Each method runs in turn with plain training, in one process and from the same weights and random state,
-so that both do the same steps: plain, accounted, plain, accounted ... A round is ``STEPS`` steps after one
-to warm up (``STEPS_OF_ALL`` where every step is accounted for), and the ratios are medians over rounds.
+so that both do the same steps: plain, accounted, plain, accounted ... A round is ``STEPS`` steps after
+one to warm up (``STEPS_OF_ALL`` where every step is accounted for), and ratios are medians over rounds.
 Methods are the forecast (i') of every step, the account of every step (without and with the division over
 tokens, by dual numbers or by differences), and that of every tenth; then with entropy measured on a
 quarter or an eighth of its rows. A step is sampled, trained on and taken; "training" leaves sampling out.
