@@ -10,9 +10,11 @@ The account's parts add up to H(theta + d) - H(theta), whatever the size of the 
 the quadrature that stands in for the integral. That error is seen: the change itself is measured. For
 independent logits the forecast is that of Cui et al., Lemma 1, and AEPO, Eq. 6 (`entropy_change`).
 
-The path is refined by halving: with the trapezoid T of n intervals and the mean M at their midpoints,
-that of 2n is (T + M) / 2 and Simpson's rule (T + 2 M) / 3. So two sums are held, never all slopes: they
-may be numbers, vectors, or the gradients of a model.
+The slope at theta is there from the forecast, so that Radau's rule of two points, 1/4 of the slope at 0
+and 3/4 of that at 2/3, is exact for slopes of degree 2 at the price of the trapezoid, which is for those
+of degree 1. A path that it does not account for is refined by halving: with the trapezoid T of n
+intervals and the mean M at their midpoints, that of 2n is (T + M) / 2 and Simpson's rule (T + 2 M) / 3.
+So two sums are held, never all slopes: they may be numbers, vectors, or the gradients of a model.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ import numpy as np
 
 SHARE = 0.02
 """The residual that is let stand, as a share of the measured change."""
-MOST_POINTS = 9
-"""The number of points on the path beyond which it is not refined: trapezoid, then 3, 5 and 9."""
+MOST_POINTS = 10
+"""The number of points on the path beyond which it is not refined: Radau's 2, then with those of halving
+4, 6 and 10."""
 
 Slope = Any
 """A gradient of the entropy: a number, a numpy array, or an object with ``+=`` and ``*=`` by numbers."""
@@ -41,7 +44,7 @@ class Path:
     change: float
     """<slope, step>, nats."""
     points: int
-    """At how many points of the path the slope was taken, both ends included."""
+    """At how many points of the path the slope was taken."""
     converged: bool
     """Whether what is left of the measured change is within the share and the rounding."""
 
@@ -54,16 +57,20 @@ def along_path(
     share: float = SHARE,
     rounding: float = 0.0,
     most_points: int = MOST_POINTS,
+    ends_only: bool = False,
 ) -> Path:
     """Average the slope along a step until it accounts for the measured change, or points run out.
 
     Args:
-        slope_at: gives the slope at theta + t step for t in [0, 1]. What it returns is changed in place.
+        slope_at: gives the slope at theta + t step for t in [0, 1]. What it returns is changed in place,
+            but for that at 0, which may be asked for twice.
         project: gives the inner product of a slope with the step, nats.
         measured: the change to be accounted for, nats.
         share: the largest residual to stop at, as a share of abs(measured); above 0.
         rounding: what rounding alone may leave of it, nats.
-        most_points: at most so many points are taken; at least 2, the ends.
+        most_points: at most so many points are taken; at least 2.
+        ends_only: whether the path has no points between its ends, as that of weights of few bits: the
+            trapezoid is then all there is.
 
     Raises:
         ValueError: a share, a rounding or a number of points out of range, or a change that is not
@@ -80,28 +87,39 @@ def along_path(
     def accounts(change: float) -> bool:
         return abs(measured - change) <= share * abs(measured) + rounding
 
-    ends = slope_at(0.0)
-    ends += slope_at(1.0)
+    if not ends_only:
+        mean = slope_at(2 / 3)
+        mean *= 3
+        mean += slope_at(0.0)
+        mean *= 1 / 4
+        change = project(mean)
+        done = accounts(change)
+        if done or most_points < 4:
+            return Path(slope=mean, change=change, points=2, converged=done)
+        del mean  # or three gradients were held below
+    ends = slope_at(1.0)
+    ends += slope_at(0.0)
     ends *= 0.5
     change, intervals = project(ends), 1
-    if accounts(change):
-        return Path(slope=ends, change=change, points=2, converged=True)
-    while 2 * intervals + 1 <= most_points:
+    if ends_only:
+        return Path(slope=ends, change=change, points=2, converged=accounts(change))
+    while True:
         middle = slope_at(0.5 / intervals)
         for place in range(1, intervals):
             middle += slope_at((place + 0.5) / intervals)
         middle *= 1 / intervals
         simpson = (change + 2 * project(middle)) / 3
+        # Radau's second point is one that halving does not use.
+        points, more = 2 * intervals + 2, 4 * intervals + 2
         done = accounts(simpson)
-        if done or 4 * intervals + 1 > most_points:
+        if done or more > most_points:
             middle *= 2
             ends += middle
             ends *= 1 / 3
-            return Path(slope=ends, change=simpson, points=2 * intervals + 1, converged=done)
+            return Path(slope=ends, change=simpson, points=points, converged=done)
         ends += middle
         ends *= 0.5
         change, intervals = project(ends), 2 * intervals
-    return Path(slope=ends, change=change, points=intervals + 1, converged=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,7 +186,7 @@ def of_step(
     start = np.array(gradient(parameters), dtype=float)
     measured = float(entropy(parameters + step)) - float(entropy(parameters))
     path = along_path(
-        lambda t: start.copy() if t == 0 else np.array(gradient(parameters + t * step), dtype=float),
+        lambda t: start if t == 0 else np.array(gradient(parameters + t * step), dtype=float),
         lambda slope: float(np.sum(slope * step)),
         measured,
         **options,

@@ -15,7 +15,7 @@ adds to TRL's log, at every optimizer step,
 - with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`:
   what the step was to do to the mean entropy of its own states by the entropy's gradient and the
   optimizer's state, the measured change, and its parts; both sums so far and their correlation. Such a
-  step costs two forward and two backward passes more, on the rows of ``account_sequences``, and a
+  step costs three forward and two backward passes more, on the rows of ``account_sequences``, and a
   forward pass with dual numbers (about three plain ones) on all.
 
 The coefficients are not computed from a formula but read off: minus the gradient that reaches each
@@ -337,6 +337,7 @@ class Diagnostics(TrainerCallback):
         }
         if tokens is not None:
             found["accounted_token_gap"] = tokens.gap
+            found["accounted_token_rounding"] = tokens.rounding
         if len(self.forecasts) > 2 and np.std(self.forecasts) > 0 and np.std(self.measured) > 0:
             found["entropy_gradient_correlation"] = float(
                 np.corrcoef(self.forecasts, self.measured)[0, 1])

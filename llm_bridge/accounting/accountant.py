@@ -106,6 +106,7 @@ class StepAccount:
             found |= {f"accounted/{name}": value for name, value in (values or {}).items()}
         if self.tokens is not None:
             found["accounted_token_gap"] = self.tokens.gap
+            found["accounted_token_rounding"] = self.tokens.rounding
         return found
 
 

@@ -8,10 +8,12 @@ change. The part ``rounding`` is what the weights' number format made of the add
 All tokens at once: the loss's gradient is a sum over tokens of coefficient x grad log pi (and x grad H
 for state terms), so that with u = P g a token's part in <g, -P gradient> is its coefficient times the
 change of its own log pi (and H) along u. One forward pass with dual numbers gives these derivatives for
-all. It is checked: they must add up to the inner product (`TokenEffects.gap`).
+all. It is checked: they must add up to the inner product (`TokenEffects.gap`). That they do is not enough
+where rounding is coarse: errors of single tokens cancel in their sum, as the tokens themselves do.
 
-Memory: the gradient of the entropy, and for an accounted step one more while the path is refined, and the
-weights before and after. Training goes on with the weights that the optimizer left, to the last bit.
+Memory: the gradient of the entropy, and for an accounted step one more (two, where the path takes more
+than two points), and the weights before and after. Training goes on with the weights that the optimizer
+left, to the last bit.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from llm_bridge.running import faults
 WHOLE, ROUNDING = "step", "rounding"
 """The only part of a step that is read after it, and what the addends of one read before leave."""
 LARGEST_GAP = 0.02
-"""The gap of token effects (`TokenEffects.gap`) beyond which they are not to be trusted."""
+"""The error of token effects (`TokenEffects.gap` and ``rounding``) beyond which they are not to be
+trusted."""
 
 Columns = Mapping[str, torch.Tensor]
 
@@ -53,11 +56,14 @@ class TokenEffects:
     """The parts ``gradient`` and ``clipping`` of the step, to which all tokens must add up, nats."""
     gap: float
     """By how much they do not, as a share of the sum of their absolute values."""
+    rounding: float
+    """By how much rounding alone may have moved them, as a share of the same sum: the sum of the absolute
+    errors, which the gap does not see (`EntropyGradient.rounding_of_derivatives`)."""
 
     @property
     def trusted(self) -> bool:
-        """Whether the tokens add up to the whole."""
-        return self.gap <= LARGEST_GAP
+        """Whether the tokens add up to the whole, in a number format that can tell them apart."""
+        return max(self.gap, self.rounding) <= LARGEST_GAP
 
     def of(self, moved: Sequence[Columns]) -> list[torch.Tensor]:
         """What coefficients other than the step's would have done (see `StepRows.moved`)."""
@@ -123,41 +129,49 @@ class StepAccountant:
     ) -> Accounted:
         """Account for the step, once it is taken.
 
-        Weights of 16 bits have no points between those before and after a step: their path has two.
+        Weights of 16 bits have no points between those before and after a step: their path has these two.
 
         Args:
             tokens: whether tokens are told apart, where the step was read before it was taken.
             share: as `accounting.along_path`.
             most_points: as `accounting.along_path`.
         """
-        parameters, start = self._gradient.parameters, self._start
+        gradient, start = self._gradient, self._start
+        parameters = gradient.parameters
         assert start is not None, "the weights before the step were not kept"
-        entropy, last, seen = self._gradient.evaluate(self._measured)
-        measured = entropy - self.entropy
         end = [local(p).clone() for p in parameters]
-        if any(weights.element_size() < 4 for weights in end):
-            most_points = 2
+        ends_only = any(weights.element_size() < 4 for weights in end)
+        last = None
+        if ends_only:
+            entropy, last, seen = gradient.evaluate(self._measured)
+        else:
+            # The path may do without the slope at its end.
+            entropy, seen = gradient.mean_entropy(self._measured)
+        measured = entropy - self.entropy
 
         def difference(place: int) -> torch.Tensor:
             return working(end[place]) - working(start[place])
 
         def slope_at(t: float) -> Slope:
-            if t in (0.0, 1.0):
-                return last if t else self._slope.copy()
-            self._gradient.move(lambda place: working(start[place]) + t * difference(place))
-            return self._gradient.evaluate(self._measured)[1]
+            if t == 0.0:
+                return self._slope
+            if last is not None:
+                return last
+            gradient.move(lambda place: (
+                end[place] if t == 1.0 else working(start[place]) + t * difference(place)))
+            return gradient.evaluate(self._measured)[1]
 
         def project(slope: Slope) -> float:
             places = range(len(parameters))
-            return self._gradient.sum_over_ranks([sum(
-                self._gradient.products({WHOLE: difference(place)}, slope, place)[WHOLE]
+            return gradient.sum_over_ranks([sum(
+                gradient.products({WHOLE: difference(place)}, slope, place)[WHOLE]
                 for place in places
             )])[0]
 
         try:
             path = accounting.along_path(
                 slope_at, project, measured, share=share, most_points=most_points,
-                rounding=self._rounding(),
+                rounding=self._rounding(), ends_only=ends_only,
             )
             if self._step is None:
                 parts = {WHOLE: path.change}
@@ -168,10 +182,10 @@ class StepAccountant:
             effects = None
             if tokens and self._step is not None:
                 # The step's gradient is that of the tokens at the weights before it.
-                self._gradient.move(lambda place: start[place])
+                gradient.move(lambda place: start[place])
                 effects = self._token_effects(path.slope, parts, start)
         finally:
-            self._gradient.move(lambda place: end[place])
+            gradient.move(lambda place: end[place])
         return Accounted(
             account=Account(
                 forecast_parts=self.forecast_parts, parts=parts, measured=measured,
@@ -228,6 +242,7 @@ class StepAccountant:
         return TokenEffects(
             derivatives=derivatives, clip=self._clip, by_token=by_token, total=total,
             gap=abs(whole - total) / size if size > 0 else float(total != 0),
+            rounding=gradient.rounding_of_derivatives,
         )
 
 

@@ -235,7 +235,7 @@ class _StepSnapshot:
             ),
         }
         if self._details is not None:
-            if found.tokens is not None:
+            if found.tokens is not None and found.tokens.trusted:
                 effects = torch.cat(found.tokens.by_token)[self._kept]
                 self._record.attribution[:] = policy.to_numpy(effects.double())
             self._keep_details(self._details, by_token["measured"])

@@ -31,7 +31,7 @@ def test_on_shared_parameters_the_parts_add_up_to_the_change():
     _, entropy, gradient, _, features, rng = shared()
     theta = 0.3 * rng.normal(size=features.shape[1])
     parts = {name: 0.4 * rng.normal(size=theta.shape) for name in ("gradient", "momentum", "decay")}
-    found = accounting.of_step(entropy, gradient, theta, parts, share=1e-9, most_points=257)
+    found = accounting.of_step(entropy, gradient, theta, parts, share=1e-9, most_points=258)
     assert found.converged
     assert found.measured == entropy(theta + sum(parts.values())) - entropy(theta)
     assert abs(found.measured) > 1e-4
@@ -82,9 +82,14 @@ def test_on_a_token_tree_the_response_entropy_is_accounted_for():
     assert abs(found.forecast - found.measured) > 0.02 * abs(found.measured)
 
 
-@pytest.mark.parametrize(("power", "points"), [(1, 2), (3, 3), (5, 5), (7, 9)])
-def test_no_more_points_than_needed(power, points):
-    """x^power from 0 to 1: the trapezoid is exact for slopes of degree 1, Simpson's for 3; and the mean
+@pytest.mark.parametrize(
+    ("power", "places"),
+    [(1, [0, 2 / 3]), (3, [0, 2 / 3]), (4, [0, 1 / 2, 2 / 3, 1]),
+     (5, [0, 1 / 4, 1 / 2, 2 / 3, 3 / 4, 1]),
+     (7, [0, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 2 / 3, 3 / 4, 7 / 8, 1])],
+)
+def test_no_more_points_than_needed(power, places):
+    """x^power from 0 to 1: Radau's rule is exact for slopes of degree 2, Simpson's for 3; and the mean
     slope is the one whose projection is returned."""
     seen = []
 
@@ -92,15 +97,42 @@ def test_no_more_points_than_needed(power, points):
         seen.append(t)
         return power * t ** (power - 1) if power > 1 else 1.0
 
-    found = accounting.along_path(slope, lambda s: s, 1.0, share=0.003, most_points=9)
-    assert (found.points, found.converged) == (points, True)
-    assert sorted(seen) == list(np.linspace(0, 1, points))
+    found = accounting.along_path(slope, lambda s: s, 1.0, share=0.003)
+    assert (found.points, found.converged) == (len(places), True)
+    assert sorted(set(seen)) == pytest.approx(places)
+    # Nothing but the slope at 0, which the forecast holds, is taken twice.
+    assert len(seen) == len(places) + (len(places) > 2)
     assert found.slope == pytest.approx(found.change, rel=ROUNDING)
+    assert found.change == pytest.approx(1.0, rel=ROUNDING if power <= 4 else 0.003)
+
+
+def test_a_path_without_points_between_its_ends():
+    """The trapezoid of slopes 1 and 3: 2, whatever lies between."""
+    seen = []
+
+    def slope(t):
+        seen.append(t)
+        return np.array(2 * t + 1)
+
+    found = accounting.along_path(slope, float, 2.0, ends_only=True)
+    assert sorted(seen) == [0, 1]
+    assert (found.points, found.converged, found.change) == (2, True, 2.0)
+    assert not accounting.along_path(slope, float, 1.9, ends_only=True).converged
+
+
+def test_the_slope_at_the_start_is_left_as_it_was():
+    """The forecast's own: it is read after the account, and tokens are told apart along it."""
+    for most, only in ((2, False), (10, False), (10, True)):
+        start = np.array([1.0, 2.0])
+        accounting.along_path(
+            lambda t, start=start: start if t == 0 else np.full(2, 3.0 + t), lambda s: float(s.sum()),
+            9.0, most_points=most, ends_only=only)
+        assert start.tolist() == [1.0, 2.0]
 
 
 def test_a_change_that_is_not_met_is_told():
     """A slope that is not that of the measured change, at every limit of points."""
-    for most, points in ((2, 2), (3, 3), (4, 3), (9, 9), (16, 9)):
+    for most, points in ((2, 2), (3, 2), (4, 4), (5, 4), (6, 6), (10, 10), (17, 10), (18, 18)):
         found = accounting.along_path(lambda t: 1.0, lambda s: s, 2.0, most_points=most)
         assert (found.points, found.converged, found.change) == (points, False, pytest.approx(1.0))
     near = accounting.along_path(lambda t: 1.0, lambda s: s, 0.9, rounding=0.09)

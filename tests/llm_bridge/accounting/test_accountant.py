@@ -80,7 +80,7 @@ def test_on_a_tabular_policy_under_sgd_parts_and_whole_are_the_theorems(
     made = tabular_trainer(tmp_path, update_rules.get(name, **options), steps=2,
                            micro_batches=micro_batches, on_step=records.append)
     tables = [made.model.table.weight.detach().clone()]
-    found = Accounts(made, share=1e-9, most_points=257, forecast_tokens=True)
+    found = Accounts(made, share=1e-9, most_points=258, forecast_tokens=True)
     made.train()
     for step, record in zip(found.steps, records, strict=True):
         assert step.forecast_parts.keys() == {"gradient"}
