@@ -43,7 +43,7 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import checkpoints, faults, ranks
-from llm_bridge.running.sharding import is_sharded
+from llm_bridge.running.sharding import is_sharded, return_unrounded
 from llm_bridge.running.time_limit import time_limit
 from llm_bridge.trainer import controllers, draws, micro_batch, reference
 from llm_bridge.trainer.batches import token_batch
@@ -134,6 +134,7 @@ class EntropyTrainer(GRPOTrainer):
             # Before TRL and the optimizer touch the model, and before a checkpoint is resumed.
             frozen = reference.frozen_copy(model, args, kwargs.get("quantization_config"))
         super().__init__(model, reward_funcs, without_penalty(args), **kwargs)
+        return_unrounded(self.accelerator)
         check_samples_and_loss(self)
         if self.aux_loss_enabled:
             raise ValueError("set router_aux_loss_coef=0: the router's loss is no part of the rule")

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import torch
 from accelerate.commands import launch
 from accelerate.state import PartialState
 from accelerate.utils import DistributedType
@@ -68,6 +69,9 @@ def whole_weights(made: Any) -> dict[str, Any]:
     if made.accelerator.distributed_type == DistributedType.DEEPSPEED:
         import deepspeed
 
+        if any(w.dtype == torch.bfloat16 for w in named.values()):  # copies of what is stepped
+            return {name: deepspeed.utils.safe_get_full_fp32_param(w).detach().clone()
+                    for name, w in named.items()}
         with deepspeed.zero.GatheredParameters(list(named.values())):
             return {name: w.detach().clone() for name, w in named.items()}
     return {name: (w.full_tensor() if hasattr(w, "full_tensor") else w).detach().clone()

@@ -34,6 +34,9 @@ TWICE = {
 """Two optimizer steps on one generation of 24 rows, the second off-policy, in two micro-batches each."""
 RULES = {name: (name, OPTIONS.get(name, {}), {}) for name in update_rules.RULES
          if name != "natural-gradient"}
+SMOOTH = update_rules.get("entropy-bonus", coefficient=0.1, base=update_rules.get(
+    "grpo", clip_low=0.9999, clip_high=1e6))
+"""Ratios without the clip's jump: a ratio near a bound is clipped or not by how it is rounded."""
 VARIANTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "tied embeddings": ("aent", OPTIONS["aent"], {"tied": True}),
     "logits held": ("aent", OPTIONS["aent"], {"logits": True}),
@@ -42,6 +45,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         "per_device_train_batch_size": 3, "gradient_accumulation_steps": 4}),
     "checkpointed": ("kl-cov", OPTIONS["kl-cov"], CHECKPOINTED),
     "clipped norm": ("grpo", {}, {"max_grad_norm": 0.05}),
+    "bfloat16": ("reference-kl", {"coefficient": 0.3, "base": SMOOTH}, {"bf16": True}),
 }
 CASES = {**RULES, **VARIANTS}
 
@@ -71,6 +75,8 @@ def made_ready(
     rule, rule_options, options = CASES[case]
     options = {**TWICE, **options, **more}
     model, tokenizer = llama(tie_word_embeddings=options.pop("tied", False))
+    if options.get("bf16"):
+        model = model.float()  # mixed precision is of float32
     logits = options.pop("logits", False)
     peft_config = lora() if options.pop("lora", False) else None
     made = llama_trainer(
@@ -105,7 +111,8 @@ def steps(folder: Path, case: str) -> dict[str, Any]:
     made.add_callback(watched)
     made.train()
     return {"steps": watched.steps, "weights": watched.weights,
-            "kind": str(made.accelerator.distributed_type.value), "model": type(made.model).__name__}
+            "kind": str(made.accelerator.distributed_type.value), "model": type(made.model).__name__,
+            "bf16": made.args.bf16, "fused": list(made.forward._fused.values())}
 
 
 def all_steps(folder: Path, names: list[str]) -> None:
