@@ -42,7 +42,7 @@ def small_chunks(monkeypatch):
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("removed_fraction", FRACTIONS)
-@pytest.mark.parametrize("temperature", [1.0, 0.7])
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
 def test_the_fused_head_is_the_plain_one(removed_fraction, temperature):
     """Every column and every gradient, over chunks and blocks that do not divide the rows; logits
     at another temperature than log-probabilities would show."""
@@ -143,6 +143,48 @@ def test_what_the_compiler_is_told_is_what_the_head_does():
     torch.library.opcheck(
         per_token._columns, (*given[:2], None, ids, None, 1.0, None),
         test_utils=("test_schema", "test_faketensor"))
+    columns, *clamp = per_token._columns(*given, ids, None, 0.7, 0.3)
+    assert columns.requires_grad
+    assert not any(column.requires_grad for column in clamp)
+    by_columns, clamp = torch.ones_like(columns).detach(), [column.detach() for column in clamp]
+    for needs in ([True, True, True], [False, True, False], [True, False, True]):
+        torch.library.opcheck(
+            per_token._gradient,
+            (by_columns, *(x.detach() for x in given), ids, None, *clamp, 0.7, needs),
+            test_utils=("test_schema", "test_faketensor"))
+    torch.library.opcheck(
+        per_token._gradient,
+        (by_columns, hidden.detach(), weight.detach(), None, ids, None, *clamp, 0.7, [True, True, True]),
+        test_utils=("test_schema", "test_faketensor"))
+    unclamped = per_token._columns(*given, ids, None, 0.7, None)
+    assert [column.numel() for column in unclamped[1:]] == [0, 0]
+
+
+def test_the_compiler_sees_the_columns_alone(monkeypatch):
+    """Not the clamp, which has the same shape without the last axis."""
+    hidden, weight, bias, ids = problem()
+    expected = per_token.column_stack(hidden, weight, ids, removed_fraction=0.3, bias=bias)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    found = per_token.column_stack(hidden, weight, ids, removed_fraction=0.3, bias=bias)
+    assert torch.equal(found, expected)
+
+
+def test_chunks_have_as_many_tokens_as_fit(monkeypatch):
+    """A CPU's, by its own number; where not one fits, `LEAST_ROWS`."""
+    monkeypatch.setattr(per_token, "CHUNK_ELEMENTS", {"cpu": 3 * VOCABULARY, "cuda": 99 * VOCABULARY})
+    monkeypatch.setattr(per_token, "LEAST_ROWS", 2)
+    ids = torch.arange(7)
+    assert list(per_token._chunks(ids, None, VOCABULARY)) == [slice(0, 3), slice(3, 6), slice(6, 9)]
+    found = per_token._chunks(ids, ids != 1, 3 * VOCABULARY)
+    assert [chunk.tolist() for chunk in found] == [[0, 2], [3, 4], [5, 6]]
+
+
+def test_a_budget_below_one_row_of_the_weight_is_one_row(monkeypatch):
+    """Where the weight is widened piece by piece, in half precision."""
+    monkeypatch.setattr(per_token, "CHUNK_ELEMENTS", {"cpu": FEATURES - 1})
+    hidden, weight, *_ = problem(dtype=torch.bfloat16)
+    found = per_token._logits(hidden.flatten(0, -2), weight, None, 1.0)
+    assert torch.equal(found, hidden.flatten(0, -2).float() @ weight.float().T)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -224,6 +266,21 @@ def test_under_autocast_the_factors_are_rounded_and_nothing_else():
         assert part.grad.dtype == torch.float32
         # The others' last rounding is to bfloat16.
         torch.testing.assert_close(part.grad, other.grad.float(), rtol=2**-8, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+@pytest.mark.usefixtures("small_chunks")
+def test_derivatives_under_autocast_are_those_of_the_rounded_factors():
+    hidden, weight, _, ids = problem(dtype=torch.float32)
+    moved = []
+    for dtype in (torch.float32, torch.bfloat16):
+        with (forward_ad.dual_level(), torch.no_grad(),
+              torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.float32)):
+            factors = hidden.to(dtype), weight.to(dtype)
+            duals = [forward_ad.make_dual(x, torch.ones_like(x)) for x in factors]
+            columns = per_token.column_stack(*duals, ids, temperature=0.7)
+            moved.append(forward_ad.unpack_dual(columns).tangent)
+    assert torch.equal(*moved)
 
 
 class Device(str):

@@ -1,8 +1,9 @@
 """The small bugs that are tried: where they are put, what the line is then, and what is left alone.
 
 Cosmic Ray's operators make them. What means nothing when it changes is left alone: annotations, text
-(f-strings, and all of a ``raise``), blocks for type checkers, and arguments of decorators, which say how
-a class is written (frozen, slots, keyword-only) and not what it computes.
+(f-strings, and all of a ``raise``), blocks for type checkers, arguments of decorators, which say how a
+class is written (frozen, slots, keyword-only) and not what it computes, and ``strict`` of a ``zip``,
+which tells of a bug elsewhere.
 """
 
 from __future__ import annotations
@@ -117,6 +118,8 @@ def _left_alone(tree: ast.AST) -> Iterator[ast.AST]:
             yield from (d for d in node.decorator_list if isinstance(d, ast.Call))
         elif isinstance(node, ast.ClassDef):
             yield from (d for d in node.decorator_list if isinstance(d, ast.Call))
+        elif isinstance(node, ast.keyword) and node.arg == "strict":
+            yield node.value
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             yield node
 
