@@ -97,16 +97,16 @@ class _Soft(NamedTuple):
 def _soft(logits: torch.Tensor) -> _Soft:
     if logits.device.type == "cpu":
         # torch's own search takes as long as the exponentials.
-        top_index = torch.from_numpy(np.argmax(logits.numpy(), axis=-1))[:, None]
+        top_index = torch.from_numpy(np.argmax(logits.numpy(), axis=1))[:, None]
     else:
-        top_index = logits.argmax(-1, keepdim=True)
+        top_index = logits.argmax(1, keepdim=True)
     top = logits.gather(1, top_index)
     if not bool(torch.isfinite(top).all()):
         policy.shift_logits(logits)  # raises, naming the row
     shifted = (logits - top).clamp_(min=EXP_IS_ZERO[logits.dtype])
     exponentials = shifted.exp()
     # The sum over all but one maximal token: log1p of it keeps digits that log(1 + sum) loses.
-    rest = exponentials.scatter_(1, top_index, 0.0).sum(-1)
+    rest = exponentials.scatter_(1, top_index, 0.0).sum(1)
     exponentials.scatter_(1, top_index, 1.0)
     return _Soft(top, shifted, exponentials, rest, top_index)
 
@@ -118,12 +118,12 @@ def _block_statistics(
     shifted, exponentials = soft.shifted, soft.exponentials
     normalizer, log_normalizer = 1 + soft.rest, soft.rest.log1p()
     weighted = exponentials * shifted
-    mean = weighted.sum(-1) / normalizer
+    mean = weighted.sum(1) / normalizer
     product = torch.mul(exponentials, exponentials)
-    square = product.sum(-1) / normalizer**2
-    square_shifted = torch.mul(exponentials, weighted, out=product).sum(-1) / normalizer**2
-    square_shifted_twice = torch.mul(weighted, weighted, out=product).sum(-1) / normalizer**2
-    second = torch.mul(weighted, shifted, out=product).sum(-1) / normalizer
+    square = product.sum(1) / normalizer**2
+    square_shifted = torch.mul(exponentials, weighted, out=product).sum(1) / normalizer**2
+    square_shifted_twice = torch.mul(weighted, weighted, out=product).sum(1) / normalizer**2
+    second = torch.mul(weighted, shifted, out=product).sum(1) / normalizer
     columns = [
         logits.gather(1, token_ids[:, None])[:, 0] - soft.top[:, 0] - log_normalizer,
         log_normalizer - mean,
@@ -135,12 +135,12 @@ def _block_statistics(
     ]
     if removed_fraction is None:
         return torch.stack(columns), None
-    clamp = least_kept(logits, kept_count(logits.shape[-1], removed_fraction))
+    clamp = least_kept(logits, kept_count(logits.shape[1], removed_fraction))
     kept, kept_log_normalizer = _clamped(soft, is_kept(logits, clamp))
-    kept_mean = torch.mul(kept, shifted, out=product).sum(-1)
+    kept_mean = torch.mul(kept, shifted, out=product).sum(1)
     # The product of both gradients: pi (log pi + H), of all tokens and of those kept.
     tilts = torch.sub(shifted, kept_mean[:, None], out=product).mul_(kept)
-    tilts = tilts.mul_(exponentials).mul_(shifted - mean[:, None]).sum(-1) / normalizer
+    tilts = tilts.mul_(exponentials).mul_(shifted - mean[:, None]).sum(1) / normalizer
     columns += [kept_log_normalizer - kept_mean, tilts]
     return torch.stack(columns), clamp
 
@@ -154,7 +154,7 @@ def _variance(
     far = mean**2 > 8 * found
     if bool(far.any()):
         gap = soft.shifted[far] - mean[far, None]
-        found[far] = gap.square_().mul_(soft.exponentials[far]).sum(-1) / normalizer[far]
+        found[far] = gap.square_().mul_(soft.exponentials[far]).sum(1) / normalizer[far]
     return found
 
 
@@ -167,8 +167,8 @@ def _clamped(soft: _Soft, kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
     # A largest logit is always kept, but among ties it may be another one.
     top_index = soft.top_index
     if not bool(kept.gather(1, top_index).all()):
-        top_index = weights.argmax(-1, keepdim=True)
-    rest = weights.scatter_(1, top_index, 0.0).sum(-1)
+        top_index = weights.argmax(1, keepdim=True)
+    rest = weights.scatter_(1, top_index, 0.0).sum(1)
     weights.scatter_(1, top_index, 1.0)
     return weights.div_((1 + rest)[:, None]), rest.log1p()
 
@@ -206,7 +206,7 @@ def _block_gradient(
     kept = is_kept(rows, Clamp(*clamp)) if clamp else None
     soft = _soft(rows)
     normalizer = 1 + soft.rest
-    mean = torch.mul(soft.exponentials, soft.shifted, out=rows).sum(-1) / normalizer
+    mean = torch.mul(soft.exponentials, soft.shifted, out=rows).sum(1) / normalizer
     # d log pi(a) / dz = e_a - pi;  dH / dz = -pi (log pi + H), where log pi + H is the shifted logit
     # minus its mean: with the row's own mean the gradient sums to 0.
     level = (by_entropy * mean - by_log_prob) / normalizer
@@ -216,7 +216,7 @@ def _block_gradient(
     rows.scatter_add_(1, ids[:, None], by_log_prob[:, None])
     if kept is not None and by_clamped_entropy is not None:
         kept_prob, _ = _clamped(soft, kept)
-        kept_mean = (kept_prob * soft.shifted).sum(-1, keepdim=True)
+        kept_mean = (kept_prob * soft.shifted).sum(1, keepdim=True)
         rows -= kept_prob.mul_(by_clamped_entropy[:, None]).mul_(soft.shifted.sub_(kept_mean))
 
 
@@ -236,23 +236,23 @@ def row_tangent(
     for block, ids, moved, *kept in _blocks(logits, token_ids, change, *kept_rows):
         soft = _soft(block)
         prob = soft.exponentials / (1 + soft.rest)[:, None]
-        mean = (prob * moved).sum(-1)
+        mean = (prob * moved).sum(1)
         columns = [
             moved.gather(1, ids[:, None])[:, 0] - mean,
             # -Cov(log pi, change); the shift of the logits is none of the policy.
-            -(prob * soft.shifted * (moved - mean[:, None])).sum(-1),
+            -(prob * soft.shifted * (moved - mean[:, None])).sum(1),
         ]
         if kept:
             prob, _ = _clamped(soft, is_kept(block, Clamp(*kept)))
-            mean = (prob * moved).sum(-1)
-            columns.append(-(prob * soft.shifted * (moved - mean[:, None])).sum(-1))
+            mean = (prob * moved).sum(1)
+            columns.append(-(prob * soft.shifted * (moved - mean[:, None])).sum(1))
         found.append(columns)
     return [torch.cat(column) for column in zip(*found, strict=True)]
 
 
 def _blocks(logits: torch.Tensor, *columns: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
     size = BLOCK_ELEMENTS if logits.device.type == "cpu" else logits.numel()
-    rows = max(1, size // logits.shape[-1])
+    rows = max(1, size // logits.shape[1])
     return zip(logits.split(rows), *(column.split(rows) for column in columns), strict=True)
 
 
@@ -261,27 +261,27 @@ def least_kept(logits: RowLogits, count: int) -> Clamp:
 
     They are selected, since sorting a vocabulary of 150,000 would take longer.
     """
-    place = logits.shape[-1] - count
+    place = logits.shape[1] - count
     if logits.device.type == "cpu":
         # torch's own selection takes five times as long.
-        least = torch.from_numpy(np.partition(logits.detach().numpy(), place, axis=-1)[:, place])
+        least = torch.from_numpy(np.partition(logits.detach().numpy(), place, axis=1)[:, place])
     else:
-        least = logits.kthvalue(place + 1, dim=-1).values
-    reached = (logits >= least[:, None]).sum(-1)
-    last = torch.full_like(reached, logits.shape[-1] - 1)
+        least = logits.kthvalue(place + 1, dim=1).values
+    reached = (logits >= least[:, None]).sum(1)
+    last = torch.full_like(reached, logits.shape[1] - 1)
     # Few rows, if any, have more logits at this value than places for them.
     crowded = reached > count
     ties = logits[crowded] == least[crowded, None]
-    places = ties.sum(-1) - reached[crowded] + count
-    last[crowded] = (ties & (ties.cumsum(-1) == places[:, None])).int().argmax(-1)
+    places = ties.sum(1) - reached[crowded] + count
+    last[crowded] = (ties & (ties.cumsum(1) == places[:, None])).int().argmax(1)
     return Clamp(least, last)
 
 
 def is_kept(logits: RowLogits, clamp: Clamp) -> RowMask:
     """Return a boolean mask of the logits that the clamp keeps."""
     kept = logits >= clamp.least[:, None]
-    crowded = clamp.last < logits.shape[-1] - 1
+    crowded = clamp.last < logits.shape[1] - 1
     ties = logits[crowded] == clamp.least[crowded, None]
-    late = torch.arange(logits.shape[-1], device=logits.device) > clamp.last[crowded, None]
+    late = torch.arange(logits.shape[1], device=logits.device) > clamp.last[crowded, None]
     kept[crowded] &= ~(ties & late)
     return kept

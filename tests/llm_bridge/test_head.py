@@ -379,10 +379,11 @@ def collapsed_rows() -> torch.Tensor:
     return rows
 
 
-def test_variance_keeps_its_digits_far_below_the_top():
-    """A row whose mass lies 10 below its top: the moments about the top would lose 3 digits."""
+@pytest.mark.parametrize("depth", [10, 4])
+def test_variance_keeps_its_digits_far_below_the_top(depth):
+    """A row whose mass lies below its top: the moments about the top would lose up to 3 digits."""
     logits = torch.zeros(4, 1000)
-    logits[:, 1:] = -10 + 0.1 * torch.randn(4, 999, generator=torch.Generator().manual_seed(0))
+    logits[:, 1:] = -depth + 0.1 * torch.randn(4, 999, generator=torch.Generator().manual_seed(0))
     logits = torch.cat([logits] + [logits[:, 1:]] * 200, dim=1)
     found, exact = (
         token_statistics.from_logits(rows, torch.zeros(4, dtype=torch.long)).log_prob_variance
@@ -396,12 +397,28 @@ def test_variance_keeps_its_digits_far_below_the_top():
     torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=0)
 
 
-def test_entropy_keeps_its_digits_at_collapse():
+def test_entropy_keeps_its_digits_at_collapse(monkeypatch):
     """In float32 `logsumexp - sum p x` is off by 100 % at a gap of 30; here by less than 1e-6."""
+    monkeypatch.setattr(row_statistics, "BLOCK_ELEMENTS", 1)  # less than a row
     logits = collapsed_rows()
     found = token_statistics.from_logits(logits, torch.zeros(len(logits), dtype=torch.long))
     expected = torch.tensor([exact_entropy(row.tolist()) for row in logits], dtype=torch.float64)
     torch.testing.assert_close(found.entropy.double(), expected, rtol=1e-6, atol=0)
+
+
+def test_a_clamp_may_keep_another_of_the_largest_logits_than_a_search_finds():
+    """On a GPU any of several equal ones is found."""
+    logits = torch.tensor([[1.0, 0.0, 1.0, 1.0], [0.0, 2.0, 1.0, 0.0]], dtype=torch.float64)
+    kept = torch.tensor([[True, False, True, False], [True, True, False, False]])
+    soft = row_statistics._soft(logits)
+    assert soft.top_index.tolist() == [[0], [1]]
+    other = soft._replace(top_index=torch.tensor([[3], [1]]))
+    for ours, theirs in zip(row_statistics._clamped(other, kept), row_statistics._clamped(soft, kept),
+                            strict=True):
+        assert torch.equal(ours, theirs)
+    log_prob, log_sum = row_statistics._clamped(soft, kept)
+    torch.testing.assert_close(log_prob[0], torch.tensor([0.5, 0.0, 0.5, 0.0]).double())
+    torch.testing.assert_close(log_sum[0], torch.tensor(math.log(2)).double())
 
 
 @pytest.mark.skipif(not has_triton(), reason="Triton is not installed")
