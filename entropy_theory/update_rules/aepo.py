@@ -174,6 +174,7 @@ class Aepo(Modifier):
         when entropy is lowered (T < 1), with advantage 1. As many rows of the first batch are
         dropped, the first ones, and what is left is averaged over its tokens.
         """
+        ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
         xp = namespace(batch.log_prob)
         ones = xp.ones_like(batch.log_prob)
         advantage = advantages.group_normalized(batch, batch.is_tempered)
@@ -189,11 +190,11 @@ class Aepo(Modifier):
             batch, -selection.rank(batch), first_token & batch.is_ordinary, count)
         kept, dropped = (xp.any(m, axis=-1, keepdims=True) & batch.mask for m in (kept, dropped))
         left = batch.is_ordinary & ~dropped
-        tokens = xp.clip(masked_sum(ones, left | kept), 1, None)
+        # Never 0: there are ordinary tokens, or `prepare` raises, and a row is kept for each dropped.
+        tokens = masked_sum(ones, left | kept)
         zeros = xp.zeros_like(ones)
         gain = xp.where(kept, masked_sum(ones, batch.is_tempered) / tokens, zeros)
         share = xp.where(left, masked_sum(ones, batch.is_ordinary) / tokens, zeros)
-        ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
         return batch.with_prepared(
             **{**ordinary.prepared, "aepo.gain": gain, "aepo.share": share})
 

@@ -328,6 +328,8 @@ def test_shares_are_of_the_ordinary_tokens_alone():
     batch = wide(mask, sampling_temperature=hot)
     chosen = np.array([[True, False], [False, False], [True, True]])
     assert float(fraction(batch, chosen)) == 0.25
+    single = batch.replace(mask=mask & (np.arange(6).reshape(3, 2) == 0))
+    assert float(fraction(single, chosen)) == 1.0
     empty = batch.replace(mask=mask & (hot > 1))
     assert float(fraction(empty, chosen)) == 0.0
 

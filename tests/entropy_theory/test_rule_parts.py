@@ -10,7 +10,7 @@ import pytest
 
 from entropy_theory import update_rules
 from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitch
-from entropy_theory.schedules import Sine
+from entropy_theory.schedules import Points
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules.bonus import base_and_bonus
 from entropy_theory.update_rules.grpo import Grpo
@@ -164,7 +164,7 @@ def test_aent_holds_a_target_by_forecasts_and_without_its_own_loop_alone():
 def test_a_rules_loop_is_of_the_kind_asked_for_and_starts_where_its_schedule_does():
     assert type(get("aepo").controller()) is TemperatureSwitch
     assert type(get("aepo", control="proportional").controller()) is ProportionalTemperature
-    schedule = Sine(middle=0.6, amplitude=0.2, period=16.0)
+    schedule = Points(points=((-5, 0.8), (5, 0.3)))
     assert get("aepo", target_schedule=schedule).controller().target == schedule(0)
     held = get("entropy-bonus", target_schedule=schedule).coefficient_controller()
     assert held.target == schedule(0)
