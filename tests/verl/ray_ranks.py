@@ -2,12 +2,13 @@
 
     python -m tests.verl.ray_ranks FOLDER
 
-Ray is started on this machine for this process alone, and ends with it.
+Ray is started on this machine for this process alone, and ends with it. On a machine too busy it does not
+start: its raylet ends where the dashboard's agent takes more than 15 seconds to write its ports
+(NodeManager::WaitForDashboardAgentPorts), which no setting changes.
 """
 
 import signal
 import sys
-import tempfile
 from pathlib import Path
 
 import ray
@@ -21,19 +22,16 @@ from tests.verl.worker_ranks import LIMIT, RANKS, configuration, on_workers
 def main(folder: Path) -> None:
     signal.alarm(LIMIT)
     model = folder / "model"
-    # Not under the folder: Ray's sockets lie there, whose paths have 107 characters at most.
-    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as session:
-        ray.init(num_cpus=RANKS, include_dashboard=False, object_store_memory=80 * 2**20,
-                 _temp_dir=session)
-        workers = RayWorkerGroup(
-            resource_pool=RayResourcePool([RANKS], use_gpu=False, max_colocate_count=1),
-            ray_cls_with_init=RayClassWithInitArgs(
-                ray.remote(CpuWorker), config=configuration(model, "grpo").actor_rollout_ref,
-                role="actor"),
-            device_name="cpu")
-        workers.init_model()
-        torch.save(on_workers(workers, model), folder / "found.pt")
-        ray.shutdown()
+    ray.init(num_cpus=RANKS, include_dashboard=False, object_store_memory=80 * 2**20)
+    workers = RayWorkerGroup(
+        resource_pool=RayResourcePool([RANKS], use_gpu=False, max_colocate_count=1),
+        ray_cls_with_init=RayClassWithInitArgs(
+            ray.remote(CpuWorker), config=configuration(model, "grpo").actor_rollout_ref,
+            role="actor"),
+        device_name="cpu")
+    workers.init_model()
+    torch.save(on_workers(workers, model), folder / "found.pt")
+    ray.shutdown()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -96,9 +98,16 @@ def without_ray(folder) -> None:
 def under_ray(folder) -> None:
     """The ranks are a RayWorkerGroup of verl's; Ray and they end with the process that asked for them."""
     said = folder / "ray.txt"
-    environment = {**worker_ranks.RAY_ENVIRONMENT, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    with started(said, "tests.verl.ray_ranks", folder, **environment) as driver:
-        assert driver.wait(timeout=LIMIT + 30) == 0, said.read_text()[-6000:]
+    with (
+        # Not in the folder: Ray's sockets lie there, whose paths have 107 characters at most.
+        tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as session,
+        # A token of its own, instead of a file in the home folder.
+        started(said, "tests.verl.ray_ranks", folder, RAY_TMPDIR=session, RAY_AUTH_MODE="token",
+                RAY_AUTH_TOKEN=secrets.token_hex(32)) as driver,
+    ):
+        ended = driver.wait(timeout=LIMIT + 30)
+        raylet = [path.read_text()[:1000] for path in Path(session).rglob("raylet.err")]
+        assert ended == 0, (said.read_text()[-6000:], *raylet)
         for _ in range(100):
             left = of_session(driver.pid)
             if not left:

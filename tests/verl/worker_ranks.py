@@ -37,16 +37,6 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
 }
 """With which verl's processes run without an accelerator."""
-RAY_ENVIRONMENT = {
-    # By default half a minute or one, in which a busy machine does not import what Ray's helpers need.
-    "RAY_raylet_start_wait_time_s": "300",
-    "RAY_agent_register_timeout_ms": "300000",
-    "RAY_worker_register_timeout_seconds": "300",
-    "RAY_gcs_server_request_timeout_seconds": "300",
-    # A token of its own (test_two_ranks draws it) instead of a file in the home folder.
-    "RAY_AUTH_MODE": "token",
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
 ENTROPY = ["calculate_entropy=true"]
 AENT = {"coefficient": 0.1, "coefficient_high": 0.5, "coefficient_step": 0.3, "warm_up_steps": 0,
         "removed_fraction": 0.4}
