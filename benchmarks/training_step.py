@@ -85,7 +85,8 @@ def trainer(name: str, case: Case, steps: int, folder: str) -> Any:
     prompts = [before + prompt for prompt in task.prompts[case.shots :]]
 
     def reward(completions: list[str], **_: Any) -> list[float]:
-        return [float(len(text) % 2) for text in completions]
+        # Both rewards in most groups: a group of equal ones has no gradient to be told apart.
+        return [float(sum(map(ord, text)) % 2) for text in completions]
 
     options = {
         "use_cpu": not torch.cuda.is_available(), "num_generations": case.samples, "max_steps": steps,
