@@ -383,8 +383,9 @@ def page() -> str:
         "above. `train --dry-run --accelerate-config llm_bridge/accelerate_configs/fsdp2.yaml` says it "
         "of your own launch.", "",
         "On two CPU ranks under gloo, a model of 11 million parameters in float32 was trained for two "
-        "steps: under FSDP2 each rank's weights and moments are the plan's, and its peak was 256 MiB "
-        "where 266 were planned (`tests/llm_bridge/test_memory_plan.py` allows nine tenths to twice). Of "
+        "steps: each rank's weights and moments are the plan's, and its peak was 357 MiB where 355 were "
+        "planned under data parallelism (its buckets are a copy of the gradients), 256 where 266 were "
+        "under FSDP2 (`tests/llm_bridge/test_memory_plan.py` allows nine tenths to twice). Of "
         "ZeRO the plan is arithmetic and was not measured: what DeepSpeed allocates for itself comes on "
         "top, such as its buckets, by default of 500 million numbers each.", "",
         "| model | " + " | ".join(names) + " |", "|---|" + "---|" * len(names),

@@ -53,6 +53,7 @@ from llm_bridge.trainer.micro_batch import MicroBatch, contributions
 from llm_bridge.trainer.options import (
     InertRuleWarning,
     check_config,
+    check_continuous_batching,
     check_plain_sampling,
     check_resampling,
     check_rule,
@@ -160,6 +161,7 @@ class EntropyTrainer(GRPOTrainer):
         self.scoring = Scoring(self.forward, batch_size=args.per_device_train_batch_size)
         self.generation = Generation(self, tempered_fraction=tempered_fraction)
         check_plain_sampling(self)
+        check_continuous_batching(self)
         check_second_batch(self)
         warn_of_inertness(self)
         self.add_callback(StepRecords(self, on_step))

@@ -236,6 +236,39 @@ def check_plain_sampling(trainer: Any) -> None:
             )
 
 
+def check_continuous_batching(trainer: Any) -> None:
+    """Raise ValueError where continuous batching would round the weights, hang, or repeat its draws.
+
+    TRL casts the model before it samples (``GRPOTrainer._generate_single_turn``); transformers seeds
+    torch with what the sampler's options say, at every generation.
+    """
+    args = trainer.args
+    if not args.use_transformers_continuous_batching:
+        return
+    without = "or leave out use_transformers_continuous_batching"
+    dtype = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
+    if dtype and any(weight.dtype != dtype for weight in trainer.model.parameters()):
+        option = "bf16" if args.bf16 else "fp16"
+        raise ValueError(
+            f"use_transformers_continuous_batching with {option}=True: TRL would round the weights that "
+            f"are trained to {dtype} before it samples, in place and for good. Set {option}=False, "
+            f"{without}")
+    plugin = trainer.accelerator.state.deepspeed_plugin
+    shards = "FSDP" if trainer.is_fsdp_enabled else (
+        "ds3_gather_for_generation=False" if plugin is not None and plugin.zero_stage == 3
+        and not args.ds3_gather_for_generation else None)
+    if shards:
+        raise ValueError(
+            f"use_transformers_continuous_batching under {shards}: each rank calls the model as often as "
+            "its own completions need, each call gathers weights from all ranks, and they would wait for "
+            f"each other for ever. Keep weights whole (data parallelism), {without}")
+    seed = (args.transformers_continuous_batching_config or {}).get("seed")
+    if seed is not None:
+        raise ValueError(
+            f"transformers_continuous_batching_config['seed']={seed!r} would draw every generation of "
+            "the run with the same random numbers: leave it out (the option seed makes runs repeatable)")
+
+
 def samples_plainly(trainer: Any) -> bool:
     """Whether generation, as set now, draws from pi^T and ends at the stop tokens, and no more."""
     if trainer.args.generation_kwargs or trainer.args.cache_implementation:

@@ -107,7 +107,9 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "num_generations max_completion_length num_iterations"),
     **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION),
     **_all(SUPPORTED, "cache_implementation use_transformers_continuous_batching "
-           "transformers_continuous_batching_config", "TRL then draws, a prompt once for each sample"),
+           "transformers_continuous_batching_config",
+           "TRL then draws, a prompt once for each sample; continuous batching is refused with sharded "
+           "weights, with bf16 or fp16 on weights of another format, and with a seed of its own"),
     **_all(PASSED_ON, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
     **_all(PASSED_ON, "chat_template_kwargs max_tool_calling_iterations pad_to_multiple_of"),
     **_all(SUPPORTED, "use_vllm",

