@@ -275,13 +275,13 @@ def test_an_off_policy_step(tmp_path):
         assert step.tokens.gap < EXACT_IN_FLOAT32
 
 
-@pytest.mark.parametrize("optimizer", ["sgd"])
-def test_both_heads_account_alike(tmp_path, optimizer):
-    """Statistics from hidden states, chunk by chunk, and from logits: forecasts, accounts and each token's
-    part differ by the rounding of norms alone. Not so under Adam, which divides by gradients that cancel."""
+def test_both_heads_account_alike(tmp_path):
+    """Statistics from hidden states, chunk by chunk, and from logits: forecasts, accounts and each
+    token's part differ by the rounding of norms alone. Under Adam, which divides by gradients that
+    cancel, they differ by more."""
     found = []
     for fused in (True, False):
-        made = small_llama(tmp_path / str(fused), optimizer, steps=2)
+        made = small_llama(tmp_path / str(fused), "sgd", steps=2)
         if not fused:
             made.forward._has_fused_head = lambda *_: False
         found.append(accounted(made).steps)
