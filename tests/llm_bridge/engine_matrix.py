@@ -131,7 +131,7 @@ TAIL = """
 |---|---|---|---|
 | plain generation, a prompt read once for its samples | tested | tested | TRL's takes its place |
 | TRL's generate | tested | tested | tested (the resumed runs) |
-| continuous batching (`use_transformers_continuous_batching`) | tested | tested | refused under FSDP2; ZeRO-3 untested |
+| continuous batching (`use_transformers_continuous_batching`) | tested | tested | refused, untested |
 | vLLM, `vllm_mode=colocate` | tested on CPU (`make test-vllm`) | untested | untested |
 | vLLM, `vllm_mode=server` | refused by TRL on a CPU | untested | untested |
 

@@ -44,8 +44,7 @@ def held(made: Any) -> dict[str, int]:
     """Bytes of this rank's weights and of the optimizer's state."""
 
     def size(tensors: Any) -> int:
-        own = [getattr(t, "ds_tensor", t) for t in tensors]  # ZeRO-3's part, beside an empty weight
-        local = [t.to_local() if hasattr(t, "to_local") else t for t in own]
+        local = [t.to_local() if hasattr(t, "to_local") else t for t in tensors]
         return sum(t.numel() * t.element_size() for t in local)
 
     optimizer = made.optimizer
