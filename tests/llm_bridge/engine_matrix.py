@@ -119,7 +119,10 @@ What of verl needs a GPU, and did not run: its samplers (vLLM and SGLang servers
 Ray for GPUs (`use_gpu=True`); packed rows (`use_remove_padding=true` calls flash attention);
 `EngineRegistry` has its FSDP engine for cuda and npu, which VERL_ENGINE_DEVICE overrules;
 `initialize_global_process_group_ray` names gloo and the device's backend, which is twice the same on a
-CPU; `TrainingWorker._postprocess_output` reads the device's memory counters.
+CPU; `TrainingWorker._postprocess_output` reads the device's memory counters. Ray does not start
+on a machine too busy: its raylet ends where the dashboard's agent takes more than 15 seconds to write its
+ports ("Timed out waiting for file .../metrics_agent_port"), which no setting changes and two cores with
+thirteen processes at work exceeded; the test then fails with that line.
 """
 BETWEEN = """
 What else a run may have:
