@@ -187,11 +187,11 @@ def finding(table: pandas.DataFrame) -> Finding:
         f"{listed}. A step's entropy is the mean over 16 prompts: its own noise is part of every "
         f"distance.{told}")
     best, others = order.iloc[0], order.iloc[1:]
-    alike = int((others["behind"] < TOLD_APART * others["behind_se"]).sum())
+    apart = int((others["behind"] >= TOLD_APART * others["behind_se"]).sum())
     headline = (
         f"Over {_settings(count)} a small transformer is held nearest to its target by: {order.index[0]} "
-        f"({best['deviation']:.3f} nats off on the mean); {alike} of the {len(others)} others "
-        f"{'is' if alike == 1 else 'are'} not told apart from it.")
+        f"({best['deviation']:.3f} nats off on the mean); {apart} of the {len(others)} others "
+        f"{'is' if apart == 1 else 'are'} farther off, by more than two standard errors.")
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
 
 

@@ -40,7 +40,7 @@ def test_numbers_are_those_of_the_runs(written: Path) -> None:
     assert found.numbers["AEPO: deviation"] == pytest.approx(0.12)
     assert found.numbers["split: 0.8, then 0.4, forecast, diverse bonus: seeds"] == 5
     assert ("Over 1 setting a small transformer is held nearest to its target by: forecast, diverse "
-            "bonus (0.050 nats off on the mean); 0 of the 1 others are not told apart") in found.headline
+            "bonus (0.050 nats off on the mean); 1 of the 1 others is farther off") in found.headline
     assert "Wide forecast, diverse bonus, bounds that end no wrong turn: 0.010 nats off, reward 0.10" in (
         found.text)
     held = table[(table["panel"] == "held") & (table["controller"] == "AEPO") & (table["seed"] == 0)]
@@ -60,7 +60,7 @@ def test_controllers_within_two_standard_errors_are_not_told_apart(tmp_path: Pat
             record("AEPO", seed, 0.1), record(INTEGRAL, seed, 0.101 + noise[seed]),
             record(FORECAST, seed, 0.2 + noise[seed]))])
     found = figure.finding(figure.data(tmp_path))
-    assert "1 of the 2 others is not told apart" in found.headline
+    assert "1 of the 2 others is farther off" in found.headline
     behind = found.numbers[f"{INTEGRAL}: behind"], found.numbers[f"{INTEGRAL}: behind_se"]
     np.testing.assert_allclose(behind, (0.003, np.std(noise, ddof=1) / 5**0.5), atol=1e-12)
 
