@@ -21,6 +21,10 @@ SOURCES = {
 """The headings of figures, by the part of their source before the comma."""
 FILES = {"csv": "data (CSV)", "json": "finding and provenance (JSON)", "svg": "SVG", "pdf": "PDF",
          "png": "PNG", "md": "tables (Markdown)", "tex": "tables (LaTeX)"}
+SHOWN = ("verdict", "conditions", "headline", "evidence", "drawn_from")
+"""What of a figure's record is shown as it stands."""
+RECORDED = {*SHOWN, "criteria", "finding", "numbers", "data_sha256"}
+"""What a figure's record has (`paper_figures.figure.build`)."""
 GROUPS = {
     "core claim fails": "Findings whose core claim fails here",
     "holds under a condition": "Findings that hold under a condition",
@@ -95,12 +99,14 @@ def _figure(figure: PaperFigure, folder: Path, index: dict[str, Any]) -> dict[st
         return entry | {"problem": f"It could not be made: {index['failed'][name]}"}
     record = read_result(folder / f"{name}.json")
     drawing = folder / f"{name}.svg"
+    command = f"run `python -m paper_figures build {name}`"
+    if record is not None and not record.keys() >= RECORDED:
+        return entry | {"problem": f"Made by another version of this package: {command}"}
     if record is None or (figure.draw and not drawing.exists()):
-        command = f"run `python -m paper_figures build {name}`"
         return entry | {"problem": f"Not made yet: {index.get('missing', {}).get(name, command)}"}
     inputs = record.get("inputs", {})
     return entry | {
-        **{key: record[key] for key in ("verdict", "conditions", "headline", "evidence", "drawn_from")},
+        **{key: record[key] for key in SHOWN},
         "criteria": [_criterion(one) for one in record["criteria"]],
         "text": record["finding"],
         "image": _image(drawing.read_text(encoding="utf-8")) if figure.draw else None,

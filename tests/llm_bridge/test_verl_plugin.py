@@ -68,7 +68,7 @@ def test_a_new_rule_is_taken_to_need_the_whole_batch():
     ("grpo", {"std_ddof": 1}, "algorithm.adv_estimator"),
     ("reinforce", {"estimator": "leave-one-out"}, "algorithm.adv_estimator"),
     ("reference-kl", {"estimator": "k1", "placement": "reward"}, "algorithm.use_kl_in_reward"),
-    ("entropy-bonus", {"target": 0.5, "hold": "forecast"}, "at every optimizer step, the part of the forecast"),
+    ("entropy-bonus", {"target": 0.5, "hold": "forecast"}, "at every optimizer step, the part"),
     ("clip-cov", {"base": "entropy-advantage"}, "before the forward pass"),
     ("clip-cov", {"base": 1.0}, "base must be a rule such as"),
     ("clip-cov", {"ratio": "many"}, "ratio must be a number, got 'many'"),

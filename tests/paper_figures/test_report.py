@@ -160,7 +160,9 @@ def test_failed_and_missing_figures_say_why(tmp_path: Path) -> None:
         "drawn": [], "missing": {"aepo-figure-1": "no x.nc: run `python -m simulations run x`"},
         "failed": {"aepo-figure-2": "ZeroDivisionError: division by <zero>"},
     }))
+    (tmp_path / "figures" / "aepo-figure-3.json").write_text(json.dumps({"verdict": "holds"}))
     figures = section(render(tmp_path), "figures")
+    assert "Made by another version of this package: run <code>python -m paper_figures build" in figures
     assert "Not made yet: no x.nc: run <code>python -m simulations run x</code>" in figures
     assert "It could not be made: ZeroDivisionError: division by &lt;zero&gt;" in figures
 
