@@ -159,8 +159,9 @@ def _page(
 def _commands(figure: Mapping[str, Any]) -> list[str]:
     recipes = [f"python -m llm_bridge train --recipe {r}" for r in figure["rerun"]
                if not r.startswith("python")]
-    return [*(r for r in figure["rerun"] if r.startswith("python")), *recipes,
-            f"python -m paper_figures build {figure['name']}"][:4]
+    simulations = [r for r in figure["rerun"] if r.startswith("python")]
+    own = f"python -m paper_figures build {figure['name']}"
+    return list(dict.fromkeys([*simulations, *recipes, own]))[:4]
 
 
 def _docstring(name: str) -> str:

@@ -91,9 +91,9 @@ of distribution, which accelerate finds on GPUs only. NCCL, CPU offload and seve
 untested.
 
 DeepSpeed's 7e-4 where the norm is clipped is float32's rounding of the weights, of a small change.
-Float16 is refused on a CPU: accelerate asks for
-no GPU, and makes neither autocast nor a loss scale there. A DeepSpeed checkpoint is refused on another
-number of ranks than wrote it, since its optimizer state is cut to them.
+Float16 is refused on a CPU: accelerate asks for no GPU, and makes neither autocast nor a loss scale there.
+A DeepSpeed checkpoint is refused on another number of ranks than wrote it, since its optimizer state is
+cut to them.
 
 In bfloat16 (`bf16=True`) a step is compared with one process that holds the same numbers in bfloat16:
 under data parallelism autocast rounds what is multiplied, and weights and residual stream stay in
@@ -108,12 +108,15 @@ configuration to new weights, take the step of one process on two CPU ranks, to 
 as a `RayWorkerGroup` under Ray on one machine (`tests/verl/test_two_ranks.py`): verl is told of a
 platform without an accelerator, through its own registry, and `RayResourcePool` not to ask for GPUs.
 Forecasts of steps (`forecast_every`) and what they are measured against are those of one process there
-too. What adapts a coefficient (`aent`, `entropy-bonus` with a target) observes the entropies that verl's
+too.
+
+What adapts a coefficient (`aent`, `entropy-bonus` with a target) observes the entropies that verl's
 trainer scores before the step, or the clamped entropies of a pass of its own: its coefficients are those
-of TRL training. Refused there: `aepo`, since verl samples all prompts of a batch at one temperature
+of TRL training. Refused under verl: `aepo`, since verl samples all prompts of a batch at one temperature
 (`tests/verl/test_limits.py`); `diverse-bonus`, since its losses are not shown rewards and prompts; and
-coefficients held by forecasts (`hold="forecast"`), which
-need the part of each forecast that a unit of the coefficient makes up: the worker forecasts whole steps.
+coefficients held by forecasts (`hold="forecast"`), which need the part of each forecast that a unit of
+the coefficient makes up: the worker forecasts whole steps.
+
 What of verl needs a GPU, and did not run: its samplers (vLLM and SGLang servers) and
 `ActorRolloutRefWorker.update_weights`, which hands them the weights; `ResourcePoolManager`, which asks
 Ray for GPUs (`use_gpu=True`); packed rows (`use_remove_padding=true` calls flash attention);

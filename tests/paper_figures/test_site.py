@@ -159,6 +159,11 @@ def test_figures_find_the_claims_of_their_place():
     assert not any(i.startswith("aent") for i in figures.claims_of("aepo-figure-2", claims))
 
 
+def test_a_figure_without_simulations_is_made_by_one_command():
+    own = "python -m paper_figures build network-covariance"
+    assert figures._commands({"name": "network-covariance", "rerun": [own]}) == [own]
+
+
 def test_search_knows_the_pages(site):
     index = (site / "searchindex.js").read_text()
     for name in ("claims/aepo.theorem-4.3b", "rules/aepo", "reference/entropy_theory.policy", "found"):
