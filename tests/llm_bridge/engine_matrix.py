@@ -91,9 +91,10 @@ of distribution, which accelerate finds on GPUs only. NCCL, CPU offload and seve
 untested.
 
 DeepSpeed's 7e-4 where the norm is clipped is float32's rounding of the weights, of a small change.
-Float16 is refused on a CPU: accelerate asks for no GPU, and makes neither autocast nor a loss scale there.
-A DeepSpeed checkpoint is refused on another number of ranks than wrote it, since its optimizer state is
-cut to them.
+Float16 is refused on a CPU: accelerate asks for no GPU, and makes neither autocast nor a loss scale
+there.
+A DeepSpeed checkpoint is refused on another number of ranks than wrote it, since its optimizer
+state is cut to them.
 
 In bfloat16 (`bf16=True`) a step is compared with one process that holds the same numbers in bfloat16:
 under data parallelism autocast rounds what is multiplied, and weights and residual stream stay in
