@@ -69,7 +69,7 @@ def quota(batch: TokenBatch, share: float, at_least_one: bool) -> Array:
     xp = namespace(batch.weight)
     count = masked_sum(xp.ones_like(batch.weight), batch.is_ordinary)
     allowed = xp.floor(share * count + 1e-9)
-    return xp.where(allowed < 1, xp.ones_like(allowed), allowed) if at_least_one else allowed
+    return xp.clip(allowed, 1, None) if at_least_one else allowed
 
 
 def largest(batch: TokenBatch, values: Array, candidates: Array, count: Array) -> Array:

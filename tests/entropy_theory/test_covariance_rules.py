@@ -45,6 +45,10 @@ def test_weights_are_the_expectation():
     one, many = (selection.token_covariance(b, b.old_log_prob, b.advantage)[:, 0]
                  for b in (listed, sampled))
     np.testing.assert_allclose(one, many[:2], rtol=1e-14)
+    for total in (0.25, 4.0):
+        scaled = listed.replace(weight=total * listed.weight)
+        found = selection.token_covariance(scaled, scaled.old_log_prob, scaled.advantage)[:, 0]
+        np.testing.assert_allclose(found, one, rtol=1e-14)
 
 
 def test_clip_cov_silences_floor_of_the_quota_and_only_the_band():
@@ -252,6 +256,9 @@ def test_network_chooses_by_score_times_effect(name):
     np.testing.assert_allclose(np.mean(found**2), np.mean(covariance**2), rtol=1e-12)
     np.testing.assert_allclose(found[:, 0] / found[0, 0], drops / drops[0], rtol=1e-12)
     # One factor on all effects, such as the learning rate, changes nothing.
+    small = batch.replace(entropy_effect=1e-6 * batch.entropy_effect)
+    np.testing.assert_allclose(
+        selection.network_covariance(small, base.scores(batch), covariance), found, rtol=1e-12)
     scaled = rule.prepare(batch.replace(entropy_effect=1e-6 * batch.entropy_effect))
     np.testing.assert_array_equal(
         rule.prepare(batch).prepared[f"{name}.selected"], scaled.prepared[f"{name}.selected"])
@@ -309,8 +316,14 @@ def test_the_largest_are_taken_over_positions_too_and_ties_go_to_the_smaller_id(
     found = selection.largest(other_way, values, candidates, np.array([[2.0]]))
     assert found.tolist() == [[True, False, False], [True, False, False]]
     assert (selection.largest(batch, values, candidates, np.array([[99.0]])) == candidates).all()
+    many = wide(np.ones((40, 1), dtype=bool), sequence=np.arange(40)[::-1, None])
+    found = selection.largest(many, many.reward, many.mask, np.array([[20.0]]))
+    assert found[:, 0].tolist() == [False] * 20 + [True] * 20
     assert not selection.largest(batch, values, candidates, np.array([[0.0]])).any()
     assert selection.rank(other_way).tolist() == [[3.0, 4.0, 5.0], [0.0, 1.0, 2.0]]
+    runs = wide(np.ones((2, 3, 2), dtype=bool), sequence=np.array([4, 9, 2])[None, :, None] + np.zeros(
+        (2, 1, 2), dtype=int))
+    assert selection.rank(runs).tolist() == [[[2.0, 3.0], [4.0, 5.0], [0.0, 1.0]]] * 2
     assert selection.identity(other_way)[1].tolist() == [2**22, 2**22 + 1, 2**22 + 2]
     assert selection.identity(batch)[1].tolist() == [2**20, 2**20 + 1, 2**20 + 2]
 

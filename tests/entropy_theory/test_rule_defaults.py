@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
-from entropy_theory.update_rules import RULES, get
+from entropy_theory import advantages, policy
+from entropy_theory.update_rules import RULES, combine, get
+from entropy_theory.update_rules.bonus import Bonus
+
+MOVED = {"entropy-bonus": frozenset({"entropy"}), "aent": frozenset({"clamped_entropy"})}
+"""The state functions whose gradients a rule adds."""
 
 PRINTED = {
     "grpo": {"clip_low": 0.2, "clip_high": 0.2},
@@ -53,6 +59,33 @@ def test_what_a_rule_says_of_itself_is_said_without_a_call(name):
     assert rule.changes_rewards is False
     assert rule.needs_listing is (name == "natural-gradient")
     assert isinstance(rule.is_sequence_wise, bool)
+    assert rule.needs_independent_logits is (name == "natural-gradient")
+    assert rule.target == (0.5 if name == "aepo" else None)
+    assert rule.moved_state_functions == MOVED.get(name, frozenset())
+
+
+def test_what_a_sum_of_rules_says_of_itself_is_said_without_a_call():
+    both = combine(get("gspo"), get("entropy-bonus"))
+    assert combine(get("gspo"), get("clip-cov")).is_sequence_wise is False
+    assert combine(get("gspo"), get("gspo")).is_sequence_wise is True
+    assert both.prepares_every_step is False
+    assert both.moved_state_functions == {"entropy"}
+
+
+def test_a_bonus_begins_with_the_coefficient_of_entropy_regularization():
+    (coefficient,) = (f.default for f in dataclasses.fields(Bonus) if f.name == "coefficient")
+    assert coefficient == 0.015
+
+
+def test_functions_of_the_theory_have_the_defaults_that_they_document():
+    logits = np.array([0.3, -1.0, 2.0])
+    for ours, theirs in zip(
+            policy.shift_logits_unseen(logits), policy.shift_logits(logits, 1.0), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    right = np.array([0.2, 0.7])
+    np.testing.assert_array_equal(
+        advantages.group_normalization_gain(right, 1 - right, group_size=4),
+        advantages.group_normalization_gain(right, 1 - right, group_size=4, ddof=0))
 
 
 def test_a_penalty_of_the_reward_changes_rewards():

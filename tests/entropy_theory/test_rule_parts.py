@@ -230,6 +230,16 @@ def test_the_natural_gradient_centers_each_state_by_its_own_mean():
     np.testing.assert_allclose(found[:, 0], [0.25, -0.25, 1.0, -1.0, 0.0], rtol=1e-12)
 
 
+def test_the_natural_gradient_leaves_a_state_where_one_action_is_left():
+    """The other's probability is none as a float; beside it a state of rows that do not count."""
+    log_prob = np.array([[0.0], [-800.0], [0.0]])
+    batch = TokenBatch(
+        log_prob=log_prob, old_log_prob=log_prob, reward=np.array([[2.0], [7.0], [1.0]]),
+        mask=np.array([[True], [True], [False]]), weight=np.array([[1.0], [0.0], [0.0]]),
+        state=np.array([[3], [3], [8]]), action=np.array([[0], [1], [0]]))
+    assert get("natural-gradient").scores(batch)[:, 0].tolist() == [0.0, 0.0, 0.0]
+
+
 def test_declaring_reads_declares_own_reads_too():
     class Told(Grpo):
         name: ClassVar[str] = "told"
