@@ -316,9 +316,11 @@ def test_the_largest_are_taken_over_positions_too_and_ties_go_to_the_smaller_id(
     found = selection.largest(other_way, values, candidates, np.array([[2.0]]))
     assert found.tolist() == [[True, False, False], [True, False, False]]
     assert (selection.largest(batch, values, candidates, np.array([[99.0]])) == candidates).all()
-    many = wide(np.ones((40, 1), dtype=bool), sequence=np.arange(40)[::-1, None])
-    found = selection.largest(many, many.reward, many.mask, np.array([[20.0]]))
-    assert found[:, 0].tolist() == [False] * 20 + [True] * 20
+    many = wide(np.ones((400, 1), dtype=bool), sequence=np.arange(400)[::-1, None])
+    graded = np.random.default_rng(0).integers(0, 3, size=(400, 1)).astype(float)
+    found = selection.largest(many, graded, many.mask, np.array([[200.0]]))
+    ordered = sorted(range(400), key=lambda row: (-graded[row, 0], many.sequence[row, 0]))
+    assert set(np.flatnonzero(found[:, 0])) == set(ordered[:200])
     assert not selection.largest(batch, values, candidates, np.array([[0.0]])).any()
     assert selection.rank(other_way).tolist() == [[3.0, 4.0, 5.0], [0.0, 1.0, 2.0]]
     runs = wide(np.ones((2, 3, 2), dtype=bool), sequence=np.array([4, 9, 2])[None, :, None] + np.zeros(

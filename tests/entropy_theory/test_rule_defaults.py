@@ -69,6 +69,7 @@ def test_what_a_sum_of_rules_says_of_itself_is_said_without_a_call():
     assert combine(get("gspo"), get("clip-cov")).is_sequence_wise is False
     assert combine(get("gspo"), get("gspo")).is_sequence_wise is True
     assert both.prepares_every_step is False
+    assert both.second_batch_options == {}
     assert both.moved_state_functions == {"entropy"}
 
 
