@@ -45,10 +45,10 @@ def test_weights_are_the_expectation():
     one, many = (selection.token_covariance(b, b.old_log_prob, b.advantage)[:, 0]
                  for b in (listed, sampled))
     np.testing.assert_allclose(one, many[:2], rtol=1e-14)
-    for total in (0.25, 4.0):
+    for total in (0.25, 4.0):  # powers of two, by which nothing is rounded
         scaled = listed.replace(weight=total * listed.weight)
         found = selection.token_covariance(scaled, scaled.old_log_prob, scaled.advantage)[:, 0]
-        np.testing.assert_allclose(found, one, rtol=1e-14)
+        np.testing.assert_array_equal(found, one)
 
 
 def test_clip_cov_silences_floor_of_the_quota_and_only_the_band():
@@ -255,10 +255,10 @@ def test_network_chooses_by_score_times_effect(name):
     found = selection.network_covariance(batch, base.scores(batch), covariance)
     np.testing.assert_allclose(np.mean(found**2), np.mean(covariance**2), rtol=1e-12)
     np.testing.assert_allclose(found[:, 0] / found[0, 0], drops / drops[0], rtol=1e-12)
-    # One factor on all effects, such as the learning rate, changes nothing.
-    small = batch.replace(entropy_effect=1e-6 * batch.entropy_effect)
-    np.testing.assert_allclose(
-        selection.network_covariance(small, base.scores(batch), covariance), found, rtol=1e-12)
+    # One factor on all effects, such as the learning rate, changes nothing; a power of two, no digit.
+    small = batch.replace(entropy_effect=2.0**-20 * batch.entropy_effect)
+    np.testing.assert_array_equal(
+        selection.network_covariance(small, base.scores(batch), covariance), found)
     scaled = rule.prepare(batch.replace(entropy_effect=1e-6 * batch.entropy_effect))
     np.testing.assert_array_equal(
         rule.prepare(batch).prepared[f"{name}.selected"], scaled.prepared[f"{name}.selected"])

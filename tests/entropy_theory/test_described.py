@@ -86,7 +86,7 @@ def test_a_base_that_has_no_source_hides_no_other_text():
     made = type("Made", (Parent,), {"name": "made", "__slots__": ()})
 
     @dataclass(frozen=True, kw_only=True)
-    class Last(made):  # type: ignore[misc, valid-type]
+    class Last(made):
         share: float = 0.1
         """How much."""
 

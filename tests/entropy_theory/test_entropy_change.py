@@ -262,9 +262,10 @@ def test_a_step_that_carries_a_common_shift_changes_entropy_as_without_it():
         # Of the size of the step and the shift, each rounded a few times, times a slope below 4.
         np.testing.assert_allclose(moved, entropy_change.exact(logits, size * step), rtol=0, atol=1e-13)
     ints = np.rint(3 * step)
-    # Sums of exact numbers; a mean near 1e8 is rounded, alike for all actions, whose tilts sum to 0.
+    # Sums of exact numbers; a mean near 1e8 is rounded, alike for all actions, whose tilts sum to 0. What
+    # is left are roundings of four terms of at most some 10.
     np.testing.assert_allclose(entropy_change.first_order(logits, ints + 1e8),
-                               entropy_change.first_order(logits, ints), rtol=0, atol=1e-12)
+                               entropy_change.first_order(logits, ints), rtol=0, atol=10 * ROUNDING)
     second, moved = (entropy_change.second_order(logits, 0.1 * step + shift) for shift in (0.0, 0.5))
     # As above, of a step of at most some nats whose entries are shifted by 0.5.
     np.testing.assert_allclose(moved, second, rtol=0, atol=1e-13)
@@ -316,9 +317,9 @@ def test_a_state_among_others_is_what_it_is_alone(limit, monkeypatch):
     ):
         together = function(logits, second)
         for place in np.ndindex(2, 3):
-            # The same operations; sums of four terms may be taken in another order.
+            # The same operations; sums of four terms, of at most some 4, may be taken in another order.
             np.testing.assert_allclose(
-                together[place], function(logits[place], second[place]), rtol=1e-11, atol=1e-15)
+                together[place], function(logits[place], second[place]), rtol=ROUNDING, atol=16 * FLOAT64)
 
 
 def test_the_rate_of_a_saturated_policy_by_hand():

@@ -285,9 +285,10 @@ def test_covariance_keeps_its_digits_beside_large_means():
     """Both are centered: sum p x (y - mean y) is zero times 1e8 in exact arithmetic alone."""
     p = np.array([0.1, 0.2, 0.7])
     x, y = np.array([3.0, -1.0, 2.0]), np.array([0.0, 5.0, -4.0])
-    # Means are off by at most 2e-8 (an ulp at 1e8 is 1.5e-8), and the covariance by their product.
+    # Means are off by at most 2e-8 (an ulp at 1e8 is 1.5e-8), and the covariance by their product, 4e-16;
+    # terms of at most 10 are rounded a few times.
     assert policy.covariance(p, 1e8 + x, 1e8 + y) == pytest.approx(
-        float((p * x * y).sum() - (p * x).sum() * (p * y).sum()), abs=1e-14)
+        float((p * x * y).sum() - (p * x).sum() * (p * y).sum()), abs=10 * 4 * FLOAT64)
 
 
 def test_the_first_bad_logit_is_named_and_not_another():

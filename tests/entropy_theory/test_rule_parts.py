@@ -183,7 +183,7 @@ def test_a_bonus_on_a_sum_that_has_one_adds_to_it():
     inner = combine(get("grpo"), get("entropy-bonus", coefficient=0.2))
     found = get("entropy-bonus", coefficient=0.1, base=inner).state_terms(batch)["entropy"]
     one = get("entropy-bonus", coefficient=0.3).state_terms(batch)["entropy"]
-    np.testing.assert_allclose(found, one, rtol=1e-12)
+    np.testing.assert_allclose(found, one, rtol=ROUNDING)
 
 
 def test_a_length_without_an_overlong_buffer_is_that_of_the_normalization_alone():
@@ -191,7 +191,7 @@ def test_a_length_without_an_overlong_buffer_is_that_of_the_normalization_alone(
     found = get("grpo", normalization="dr-grpo", max_length=10).scores(batch)
     longest = get("grpo", normalization="dr-grpo").scores(batch)
     assert batch.mask.sum(-1).max() == 5
-    np.testing.assert_allclose(found, longest / 2, rtol=1e-12)
+    np.testing.assert_allclose(found, longest / 2, rtol=ROUNDING)
 
 
 def test_what_a_clip_silences_is_counted_among_ordinary_tokens():
@@ -214,7 +214,7 @@ def test_reinforce_divides_each_answers_part_by_its_length():
     batch = random_batch(78, second_batch=False)
     length = batch.mask.sum(-1, keepdims=True)
     expected = batch.reward * batch.mask * batch.mask.sum() / (12 * length)
-    np.testing.assert_allclose(get("reinforce").scores(batch), expected, rtol=1e-12)
+    np.testing.assert_allclose(get("reinforce").scores(batch), expected, rtol=ROUNDING)
 
 
 def test_the_natural_gradient_centers_each_state_by_its_own_mean():

@@ -11,7 +11,6 @@ import torch
 from llm_bridge import verl_forecast, verl_plugin
 from llm_bridge.verl_worker import RuleTrainingWorker
 from tests.verl.test_configuration import ACTOR, configured
-from tests.verl.test_mini_batches import group  # noqa: F401, a fixture
 from tests.verl.verl_batches import engine_data, hook, ours, random_batch
 
 OURS = (ACTOR + "policy_loss.loss_mode=entropy-theory/grpo",
@@ -55,7 +54,7 @@ def test_who_would_not_read_the_distance_says_so():
     ({"scaler": object()}, r"float16.*param_dtype=bf16"),
     ({"get_data_parallel_size": lambda: 4}, "ulysses_sequence_parallel_size=1"),
 ])
-def test_engines_whose_steps_cannot_be_forecast(options, message, group):  # noqa: F811
+def test_engines_whose_steps_cannot_be_forecast(options, message, group):
     verl_forecast.check_engine(engine())
     with pytest.raises(ValueError, match=message):
         verl_forecast.check_engine(engine(**options))

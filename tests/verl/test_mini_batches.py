@@ -276,14 +276,6 @@ class Engine:
         return {"model_output": {}, "loss": losses, "metrics": metrics}
 
 
-@pytest.fixture
-def group(tmp_path):
-    torch.distributed.init_process_group(
-        "gloo", init_method=f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
-    yield torch.distributed.group.WORLD
-    torch.distributed.destroy_process_group()
-
-
 def make_worker(batch: Batch, config: ActorConfig, group) -> TrainingWorker:
     """The class that verl would make, without the parts that need an accelerator."""
     worker = object.__new__(ActorRolloutRefWorker.actor_worker_cls)
