@@ -1,7 +1,9 @@
-"""Compares what holds a target entropy: a model trained by each controller, run after run.
+r"""Compares what holds a target entropy: a model trained by each controller, run after run.
 
     python -m llm_bridge.commands.holding_comparison --output FILE --design small
     python -m llm_bridge.commands.holding_comparison --output FILE --design pretrained --device cuda
+    python -m llm_bridge.commands.holding_comparison --output FILE --design pretrained-small \
+        --steps 32 --prompts 4
 
 A design is a list of runs: a task, a controller, a target, a learning rate, a seed. The file keeps a
 record of each finished run, so that the same command goes on where an earlier one was stopped, and adds
@@ -27,7 +29,7 @@ import tyro
 from entropy_theory import tracking
 from entropy_theory.schedules import SCHEDULES, Points, Schedule, Sine
 from entropy_theory.support import results
-from entropy_theory.support.user_errors import run_command
+from entropy_theory.support.user_errors import check_choice, run_command
 from entropy_theory.update_rules import rule_options
 from llm_bridge import evaluation
 from llm_bridge.commands.assembly import build_trainer, model_and_task
@@ -132,7 +134,7 @@ class Size:
     held_out_samples: int = 16
 
 
-Design: TypeAlias = Literal["smoke", "small", "medium", "full", "pretrained"]
+Design: TypeAlias = Literal["smoke", "small", "medium", "full", "pretrained-small", "pretrained"]
 
 
 def design(name: Design) -> list[HeldRun]:
@@ -142,10 +144,11 @@ def design(name: Design) -> list[HeldRun]:
         name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
             controllers at four further targets, the moving ones, two further learning rates, with other
             prompts and on a second task; "full" every controller at every target of both tasks;
-            "pretrained" what a pretrained model is asked for, on a GPU.
+            "pretrained" what a pretrained model is asked for, on a GPU; "pretrained-small" five seeds of
+            one further target of it, which a CPU makes in hours if steps are few and small.
     """
-    if name == "pretrained":
-        return list(_pretrained())
+    if name.startswith("pretrained"):
+        return list(_pretrained_small() if name == "pretrained-small" else _pretrained())
     small = list(_small())
     if name == "smoke":
         return [run for run in small if run.seed == 0]
@@ -185,6 +188,12 @@ def _pretrained() -> Iterator[HeldRun]:
         {"other_prompts": True},
     ]
     yield from _of_main([{"learning_rate": rate, **common, **changed} for changed in changes])
+
+
+def _pretrained_small() -> Iterator[HeldRun]:
+    """A target midway between the entropy that SmolLM2 starts from and where it ends by itself."""
+    rate = LEARNING_RATES["smollm2-135m-instruct", None]
+    yield from _of_main([{"task": "chain-sum", "low": 0.4, "learning_rate": rate}])
 
 
 def _of_main(settings: list[dict[str, Any]]) -> Iterator[HeldRun]:
@@ -322,15 +331,22 @@ class ComparisonConfig:
     """The JSON file of all records, which an earlier call may have begun."""
     design: Design = "small"
     """Which runs: one of each main controller (2 minutes of a core), five seeds of it (10 minutes), many
-    settings (2 hours), all (5 hours), or those of a pretrained model (for a GPU)."""
+    settings (2 hours), all (5 hours), or those of a pretrained model: one target (3 hours, with 32 steps
+    of 4 prompts), many settings (for a GPU)."""
     device: Device = "cpu"
     """Where the model is trained; cuda without a GPU is an error."""
     seeds: tuple[int, ...] = tuple(SEEDS)
     """Only the runs of these seeds: processes with seeds and files of their own share the work."""
+    controllers: tuple[str, ...] = ()
+    """Only the runs of these controllers, by their whole names; all unless said."""
     joined: tuple[Path, ...] = ()
     """Files of such other processes, whose records this one takes over before it begins."""
     steps: int = 80
     """Optimizer steps of each run."""
+    prompts: int = 16
+    """Prompts of each step."""
+    samples: int = 8
+    """Samples of each prompt."""
     minutes: float = float("inf")
     """No run starts after so many minutes."""
 
@@ -339,15 +355,17 @@ def compare(config: ComparisonConfig) -> int:
     """Make the runs of the design that are not there yet; return how many are left.
 
     Raises:
-        ValueError: fewer than 2 steps, no GPU where one is asked for, or a file to be joined that was not
-            measured as this one.
+        ValueError: fewer than 2 steps, an unknown controller, no GPU where one is asked for, or a file to
+            be joined that was not measured as this one.
         OSError: a file that cannot be written.
     """
     if config.steps < 2:
         raise ValueError(f"steps must be at least 2, got {config.steps}")
+    for name in config.controllers:
+        check_choice(name, CONTROLLERS, "controller")
     results.check_writable(config.output)
     torch.set_num_threads(1)
-    size = Size(steps=config.steps)
+    size = Size(steps=config.steps, prompts=config.prompts, samples=config.samples)
     device = device_name(resolved(TrainConfig(device=config.device)))
     origin = results.provenance(config=size, seed=0, device=device, packages=PACKAGES)
     records = results.kept_records(config.output, origin)
@@ -362,7 +380,8 @@ def compare(config: ComparisonConfig) -> int:
     if config.joined:
         results.write_json(config.output, {"provenance": origin, "records": records})
     wanted = [held for held in design(config.design)
-              if held.seed in config.seeds and held.name not in done]
+              if held.seed in config.seeds and held.name not in done
+              and held.controller in (config.controllers or CONTROLLERS)]
     started = time.monotonic()
     for place, held in enumerate(wanted):
         if time.monotonic() - started > 60 * config.minutes:

@@ -37,6 +37,15 @@ def test_whatever_has_run_of_a_long_design_is_balanced(name):
     assert any(run.other_prompts for run in runs)
 
 
+def test_a_small_design_of_the_pretrained_model_asks_for_what_the_large_one_does_not():
+    """Their records lie in one table, whose rows are named by task, target and rate, not by size."""
+    small, large = map(comparison.design, ("pretrained-small", "pretrained"))
+    assert not {run.name for run in small} & {run.name for run in large}
+    assert [(run.seed, run.controller) for run in small] == [
+        (seed, name) for seed in comparison.SEEDS for name in comparison.MAIN]
+    assert {run.task for run in small} == {"chain-sum"}
+
+
 @pytest.mark.parametrize(("shape", "expected"), [
     ("constant", [0.5] * 8),
     ("step", [0.8] * 4 + [0.5] * 4),
@@ -128,7 +137,10 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, capsys):
     more = dataclasses.replace(config, design="small", minutes=-1.0)
     assert comparison.compare(more) == 24
     assert comparison.compare(dataclasses.replace(more, seeds=(0, 3))) == 6
-    assert comparison.compare(dataclasses.replace(config, steps=40, minutes=-1.0)) == 6
+    for other in ({"steps": 40}, {"prompts": 4}, {"samples": 4}):
+        assert comparison.compare(dataclasses.replace(config, **other, minutes=-1.0)) == 6
+    chosen = {"design": "small", "controllers": ("AEPO", "forecast, diverse bonus"), "minutes": -1.0}
+    assert comparison.compare(dataclasses.replace(config, **chosen)) == 8
 
 
 def test_files_of_several_processes_are_joined(tmp_path, monkeypatch):
@@ -152,6 +164,12 @@ def test_a_gpu_that_is_not_there_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ValueError, match="device cuda asks for a GPU"):
         comparison.compare(ComparisonConfig(output=tmp_path / "result.json", device="cuda"))
+
+
+def test_an_unknown_controller_is_an_error_with_the_nearest(tmp_path):
+    config = ComparisonConfig(output=tmp_path / "result.json", controllers=("forecast, entropy",))
+    with pytest.raises(ValueError, match="unknown controller 'forecast, entropy': did you mean"):
+        comparison.compare(config)
 
 
 def test_a_run_of_one_step_is_refused(tmp_path):
