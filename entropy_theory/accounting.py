@@ -14,7 +14,8 @@ The slope at theta is there from the forecast, so that Radau's rule of two point
 and 3/4 of that at 2/3, is exact for slopes of degree 2 at the price of the trapezoid, which is for those
 of degree 1. A path that it does not account for is refined by halving: with the trapezoid T of n
 intervals and the mean M at their midpoints, that of 2n is (T + M) / 2 and Simpson's rule (T + 2 M) / 3.
-So two sums are held, never all slopes: they may be numbers, vectors, or the gradients of a model.
+Slopes may be numbers, vectors, or the gradients of a model, and each is added to a sum as it is taken:
+Radau's rule holds one sum, in the place of the slope at theta, and halving two.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Path:
 
 
 def along_path(
-    slope_at: Callable[[float], Slope],
+    start: Slope,
+    add_slope: Callable[[Slope | None, float], Slope],
     project: Callable[[Slope], float],
     measured: float,
     *,
@@ -62,8 +64,10 @@ def along_path(
     """Average the slope along a step until it accounts for the measured change, or points run out.
 
     Args:
-        slope_at: gives the slope at theta + t step for t in [0, 1]. What it returns is changed in place,
-            but for that at 0, which may be asked for twice.
+        start: the slope at theta, which is changed in place.
+        add_slope: returns a sum with the slope at theta + t step, t in [0, 1], added to it, in place
+            where it can; a sum of None begins one. A path that halving refines asks for the slope at 0
+            again.
         project: gives the inner product of a slope with the step, nats.
         measured: the change to be accounted for, nats.
         share: the largest residual to stop at, as a share of abs(measured); above 0.
@@ -87,26 +91,28 @@ def along_path(
     def accounts(change: float) -> bool:
         return abs(measured - change) <= share * abs(measured) + rounding
 
-    if not ends_only:
-        mean = slope_at(2 / 3)
-        mean *= 3
-        mean += slope_at(0.0)
-        mean *= 1 / 4
-        change = project(mean)
-        done = accounts(change)
-        if done or most_points < 4:
-            return Path(slope=mean, change=change, points=2, converged=done)
-        del mean  # or three gradients were held below
-    ends = slope_at(1.0)
-    ends += slope_at(0.0)
+    if ends_only:
+        ends = add_slope(start, 1.0)
+        ends *= 0.5
+        change = project(ends)
+        return Path(slope=ends, change=change, points=2, converged=accounts(change))
+    mean = start
+    mean *= 1 / 3
+    mean = add_slope(mean, 2 / 3)
+    mean *= 3 / 4
+    change = project(mean)
+    done = accounts(change)
+    if done or most_points < 4:
+        return Path(slope=mean, change=change, points=2, converged=done)
+    # What is left of it is worth one pass more, not a third sum.
+    del mean, start
+    ends = add_slope(add_slope(None, 0.0), 1.0)
     ends *= 0.5
     change, intervals = project(ends), 1
-    if ends_only:
-        return Path(slope=ends, change=change, points=2, converged=accounts(change))
     while True:
-        middle = slope_at(0.5 / intervals)
+        middle = add_slope(None, 0.5 / intervals)
         for place in range(1, intervals):
-            middle += slope_at((place + 0.5) / intervals)
+            middle = add_slope(middle, (place + 0.5) / intervals)
         middle *= 1 / intervals
         simpson = (change + 2 * project(middle)) / 3
         # Radau's second point is one that halving does not use.
@@ -185,14 +191,16 @@ def of_step(
     step = sum(parts.values(), np.zeros(np.shape(parameters)))
     start = np.array(gradient(parameters), dtype=float)
     measured = float(entropy(parameters + step)) - float(entropy(parameters))
+    forecast_parts = {name: float(np.sum(start * part)) for name, part in parts.items()}
+
+    def add_slope(total: Slope | None, t: float) -> Slope:
+        slope = np.array(gradient(parameters + t * step), dtype=float)
+        return slope if total is None else total + slope
+
     path = along_path(
-        lambda t: start if t == 0 else np.array(gradient(parameters + t * step), dtype=float),
-        lambda slope: float(np.sum(slope * step)),
-        measured,
-        **options,
-    )
+        start, add_slope, lambda slope: float(np.sum(slope * step)), measured, **options)
     return Account(
-        forecast_parts={name: float(np.sum(start * part)) for name, part in parts.items()},
+        forecast_parts=forecast_parts,
         parts={name: float(np.sum(path.slope * part)) for name, part in parts.items()},
         measured=measured, points=path.points, converged=path.converged,
     )

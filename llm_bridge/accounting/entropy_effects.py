@@ -67,7 +67,7 @@ def of_generation(trainer: Any, columns: dict[str, Any], batch: TokenBatch) -> t
 
     size = trainer.args.per_device_train_batch_size
     parts = [rows(start, start + size) for start in range(0, len(shares), size)]
-    _, slope, _ = gradient.evaluate(parts)
+    _, slope = gradient.evaluate(parts)
     power = 0.0
     for place, scale in enumerate(scaling):
         scaled = scale * slope.parts[place]

@@ -18,7 +18,6 @@ forward and a backward pass of their own are taken (`EntropyGradient.evaluate`):
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import logging
 import math
@@ -169,9 +168,7 @@ class EntropyGradient:
         Raises:
             ValueError: an entropy without gradient.
         """
-        value = _mean(entropy, measure)
-        found = torch.autograd.grad(value, self.parameters, retain_graph=True, allow_unused=True)
-        _add(total, found)
+        self._add_gradient(total, _mean(entropy, measure), retain_graph=True)
 
     @contextlib.contextmanager
     def own_passes(self) -> Iterator[None]:
@@ -194,17 +191,29 @@ class EntropyGradient:
             total.parts = [self._accelerator.reduce(part, "sum") for part in total.parts]
         return total
 
-    def evaluate(self, rows: Sequence[StepRows]) -> tuple[float, Slope, list[TokenStatistics]]:
-        """Take the mean entropy of the rows, its gradient, and what was seen of each token.
+    def evaluate(
+        self, rows: Sequence[StepRows], onto: Slope | None = None
+    ) -> tuple[float, Slope]:
+        """Take the mean entropy of the rows, nats, and its gradient.
 
         A forward and a backward pass of their own, without dropout; ``.grad`` is as it was.
+
+        Args:
+            rows: rows of one step.
+            onto: a sum to which the gradient is added, in place; none is begun with None.
 
         Raises:
             ValueError: an entropy without gradient.
         """
-        by_backward = self.needs_backward
-        total, value = self.zero(), 0.0
-        seen = []
+        by_backward, value = self.needs_backward, 0.0
+        summed = not self._is_sharded
+        if onto is None:
+            total = self.zero()
+        else:
+            total = onto
+            if summed:
+                # Each rank holds all of it, and below all ranks' are added up.
+                total *= 1 / self._accelerator.num_processes
         # FSDP2 averages over ranks, where the mean is a sum over them.
         scale = self._accelerator.num_processes if self._is_sharded else 1
         with (
@@ -217,15 +226,13 @@ class EntropyGradient:
                 value += float(mean.detach())
                 if by_backward:
                     (scale * mean).backward()
+                    self._take_grads(total)
                 else:
-                    _add(total, torch.autograd.grad(mean, self.parameters, allow_unused=True))
-                seen.append(_detached(statistics))
-            if by_backward:
-                _add(total, [p.grad for p in self.parameters])
+                    self._add_gradient(total, mean)
         self._reshard()
-        if not self._is_sharded:
+        if summed:
             total = self.whole(total)
-        return self.sum_over_ranks([value])[0], total, seen
+        return self.sum_over_ranks([value])[0], total
 
     def mean_entropy(self, rows: Sequence[StepRows]) -> tuple[float, list[TokenStatistics]]:
         """Take the mean entropy of the rows, and what was seen of each token: a forward pass alone."""
@@ -348,6 +355,33 @@ class EntropyGradient:
         column = torch.tensor(numbers, dtype=torch.float64, device=self._accelerator.device)
         return self._accelerator.reduce(column, "sum").tolist()
 
+    def _add_gradient(
+        self, total: Slope, value: torch.Tensor, *, retain_graph: bool = False
+    ) -> None:
+        """Add the gradient of ``value``, a parameter at a time: a second one is never held."""
+        def adding(mine: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+            def add(gradient: torch.Tensor) -> torch.Tensor:
+                mine.add_(working(gradient))
+                # The pass would keep what is returned until all parameters have theirs.
+                return gradient.new_zeros((), layout=torch.strided).expand(gradient.shape)
+            return add
+
+        hooks = [
+            parameter.register_hook(adding(mine))
+            for parameter, mine in zip(self.parameters, total.parts, strict=True)]
+        try:
+            torch.autograd.grad(value, self.parameters, retain_graph=retain_graph, allow_unused=True)
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _take_grads(self, total: Slope) -> None:
+        """Move what is in ``.grad`` to a sum."""
+        for parameter, mine in zip(self.parameters, total.parts, strict=True):
+            if parameter.grad is not None:
+                mine.add_(working(parameter.grad))
+                parameter.grad = None
+
     def _drops(self) -> bool:
         dropouts = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in self._modules)
         return dropouts or (getattr(self.model.config, "attention_dropout", None) or 0) > 0
@@ -443,20 +477,6 @@ def _mean(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
 
 def _sum(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
     return torch.where(measure != 0, measure * entropy, 0.0).sum()
-
-
-def _add(total: Slope, found: Sequence[torch.Tensor | None]) -> None:
-    for mine, its in zip(total.parts, found, strict=True):
-        if its is not None:
-            mine += working(its)
-
-
-def _detached(statistics: TokenStatistics) -> TokenStatistics:
-    columns: dict[str, Any] = {}
-    for field in dataclasses.fields(statistics):
-        column = getattr(statistics, field.name)
-        columns[field.name] = None if column is None else column.detach()
-    return TokenStatistics(**columns)
 
 
 def _copies(parameter: torch.Tensor, ranks: int) -> int:

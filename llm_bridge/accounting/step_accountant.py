@@ -11,9 +11,10 @@ change of its own log pi (and H) along u. One forward pass with dual numbers giv
 all. It is checked: they must add up to the inner product (`TokenEffects.gap`). That they do is not enough
 where rounding is coarse: errors of single tokens cancel in their sum, as the tokens themselves do.
 
-Memory: the gradient of the entropy, and for an accounted step one more (two, where the path takes more
-than two points), and the weights before and after. Training goes on with the weights that the optimizer
-left, to the last bit.
+Memory: the gradient of the entropy, for an accounted step the weights before and after it too. One
+gradient more is held while a forecast of a step that is to be accounted for is divided over tokens, and
+where a path takes more than two points. Training goes on with the weights that the optimizer left, to the
+last bit.
 """
 
 from __future__ import annotations
@@ -109,25 +110,30 @@ class StepAccountant:
         self._step = None if optimizer is None else OptimizerStep(
             optimizer, gradient.parameters, clip=clip)
         if seen is None:
-            self.entropy, self._slope, _ = gradient.evaluate(self._measured)
-        else:
-            self.entropy, self._slope = seen
+            seen = gradient.evaluate(self._measured)
+        self.entropy, slope = seen
+        # Taken out by what changes it in place, and so held no longer than it is the entropy's.
+        self._slope = [slope]
         self.keeps_weights = keeps_weights
         self._start = None
         if keeps_weights:
             self._start = [local(p).clone() for p in gradient.parameters]
-        self.forecast_parts = {} if self._step is None else self._parts(self._slope, None)
+        self.forecast_parts = {} if self._step is None else self._parts(self._slope[0], None)
         """The forecast of each addend, nats; none where the step is not read before it is taken."""
 
     def announced_tokens(self) -> TokenEffects:
-        """What tokens will do to first order. Raises ValueError for a step that is not read before."""
-        return self._token_effects(self._slope.copy(), self.forecast_parts, None)
+        """What tokens will do to first order, asked for once.
+
+        Raises ValueError for a step that is not read before.
+        """
+        slope = self._slope[0].copy() if self.keeps_weights else self._slope.pop()
+        return self._token_effects(slope, self.forecast_parts, None)
 
     def finish(
         self, *, tokens: bool = True, share: float = accounting.SHARE,
         most_points: int = accounting.MOST_POINTS,
     ) -> Accounted:
-        """Account for the step, once it is taken.
+        """Account for the step, once it is taken; asked for once.
 
         Weights of 16 bits have no points between those before and after a step: their path has these two.
 
@@ -141,25 +147,15 @@ class StepAccountant:
         assert start is not None, "the weights before the step were not kept"
         end = [local(p).clone() for p in parameters]
         ends_only = any(weights.element_size() < 4 for weights in end)
-        last = None
-        if ends_only:
-            entropy, last, seen = gradient.evaluate(self._measured)
-        else:
-            # The path may do without the slope at its end.
-            entropy, seen = gradient.mean_entropy(self._measured)
-        measured = entropy - self.entropy
+        entropy, seen = gradient.mean_entropy(self._measured)
 
         def difference(place: int) -> torch.Tensor:
             return working(end[place]) - working(start[place])
 
-        def slope_at(t: float) -> Slope:
-            if t == 0.0:
-                return self._slope
-            if last is not None:
-                return last
+        def add_slope(total: Slope | None, t: float) -> Slope:
             gradient.move(lambda place: (
                 end[place] if t == 1.0 else working(start[place]) + t * difference(place)))
-            return gradient.evaluate(self._measured)[1]
+            return gradient.evaluate(self._measured, total)[1]
 
         def project(slope: Slope) -> float:
             places = range(len(parameters))
@@ -168,14 +164,16 @@ class StepAccountant:
                 for place in places
             )])[0]
 
+        measured = entropy - self.entropy
+        if self._step is None:
+            self.forecast_parts = {WHOLE: project(self._slope[0])}
         try:
             path = accounting.along_path(
-                slope_at, project, measured, share=share, most_points=most_points,
+                self._slope.pop(), add_slope, project, measured, share=share, most_points=most_points,
                 rounding=self._rounding(), ends_only=ends_only,
             )
             if self._step is None:
                 parts = {WHOLE: path.change}
-                self.forecast_parts = {WHOLE: project(self._slope)}
             else:
                 parts = self._parts(path.slope, start)
                 parts[ROUNDING] = path.change - math.fsum(parts.values())
@@ -220,16 +218,17 @@ class StepAccountant:
         """Divide the gradient's part over tokens; the slope is made the direction P x slope."""
         if self._step is None:
             raise ValueError("tokens are told apart only where the optimizer's step is read before it")
-        gradient, direction, power = self._gradient, slope, 0.0
-        moving = {}
+        gradient, power = self._gradient, 0.0
+        at_rest = set(range(len(slope.parts)))
         for place, addends in self._step.addends(start):
             scaled = addends.scale * slope.parts[place]
             power += gradient.products({WHOLE: scaled}, slope, place)[WHOLE]
-            moving[place] = scaled
-        direction.parts = [
-            moving.get(place, torch.zeros_like(part)) for place, part in enumerate(slope.parts)]
+            slope.parts[place] = scaled
+            at_rest.remove(place)
+        for place in at_rest:
+            slope.parts[place].zero_()
         (power,) = gradient.sum_over_ranks([power])
-        derivatives = gradient.derivatives(self._rows, direction, power)
+        derivatives = gradient.derivatives(self._rows, slope, power)
         by_token = [
             self._clip * _effect(derivative, rows.moved)
             for derivative, rows in zip(derivatives, self._rows, strict=True)

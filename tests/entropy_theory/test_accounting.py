@@ -82,6 +82,14 @@ def test_on_a_token_tree_the_response_entropy_is_accounted_for():
     assert abs(found.forecast - found.measured) > 0.02 * abs(found.measured)
 
 
+def sums_of(slope, start):
+    """The first arguments of `along_path`, for slopes that are numbers."""
+    return start, lambda total, t: slope(t) + (0.0 if total is None else total)
+
+
+ONES = sums_of(lambda t: 1.0, 1.0)[1]
+
+
 @pytest.mark.parametrize(
     ("power", "places"),
     [(1, [0, 2 / 3]), (3, [0, 2 / 3]), (4, [0, 1 / 2, 2 / 3, 1]),
@@ -91,13 +99,14 @@ def test_on_a_token_tree_the_response_entropy_is_accounted_for():
 def test_no_more_points_than_needed(power, places):
     """x^power from 0 to 1: Radau's rule is exact for slopes of degree 2, Simpson's for 3; and the mean
     slope is the one whose projection is returned."""
-    seen = []
+    seen = [0]
 
     def slope(t):
         seen.append(t)
         return power * t ** (power - 1) if power > 1 else 1.0
 
-    found = accounting.along_path(slope, lambda s: s, 1.0, share=0.003)
+    found = accounting.along_path(
+        *sums_of(slope, start=1.0 if power == 1 else 0.0), lambda s: s, 1.0, share=0.003)
     assert (found.points, found.converged) == (len(places), True)
     assert sorted(set(seen)) == pytest.approx(places)
     # Nothing but the slope at 0, which the forecast holds, is taken twice.
@@ -112,39 +121,66 @@ def test_a_path_without_points_between_its_ends():
 
     def slope(t):
         seen.append(t)
-        return np.array(2 * t + 1)
+        return 2 * t + 1
 
-    found = accounting.along_path(slope, float, 2.0, ends_only=True)
-    assert sorted(seen) == [0, 1]
+    found = accounting.along_path(*sums_of(slope, start=1.0), float, 2.0, ends_only=True)
+    assert seen == [1]
     assert (found.points, found.converged, found.change) == (2, True, 2.0)
-    assert not accounting.along_path(slope, float, 1.9, ends_only=True).converged
+    assert not accounting.along_path(*sums_of(slope, start=1.0), float, 1.9, ends_only=True).converged
 
 
-def test_the_slope_at_the_start_is_left_as_it_was():
-    """The forecast's own: it is read after the account, and tokens are told apart along it."""
-    for most, only in ((2, False), (10, False), (10, True)):
-        start = np.array([1.0, 2.0])
-        accounting.along_path(
-            lambda t, start=start: start if t == 0 else np.full(2, 3.0 + t), lambda s: float(s.sum()),
-            9.0, most_points=most, ends_only=only)
-        assert start.tolist() == [1.0, 2.0]
+@pytest.mark.parametrize(("power", "most"), [(3, 1), (7, 2)])
+def test_no_more_sums_are_held_than_said(power, most):
+    """Each is as large as a model: one while Radau's rule is enough, two while halving refines."""
+    alive: set[int] = set()
+    largest = 0
+
+    class Sum:
+        def __init__(self, value):
+            nonlocal largest
+            self.value = value
+            alive.add(id(self))
+            largest = max(largest, len(alive))
+
+        def __del__(self):
+            alive.remove(id(self))
+
+        def __iadd__(self, other):
+            self.value += other.value
+            return self
+
+        def __imul__(self, factor):
+            self.value *= factor
+            return self
+
+    def add(total, t):
+        slope = power * t ** (power - 1)
+        if total is None:
+            return Sum(slope)
+        total.value += slope
+        return total
+
+    found = accounting.along_path(Sum(0.0), add, lambda total: total.value, 1.0, share=0.003)
+    assert found.converged
+    assert found.slope.value == pytest.approx(1.0, rel=0.003)
+    assert largest == most
 
 
 def test_a_change_that_is_not_met_is_told():
     """A slope that is not that of the measured change, at every limit of points."""
     for most, points in ((2, 2), (3, 2), (4, 4), (5, 4), (6, 6), (10, 10), (17, 10), (18, 18)):
-        found = accounting.along_path(lambda t: 1.0, lambda s: s, 2.0, most_points=most)
+        found = accounting.along_path(1.0, ONES, lambda s: s, 2.0, most_points=most)
         assert (found.points, found.converged, found.change) == (points, False, pytest.approx(1.0))
-    near = accounting.along_path(lambda t: 1.0, lambda s: s, 0.9, rounding=0.09)
+    near = accounting.along_path(1.0, ONES, lambda s: s, 0.9, rounding=0.09)
     assert near.converged
 
 
 def test_bad_input_is_named():
     for bad in ({"share": 0.0}, {"rounding": -1.0}, {"most_points": 1}):
         with pytest.raises(ValueError, match="share must be above 0"):
-            accounting.along_path(lambda t: 1.0, lambda s: s, 1.0, **bad)
+            accounting.along_path(1.0, ONES, lambda s: s, 1.0, **bad)
     with pytest.raises(ValueError, match="diverged"):
-        accounting.along_path(lambda t: 1.0, lambda s: s, float("nan"))
+        accounting.along_path(1.0, ONES, lambda s: s, float("nan"))
     with pytest.raises(ValueError, match="'gradient' of the step has shape"):
         accounting.of_step(float, lambda x: x, np.zeros(3), {"gradient": np.zeros(2)})
     with pytest.raises(ValueError, match="at least one part"):

@@ -1,6 +1,9 @@
 """Guards llm_bridge/accounting: what is said of an entropy change is what happened, part by part."""
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -531,3 +534,15 @@ def test_passes_of_somebody_else_s_leave_everything_as_it_was():
         model.eval()(rows).sum(), gradient.parameters, allow_unused=True, materialize_grads=True)
     for mine, its in zip(slope.parts, expected, strict=True):
         torch.testing.assert_close(mine, its, rtol=1e-12, atol=1e-12)
+
+
+def test_an_account_takes_no_more_memory_than_said():
+    """A gradient held twice while it is summed up, or one that outlives its use: `step_accountant`."""
+    # glibc keeps freed blocks of this size otherwise.
+    returning = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.llm_bridge.accounting.step_memory"], capture_output=True, text=True,
+        check=True, env=returning).stdout
+    peaks = [float(peak) for peak in told.split()]
+    # One gradient, and two copies of the weights; some weights of 32 are at work besides.
+    assert peaks == [pytest.approx(whole + 0.2, abs=0.2) for whole in (1, 1, 3, 4)]
