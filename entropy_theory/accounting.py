@@ -125,6 +125,7 @@ def along_path(
             return Path(slope=ends, change=simpson, points=points, converged=done)
         ends += middle
         ends *= 0.5
+        del middle  # or the next would be a third sum
         change, intervals = project(ends), 2 * intervals
 
 
