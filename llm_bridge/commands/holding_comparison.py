@@ -41,6 +41,9 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "AEPO, alpha 3": ("aepo", ("alpha=3",)),
     "integral, entropy bonus": (
         "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.005")),
+    "two-sided integral, entropy bonus": (
+        "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.005",
+                          "coefficient_low=-0.5", "coefficient_high=1")),
     "forecast, entropy bonus": (
         "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-0.5",
                           "coefficient_high=1")),
@@ -53,6 +56,12 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "forecast, diverse bonus": (
         "diverse-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-1",
                           "coefficient_high=4")),
+    "fast integral, entropy bonus": (
+        "entropy-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.02",
+                          "coefficient_low=-0.5", "coefficient_high=1")),
+    "fast integral, diverse bonus": (
+        "diverse-bonus", ("hold=integral", "coefficient=0", "coefficient_step=0.2",
+                          "coefficient_low=-1", "coefficient_high=4")),
     "wide forecast, entropy bonus": (
         "entropy-bonus", ("hold=forecast", "coefficient=0", "coefficient_low=-10",
                           "coefficient_high=10")),
@@ -61,10 +70,12 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
                           "coefficient_high=10")),
 }
 """The controllers by name: a rule, and its options beside the target. The bounds of "wide" ones are so
-far apart that they end no wrong turn."""
-MAIN = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
-        "two-sided integral, diverse bonus", "forecast, diverse bonus")
+far apart that they end no wrong turn; "fast" ones are two-sided, with steps four times as long."""
+MAIN = ("AEPO", "integral, entropy bonus", "two-sided integral, entropy bonus",
+        "forecast, entropy bonus", "integral, diverse bonus", "two-sided integral, diverse bonus",
+        "forecast, diverse bonus")
 """The controllers of all designs but the full one."""
+FAST = ("fast integral, entropy bonus", "fast integral, diverse bonus")
 SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
           "coefficient_saturated", "coefficient_held")
 """What is kept of every step."""
@@ -74,6 +85,8 @@ LAST = 20
 """The number of last steps over which the final reward is averaged."""
 SEEDS = range(5)
 TARGETS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
+RESTING = (0.2, 0.6, 1.0, 1.2)
+"""The targets of the medium design that stay where they are, beside those of its step."""
 PACKAGES = ("torch", "transformers", "trl", "numpy")
 Device: TypeAlias = Literal["cpu", "cuda"]
 Task: TypeAlias = Literal["split", "sum", "chain-sum"]
@@ -143,7 +156,8 @@ def design(name: Design) -> list[HeldRun]:
     Args:
         name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
             controllers at four further targets, the moving ones, two further learning rates, with other
-            prompts and on a second task; "full" every controller at every target of both tasks;
+            prompts and on a second task, and fast ones at the four targets; "full" every controller at
+            every target of both tasks;
             "pretrained" what a pretrained model is asked for, on a GPU; "pretrained-small" five seeds of
             one further target of it, which a CPU makes in hours if steps are few and small.
     """
@@ -168,13 +182,18 @@ def _small() -> Iterator[HeldRun]:
 def _medium() -> Iterator[HeldRun]:
     """Seed after seed, each setting by all controllers in turn: whatever has run is balanced."""
     settings: list[dict[str, Any]] = [
-        *({"low": target} for target in (0.2, 0.6, 1.0, 1.2)),
+        *({"low": target} for target in RESTING),
         *({"shape": shape} for shape in ("ramp", "sine")),
         *({"low": 0.6, "learning_rate": rate} for rate in (1e-4, 1e-3)),
         {"low": 0.6, "other_prompts": True},
         *({"low": target, "task": "sum", "learning_rate": 1e-4} for target in (0.2, 0.6, 1.0)),
     ]
     yield from _of_main(settings)
+    # Whether an integral rule is off because its step is short.
+    for seed in SEEDS:
+        for target in RESTING:
+            for controller in FAST:
+                yield HeldRun(controller=controller, low=target, seed=seed)
 
 
 def _pretrained() -> Iterator[HeldRun]:

@@ -24,8 +24,8 @@ from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
 
 CONTROLLERS = (
-    "AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
-    "two-sided integral, diverse bonus", "forecast, diverse bonus",
+    "AEPO", "integral, entropy bonus", "two-sided integral, entropy bonus", "forecast, entropy bonus",
+    "integral, diverse bonus", "two-sided integral, diverse bonus", "forecast, diverse bonus",
 )
 """The controllers that are compared, as `llm_bridge.commands.holding_comparison` has them."""
 LOOKS = {name: {**SERIES[i], "marker": MARKERS[i]} for i, name in enumerate(CONTROLLERS)}
@@ -99,13 +99,15 @@ def _own_rate(task: str) -> float:
 
 
 def complete(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return the rows of the compared controllers, of those cells that all of them have.
+    """Return the rows of the compared controllers, of those cells that all of the task have.
 
     A cell is a setting at a seed: an interrupted comparison says nothing of one that not all have run.
     """
     rows = table[table["controller"].isin(CONTROLLERS)]
-    have = rows[rows["panel"] == "run"].groupby(["setting", "seed"])["controller"].nunique()
-    cells = have[have == rows["controller"].nunique()].index
+    runs = rows[rows["panel"] == "run"]
+    have = runs.groupby(["task", "setting", "seed"])["controller"].nunique()
+    whole = runs.groupby("task")["controller"].nunique().loc[have.index.get_level_values("task")]
+    cells = have[have.to_numpy() == whole.to_numpy()].droplevel("task").index
     return rows[pandas.MultiIndex.from_frame(rows[["setting", "seed"]]).isin(cells)]
 
 
