@@ -73,7 +73,7 @@ class StepAccount:
     """The rule's coefficient in this step; None where it has none."""
     change_per_coefficient: float | None = None
     """The part of the forecast that a unit of the coefficient makes up, clipping included; None where
-    the rule has none, or the forecast was not divided over tokens."""
+    the rule has none, or nobody asked for it."""
     by_rule: dict[str, float] | None = None
     """The gradient's part (clipping included) by the rules that the update rule is made of."""
     by_prompt: dict[int, float] | None = None
@@ -118,8 +118,9 @@ class Accountant(TrainerCallback):
         every: distance between accounted steps; 0: only forecasts.
         forecast_every: distance between forecasts; with None they are made at accounted steps alone.
         tokens: whether the account is divided over tokens: a forward pass with dual numbers more.
-        forecast_tokens: whether the forecast is too, before the step, for what reads
-            ``change_per_coefficient``: one more again.
+        forecast_unit: whether the forecast says what a unit of the rule's coefficient makes up of it
+            (``change_per_coefficient``): one more again, before the step, but for a unit that is a
+            multiple of the measured entropy itself, as that of an entropy bonus.
         reads: "before": the step is read from the optimizer's state, with its parts; "after": it is the
             difference of the weights, for any optimizer, with one part.
         choose: given all rows of the step, those on which entropy is measured, integer [rows]; all
@@ -138,7 +139,7 @@ class Accountant(TrainerCallback):
 
     def __init__(
         self, trainer: Any, *, every: int = 1, forecast_every: int | None = None,
-        tokens: bool = True, forecast_tokens: bool = False,
+        tokens: bool = True, forecast_unit: bool = False,
         reads: Literal["before", "after"] = "before",
         choose: Callable[[TokenBatch], torch.Tensor] | None = None, sequences: int | None = None,
         share: float = accounting.SHARE, most_points: int = accounting.MOST_POINTS,
@@ -151,7 +152,7 @@ class Accountant(TrainerCallback):
         if every + forecast_every == 0:
             raise ValueError("account for, or forecast, every N-th step: every and forecast_every are 0")
         self._trainer, self._every, self._forecast_every = trainer, every, forecast_every
-        self._tokens, self._forecast_tokens, self._reads = tokens, forecast_tokens, reads
+        self._tokens, self._forecast_unit, self._reads = tokens, forecast_unit, reads
         if sequences is not None:
             if sequences < 1 or choose is not None:
                 raise ValueError(
@@ -197,9 +198,9 @@ class Accountant(TrainerCallback):
                 forecast_parts=self._snapshot.forecast_parts,
                 coefficient=rule_parts.coefficient(trainer.rule, trainer.micro_batches),
             )
-            if self._forecast_tokens:
-                found = self._divided(found, self._snapshot.announced_tokens())
-                found = self._with_unit(found)
+            if self._forecast_unit:
+                found = dataclasses.replace(
+                    found, change_per_coefficient=self._change_per_coefficient(self._snapshot))
             self._give(found)
 
     def on_optimizer_step(self, *_: Any, **__: Any) -> None:
@@ -280,12 +281,15 @@ class Accountant(TrainerCallback):
             found, by_answer=self._of_all_ranks(by_answer), by_rule=self._of_all_ranks(by_rule),
             by_prompt=dict(sorted(by_prompt.items())), tokens=effects)
 
-    def _with_unit(self, found: StepAccount) -> StepAccount:
+    def _change_per_coefficient(self, snapshot: StepAccountant) -> float | None:
         unit = rule_parts.per_unit(self._trainer.rule, self._trainer.micro_batches)
-        if unit is None or found.tokens is None:
-            return found
-        (change,) = self._of_all_ranks({"unit": _sum(found.tokens.of(unit))}).values()
-        return dataclasses.replace(found, change_per_coefficient=change)
+        if unit is None:
+            return None
+        change = snapshot.announced_of_entropy(unit)
+        if change is not None:
+            return change
+        effects = snapshot.announced_tokens().of(unit)
+        return self.gradient.sum_over_ranks([_sum(effects)])[0]
 
     def _of_all_ranks(self, numbers: Mapping[str, float]) -> dict[str, float]:
         whole = self.gradient.sum_over_ranks(list(numbers.values()))

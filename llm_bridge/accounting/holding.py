@@ -5,8 +5,9 @@
     trainer.train()
 
 Before each optimizer step the entropy's gradient says what the step is about to do, and what a unit of
-the rule's coefficient adds to it: one more backward pass, and a forward pass with dual numbers. Before
-the next batch the rule's controller is shown their sums over the steps on the last one.
+the rule's coefficient adds to it: one more backward pass, and, but for an entropy bonus averaged as the
+entropy is, a forward pass with dual numbers. Before the next batch the rule's controller is shown their
+sums over the steps on the last one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def attach(trainer: Any) -> None:
     controller = trainer.coefficient_controller
     if controller is None or not controller.forecasts:
         return
-    forecasts = _Forecasts(Accountant(trainer, every=0, forecast_every=1, forecast_tokens=True,
+    forecasts = _Forecasts(Accountant(trainer, every=0, forecast_every=1, forecast_unit=True,
                                       published=False))
     trainer.add_callback(forecasts.accountant)
     trainer.add_callback(forecasts)

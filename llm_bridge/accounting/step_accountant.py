@@ -129,6 +129,38 @@ class StepAccountant:
         slope = self._slope[0].copy() if self.keeps_weights else self._slope.pop()
         return self._token_effects(slope, self.forecast_parts, None)
 
+    def announced_of_entropy(self, moved: Sequence[Columns]) -> float | None:
+        """What coefficients that are a multiple of the measured mean entropy will do, nats; else None.
+
+        Their own gradient is that multiple of the entropy's, which is at hand: it takes no pass.
+
+        Args:
+            moved: coefficients for each of the step's rows, as `StepRows.moved`.
+        """
+        if self._step is None or self._measured is not self._rows:
+            return None
+        gradient = self._gradient
+        pairs = [(columns.get("entropy", torch.zeros_like(rows.measure)), rows.measure)
+                 for columns, rows in zip(moved, self._rows, strict=True)]
+        product, norm, size = gradient.sum_over_ranks([
+            sum(float((first * second).sum(dtype=torch.float64)) for first, second in found)
+            for found in (pairs, [(m, m) for _, m in pairs], [(m, torch.sign(m)) for _, m in pairs])])
+        factor = product / norm
+        (rest,) = gradient.sum_over_ranks([
+            sum(float((column - factor * measure).abs().sum(dtype=torch.float64))
+                for column, measure in pairs)
+            + sum(float(column.abs().sum(dtype=torch.float64)) for columns in moved
+                  for name, column in columns.items() if name != "entropy")])
+        # The columns are products of a few numbers each.
+        rounding = max(torch.finfo(column.dtype).eps for column, _ in pairs)
+        if rest > 8 * rounding * abs(factor) * size:
+            return None
+        power = sum(
+            gradient.products({WHOLE: addends.scale * self._slope[0].parts[place]},
+                              self._slope[0], place)[WHOLE]
+            for place, addends in self._step.addends(None))
+        return self._clip * factor * gradient.sum_over_ranks([power])[0]
+
     def finish(
         self, *, tokens: bool = True, share: float = accounting.SHARE,
         most_points: int = accounting.MOST_POINTS,

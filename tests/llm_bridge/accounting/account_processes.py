@@ -25,7 +25,7 @@ def data_parallel(folder: Path) -> None:
     made = tabular_trainer(folder, rule, micro_batches=4, gradient_accumulation_steps=2,
                            steps_per_generation=2, on_step=records.append)
     before = made.model.table.weight.detach().clone()
-    made.add_callback(Accountant(made, forecast_tokens=True))
+    made.add_callback(Accountant(made, forecast_unit=True))
     made.train()
     torch.save({
         "before": before, "after": made.accelerator.unwrap_model(made.model).table.weight.detach(),

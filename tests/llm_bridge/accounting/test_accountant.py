@@ -12,7 +12,8 @@ import transformers
 from accelerate import Accelerator
 
 from entropy_theory import entropy_change, update_rules
-from llm_bridge.accounting import entropy_gradient, step_accountant
+from llm_bridge.accounting import accountant as accountant_module
+from llm_bridge.accounting import entropy_gradient, rule_parts, step_accountant
 from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.accounting.optimizer_step import UnreadableStepError
 from llm_bridge.analysis import tokens as audited_tokens
@@ -83,7 +84,7 @@ def test_on_a_tabular_policy_under_sgd_parts_and_whole_are_the_theorems(
     made = tabular_trainer(tmp_path, update_rules.get(name, **options), steps=2,
                            micro_batches=micro_batches, on_step=records.append)
     tables = [made.model.table.weight.detach().clone()]
-    found = Accounts(made, share=1e-9, most_points=258, forecast_tokens=True)
+    found = Accounts(made, share=1e-9, most_points=258, forecast_unit=True)
     made.train()
     for step, record in zip(found.steps, records, strict=True):
         assert step.forecast_parts.keys() == {"gradient"}
@@ -112,9 +113,14 @@ def test_a_tokens_part_is_its_own_covariance(tmp_path):
 
     class Look(transformers.TrainerCallback):
         def on_pre_optimizer_step(self, *_, **__):
-            seen.append((made.entropy_account, list(made.micro_batches)))
+            step = made.entropy_account
+            # Before the tokens: what they take in place is the gradient that a unit is read from.
+            assert step.change_per_coefficient is not None
+            tokens = accountant._snapshot.announced_tokens()
+            seen.append((accountant._divided(step, tokens), list(made.micro_batches)))
 
-    made.add_callback(Accountant(made, every=0, forecast_every=1, forecast_tokens=True))
+    accountant = Accountant(made, every=0, forecast_every=1, forecast_unit=True)
+    made.add_callback(accountant)
     made.add_callback(Look())
     made.train()
     ((step, parts),) = seen
@@ -130,6 +136,51 @@ def test_a_tokens_part_is_its_own_covariance(tmp_path):
         step.by_rule["entropy-bonus"], abs=EXACT)
     assert step.by_rule["entropy-bonus"] > 1e-3
     assert step.base_change == pytest.approx(step.by_rule["grpo"], abs=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "passes"),
+    [("entropy-bonus", {}, 0), ("entropy-bonus", {"normalization": "token-mean"}, 1),
+     ("diverse-bonus", {}, 1)],
+)
+@pytest.mark.parametrize("sequences", [None, 2])
+def test_a_unit_of_the_coefficient_is_what_its_tokens_add_up_to(
+    tmp_path, monkeypatch, rule, options, passes, sequences
+):
+    """An entropy bonus takes no pass of its own only where it is a multiple of what is measured: not
+    with another mean, and not where some rows alone are."""
+    made = small_llama(tmp_path, rule=update_rules.get(rule, coefficient=0.5, **options),
+                       micro_batches=2, steps=2)
+    seen, divided = [], []
+    plain = step_accountant.StepAccountant.announced_tokens
+
+    def announced(self):
+        divided.append(self)
+        return plain(self)
+
+    class Look(transformers.TrainerCallback):
+        def on_pre_optimizer_step(self, *_, **__):
+            made_of = list(made.micro_batches)
+            unit = rule_parts.per_unit(made.rule, made_of)
+            # A step accountant of its own, whose tokens are told apart whatever the first did.
+            every, measured, _ = accountant_module.step_rows(made, accountant._choose)
+            own = step_accountant.StepAccountant(
+                accountant.gradient, every, made.optimizer, clip=accountant._clipping.factor,
+                measured=measured, keeps_weights=False)
+            effects = plain(own).of(unit)
+            seen.append((made.entropy_account.change_per_coefficient,
+                         math.fsum(float(e.sum(dtype=torch.float64)) for e in effects)))
+
+    monkeypatch.setattr(step_accountant.StepAccountant, "announced_tokens", announced)
+    accountant = Accountant(made, every=0, forecast_every=1, forecast_unit=True, sequences=sequences)
+    made.add_callback(accountant)
+    made.add_callback(Look())
+    made.train()
+    assert len(seen) == 2
+    assert len(divided) == 2 * max(passes, sequences is not None)
+    for found, expected in seen:
+        assert abs(expected) > 1e-5
+        assert found == pytest.approx(expected, rel=EXACT_IN_FLOAT32)
 
 
 def step_batch(parts):
