@@ -33,6 +33,8 @@ LANES = 2
 MEMORY_LIMIT_GB = 7.5
 POLL_SECONDS = 0.2
 TERMINATION_SECONDS = 20.0
+PAGES = Path(__file__).resolve().parents[2] / "docs"
+"""What the site is made of, which only a checkout has."""
 
 
 def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
@@ -47,8 +49,13 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
         lanes: how many stages run at a time.
 
     Raises:
+        ValueError: the package is not run from a checkout.
         OSError: ``build`` cannot be written to.
     """
+    if not PAGES.is_dir():
+        raise ValueError(
+            f"the main job ends with the documentation, whose pages are not in {PAGES}: run it in a clone of "
+            "the repository, or its parts here: policy-entropy verify, simulate, train and figures")
     check_writable(build / "reproduce.json")
     with exclusive(build / "reproduce.json") as lock, _termination_interrupts():
         return _run(profile, build, lanes, lock)

@@ -410,3 +410,11 @@ def test_every_experiment_has_its_stage():
     names = [name for _, _, group in stage_module.SIMULATIONS.values() for name in group]
     assert sorted(names) == sorted(EXPERIMENTS)
     assert set(stage_module.SMOKE_SIMULATIONS) <= set(EXPERIMENTS)
+
+
+def test_a_package_without_the_pages_says_so_before_it_computes(tmp_path, monkeypatch):
+    """Installed from a wheel it computed for minutes, and its last stage failed."""
+    monkeypatch.setattr(runner, "PAGES", tmp_path / "docs")
+    with pytest.raises(ValueError, match="run it in a clone of the repository"):
+        runner.reproduce("smoke", tmp_path / "build")
+    assert not list(tmp_path.iterdir())
