@@ -71,11 +71,17 @@ CONTROLLERS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """The controllers by name: a rule, and its options beside the target. The bounds of "wide" ones are so
 far apart that they end no wrong turn; "fast" ones are two-sided, with steps four times as long."""
-MAIN = ("AEPO", "integral, entropy bonus", "two-sided integral, entropy bonus",
-        "forecast, entropy bonus", "integral, diverse bonus", "two-sided integral, diverse bonus",
-        "forecast, diverse bonus")
-"""The controllers of all designs but the full one."""
-FAST = ("fast integral, entropy bonus", "fast integral, diverse bonus")
+MAIN = (
+    "AEPO",
+    "integral, entropy bonus", "two-sided integral, entropy bonus", "fast integral, entropy bonus",
+    "forecast, entropy bonus",
+    "integral, diverse bonus", "two-sided integral, diverse bonus", "fast integral, diverse bonus",
+    "forecast, diverse bonus",
+)
+"""The controllers of the small model's designs but the full one, which has all."""
+PRETRAINED = ("AEPO", "integral, entropy bonus", "forecast, entropy bonus", "integral, diverse bonus",
+              "two-sided integral, diverse bonus", "forecast, diverse bonus")
+"""The controllers of the pretrained model's designs."""
 SERIES = ("entropy", "reward", "best_reward", "distinct_answers", "coefficient", "temperature",
           "coefficient_saturated", "coefficient_held")
 """What is kept of every step."""
@@ -85,8 +91,6 @@ LAST = 20
 """The number of last steps over which the final reward is averaged."""
 SEEDS = range(5)
 TARGETS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
-RESTING = (0.2, 0.6, 1.0, 1.2)
-"""The targets of the medium design that stay where they are, beside those of its step."""
 PACKAGES = ("torch", "transformers", "trl", "numpy")
 Device: TypeAlias = Literal["cpu", "cuda"]
 Task: TypeAlias = Literal["split", "sum", "chain-sum"]
@@ -156,8 +160,7 @@ def design(name: Design) -> list[HeldRun]:
     Args:
         name: "smoke" is one run of each main controller; "small" five seeds of it; "medium" the main
             controllers at four further targets, the moving ones, two further learning rates, with other
-            prompts and on a second task, and fast ones at the four targets; "full" every controller at
-            every target of both tasks;
+            prompts and on a second task; "full" every controller at every target of both tasks;
             "pretrained" what a pretrained model is asked for, on a GPU; "pretrained-small" five seeds of
             one further target of it, which a CPU makes in hours if steps are few and small.
     """
@@ -182,18 +185,13 @@ def _small() -> Iterator[HeldRun]:
 def _medium() -> Iterator[HeldRun]:
     """Seed after seed, each setting by all controllers in turn: whatever has run is balanced."""
     settings: list[dict[str, Any]] = [
-        *({"low": target} for target in RESTING),
+        *({"low": target} for target in (0.2, 0.6, 1.0, 1.2)),
         *({"shape": shape} for shape in ("ramp", "sine")),
         *({"low": 0.6, "learning_rate": rate} for rate in (1e-4, 1e-3)),
         {"low": 0.6, "other_prompts": True},
         *({"low": target, "task": "sum", "learning_rate": 1e-4} for target in (0.2, 0.6, 1.0)),
     ]
-    yield from _of_main(settings)
-    # Whether an integral rule is off because its step is short.
-    for seed in SEEDS:
-        for target in RESTING:
-            for controller in FAST:
-                yield HeldRun(controller=controller, low=target, seed=seed)
+    yield from _of_all(MAIN, settings)
 
 
 def _pretrained() -> Iterator[HeldRun]:
@@ -206,19 +204,22 @@ def _pretrained() -> Iterator[HeldRun]:
         *({"learning_rate": rate * factor} for factor in (0.3, 3)),
         {"other_prompts": True},
     ]
-    yield from _of_main([{"learning_rate": rate, **common, **changed} for changed in changes])
+    yield from _of_all(
+        PRETRAINED, [{"learning_rate": rate, **common, **changed} for changed in changes])
 
 
 def _pretrained_small() -> Iterator[HeldRun]:
     """A target midway between the entropy that SmolLM2 starts from and where it ends by itself."""
     rate = LEARNING_RATES["smollm2-135m-instruct", None]
-    yield from _of_main([{"task": "chain-sum", "low": 0.4, "learning_rate": rate}])
+    yield from _of_all(PRETRAINED, [{"task": "chain-sum", "low": 0.4, "learning_rate": rate}])
 
 
-def _of_main(settings: list[dict[str, Any]]) -> Iterator[HeldRun]:
+def _of_all(
+    controllers: tuple[str, ...], settings: list[dict[str, Any]]
+) -> Iterator[HeldRun]:
     for seed in SEEDS:
         for setting in settings:
-            for controller in MAIN:
+            for controller in controllers:
                 yield HeldRun(controller=controller, seed=seed, **setting)
 
 
@@ -349,8 +350,8 @@ class ComparisonConfig:
     output: Path
     """The JSON file of all records, which an earlier call may have begun."""
     design: Design = "small"
-    """Which runs: one of each main controller (2 minutes of a core), five seeds of it (10 minutes), many
-    settings (2 hours), all (5 hours), or those of a pretrained model: one target (3 hours, with 32 steps
+    """Which runs: one of each main controller (3 minutes of a core), five seeds of it (14 minutes), many
+    settings (3 hours), all (6 hours), or those of a pretrained model: one target (3 hours, with 32 steps
     of 4 prompts), many settings (for a GPU)."""
     device: Device = "cpu"
     """Where the model is trained; cuda without a GPU is an error."""

@@ -24,11 +24,16 @@ from paper_figures.drawing.table import Table
 from paper_figures.figure import Finding, PaperFigure
 
 CONTROLLERS = (
-    "AEPO", "integral, entropy bonus", "two-sided integral, entropy bonus", "forecast, entropy bonus",
-    "integral, diverse bonus", "two-sided integral, diverse bonus", "forecast, diverse bonus",
+    "AEPO",
+    "integral, entropy bonus", "two-sided integral, entropy bonus", "fast integral, entropy bonus",
+    "forecast, entropy bonus",
+    "integral, diverse bonus", "two-sided integral, diverse bonus", "fast integral, diverse bonus",
+    "forecast, diverse bonus",
 )
 """The controllers that are compared, as `llm_bridge.commands.holding_comparison` has them."""
-LOOKS = {name: {**SERIES[i], "marker": MARKERS[i]} for i, name in enumerate(CONTROLLERS)}
+DRAWN = tuple(name for name in CONTROLLERS if "two-sided" not in name)
+"""Those that are drawn: the fast ones are two-sided, too."""
+LOOKS = {name: {**SERIES[i], "marker": MARKERS[i]} for i, name in enumerate(DRAWN)}
 K = "pass@4"
 """The pass@k that is drawn: at larger k it is 1 for all, where many answers are right."""
 RATES_AT = 0.6
@@ -260,7 +265,7 @@ def _seeds(counts: Sequence[int]) -> str:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw what is held and its price on each task, and distances by target and by learning rate."""
     rows = complete(table)
-    rows = rows[~rows["other_prompts"]]
+    rows = rows[~rows["other_prompts"] & rows["controller"].isin(DRAWN)]
     own = rows[rows["learning_rate"] == rows["task"].map(_own_rate)]
     tasks = [task for task in ("split", "sum") if task in set(own["task"])]
     figure, axes = panels(len(tasks) + 1, 2, height=2.15)
@@ -282,8 +287,9 @@ def draw(table: pandas.DataFrame) -> Figure:
     by_rate.set_title(f"split at {RATES_AT:g} nats: by learning rate")
     if split["learning_rate"].nunique() == 1:
         by_rate.remove()
-    handles = [axes[0, 0].plot([], [], markersize=4, **LOOKS[name])[0] for name in _present(rows)]
-    figure.legend(handles, _present(rows), loc="outside lower center", ncols=3, fontsize=6.5)
+    shown = [name for name in _present(rows) if name in DRAWN]
+    handles = [axes[0, 0].plot([], [], markersize=4, **LOOKS[name])[0] for name in shown]
+    figure.legend(handles, shown, loc="outside lower center", ncols=3, fontsize=6.5)
     return figure
 
 

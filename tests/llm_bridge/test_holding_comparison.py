@@ -27,11 +27,11 @@ def test_designs_hold_all_of_the_smaller_ones_and_no_run_twice():
 @pytest.mark.parametrize("name", ["medium", "pretrained"])
 def test_whatever_has_run_of_a_long_design_is_balanced(name):
     """All controllers of a setting in turn, all settings of a seed before the next."""
-    runs = [run for run in comparison.design(name) if (run.task, run.shape) != ("split", "step")
-            and run.controller in comparison.MAIN]
-    for start in range(0, len(runs), len(comparison.MAIN)):
-        block = runs[start : start + len(comparison.MAIN)]
-        assert [run.controller for run in block] == list(comparison.MAIN)
+    controllers = comparison.MAIN if name == "medium" else comparison.PRETRAINED
+    runs = [run for run in comparison.design(name) if (run.task, run.shape) != ("split", "step")]
+    for start in range(0, len(runs), len(controllers)):
+        block = runs[start : start + len(controllers)]
+        assert [run.controller for run in block] == list(controllers)
         assert len({dataclasses.replace(run, controller="") for run in block}) == 1
     assert [run.seed for run in runs] == sorted(run.seed for run in runs)
     assert {run.shape for run in runs} >= {"constant", "ramp", "sine"}
@@ -43,7 +43,7 @@ def test_a_small_design_of_the_pretrained_model_asks_for_what_the_large_one_does
     small, large = map(comparison.design, ("pretrained-small", "pretrained"))
     assert not {run.name for run in small} & {run.name for run in large}
     assert [(run.seed, run.controller) for run in small] == [
-        (seed, name) for seed in comparison.SEEDS for name in comparison.MAIN]
+        (seed, name) for seed in comparison.SEEDS for name in comparison.PRETRAINED]
     assert {run.task for run in small} == {"chain-sum"}
 
 
