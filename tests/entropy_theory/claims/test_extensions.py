@@ -15,6 +15,7 @@ from entropy_theory.claims.extensions import (
     diverse_bonus,
     entropy_bonus,
     hessian,
+    level_set_diverse_bonus,
     natural_entropy_bonus,
     remainder_constant,
     score_forecast,
@@ -43,6 +44,8 @@ EXPECTED = [
     ("extension.diverse-bonus-full-entropy", "true with a hypothesis", "none"),
     ("extension.diverse-bonus-natural", "proved", "none"),
     ("extension.level-set-drift", "proved", "none"),
+    ("extension.level-set-diverse-bonus", "proved", "none"),
+    ("extension.level-set-one-coefficient", "refuted", "none"),
     ("extension.score-forecast", "first-order", "none"),
     ("later-work.sampled-action", "proved", "not in sources"),
     ("later-work.sampled-action-sign", "proved", "not in sources"),
@@ -268,3 +271,67 @@ def test_the_bonus_among_right_answers_against_differences():
     np.testing.assert_allclose(claims.diversity(logits, correct), measured(logits)[0], atol=1e-14)
     assert (plain[1] < -1e-3).any()
     assert (plain[2] < -1e-4).any()
+
+
+def test_an_entropy_held_by_the_bonus_against_differences():
+    """Entropy and reward on both sides of a policy, along the step that holds the entropy."""
+    generator, logits = random_policies(10, 6, cases=400)
+    correct = generator.random(logits.shape) < 0.5
+    # Two right answers at least, so that the bonus does something.
+    correct[:, :2], correct[:, 2] = True, False
+    claims = level_set_diverse_bonus
+    raised = claims.entropy_of_bonus(logits, correct)
+    step = claims.held_step(logits, correct)
+    # Central differences are off by h^2/6 times a third derivative, of the order of |step|^3.
+    small = np.abs(step).max(axis=-1) < 3
+    logits, correct, raised, step = logits[small], correct[small], raised[small], step[small]
+    h = 1e-5
+
+    def measured(z):
+        return np.stack([entropy(z), np.where(correct, softmax(z), 0).sum(axis=-1)])
+
+    slope = (measured(logits + h * step) - measured(logits - h * step)) / (2 * h)
+    np.testing.assert_allclose(slope[0], 0, atol=1e-8)
+    np.testing.assert_allclose(slope[1], claims.held_gain(logits, correct) / raised, atol=1e-8)
+    np.testing.assert_array_equal(np.sign(slope[1]), np.sign(raised))
+    assert (raised < 0).any()
+    assert (raised > 0).sum() > 100
+
+
+def test_the_reward_held_is_a_sum_of_three_parts():
+    """The docstring's formula, its parts by weights of the right and of the wrong answers alone."""
+    generator, logits = random_policies(11, 5)
+    correct = generator.random(logits.shape) < 0.5
+    correct[:, 0], correct[:, 1] = True, False
+    for z, right in zip(logits, correct, strict=True):
+        pi = softmax(z)
+        p = pi[right].sum()
+        squares, tilts, spreads = [], [], []
+        for given in (pi[right] / p, pi[~right] / (1 - p)):
+            excess = np.log(given) - given @ np.log(given)
+            squares.append(given @ given)
+            tilts.append(given**2 @ excess)
+            spreads.append(given**2 @ excess**2)
+        expected = p**3 * (1 - p)**2 * (
+            p * (squares[0] * spreads[0] - tilts[0]**2) + p * squares[1] * spreads[0]
+            + (1 - p) * tilts[0] * tilts[1])
+        found = level_set_diverse_bonus.held_gain(z[None], right[None])[0]
+        # Two products of sums of at most five terms, each factor below 1 or log-probabilities.
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("prompts", [level_set_diverse_bonus.FEWEST, level_set_diverse_bonus.TWENTY])
+def test_under_one_coefficient_for_two_prompts_the_reward_falls(prompts):
+    """A small step of both prompts' logits: their entropy stays to first order, their reward does not."""
+    coefficient = level_set_diverse_bonus.held_together(prompts)[1]
+    h = 1e-5
+    changes = np.zeros(2)
+    for weights, count in prompts:
+        z, right = np.log(np.array([weights], dtype=float)), np.arange(len(weights))[None] < count
+        p = softmax(z)
+        mass = p[right].sum()
+        step = p * (right - mass) + coefficient * diverse_bonus.diverse_step(z, right)
+        ends = [np.array([entropy(y)[0], softmax(y)[right].sum()]) for y in (z + h * step, z - h * step)]
+        changes += (ends[0] - ends[1]) / (2 * h)
+    assert abs(changes[0]) < 1e-7
+    assert changes[1] < -1e-3

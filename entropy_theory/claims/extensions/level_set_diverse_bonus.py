@@ -1,0 +1,252 @@
+r"""Extension: an entropy held by the diverse bonus, what it does to the reward.
+
+One state, 0/1 rewards, g the gradient of the reward p = pi(A*), h that of the entropy, b the step of
+the bonus on the entropy among right answers (``extension.diverse-bonus``). Hold the entropy to first
+order by the bonus's coefficient,
+
+    step = g + c b,    c = -<h, g>/<h, b>.
+
+The reward then moves at the rate G/<h, b>, G = |g|^2 <h, b> - <h, g> <g, b>, and G is never negative:
+with q = pi given a right answer, v = pi given a wrong one, u = log q + H(q), w = log v + H(v),
+
+    G = p^3 (1 - p)^2 { p [sum q^2 sum q^2 u^2 - (sum q^2 u)^2]                  Cauchy-Schwarz
+                        + p sum v^2 sum q^2 u^2
+                        + (1 - p) sum q^2 u sum v^2 w },
+
+where sum q^2 u = Cov_q(q, log q) >= 0, and so for v. So where a unit of the bonus raises the full
+entropy, the reward never falls while the entropy is held, and rises at every policy that has a wrong
+answer: this hold has no rest point but all answers right. Where the bonus lowers the full entropy (it
+can where wrong answers are likelier than right ones) the same hold never raises the reward.
+
+Several prompts under one coefficient are held on the mean alone, and the reward can fall: the bonus
+pays at one prompt, in reward, for the entropy that learning costs at another. The least number of
+answers is two and three (the bonus raises entropy only where two right answers differ, and costs only
+beside a wrong one): one right of (2, 1) and two right of (1, 9, 16), the right ones first, under c = 15.
+With more answers smaller coefficients do: 1.2 with twenty at each prompt. A coefficient for each prompt
+brings every prompt under the first statement.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from entropy_theory import policy
+from entropy_theory.claims.extensions.diverse_bonus import (
+    SOURCE,
+    diverse_step,
+    right_mass,
+)
+from entropy_theory.verification import (
+    Cases,
+    Claim,
+    Condition,
+    Mutant,
+    Statement,
+    Vector,
+    bandit_instances,
+)
+from entropy_theory.verification import arithmetic as ar
+from entropy_theory.verification.arithmetic import Mask, Real, Reals
+from entropy_theory.verification.claim import variant
+from entropy_theory.verification.experiment import experiment
+from entropy_theory.verification.formula.limits import equal, has_derivative, implies
+from entropy_theory.verification.formula.statement import ANY
+from entropy_theory.verification.formula.terms import Term, definition
+
+
+@definition
+def right_gradient(logits: Reals, correct: Mask) -> Reals:
+    """g, the gradient of p: pi_a (1 - p) at right answers, -pi_a p at wrong ones."""
+    p, wrong = right_mass(logits, correct), right_mass(logits, ~correct)
+    return ar.softmax(logits) * np.where(correct, ar.per_action(wrong), -ar.per_action(p))
+
+
+@definition
+def learning(logits: Reals, correct: Mask) -> Real:
+    """|g|^2, the reward's rate along its gradient."""
+    g = right_gradient(logits, correct)
+    return ar.total(g * g)
+
+
+@definition
+def entropy_of_learning(logits: Reals, correct: Mask) -> Real:
+    """<h, g>, the entropy's rate along the reward's gradient."""
+    return ar.total(ar.entropy_gradient(logits) * right_gradient(logits, correct))
+
+
+@definition
+def entropy_of_bonus(logits: Reals, correct: Mask) -> Real:
+    """<h, b>, what a unit of the bonus adds to the full entropy."""
+    return ar.total(ar.entropy_gradient(logits) * diverse_step(logits, correct))
+
+
+@definition
+def reward_of_bonus(logits: Reals, correct: Mask) -> Real:
+    """<g, b>, what a unit of the bonus adds to the reward: a price, never positive."""
+    return ar.total(right_gradient(logits, correct) * diverse_step(logits, correct))
+
+
+@definition
+def held_gain(logits: Reals, correct: Mask) -> Real:
+    """G = |g|^2 <h, b> - <h, g> <g, b>: the reward's rate while the entropy is held, times <h, b>."""
+    return (learning(logits, correct) * entropy_of_bonus(logits, correct)
+            - entropy_of_learning(logits, correct) * reward_of_bonus(logits, correct))
+
+
+@definition
+def held_step(logits: Reals, correct: Mask) -> Reals:
+    """The reward's gradient and as much of the bonus as keeps the entropy to first order."""
+    needed = -entropy_of_learning(logits, correct) / entropy_of_bonus(logits, correct)
+    return right_gradient(logits, correct) + ar.per_action(needed) * diverse_step(logits, correct)
+
+
+# ------------------------------------------------------------------ one prompt
+
+
+def _along_the_hold(i: Any) -> tuple[Term, ...]:
+    """What the step does to the entropy and the reward, and where the reward rests."""
+    z, right = i.logits, i.correct
+    step, bonus = held_step(z, right), entropy_of_bonus(z, right)
+
+    def moved(t: Term) -> Term:
+        return z + ar.per_action(t) * step
+
+    able = bonus * bonus > 0
+    rate = held_gain(z, right) / bonus
+    return (
+        implies(able, has_derivative(lambda t: ar.entropy(moved(t)), 0, 0)),
+        implies(able, has_derivative(lambda t: right_mass(moved(t), right), 0, rate)),
+        implies((bonus > 0) & equal(rate, 0), np.all(right, axis=-1)),
+    )
+
+
+_held = Statement(
+    latex=r"Let $g=\nabla p$, $h=\nabla\mathcal H$ and $b_a=\pi_a x_a$ the diverse bonus. "
+          r"$\lVert g\rVert^2\langle h,b\rangle - \langle h,g\rangle\langle g,b\rangle \ge 0$; over "
+          r"$\langle h,b\rangle$ it is the reward's rate along $g+cb$ with $\langle h,g+cb\rangle=0$. "
+          r"Where the bonus raises entropy the reward never falls, and it rises unless all answers are "
+          r"right.",
+    margin=lambda i: held_gain(i.logits, i.correct),
+    beyond=_along_the_hold,
+)
+
+level_set_diverse_bonus = Claim(
+    id="extension.level-set-diverse-bonus",
+    source=SOURCE,
+    title="Along a level set of entropy held by the diverse bonus, which raises it, reward never falls",
+    scope="one tabular state, 0/1 rewards, plain gradient, first order",
+    statement=_held,
+    instances=bandit_instances(),
+    mutants=(
+        Mutant(name="also where the bonus lowers the entropy", statement=variant(
+            _held, beyond=None, margin=lambda i: entropy_of_bonus(i.logits, i.correct)
+            * held_gain(i.logits, i.correct))),
+        Mutant(name="the bonus with its sign flipped", statement=variant(
+            _held, beyond=None, margin=lambda i: -held_gain(i.logits, i.correct))),
+        Mutant(name="it rises strictly everywhere",
+               statement=variant(_held, beyond=None, relation=">")),
+        Mutant(name="as fast as by the reward's gradient alone", statement=variant(
+            _held, beyond=None, margin=lambda i: -entropy_of_learning(i.logits, i.correct)
+            * reward_of_bonus(i.logits, i.correct))),
+    ),
+)
+
+# ------------------------------------------------------------------ two prompts, one coefficient
+
+OTHER = Vector(name="other", low=-4.0, high=4.0, grid=(0, 3, -3), range=ANY)
+"""The logits of another prompt, whose right answers are the same."""
+
+BONUS_RAISES_ENTROPY = Condition(
+    latex=r"\langle h_1,b_1\rangle+\langle h_2,b_2\rangle > 0",
+    value=lambda i: entropy_of_bonus(i.logits, i.correct) + entropy_of_bonus(i.other, i.correct),
+)
+
+
+def _joint_gain(i: Cases) -> Reals:
+    """The reward's rate over both prompts while their mean entropy is held, times sum <h, b>."""
+    learned, cost, raised, price = (
+        rate(i.logits, i.correct) + rate(i.other, i.correct)
+        for rate in (learning, entropy_of_learning, entropy_of_bonus, reward_of_bonus))
+    return learned * raised - cost * price
+
+
+def _gain_of_each(i: Cases) -> Reals:
+    return np.stack([held_gain(i.logits, i.correct), held_gain(i.other, i.correct)], axis=-1)
+
+
+def _gain_of_the_sharper(i: Cases) -> Reals:
+    """One prompt's learning and price against what the bonus does to the other's entropy."""
+    return (learning(i.logits, i.correct) * entropy_of_bonus(i.other, i.correct)
+            - entropy_of_learning(i.logits, i.correct) * reward_of_bonus(i.other, i.correct))
+
+
+_jointly = Statement(
+    latex=r"Two prompts, one coefficient $c$ with $\sum_m\langle h_m,g_m+cb_m\rangle=0$: the mean reward "
+          r"does not fall to first order.",
+    margin=_joint_gain,
+    conditions=(BONUS_RAISES_ENTROPY,),
+)
+
+_each = Statement(
+    latex=r"$\lVert g_m\rVert^2\langle h_m,b_m\rangle - "
+          r"\langle h_m,g_m\rangle\langle g_m,b_m\rangle \ge 0$ at each of the two prompts: with a "
+          r"coefficient for each, no prompt's reward falls where the bonus raises its entropy.",
+    margin=_gain_of_each,
+)
+
+
+Prompts: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
+"""Weights of a prompt's answers, and how many of them, the first ones, are right; for each prompt."""
+
+FEWEST: Prompts = (((2, 1), 1), ((1, 9, 16), 2))
+TWENTY: Prompts = (((100, *[1] * 19), 1), ((30, *[1] * 11, *[6] * 8), 12))
+
+
+def held_together(prompts: Prompts) -> tuple[float, float, float]:
+    """(what a unit of the bonus adds to the sum of entropies, c, the reward's rate over sum |g|^2)."""
+    rates = np.zeros(4)
+    for weights, count in prompts:
+        p, right = np.array(weights) / sum(weights), np.arange(len(weights)) < count
+        q = np.where(right, p, 0) / p[right].sum()
+        g, h = p * (right - p[right].sum()), -p * (np.log(p) + policy.entropy(np.log(p)))
+        b = p * np.where(right, q @ np.log(p) - np.log(p), 0)
+        rates += [g @ g, h @ g, h @ b, g @ b]
+    learned, cost, raised, price = map(float, rates)
+    return raised, -cost / raised, 1 - cost * price / raised / learned
+
+
+def _falls(prompts: Prompts, coefficient_below: float) -> tuple[bool, str]:
+    raised, coefficient, share = held_together(prompts)
+    return raised > 1e-5 and 0 < coefficient < coefficient_below and share < -0.05, (
+        f"c = {coefficient:.2f}, a unit of the bonus adds {raised:.4f} nats, the reward's rate is "
+        f"{share:.3f} times |g|^2")
+
+
+level_set_one_coefficient = Claim(
+    id="extension.level-set-one-coefficient",
+    source=SOURCE,
+    title="Held by one coefficient of the diverse bonus over several prompts, reward never falls",
+    scope="two tabular states with the same right answers, 0/1 rewards, plain gradient, first order",
+    statement=_jointly,
+    instances=bandit_instances(actions=(2, 4), vectors=(OTHER,)),
+    repair=_each,
+    repair_is="instead",
+    repair_note="with a coefficient for each prompt no prompt's reward falls where the bonus raises its "
+                "entropy",
+    experiments=(
+        experiment("the fewest answers", "one right answer of (2, 1) and two right of (1, 9, 16): the "
+                   "mean entropy is held by a coefficient below 16, and the reward falls",
+                   lambda: _falls(FEWEST, 16)),
+        experiment("a usual coefficient", "twenty answers at each prompt: so it does for one of 1.25",
+                   lambda: _falls(TWENTY, 1.25)),
+    ),
+    mutants=(
+        Mutant(name="the learning of one against the price at the other", statement=variant(
+            _each, margin=_gain_of_the_sharper)),
+        Mutant(name="a coefficient for each, whatever the bonus does to its entropy", statement=variant(
+            _each, margin=lambda i: entropy_of_bonus(i.other, i.correct)
+            * held_gain(i.other, i.correct))),
+    ),
+)
