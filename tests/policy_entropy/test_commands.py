@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import pytest
 import entropy_theory
 from entropy_theory.support import command_line, user_errors
 from entropy_theory.update_rules import RULES, described
+from entropy_theory.verification import report
 from policy_entropy import __main__ as console
 
 ROOT = Path(__file__).parents[2]
@@ -157,6 +159,19 @@ def test_a_pipe_that_closes_early_is_no_error():
     assert found.stderr == ""
     assert len(found.stdout.splitlines()) == 2
     assert found.stdout.splitlines()[1] == "status 0"
+
+
+def test_a_table_into_a_closed_pipe_is_no_error(monkeypatch):
+    """rich's own console ends the process with 1, which says that a verdict changed."""
+    end, beginning = os.pipe()
+    os.close(end)
+    closed = open(beginning, "w")
+    monkeypatch.setattr("sys.stdout", closed)
+    with pytest.raises(BrokenPipeError):
+        report.print_differences(())
+    monkeypatch.undo()
+    with contextlib.suppress(BrokenPipeError):
+        closed.close()
 
 
 @pytest.mark.parametrize(("kept", "said"), [
