@@ -22,9 +22,20 @@ from policy_entropy import __main__ as console
 ROOT = Path(__file__).parents[2]
 
 
-def typed(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+ABSENT = """
+import sys
+class Absent:
+    def find_spec(name, *_):
+        if name in {'torch', 'transformers', 'trl'}:
+            raise ModuleNotFoundError(f'no {name}', name=name)
+sys.meta_path.insert(0, Absent)
+"""
+"""Has a process find what it would where the extra llm is not installed."""
+
+
+def typed(*arguments: str, before: str = "", **options) -> subprocess.CompletedProcess[str]:
     """A command line in a process of its own, which says on its last line what it has imported."""
-    code = ("import sys, atexit; from policy_entropy.__main__ import command; "
+    code = (f"{before}\nimport sys, atexit; from policy_entropy.__main__ import command; "
             "heavy = {'torch', 'trl', 'transformers', 'matplotlib', 'scipy', 'sympy', 'xarray', "
             "'pandas', 'numpy.f2py'}; "
             "atexit.register(lambda: print('imported', *sorted(heavy & set(sys.modules)), "
@@ -81,6 +92,13 @@ def test_an_error_is_one_line_with_the_remedy(command, arguments, message):
     assert errors.startswith("error: ")
     assert errors.count("\n") == 1
     assert message in errors
+
+
+def test_figures_are_drawn_without_the_extra_of_language_models():
+    """An import of torch for the type of an argument."""
+    found = typed("figures", before=ABSENT)
+    assert found.returncode == 0, found.stderr
+    assert "aepo-figure-4" in found.stdout
 
 
 def test_debug_shows_where_an_error_arose(command):
