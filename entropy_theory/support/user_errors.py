@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from entropy_theory.support.parent_process import end_with_starter
@@ -55,6 +56,26 @@ def check_choice(value: str, choices: Iterable[str], what: str) -> None:
     near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(choices))}"
     raise ValueError(f"unknown {what} '{value}': {hint}")
+
+
+def check_file(path: Path, what: str) -> None:
+    """Raise a ValueError unless there is such a file; a folder is named as one, or the nearest name given.
+
+    Args:
+        path: what the user named.
+        what: what the file should be, with its article ("a training log").
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name {what} in it")
+    if not path.is_file():
+        try:
+            beside = [file.name for file in path.parent.iterdir() if file.is_file()]
+        except OSError:
+            raise ValueError(f"no such file: {path}: there is no folder {path.parent}") from None
+        near = difflib.get_close_matches(path.name, beside, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(str(path.with_name(name)) for name in near)}?" if near else (
+            f"name {what}")
+        raise ValueError(f"no such file: {path}: {hint}")
 
 
 def need(what: str, *modules: str) -> None:

@@ -29,6 +29,14 @@ FIRST = {(name.split("/")[0], config.rule): name for name, config in reversed(RU
 PAPER = recipes.names("paper")
 
 
+def test_the_list_says_what_the_recipes_are():
+    """A count of runs, or a title, that is another file's."""
+    found = map(recipes.load, recipes.names())
+    assert list(recipes.listed()) == [(r.name, r.source, r.title, len(r.runs)) for r in found]
+
+
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     return str(tiny_llama(tmp_path_factory.mktemp("model") / "tiny"))
