@@ -136,7 +136,7 @@ def _config(kind: Any, arguments: list[str], prog: str) -> Any:
     try:
         named, rest = parser.parse_known_args(arguments)
     except argparse.ArgumentError as error:
-        raise ValueError(f"{error}: name it") from None
+        raise ValueError(f"{str(error).removeprefix('argument ')}: name it") from None
     described = TRAIN.format(what=kind.__doc__, prog=prog)
     if named.config is None and named.recipe is None:
         if named.launcher is not None:

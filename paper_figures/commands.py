@@ -91,7 +91,7 @@ def _build(
 ) -> tuple[int, dict[str, Any]]:
     """Make figures; return the exit status, and verdict and headline of each, or why it was not made."""
     for name in names:
-        check_choice(name, figure_names(), "figure")
+        check_choice(name, figure_names(), "figure", "policy-entropy figures")
     from paper_figures.catalog import FIGURES
     from paper_figures.figure import MissingInputError
     from paper_figures.figure import build as build_figure

@@ -29,32 +29,37 @@ class MissingExtraError(ImportError):
     """A module is not installed that one of this package's extras brings."""
 
 
-def lookup(mapping: Mapping[str, Value], name: str, kind: str) -> Value:
+def lookup(mapping: Mapping[str, Value], name: str, kind: str, listed_by: str | None = None) -> Value:
     """Return ``mapping[name]``, or raise a ValueError that names the nearest known names.
 
     Args:
         mapping: known names and what they stand for.
         name: what the user asked for.
         kind: what it is a name of, in the singular ("update rule", "claim").
+        listed_by: as of `check_choice`.
     """
-    check_choice(name, mapping, kind)
+    check_choice(name, mapping, kind, listed_by)
     return mapping[name]
 
 
-def check_choice(value: str, choices: Iterable[str], what: str) -> None:
+def check_choice(
+    value: str, choices: Iterable[str], what: str, listed_by: str | None = None
+) -> None:
     """Raise a ValueError that names the nearest choices, unless ``value`` is one of them.
 
     Args:
         value: what the user asked for.
         choices: all that may be asked for.
         what: what the choices are, in the singular ("normalization", "column").
+        listed_by: the command that lists the choices, where they are too many for a line.
     """
     choices = list(choices)
     if value in choices:
         return
     # What a file holds in place of a name need not be a text.
     near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(choices))}"
+    known = f"known: {', '.join(sorted(choices))}" if listed_by is None else f"'{listed_by}' lists them"
+    hint = f"did you mean {', '.join(near)}?" if near else known
     raise ValueError(f"unknown {what} '{value}': {hint}")
 
 
