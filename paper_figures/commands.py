@@ -178,7 +178,13 @@ def gpu(*, budget_minutes: float = 25.0, dry_run: bool = False, rehearse: bool =
         rehearse: take the queue through a CPU, every run at two steps, into build/gpu/rehearsal.
     """
     from paper_figures.data.inputs import MEASURED
-    from paper_figures.reproduce.gpu import REHEARSALS, plan, require_checkout, run_queue, waiting_list
+    from paper_figures.reproduce.gpu import (
+        REHEARSALS,
+        plan,
+        require_checkout,
+        run_queue,
+        waiting_list,
+    )
 
     if dry_run:
         print(plan())

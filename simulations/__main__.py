@@ -178,7 +178,8 @@ def _run(command: RunCommand) -> int:
         raise ValueError(f"seed must be at least 0, got {seed}")
     backend = in_this_process if command.jobs == 1 else local_processes(command.jobs)
     for experiment in experiments:
-        check_writable(path_of(experiment, command.output))
+        if not is_done(experiment, command.output, profile=profile, seed=seed):
+            check_writable(path_of(experiment, command.output))
     with _bars(MofNCompleteColumn()) as bars:
         for experiment in experiments:
             work = experiment.work(experiment.profiles[profile])

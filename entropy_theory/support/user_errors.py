@@ -64,7 +64,7 @@ def check_choice(
 
 
 def check_file(path: Path, what: str) -> None:
-    """Raise a ValueError unless there is such a file; a folder is named as one, or the nearest name given.
+    """Raise a ValueError unless there is such a file, saying that it is a folder or what is nearest.
 
     Args:
         path: what the user named.

@@ -14,7 +14,7 @@ from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as command_line
 from llm_bridge import recipes
 from llm_bridge.commands import train as training
-from llm_bridge.commands.train_config import parse_trl_options
+from llm_bridge.commands.train_config import TrainConfig, parse_trl_options
 from llm_bridge.recipes import hub_data
 from llm_bridge.recipes.__main__ import data, listing, show
 from llm_bridge.trainer import InertRuleWarning, entropy_trainer
@@ -138,8 +138,10 @@ AEPO = "[rule]\nname = 'aepo'\n"
         ("launcher = '8-gpus'", "[train]\nprompts = 3", "24 completions a step are no multiple of 8"),
         ("like = '_nothing'", "", "unknown recipe that mine.toml is like"),
         ("minutes = '1'", "", "config file mine.toml: minutes must be a number, got '1'"),
-        ("", "[train]\nstepss = 3", "key of config file mine.toml, [train]: 'stepss': did you mean steps"),
-        ("", "[train]\nsteps = '3'", "config file mine.toml, [train]: steps must be a whole number, got '3'"),
+        ("", "[train]\nstepss = 3",
+         "key of config file mine.toml, [train]: 'stepss': did you mean steps"),
+        ("", "[train]\nsteps = '3'",
+         "config file mine.toml, [train]: steps must be a whole number, got '3'"),
         ("", "[train]\nsteps = true", "steps must be a whole number, got True"),
         ("", "[train]\nlog-to = 'none'\nlog_to = 'none'", "log_to is given twice"),
         ("", "[rule]\nname = 'grpo'\nclip-hig = 1", "'clip-hig': did you mean clip_high"),

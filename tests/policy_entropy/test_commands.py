@@ -105,7 +105,8 @@ def test_a_mistyped_name_is_answered_before_torch_is_imported(arguments, message
     (["simulate", "aepo-figur-1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
     (["rules", "clipcov"], "unknown update rule 'clipcov': did you mean clip-cov"),
     (["claims", "aepo.lema-4.1"], "aepo.lemma-4.1"),
-    (["fit", "nothere.csv"], "nothere.csv"),
+    (["fit", "nothere.csv"], "no such file: nothere.csv: name a training log"),
+    (["simulate", "aepo-figure-1", "--output", "README.md"], "cannot write README.md/aepo_figure_1.nc"),
     (["completion", "bsh"], "did you mean bash"),
 ])
 def test_an_error_is_one_line_with_the_remedy(command, arguments, message):
@@ -206,13 +207,11 @@ def test_a_table_into_a_closed_pipe_is_no_error(monkeypatch):
     """rich's own console ends the process with 1, which says that a verdict changed."""
     end, beginning = os.pipe()
     os.close(end)
-    closed = open(beginning, "w")
-    monkeypatch.setattr("sys.stdout", closed)
-    with pytest.raises(BrokenPipeError):
-        report.print_differences(())
-    monkeypatch.undo()
-    with contextlib.suppress(BrokenPipeError):
-        closed.close()
+    with contextlib.suppress(BrokenPipeError), open(beginning, "w") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        with pytest.raises(BrokenPipeError):
+            report.print_differences(())
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize(("kept", "said"), [
