@@ -144,7 +144,7 @@ AEPO = "[rule]\nname = 'aepo'\n"
          "config file mine.toml, [train]: steps must be a whole number, got '3'"),
         ("", "[train]\nsteps = true", "steps must be a whole number, got True"),
         ("", "[train]\nlog-to = 'none'\nlog_to = 'none'", "log_to is given twice"),
-        ("", "[rule]\nname = 'grpo'\nclip-hig = 1", "'clip-hig': did you mean clip_high"),
+        ("", "[rule]\nname = 'grpo'\nclip-hig = 1", "'clip_hig': did you mean clip_high"),
         ("", "[train]\noptimizer = 'adam'", "optimizer must be one of adamw, sgd, got 'adam'"),
         ("", "[train]\nrule = 'grpo'", "rule is not set here but by [rule] name"),
         ("", "[rule]\nname = 'aepoo'", "unknown update rule 'aepoo': did you mean aepo"),
