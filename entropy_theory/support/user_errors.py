@@ -77,7 +77,7 @@ def check_file(path: Path, what: str) -> None:
             beside = [file.name for file in path.parent.iterdir() if file.is_file()]
         except OSError:
             raise ValueError(f"no such file: {path}: there is no folder {path.parent}") from None
-        near = difflib.get_close_matches(path.name, beside, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(path.name, beside, n=3, cutoff=0.7)
         hint = f"did you mean {', '.join(str(path.with_name(name)) for name in near)}?" if near else (
             f"name {what}")
         raise ValueError(f"no such file: {path}: {hint}")
