@@ -118,7 +118,7 @@ def _build(
         else:
             shown[name] = {key: record[key] for key in ("verdict", "headline")}
             print(f"{name}: {record['verdict']}: {record['headline']}")
-    outcome = {"made": shown, "missing": missing, "failed": failed}
+    outcome: dict[str, dict[str, Any]] = {"made": shown, "missing": missing, "failed": failed}
     if shown or failed or output.is_dir():  # else a mistyped folder would be made
         _write_index(output, names, outcome)
     if failed:  # last, where a log of forty lines is read
