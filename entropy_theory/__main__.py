@@ -17,7 +17,7 @@ from entropy_theory.support import command_line
 from entropy_theory.support.command_line import Command
 from entropy_theory.support.results import plain, provenance, write_text
 from entropy_theory.support.user_code import module_of_file
-from entropy_theory.support.user_errors import lookup, need, run_command
+from entropy_theory.support.user_errors import check_file, lookup, need, run_command
 from entropy_theory.update_rules import RULES, UpdateRule, described, rule_class
 from entropy_theory.verification import kernel, ledger, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK, checks
@@ -25,6 +25,7 @@ from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.verdict import HOLDS, derive
 
 Effort = Literal["smoke", "full"]
+LISTED_BY = "policy-entropy claims"
 
 
 def verify(
@@ -83,7 +84,7 @@ def claims(claim_id: tyro.conf.Positional[str] = "", /, *, json: Path | None = N
     if not claim_id:
         return list_claims(json=json)
     if json is not None:
-        lookup(all_claims(), claim_id, "claim")
+        lookup(all_claims(), claim_id, "claim", LISTED_BY)
         with command_line.json_output(json) as write:
             write(ledger.read_accepted()[claim_id])
         return 0
@@ -134,7 +135,7 @@ def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
         claim_id: which claim.
         full: the full search instead of the quick one.
     """
-    claim = lookup(all_claims(), claim_id, "claim")
+    claim = lookup(all_claims(), claim_id, "claim", LISTED_BY)
     found = run(_jobs({claim_id: claim}, None, not full, ledger.read_accepted()), processes=1)
     report.print_claim(claim, found[claim_id], derive(claim, found[claim_id]))
     return 0
@@ -167,6 +168,7 @@ def check(
             it.
         jobs: claims checked at once; one per core by default.
     """
+    check_file(file, "a Python file with claims or update rules")
     claims, rules = claims_in_file(file), rule_contract.rules_in(module_of_file(file))
     quick = quick or profile == "smoke"
     if not claims and not rules:
@@ -190,7 +192,7 @@ def statement(claim_id: tyro.conf.Positional[str], /) -> int:
     Args:
         claim_id: which claim.
     """
-    print(kernel.statement_text(lookup(all_claims(), claim_id, "claim")), end="")
+    print(kernel.statement_text(lookup(all_claims(), claim_id, "claim", LISTED_BY)), end="")
     return 0
 
 
@@ -265,6 +267,9 @@ def fit(
     from entropy_theory.performance_law.report import as_json, as_text
     from entropy_theory.performance_law.training_log import read
 
+    for log in logs:
+        if not log.is_dir():
+            check_file(log, "a training log, or a folder of TensorBoard events")
     with command_line.json_output(json) as write:
         found = read(logs, entropy=entropy, performance=performance, step=step, run=run, within=within)
         report = forecast(found.entropy, found.performance, at=at, first=first, level=level)
@@ -337,7 +342,7 @@ def _jobs(
 
 
 def _chosen(claims: dict[str, Claim], ids: tuple[str, ...]) -> dict[str, Claim]:
-    return {i: lookup(claims, i, "claim") for i in ids} if ids else claims
+    return {i: lookup(claims, i, "claim", LISTED_BY) for i in ids} if ids else claims
 
 
 COMMANDS = {

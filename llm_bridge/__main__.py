@@ -95,12 +95,15 @@ def _complete_audit(found: dict[str, Any]) -> None:
 def _train(kind: Any, arguments: list[str], prog: str) -> dict[str, Any] | None:
     """Train and return what the run found; None on all processes but the main one."""
     from llm_bridge.commands.train_config import check_names
+    from llm_bridge.data import tasks
     from llm_bridge.running.launched import main_speaks
 
     # What can be refused without torch is: it takes seconds to import.
     with main_speaks():
         config = _config(kind, arguments, prog)
         check_names(config)
+        if config.data is not None:
+            tasks.load(str(config.data))
         need(f"'{prog}'", "torch", "transformers", "trl")
         if config.dry_run:
             from llm_bridge.commands import memory_plan
@@ -133,7 +136,7 @@ def _config(kind: Any, arguments: list[str], prog: str) -> Any:
     try:
         named, rest = parser.parse_known_args(arguments)
     except argparse.ArgumentError as error:
-        raise ValueError(f"{error}: name it") from None
+        raise ValueError(f"{str(error).removeprefix('argument ')}: name it") from None
     described = TRAIN.format(what=kind.__doc__, prog=prog)
     if named.config is None and named.recipe is None:
         if named.launcher is not None:
@@ -178,6 +181,7 @@ def evaluate(arguments: list[str], prog: str = "python -m llm_bridge evaluate") 
     from llm_bridge.evaluate_config import EvaluateConfig
 
     config = command_line.parse(EvaluateConfig, arguments, prog=prog)
+    config.check()
     need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge import evaluation
 
@@ -191,6 +195,7 @@ def sample(arguments: list[str], prog: str = "python -m llm_bridge sample") -> N
     from llm_bridge.sampling.sample_config import SampleConfig
 
     config = command_line.parse(SampleConfig, arguments, prog=prog)
+    config.check()
     need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge.sampling import sampling
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from llm_bridge.sampling.drawing_options import DrawingOptions
+from llm_bridge.data import benchmarks
+from llm_bridge.sampling.drawing_options import DrawingOptions, check_numbers
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,3 +36,12 @@ class EvaluateConfig(DrawingOptions):
     output: Path | None = None
     """JSON file to write, the completions beside it as .samples.jsonl, from which a killed command goes
     on; a summary is printed in any case."""
+
+    def check(self) -> None:
+        """Check names and numbers before torch is imported. Raises ValueError for one that is wrong."""
+        self.check_names(self.task, benchmarks.BENCHMARKS)
+        if self.protocol is not None:
+            benchmarks.protocol(self.protocol, self.task)
+        check_numbers(
+            self.temperature, top_p=self.top_p, top_k=self.top_k, num_prompts=self.num_prompts,
+            num_samples=self.num_samples, max_new_tokens=self.max_new_tokens, batch_size=self.batch_size)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 import tyro
 
 from entropy_theory.support import command_line
 from entropy_theory.support.results import write_json, write_text
-from entropy_theory.support.user_errors import lookup
-from paper_figures.catalog import FIGURES
-from paper_figures.data.inputs import MEASURED
-from paper_figures.figure import FORMATS, Format, MissingInputError
-from paper_figures.figure import build as build_figure
-from paper_figures.report.figures import read_result
-from paper_figures.reproduce.gpu import REHEARSALS, plan, require_checkout, run_queue, waiting_list
+from entropy_theory.support.user_errors import check_choice
+from paper_figures.formats import FORMATS, Format
+from paper_figures.names import figure_names
 from paper_figures.reproduce.pipeline import LANES, print_outcome
 from paper_figures.reproduce.pipeline import reproduce as run_stages
 from paper_figures.reproduce.stage import Profile
+
+# What draws is imported where it is needed: it takes seconds, and help and a mistyped name need none.
+
+KEPT = "figures that were made are kept, and not made again"
 
 
 def list_figures(*, json: Path | None = None) -> int:
@@ -28,6 +29,8 @@ def list_figures(*, json: Path | None = None) -> int:
     Args:
         json: write the list to this file; "-" prints it.
     """
+    from paper_figures.catalog import FIGURES
+
     command_line.print_list(("name", "source", "title"), (
         (figure.name, figure.source, figure.title) for figure in FIGURES.values()), json)
     return 0
@@ -52,11 +55,14 @@ def figures(
         names: figures and tables to make, or "all"; without a name they are listed.
         output: folder with the results to draw from.
         formats: file formats of the drawings.
-        json: write the list to this file; "-" prints it.
+        json: write the list, or what the figures that were made show, to this file; "-" prints it.
     """
     if not names:
         return list_figures(json=json)
-    return build(() if "all" in names else names, output=output, formats=formats)
+    with (command_line.json_output(json) as write, command_line.keeping(KEPT)):
+        status, outcome = _build(() if "all" in names else names, output, formats)
+        write(outcome)
+    return status
 
 
 def build(
@@ -76,13 +82,23 @@ def build(
         output: folder with the results to draw from.
         formats: file formats of the drawings.
     """
-    with command_line.keeping("figures that were made are kept, and not made again"):
-        return _build(names, output, formats)
+    with command_line.keeping(KEPT):
+        return _build(names, output, formats)[0]
 
 
-def _build(names: tuple[str, ...], results: Path, formats: tuple[Format, ...]) -> int:
-    chosen = {name: lookup(FIGURES, name, "figure") for name in names or FIGURES}
+def _build(
+    names: tuple[str, ...], results: Path, formats: tuple[Format, ...]
+) -> tuple[int, dict[str, Any]]:
+    """Make figures; return the exit status, and verdict and headline of each, or why it was not made."""
+    for name in names:
+        check_choice(name, figure_names(), "figure", "policy-entropy figures")
+    from paper_figures.catalog import FIGURES
+    from paper_figures.figure import MissingInputError
+    from paper_figures.figure import build as build_figure
+
+    chosen = {name: FIGURES[name] for name in names or FIGURES}
     output = results / "figures"
+    shown: dict[str, dict[str, str]] = {}
     missing: dict[str, str] = {}
     failed: dict[str, str] = {}
     for name, figure in chosen.items():
@@ -90,7 +106,8 @@ def _build(names: tuple[str, ...], results: Path, formats: tuple[Format, ...]) -
             record = build_figure(figure, results, output, formats)
         except MissingInputError as error:
             missing[name] = str(error)
-            print(f"{name}: not made: {error}", file=sys.stderr)
+            if not names:
+                print(f"{name}: not made: {error}", file=sys.stderr)
         except OSError:  # a full disk: the others would meet it too
             raise
         except Exception as error:
@@ -99,20 +116,35 @@ def _build(names: tuple[str, ...], results: Path, formats: tuple[Format, ...]) -
             if not isinstance(error, ValueError):
                 traceback.print_exc()
         else:
+            shown[name] = {key: record[key] for key in ("verdict", "headline")}
             print(f"{name}: {record['verdict']}: {record['headline']}")
-    made = [name for name in chosen if name not in missing and name not in failed]
-    before = (read_result(output / "index.json") if names else None) or {}
-    others = [name for name in FIGURES if name not in chosen]  # of a named build: what they were stands
-    write_json(output / "index.json", {
-        "drawn": [name for name in FIGURES
-                  if name in made or (name in others and name in before.get("drawn", ()))],
-        **{kind: {name: before[kind][name] for name in others if name in before.get(kind, ())} | now
-           for kind, now in (("missing", missing), ("failed", failed))},
-    })
+    outcome: dict[str, dict[str, Any]] = {"made": shown, "missing": missing, "failed": failed}
+    if shown or failed or output.is_dir():  # else a mistyped folder would be made
+        _write_index(output, names, outcome)
     if failed:  # last, where a log of forty lines is read
         told = "; ".join(f"{name} ({reason.splitlines()[0]})" for name, reason in failed.items())
         print(f"{len(failed)} of {len(chosen)} failed: {told}", file=sys.stderr)
-    return 1 if failed else 2 if names and missing else 0
+    if names and missing:
+        told = "; ".join(f"{name} is not made: {reason}" for name, reason in missing.items())
+        if not failed:
+            raise ValueError(told)
+        print(told, file=sys.stderr)
+    return 1 if failed else 0, outcome
+
+
+def _write_index(output: Path, names: tuple[str, ...], outcome: dict[str, dict[str, Any]]) -> None:
+    """Write which figures are there; of a named build, what the others were stands."""
+    from paper_figures.catalog import FIGURES
+    from paper_figures.report.figures import read_result
+
+    before = (read_result(output / "index.json") if names else None) or {}
+    others = [name for name in FIGURES if names and name not in names]
+    write_json(output / "index.json", {
+        "drawn": [name for name in FIGURES
+                  if name in outcome["made"] or (name in others and name in before.get("drawn", ()))],
+        **{kind: {name: before[kind][name] for name in others if name in before.get(kind, ())}
+           | outcome[kind] for kind in ("missing", "failed")},
+    })
 
 
 def reproduce(
@@ -145,6 +177,15 @@ def gpu(*, budget_minutes: float = 25.0, dry_run: bool = False, rehearse: bool =
         dry_run: print the queue, its times and commands, and do nothing.
         rehearse: take the queue through a CPU, every run at two steps, into build/gpu/rehearsal.
     """
+    from paper_figures.data.inputs import MEASURED
+    from paper_figures.reproduce.gpu import (
+        REHEARSALS,
+        plan,
+        require_checkout,
+        run_queue,
+        waiting_list,
+    )
+
     if dry_run:
         print(plan())
         return 0

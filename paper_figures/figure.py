@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import matplotlib
 import pandas
@@ -19,10 +19,9 @@ from entropy_theory.support.results import atomic_path, read_json, write_json, w
 from paper_figures.data import inputs
 from paper_figures.drawing.style import settle, style
 from paper_figures.drawing.table import Table
+from paper_figures.formats import FORMATS, Format
 from paper_figures.verdict import Criterion, Judgment, Standing, Verdict, judge
 
-Format = Literal["svg", "png", "pdf"]
-FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
 MOST_PANELS = 6
 MOST_WORDS_ALOUD = 40
 ROOM = Path(__file__).parent

@@ -49,7 +49,7 @@ COMMANDS = {
 
 
 def completion(shell: tyro.conf.Positional[str], /) -> int:
-    """Print a script that completes commands, options and names; load it as its first line says.
+    """Print a script that completes commands and options; its first line says where it goes.
 
     Args:
         shell: bash, zsh or fish.

@@ -22,11 +22,11 @@ OPTIONS = {
 }
 """Where the options are of those commands that read the command line themselves."""
 LOAD = {
-    "bash": 'eval "$(policy-entropy completion bash)"',
+    "bash": "policy-entropy completion bash > ~/.local/share/bash-completion/completions/policy-entropy",
     "zsh": "policy-entropy completion zsh > a folder of $fpath, as _policy-entropy",
-    "fish": "policy-entropy completion fish | source",
+    "fish": "policy-entropy completion fish > ~/.config/fish/completions/policy-entropy.fish",
 }
-"""How a shell loads its script."""
+"""Where a shell finds its script; to make one takes seconds, too long for each start of a shell."""
 
 
 def script(shell: str, commands: Mapping[str, Command]) -> str:

@@ -15,6 +15,7 @@ import tyro
 
 from entropy_theory.support import command_line, cores
 from entropy_theory.support.command_line import Command, parse
+from entropy_theory.support.results import check_writable
 from entropy_theory.support.user_errors import lookup, run_command
 
 # The rest is imported where a command needs it: xarray and all experiments take seconds.
@@ -176,6 +177,9 @@ def _run(command: RunCommand) -> int:
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
     backend = in_this_process if command.jobs == 1 else local_processes(command.jobs)
+    for experiment in experiments:
+        if not is_done(experiment, command.output, profile=profile, seed=seed):
+            check_writable(path_of(experiment, command.output))
     with _bars(MofNCompleteColumn()) as bars:
         for experiment in experiments:
             work = experiment.work(experiment.profiles[profile])

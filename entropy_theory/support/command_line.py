@@ -18,6 +18,7 @@ import importlib
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,9 +29,11 @@ import tyro
 
 from entropy_theory import __version__
 from entropy_theory.support.results import check_writable, plain, write_json
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
 
 SHELLS = ("bash", "zsh", "fish")
+KINDS = {"INT": "a whole number", "FLOAT": "a number"}
+"""What tyro calls the values of an option, in words."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,7 +79,10 @@ def run(
         return 0
     # A script, a reward or a rule of the user's own may be named as module:name.
     sys.path.insert(0, os.getcwd())
-    command = lookup(commands, name, "command")
+    if name.startswith("-"):
+        check_choice(name, ("--version", "--help"), "option")
+    check_choice(name, (*commands, "--help"), "command")
+    command = commands[name]
     if command.parses:
         return command.function()(rest, f"{prog} {name}") or 0
     return parse(deferred(command.function()), rest, prog=f"{prog} {name}")() or 0
@@ -126,9 +132,16 @@ def _in_one_line(box: str) -> str:
             parts.append([])
         elif content[:1] not in ("╭", "╰", ""):
             parts[-1].append(content)
+    wrong = " ".join(parts[0])
+    value = re.match(r"Error parsing (--\S+): (?:no type matching .*? from \[(.*?)\]\.|.*: (.*))", wrong)
+    if value:
+        option, *given = value.groups()
+        kind = next((line for part in parts[1:] for line in part if line.startswith(option)), "")
+        wanted = next((words for name, words in KINDS.items() if name in kind), None)
+        if wanted:
+            return f"{option} must be {wanted}, got {given[0] or given[1]}"
     near = [line.split()[0].rstrip(",") for part in parts[1:] for line in part if line.startswith("--")]
     hint = f": did you mean {', '.join(dict.fromkeys(near))}?" if near and "option" in box else ""
-    wrong = " ".join(parts[0])
     return (wrong[:1].lower() + wrong[1:]).rstrip(".") + hint
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from entropy_theory.support.parent_process import end_with_starter
@@ -28,33 +29,58 @@ class MissingExtraError(ImportError):
     """A module is not installed that one of this package's extras brings."""
 
 
-def lookup(mapping: Mapping[str, Value], name: str, kind: str) -> Value:
+def lookup(mapping: Mapping[str, Value], name: str, kind: str, listed_by: str | None = None) -> Value:
     """Return ``mapping[name]``, or raise a ValueError that names the nearest known names.
 
     Args:
         mapping: known names and what they stand for.
         name: what the user asked for.
         kind: what it is a name of, in the singular ("update rule", "claim").
+        listed_by: as of `check_choice`.
     """
-    check_choice(name, mapping, kind)
+    check_choice(name, mapping, kind, listed_by)
     return mapping[name]
 
 
-def check_choice(value: str, choices: Iterable[str], what: str) -> None:
+def check_choice(
+    value: str, choices: Iterable[str], what: str, listed_by: str | None = None
+) -> None:
     """Raise a ValueError that names the nearest choices, unless ``value`` is one of them.
 
     Args:
         value: what the user asked for.
         choices: all that may be asked for.
         what: what the choices are, in the singular ("normalization", "column").
+        listed_by: the command that lists the choices, where they are too many for a line.
     """
     choices = list(choices)
     if value in choices:
         return
     # What a file holds in place of a name need not be a text.
     near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(choices))}"
+    known = f"known: {', '.join(sorted(choices))}" if listed_by is None else f"'{listed_by}' lists them"
+    hint = f"did you mean {', '.join(near)}?" if near else known
     raise ValueError(f"unknown {what} '{value}': {hint}")
+
+
+def check_file(path: Path, what: str) -> None:
+    """Raise a ValueError unless there is such a file, saying that it is a folder or what is nearest.
+
+    Args:
+        path: what the user named.
+        what: what the file should be, with its article ("a training log").
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name {what} in it")
+    if not path.is_file():
+        try:
+            beside = [file.name for file in path.parent.iterdir() if file.is_file()]
+        except OSError:
+            raise ValueError(f"no such file: {path}: there is no folder {path.parent}") from None
+        near = difflib.get_close_matches(path.name, beside, n=3, cutoff=0.7)
+        hint = f"did you mean {', '.join(str(path.with_name(name)) for name in near)}?" if near else (
+            f"name {what}")
+        raise ValueError(f"no such file: {path}: {hint}")
 
 
 def need(what: str, *modules: str) -> None:

@@ -163,12 +163,15 @@ def _built(
     """Make the dataclass ``kind``, or ``default`` with these options changed."""
     known = _hints(kind)
     found = {}
-    for key, value in options.items():
-        there = (*path, key)
+    for written, value in options.items():
+        key, there = written.replace("-", "_"), (*path, written)
+        if key in found:
+            raise OptionError(there, f"is given twice, as {key} too: leave one out", "option")
         try:
             hint = lookup(known, key, f"option of {owner}:")
         except ValueError as error:
             raise OptionError(there, str(error)) from None
+        there = (*path, key)
         found[key] = _value(hint, value, there, default or kind, owner, texts)
     try:
         return kind(**found) if default is None else dataclasses.replace(default, **found)

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rich.console
 import rich.table
 import tyro
 
 from entropy_theory.support import results
+from entropy_theory.support.console import Console
 from llm_bridge.analysis import pages, plots
 from llm_bridge.analysis.ceiling import performance_ceiling
 from llm_bridge.running import run_folder
@@ -374,7 +374,7 @@ def _print(table: Sequence[dict[str, Any]]) -> None:
         values = [row[name] for row in table]
         if name != "run" and any(value is not None for value in values):
             shown.add_row(name.replace("_", " "), *(_short(value) for value in values))
-    rich.console.Console(soft_wrap=False).print(shown)
+    Console(soft_wrap=False).print(shown)
 
 
 def _short(value: Any) -> str:

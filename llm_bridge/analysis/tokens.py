@@ -16,10 +16,9 @@ import collections
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from entropy_theory import advantages, policy
 from entropy_theory.support import results
@@ -27,6 +26,9 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import selection
 from llm_bridge.analysis.covariance_table import SHARES, largest_count
 from llm_bridge.analysis.stored_arrays import read_arrays
+
+if TYPE_CHECKING:
+    import torch
 
 EIGHTHS = 8
 """Prompts are grouped by accuracy in steps of one over this: Cui et al. have G = 8 samples a prompt."""
@@ -83,6 +85,8 @@ def record(
         batch: the same rows; with ``group``, ``state`` and ``entropy``.
         contribution: forecast (i), token by token, of all rows, tempered ones included.
     """
+    import torch  # here alone: figures are drawn from records without it
+
     ordinary = batch.is_ordinary
     kept = ordinary.any(-1)
     found: Any = batch.advantage

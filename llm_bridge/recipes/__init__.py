@@ -4,8 +4,8 @@
     paper/        the published sizes, with the place of every number
     launchers/    how many processes, on how many machines, and who samples
 
-A file (those that begin with ``_`` are only to be built on) has these tables; a user's own, for
-``train --config``, needs only [rule]:
+A file (those that begin with ``_`` are only to be built on) has these tables. A user's own, for
+``train --config``, needs none of them: what it leaves out is as without it. Keys may have hyphens:
 
     title, source       what is run, and where its settings are printed
     minutes             what a run may take, as a guess, on the machine that it is for
@@ -34,13 +34,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from entropy_theory.support.user_errors import check_choice, lookup
+from entropy_theory.support.user_errors import check_choice, check_file, lookup
 from entropy_theory.update_rules import rule_options
 from llm_bridge.commands.train_config import TrainConfig, parse_trl_options
 from llm_bridge.recipes.launcher import Launcher
 from llm_bridge.recipes.typed import checked
 
 FOLDER = Path(__file__).parent
+DEFAULT_RULE = TrainConfig().rule
 TABLES = ("train", "rule", "trl", "data", "vary")
 NAMED = ("title", "source", "minutes", "like", "launcher")
 ELSEWHERE = {"rule": "[rule] name", "rule_options": "[rule]", "trl_options": "[trl]",
@@ -92,6 +93,16 @@ def names(folder: str | None = None) -> list[str]:
         if path.parent.name != "launchers" and not path.stem.startswith("_")
         and folder in (None, path.parent.name)
     ]
+
+
+def listed(folder: str | None = None) -> Iterator[tuple[str, str, str, int]]:
+    """Yield (name, source, title, number of runs) of each recipe, unchecked: TRL is slow to import."""
+    for name in names(folder):
+        path = FOLDER / f"{name}.toml"
+        tables = _read(path)
+        variants = list(_variants(tables.pop("vary", {}), path))
+        filled = _filled(_changed(tables, variants[0][1]), path)
+        yield name, filled["source"], filled["title"], len(variants)
 
 
 def load(name: str, *, launcher: str | None = None) -> Recipe:
@@ -163,11 +174,11 @@ def launchers() -> list[str]:
 
 
 def _recipe(name: str, filled: dict[str, Any], path: Path) -> tuple[Recipe, TrainConfig]:
-    where = f"recipe {path.name}"
-    for key in ("title", "source", "rule", "train") if path.is_relative_to(FOLDER) else ("rule",):
+    where = _called(path)
+    for key in ("title", "source", "rule", "train") if _is_ours(path) else ():
         if key not in filled:
             raise ValueError(f"{where}: {key} is missing")
-    filled = {"title": name, "source": path.name, "train": {}, **filled}
+    filled = {"title": name, "source": path.name, "train": {}, "rule": {"name": DEFAULT_RULE}, **filled}
     named = {"title": str, "source": str, "minutes": float, "launcher": str}
     kinds = {key: kind for key, kind in named.items() if key in filled}
     own = checked(kinds, {key: filled[key] for key in kinds}, where)
@@ -223,21 +234,45 @@ def _launcher(name: str | None) -> Launcher:
 def _read(path: Path) -> dict[str, Any]:
     tables = _toml(path)
     for key, value in tables.items():
-        check_choice(key, (*NAMED, *TABLES), f"key of recipe {path.name}:")
-        if key in TABLES and not isinstance(value, dict):
-            raise ValueError(f"recipe {path.name}: {key} must be a table, as in [{key}]")
+        check_choice(key, (*NAMED, *TABLES), f"key of {_called(path)}:")
+        if key in TABLES:
+            if not isinstance(value, dict):
+                raise ValueError(f"{_called(path)}: {key} must be a table, as in [{key}]")
+            tables[key] = _underscored(value, f"{_called(path)}, [{key}]")
     return tables
 
 
+def _underscored(table: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return a table, and those in it, with keys as Python writes them."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name in found:
+            raise ValueError(f"{where}: {name} is given twice, as {key} too: leave one out")
+        found[name] = _underscored(value, f"{where}, {key}") if isinstance(value, dict) else value
+    return found
+
+
+def _is_ours(path: Path) -> bool:
+    return path.is_relative_to(FOLDER)
+
+
+def _called(path: Path) -> str:
+    return f"{'recipe' if _is_ours(path) else 'config file'} {path.name}"
+
+
 def _toml(path: Path) -> dict[str, Any]:
+    what = f"{'recipe' if _is_ours(path) else 'config file'} {path}"
+    if not _is_ours(path):
+        check_file(path, "a TOML file")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ValueError(f"cannot read recipe {path} ({error.strerror}): check its path") from None
+        raise ValueError(f"cannot read {what} ({error.strerror}): check its path") from None
     except ValueError as error:  # a number of thousands of digits, too
-        raise ValueError(f"recipe {path} is not TOML ({error})") from None
+        raise ValueError(f"{what} is not TOML ({error})") from None
     except RecursionError:
-        raise ValueError(f"recipe {path} is nested too deeply: write it flatter") from None
+        raise ValueError(f"{what} is nested too deeply: write it flatter") from None
 
 
 def _filled(tables: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -263,10 +298,10 @@ def _variants(vary: dict[str, Any], path: Path) -> Iterator[tuple[str, dict[str,
         table = key.partition(".")[0]
         check_choice(table, ("like", "train", "rule", "trl"), f"table to vary in {path.name}:")
         if not isinstance(values, list) or not values:
-            raise ValueError(f"recipe {path.name}, [vary]: {key} must be a list of values")
+            raise ValueError(f"{_called(path)}, [vary]: {key} must be a list of values")
         for value in values:
             if not isinstance(value, (str, int, float)):
-                raise ValueError(f"recipe {path.name}, [vary]: {key} must be a list of numbers, texts, "
+                raise ValueError(f"{_called(path)}, [vary]: {key} must be a list of numbers, texts, "
                                  f"true or false, got {value!r} in it")
     for chosen in itertools.product(*vary.values()):
         changes = dict(zip(vary, chosen, strict=True))

@@ -24,9 +24,8 @@ def listing(
         folder: gpu-small or paper; both by default.
         json: write the list to this file; "-" prints it.
     """
-    found = map(recipes.load, recipes.names(folder))
     command_line.print_list(("name", "source", "title", "runs"), (
-        (recipe.name, recipe.source, recipe.title, str(len(recipe.runs))) for recipe in found), json)
+        (name, source, title, str(runs)) for name, source, title, runs in recipes.listed(folder)), json)
 
 
 def show(recipe: str, /, *, launcher: str | None = None) -> None:

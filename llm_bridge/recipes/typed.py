@@ -7,6 +7,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
+from entropy_theory.support.typed_values import in_words
 from entropy_theory.support.user_errors import lookup
 
 
@@ -41,7 +42,7 @@ def _converted(value: Any, kind: Any, where: str) -> Any:
         if value not in allowed:
             raise ValueError(f"{where} must be one of {', '.join(allowed)}, got {value!r}")
         return value
-    wanted = {Path: (str,), float: (float, int)}.get(kind, (kind,))
+    wanted = {Path: (str,), float: (int, float)}.get(kind, (kind,))
     if not one_of(value, wanted):
-        raise ValueError(f"{where} must be a {wanted[0].__name__}, got {value!r}")
+        raise ValueError(f"{where} must be {in_words(wanted[-1])}, got {value!r}")
     return kind(value)

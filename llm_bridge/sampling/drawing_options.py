@@ -3,8 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Iterable
 
-from llm_bridge.data import tasks
+from entropy_theory.support.user_errors import check_choice
+from llm_bridge.data import models, rewards, tasks
+
+
+def check_numbers(
+    temperature: float | None, *, top_p: float | None = None, top_k: int | None = None,
+    **counts: int | None,
+) -> None:
+    """Raise a ValueError for a number that nothing can be drawn with; None is whatever the default is.
+
+    Args:
+        temperature, top_p, top_k: as of `sampling.sample`.
+        counts: numbers that must be at least 1, by name.
+    """
+    if temperature is not None and not (math.isfinite(temperature) and temperature > 0):
+        raise ValueError(
+            f"temperature must be finite and above 0, got {temperature}: 1 samples the model's own "
+            "distribution, 0.01 is nearly greedy"
+        )
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}: 1 is off")
+    if top_k is not None and top_k < 0:
+        raise ValueError(f"top_k must be at least 0, got {top_k}: 0 is off, 1 greedy")
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,3 +58,21 @@ class DrawingOptions:
     """Sequences generated at once."""
     sampler: str = "auto"
     """How to sample: auto, generate, static, continuous, trl, vllm; with top-p or top-k, generate."""
+
+    def check_names(self, task: str, also: Iterable[str] = ()) -> None:
+        """Check the names of model, number format, task and reward before torch is imported.
+
+        Args:
+            task: the task that is asked for.
+            also: names of further tasks.
+
+        Raises:
+            ValueError: an unknown name (the nearest ones are given), or a task file that cannot be read.
+        """
+        models.check_name(self.model)
+        check_choice(self.dtype, models.DTYPES, "dtype")
+        tasks.check_name(task, also)
+        if tasks.is_file(task):
+            tasks.load(task)
+        if self.reward is not None:
+            rewards.get(self.reward)

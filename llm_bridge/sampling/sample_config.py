@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from llm_bridge.sampling.drawing_options import DrawingOptions
+from llm_bridge.sampling.drawing_options import DrawingOptions, check_numbers
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,3 +22,10 @@ class SampleConfig(DrawingOptions):
     """Sampling temperature, finite and above 0; 1 samples the model's own distribution."""
     output: Path | None = None
     """JSONL file to write, its provenance beside it; printed by default."""
+
+    def check(self) -> None:
+        """Check names and numbers before torch is imported. Raises ValueError for one that is wrong."""
+        self.check_names(self.task)
+        check_numbers(
+            self.temperature, num_prompts=self.num_prompts, num_samples=self.num_samples,
+            max_new_tokens=self.max_new_tokens, batch_size=self.batch_size)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from entropy_theory.support import results
 from llm_bridge.data import models, tasks
 from llm_bridge.running import faults
 from llm_bridge.sampling import samplers
+from llm_bridge.sampling.drawing_options import check_numbers
 from llm_bridge.sampling.sample_config import SampleConfig
 from llm_bridge.sampling.samplers.batch import score
 
@@ -188,10 +188,7 @@ def sample_command(config: SampleConfig) -> None:
 
 def _truncating(sampler: str, top_p: float, top_k: int) -> str:
     """Return the sampler that can draw from a part of pi^T; any one if all of pi^T is asked for."""
-    if not 0 < top_p <= 1:
-        raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}: 1 is off")
-    if top_k < 0:
-        raise ValueError(f"top_k must be at least 0, got {top_k}: 0 is off, 1 greedy")
+    check_numbers(None, top_p=top_p, top_k=top_k)
     if top_p == 1 and top_k == 0:
         return sampler
     if sampler not in ("auto", "generate"):
@@ -283,19 +280,10 @@ def _join(parts: list[dict[str, Any]], tokenizer: Any, temperature: float) -> Sa
 def _check(
     prompts: list[str], temperature: float, num_samples: int, max_new_tokens: int, batch_size: int
 ) -> None:
-    if not (math.isfinite(temperature) and temperature > 0):
-        raise ValueError(
-            f"temperature must be finite and above 0, got {temperature}: 1 samples the model's own "
-            "distribution, 0.01 is nearly greedy"
-        )
+    check_numbers(temperature, num_samples=num_samples, max_new_tokens=max_new_tokens,
+                  batch_size=batch_size)
     if not prompts:
         raise ValueError("no prompts to sample from: give at least one")
-    counts = {
-        "num_samples": num_samples, "max_new_tokens": max_new_tokens, "batch_size": batch_size
-    }
-    for name, value in counts.items():
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")
 
 
 def check_room(model: Any, tokenizer: Any, prompts: list[str], max_new_tokens: int) -> None:

@@ -231,7 +231,7 @@ def simulation(results: Path, name: str, mode: Mode | None = None) -> xarray.Dat
     path, short = results / "simulations" / f"{name}.nc", f"simulations/{name}.nc"
     # Before it is read: one that is replaced meanwhile must not pass for what was read.
     _note(short)
-    command = f"python -m simulations run {name} --output {path.parent}"
+    command = f"python -m simulations run {name.replace('_', '-')} --output {path.parent}"
     if not path.exists():
         raise MissingInputError(f"{path} does not exist: run `{command}`")
     try:

@@ -141,7 +141,7 @@ def _rerun(figure: PaperFigure, inputs: Any) -> list[str]:
     """Return what makes a figure at full size: the paper's recipes, else one GPU's, else simulations."""
     paper = [recipe for recipe in figure.recipes if recipe.startswith("paper/")]
     simulations = [
-        f"python -m simulations run {Path(name).stem} --profile full"
+        f"python -m simulations run {Path(name).stem.replace('_', '-')} --profile full"
         for name in inputs if name.startswith("simulations/")
     ]
     return paper or list(figure.recipes) or simulations or [

@@ -9,9 +9,9 @@ from entropy_theory.support import command_line
 from entropy_theory.support.locks import exclusive
 from entropy_theory.support.results import check_writable
 from entropy_theory.support.user_errors import need, run_command
-from paper_figures.report.page import write_report
 from paper_figures.reproduce.stage import Profile
-from paper_figures.site import building, pages
+
+# What writes the pages is imported where it is needed: it takes seconds, and help needs none.
 
 DOCUMENTED = ("aent.lemma-6", "aepo.arbitrary-entropy", "aepo.high-temperature-raises",
               "aepo.theorem-4.3b", "entropy-mechanism.covariance-positive", "entropy-mechanism.theorem-1",
@@ -31,6 +31,8 @@ def site(
         output: folder for the pages; their source is written beside it.
         jobs: processes of Sphinx; by default one per core.
     """
+    from paper_figures.site import building, pages
+
     source = output.with_name(f"{output.name}-source")
     with exclusive(output):
         pages.write(pages.everything(), results, source)
@@ -50,6 +52,9 @@ def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: 
     """
     if not output.is_dir():
         raise ValueError(f"no such folder: {output}: name the folder of results, or run make reproduce")
+    from paper_figures.report.page import write_report
+    from paper_figures.site import building, pages
+
     if not pages.WRITTEN.is_dir():
         raise ValueError(f"the site is made of the pages in {pages.WRITTEN}, which only a checkout has: "
                          "clone the repository and run make docs")

@@ -134,7 +134,8 @@ def read(path: str | os.PathLike[str]) -> xr.Dataset:
         ValueError: a missing or damaged file.
     """
     if not Path(path).is_file():
-        raise ValueError(f"{path} does not exist: run `python -m simulations run {Path(path).stem}`")
+        name = Path(path).stem.replace("_", "-")
+        raise ValueError(f"{path} does not exist: run `python -m simulations run {name}`")
     try:
         return xr.load_dataset(path, engine="scipy")
     except Exception as error:  # the reader raises whatever a damaged file makes it stumble over

@@ -14,7 +14,7 @@ from entropy_theory.update_rules import rule_options
 from llm_bridge import __main__ as command_line
 from llm_bridge import recipes
 from llm_bridge.commands import train as training
-from llm_bridge.commands.train_config import parse_trl_options
+from llm_bridge.commands.train_config import TrainConfig, parse_trl_options
 from llm_bridge.recipes import hub_data
 from llm_bridge.recipes.__main__ import data, listing, show
 from llm_bridge.trainer import InertRuleWarning, entropy_trainer
@@ -27,6 +27,14 @@ RUNS = {
 # One of each rule at each of the two sizes; the others are for `make deep`.
 FIRST = {(name.split("/")[0], config.rule): name for name, config in reversed(RUNS.items())}
 PAPER = recipes.names("paper")
+
+
+def test_the_list_says_what_the_recipes_are():
+    """A count of runs, or a title, that is another file's."""
+    found = map(recipes.load, recipes.names())
+    assert list(recipes.listed()) == [(r.name, r.source, r.title, len(r.runs)) for r in found]
+
+
 
 
 @pytest.fixture(scope="module")
@@ -124,15 +132,19 @@ AEPO = "[rule]\nname = 'aepo'\n"
 @pytest.mark.parametrize(
     ("top", "tables", "message"),
     [
-        ("titel = 1", "", "unknown key of recipe mine.toml: 'titel': did you mean title"),
-        ("rule = 3", "", "recipe mine.toml: rule must be a table, as in [rule]"),
+        ("titel = 1", "", "unknown key of config file mine.toml: 'titel': did you mean title"),
+        ("rule = 3", "", "config file mine.toml: rule must be a table, as in [rule]"),
         ("launcher = '8-gpu'", "", "unknown launcher '8-gpu': did you mean 8-gpus"),
         ("launcher = '8-gpus'", "[train]\nprompts = 3", "24 completions a step are no multiple of 8"),
         ("like = '_nothing'", "", "unknown recipe that mine.toml is like"),
-        ("minutes = '1'", "", "recipe mine.toml: minutes must be a float, got '1'"),
-        ("", "[train]\nstepss = 3", "key of recipe mine.toml, [train]: 'stepss': did you mean steps"),
-        ("", "[train]\nsteps = '3'", "recipe mine.toml, [train]: steps must be a int, got '3'"),
-        ("", "[train]\nsteps = true", "steps must be a int, got True"),
+        ("minutes = '1'", "", "config file mine.toml: minutes must be a number, got '1'"),
+        ("", "[train]\nstepss = 3",
+         "key of config file mine.toml, [train]: 'stepss': did you mean steps"),
+        ("", "[train]\nsteps = '3'",
+         "config file mine.toml, [train]: steps must be a whole number, got '3'"),
+        ("", "[train]\nsteps = true", "steps must be a whole number, got True"),
+        ("", "[train]\nlog-to = 'none'\nlog_to = 'none'", "log_to is given twice"),
+        ("", "[rule]\nname = 'grpo'\nclip-hig = 1", "'clip_hig': did you mean clip_high"),
         ("", "[train]\noptimizer = 'adam'", "optimizer must be one of adamw, sgd, got 'adam'"),
         ("", "[train]\nrule = 'grpo'", "rule is not set here but by [rule] name"),
         ("", "[rule]\nname = 'aepoo'", "unknown update rule 'aepoo': did you mean aepo"),
@@ -169,6 +181,16 @@ def test_an_unknown_recipe_or_run_is_named():
     config, recipe = recipes.run("gpu-small/aepo-targets:split-aepo-targets-target0.25-seed1")
     assert (config.rule, config.seed, recipe.launcher.world) == ("aepo", 1, 1)
     assert "target=0.25" in config.rule_options
+
+
+def test_a_file_without_a_rule_has_that_of_a_plain_run_and_keys_may_have_hyphens(tmp_path):
+    """A mistyped option that hides behind a missing table; the command line's own spelling refused."""
+    (tmp_path / "plain.toml").write_text("[train]\nlog-to = 'none'\n[vary]\n'train.save-every' = [0]\n")
+    config, _ = recipes.run(str(tmp_path / "plain.toml"))
+    assert (config.rule, config.log_to, config.save_every) == (TrainConfig().rule, "none", 0)
+    (tmp_path / "clip.toml").write_text("[rule]\nname = 'grpo'\nclip-high = 0.3\n")
+    config, _ = recipes.run(str(tmp_path / "clip.toml"))
+    assert rule_options.from_texts(config.rule, config.rule_options).clip_high == 0.3
 
 
 def test_tables_are_filled_from_below_and_varied(tmp_path):

@@ -118,7 +118,7 @@ def understood(line: str) -> None:
         assert config is None or (ROOT / config).is_file(), line
         understood_by("llm_bridge", rest[rest.index("llm_bridge") + 1:], line)
     else:
-        assert first in ("apt", "eval", "dask", "docker"), f"{line}: not known to this test"
+        assert first in ("apt", "mkdir", "dask", "docker"), f"{line}: not known to this test"
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,9 @@ import torch
 
 from entropy_theory.support.user_errors import run_command
 from paper_figures import __main__ as commands
+from paper_figures.catalog import FIGURES
+from paper_figures.commands import figures
+from paper_figures.names import figure_names
 from paper_figures.reproduce import gpu, progress
 from paper_figures.reproduce.stage_run import StageRun
 from paper_figures.reproduce.stages import stages
@@ -58,7 +62,23 @@ def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(command: Command, tmp_
     assert status == 0
     assert (tmp_path / "figures" / "small-transformer-training.svg").exists()
     assert "aepo-figure-1: not made" in errors
-    assert command("build", "aepo-figure-1", "--output", str(tmp_path))[0] == 2
+    status, _, errors = command("build", "aepo-figure-1", "--output", str(tmp_path / "nothere"))
+    assert status == 2
+    assert errors.startswith("error: aepo-figure-1 is not made: ")
+    assert not (tmp_path / "nothere").exists()
+
+
+def test_the_names_that_are_checked_first_are_those_of_the_figures() -> None:
+    """A figure that cannot be asked for, because its source is laid out otherwise."""
+    assert figure_names() == sorted(FIGURES)
+
+
+def test_what_was_made_is_written_as_json(tmp_path: Path) -> None:
+    """An option that is taken, and nothing written."""
+    write_run(tmp_path / "runs" / "g", rule="grpo", entropies=[1.0, 0.5])
+    name, written = "small-transformer-training", tmp_path / "found.json"
+    assert figures((name,), output=tmp_path, formats=("svg",), json=written) == 0
+    assert json.loads(written.read_text())["made"][name]["verdict"] == "our own"
 
 
 def test_an_unwritable_folder_is_named(command: Command, tmp_path: Path) -> None:

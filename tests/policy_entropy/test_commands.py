@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -15,14 +16,26 @@ import pytest
 import entropy_theory
 from entropy_theory.support import command_line, user_errors
 from entropy_theory.update_rules import RULES, described
+from entropy_theory.verification import report
 from policy_entropy import __main__ as console
 
 ROOT = Path(__file__).parents[2]
 
 
-def typed(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+ABSENT = """
+import sys
+class Absent:
+    def find_spec(name, *_):
+        if name in {'torch', 'transformers', 'trl'}:
+            raise ModuleNotFoundError(f'no {name}', name=name)
+sys.meta_path.insert(0, Absent)
+"""
+"""Has a process find what it would where the extra llm is not installed."""
+
+
+def typed(*arguments: str, before: str = "", **options) -> subprocess.CompletedProcess[str]:
     """A command line in a process of its own, which says on its last line what it has imported."""
-    code = ("import sys, atexit; from policy_entropy.__main__ import command; "
+    code = (f"{before}\nimport sys, atexit; from policy_entropy.__main__ import command; "
             "heavy = {'torch', 'trl', 'transformers', 'matplotlib', 'scipy', 'sympy', 'xarray', "
             "'pandas', 'numpy.f2py'}; "
             "atexit.register(lambda: print('imported', *sorted(heavy & set(sys.modules)), "
@@ -46,12 +59,20 @@ def command(monkeypatch, capfd):
     return run
 
 
-def test_a_mistyped_rule_is_answered_before_torch_is_imported():
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["train", "--rule", "aepoo"], "unknown update rule 'aepoo': did you mean aepo?"),
+    (["train", "--task", "slpit"], "'slpit': did you mean split?"),
+    (["sample", "--model", "smal-sums"], "no model 'smal-sums' (did you mean small-sums?)"),
+    (["figures", "aepo-figur-4"], "unknown figure 'aepo-figur-4': did you mean aepo-figure-4"),
+])
+def test_a_mistyped_name_is_answered_before_torch_is_imported(arguments, message):
     """Six seconds of imports for a typo, or all of NumPy's modules for none of its arrays."""
-    found = typed("train", "--rule", "aepoo")
+    found = typed(*arguments)
     assert found.returncode == 2
-    assert found.stderr.splitlines() == [
-        "error: unknown update rule 'aepoo': did you mean aepo?", "imported"]
+    error, imported = found.stderr.splitlines()
+    assert error.startswith("error: ")
+    assert message in error
+    assert imported == "imported"
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -59,17 +80,33 @@ def test_a_mistyped_rule_is_answered_before_torch_is_imported():
     (["train", "--stesp", "3"], "unrecognized options: --stesp, 3: did you mean --steps? "
                                 "(policy-entropy train --help lists the options)"),
     (["evaluate", "--tsk", "split"], "unrecognized options: --tsk, split: did you mean --task?"),
-    (["train", "--steps", "x"], "--steps: invalid literal for int()"),
+    (["train", "--steps", "x"], "--steps must be a whole number, got 'x' (policy-entropy train --help"),
+    (["train", "--learning-rate", "fast"], "--learning-rate must be a number, got 'fast'"),
+    (["evaluate", "--k", "1", "x"], "--k must be a whole number, got '1', 'x'"),
+    (["train", "--config"], "error: --config: expected one argument: name it"),
+    (["--vesion"], "unknown option '--vesion': did you mean --version"),
+    (["-v"], "unknown option '-v': known: --help, --version"),
+    (["help"], "unknown command 'help': did you mean --help?"),
+    (["verify", "nosuch"], "unknown claim 'nosuch': 'policy-entropy claims' lists them"),
+    (["check", "nofile.py"], "no such file: nofile.py: name a Python file with claims or update rules"),
+    (["check", "docs"], "docs is a folder: name a Python file"),
     (["train", "--steps", "0"], "steps must be at least 1, got 0"),
     (["train", "--rule", "aepo", "--rule-options", "alhpa=3"], "'alhpa': did you mean alpha?"),
     (["train", "--log-to", "wandbb"], "unknown tracker 'wandbb': did you mean wandb"),
-    (["train", "--data", "nothere.jsonl"], "no such file: nothere.jsonl"),
-    (["train", "--config", "nothere.toml"], "cannot read recipe nothere.toml"),
+    (["train", "--data", "nothere.jsonl"], "no such file: nothere.jsonl: name a JSONL file"),
+    (["train", "--data", "READM.md"], "no such file: READM.md: did you mean README.md?"),
+    (["train", "--data", "docs"], "docs is a folder: name a JSONL file"),
+    (["train", "--reward", "exat"], "unknown reward function 'exat': did you mean exact"),
+    (["evaluate", "--temperature", "-1"], "temperature must be finite and above 0, got -1"),
+    (["evaluate", "--top-p", "2"], "top_p must be above 0 and at most 1, got 2"),
+    (["sample", "--num-samples", "0"], "num_samples must be at least 1, got 0"),
+    (["train", "--config", "nothere.toml"], "no such file: nothere.toml: name a TOML file"),
     (["train", "--config", "a.toml", "--recipe", "b"], "name one of them"),
     (["simulate", "aepo-figur-1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
     (["rules", "clipcov"], "unknown update rule 'clipcov': did you mean clip-cov"),
     (["claims", "aepo.lema-4.1"], "aepo.lemma-4.1"),
-    (["fit", "nothere.csv"], "nothere.csv"),
+    (["fit", "nothere.csv"], "no such file: nothere.csv: name a training log"),
+    (["simulate", "aepo-figure-1", "--output", "README.md"], "cannot write README.md/aepo_figure_1.nc"),
     (["completion", "bsh"], "did you mean bash"),
 ])
 def test_an_error_is_one_line_with_the_remedy(command, arguments, message):
@@ -79,6 +116,13 @@ def test_an_error_is_one_line_with_the_remedy(command, arguments, message):
     assert errors.startswith("error: ")
     assert errors.count("\n") == 1
     assert message in errors
+
+
+def test_figures_are_drawn_without_the_extra_of_language_models():
+    """An import of torch for the type of an argument."""
+    found = typed("figures", before=ABSENT)
+    assert found.returncode == 0, found.stderr
+    assert "aepo-figure-4" in found.stdout
 
 
 def test_debug_shows_where_an_error_arose(command):
@@ -157,6 +201,17 @@ def test_a_pipe_that_closes_early_is_no_error():
     assert found.stderr == ""
     assert len(found.stdout.splitlines()) == 2
     assert found.stdout.splitlines()[1] == "status 0"
+
+
+def test_a_table_into_a_closed_pipe_is_no_error(monkeypatch):
+    """rich's own console ends the process with 1, which says that a verdict changed."""
+    end, beginning = os.pipe()
+    os.close(end)
+    with contextlib.suppress(BrokenPipeError), open(beginning, "w") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        with pytest.raises(BrokenPipeError):
+            report.print_differences(())
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize(("kept", "said"), [
