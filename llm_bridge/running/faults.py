@@ -1,5 +1,6 @@
 """Faults that end a run: too little memory, a lost GPU, a gradient that is not finite, a tracker
-that is not set up, and a policy that differs between training and scoring.
+that is not set up, a sampling server that is gone, and a policy that differs between training and
+scoring.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from llm_bridge.running import ranks
 DIVERGED = "diverged.pt"
 TRACKING = "transformers.integrations.integration_utils"
 """The module that calls trackers."""
+SAMPLING_CLIENT = "trl.generation.vllm_client"
+"""The module that calls a sampling server."""
 ROUNDINGS = 64
 """The allowed error of a log-probability, in roundings of 1. Each of L layers adds two updates, whose
 sum is rounded each time: errors of random sign grow as sqrt(2 L), up to 14 for 100 layers, and the
@@ -109,11 +112,41 @@ def tracker_named(trackers: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        if TRACKING in {frame.f_globals.get("__name__") for frame in frames}:
+        if _came_through(error, TRACKING):
             raise ValueError(f"log_to {trackers}: the tracker ended the run ({error}); set it up as it "
                              "says, or give log_to none") from error
         raise
+
+
+@contextlib.contextmanager
+def sampling_server_named(args: Any) -> Iterator[None]:
+    """Turn what a vLLM server that was killed, or that fails, leaves its client with into one OSError.
+
+    The client tries again for a minute before (TRL's own retries).
+
+    Args:
+        args: TRL's options, which say where the server is.
+    """
+    try:
+        yield
+    except Exception as error:
+        # The HTTP library's errors are OSErrors; an answer that is no success is a plain Exception there.
+        failed = isinstance(error, OSError) or type(error) is Exception
+        if failed and _came_through(error, SAMPLING_CLIENT):
+            address = args.vllm_server_base_url or (
+                f"http://{args.vllm_server_host}:{args.vllm_server_port}")
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise OSError(
+                f"the vLLM server at {address} no longer answers ({reason}): start it again, and run the "
+                "same command again to resume"
+            ) from error
+        raise
+
+
+def _came_through(error: BaseException, module: str) -> bool:
+    """Whether a function of the module was being called when the error was raised."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return module in {frame.f_globals.get("__name__") for frame in frames}
 
 
 def check_gradient(

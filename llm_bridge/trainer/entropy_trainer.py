@@ -185,7 +185,7 @@ class EntropyTrainer(GRPOTrainer):
         found = draws.plain_groups(self, prompt_ids, images, multimodal_fields)
         if found is not None:
             return found, None
-        with draws.handing_over():
+        with draws.handing_over(), faults.sampling_server_named(self.args):
             return super()._generate_single_turn(
                 prompt_ids, images, multimodal_fields, *rest, **options
             )

@@ -85,27 +85,29 @@ class Generation:
             self._prepare(columns, self._world(columns, zeros, is_unscored=True))
             return columns
         self._score(columns)
-        ordinary = self._world(columns)
-        if trainer.controller is not None:
+        if trainer.controller is None:
+            ordinary = world = self._complete(columns)
+        else:
+            ordinary = self._world(columns)
             temperature = self._observed(trainer.controller, ordinary)
             second = self._second_batch(inputs[: self._tempered_rows], temperature, generate)
             columns = join(columns, second, pad_token=trainer._tokenizer.pad_token_id)
-        if not self._single_forward:
-            if trainer.coefficient_controller is not None:
-                coefficient = self._coefficient(ordinary)
-                columns["coefficient"] = torch.full_like(columns["sampling_temperature"], coefficient)
-            if self._needs_effects:
-                self._add_effects(columns)
-            self._prepare(columns, self._world(columns))
+            if self._single_forward:
+                return columns
+            world = self._complete(columns)
+        if trainer.coefficient_controller is not None:
+            coefficient = self._coefficient(ordinary)
+            columns["coefficient"] = torch.full_like(columns["sampling_temperature"], coefficient)
+            # All ranks have it already.
+            world = world.replace(coefficient=torch.full_like(world.weight, coefficient))
+        self._prepare(columns, world)
         return columns
 
     def prepare_again(self, micro_batches: list[Columns]) -> None:
         """Prepare the rule on the rows of the whole generation, under the policy as it is now."""
         columns = preparation.whole(micro_batches)
         policy = self._trainer.scoring.statistics(self._trainer.model, columns)
-        if self._needs_effects:
-            self._add_effects(columns)
-        self._prepare(columns, self._world(columns, policy))
+        self._prepare(columns, self._complete(columns, policy))
         preparation.deal_out(columns, micro_batches)
 
     def prepared(self, batch: TokenBatch) -> TokenBatch:
@@ -195,11 +197,16 @@ class Generation:
             seed=trainer.args.seed, is_unscored=is_unscored,
         )
 
-    def _add_effects(self, columns: Columns) -> None:
-        trainer = self._trainer
-        batch = preparation.own_batch(
-            columns, None, step=trainer.state.global_step, seed=trainer.args.seed)
-        columns["entropy_effect"] = trainer.entropy_effects(columns, batch)
+    def _complete(
+        self, columns: Columns, policy: dict[str, torch.Tensor] | None = None
+    ) -> TokenBatch:
+        """Add what a rule reads of rows that were scored, and gather the rows of all ranks."""
+        if self._needs_effects:
+            trainer = self._trainer
+            batch = preparation.own_batch(
+                columns, None, step=trainer.state.global_step, seed=trainer.args.seed)
+            columns["entropy_effect"] = trainer.entropy_effects(columns, batch)
+        return self._world(columns, policy)
 
     def _prepare(self, columns: Columns, world: TokenBatch) -> None:
         preparation.prepare(self._trainer.rule, columns, world, rank=self._place.rank)

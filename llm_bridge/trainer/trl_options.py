@@ -230,7 +230,7 @@ def page(config: type) -> str:
         "a later TRL fails it until it is listed, and is refused at run time unless left at its default.",
         "", *(f"- **{fate}**: {meaning}." for fate, meaning in MEANING.items()), "",
         "Options of other trainers are refused: " + OTHER_TRAINERS + " (what lateness does to a held "
-        "entropy: [Hold an entropy](hold_an_entropy.md)).", "",
+        "entropy: [Hold an entropy](hold_an_entropy.md#samples-that-are-late)).", "",
         "| option | TRL's default | here | |", "|---|---|---|---|",
     ]
     for field in sorted(dataclasses.fields(config), key=lambda field: field.name):

@@ -32,13 +32,22 @@ def refused_by_trl(rule: str) -> bool:
     return False
 
 
+ON_VERL = {
+    "reinforce": "verl's `gpg`", "grpo": "verl's `vanilla`", "clip-higher": "verl's `vanilla`",
+    "gspo": "verl's `gspo`", "clip-cov": "verl's `clip_cov`", "kl-cov": "verl's `kl_cov`",
+    "entropy-bonus": "verl's `entropy_coeff`", "reference-kl": "verl's `use_kl_loss`",
+    "entropy-advantage": "one process", "aent": "one process",
+}
+"""What the rules of tests/verl were compared with there; verl has nothing like the last two."""
+
+
 def on_verl(rule: str) -> str:
-    """What becomes of a rule under verl."""
+    """What became of a rule under verl."""
     try:
         make_rule(rule, {})
     except ValueError:
         return "refused"
-    return "equal, loss alone"
+    return f"equal to {ON_VERL[rule]}" if rule in ON_VERL else "untested"
 
 
 def page(found: dict[str, dict[str, float]]) -> str:
@@ -103,8 +112,13 @@ float32; FSDP2 and DeepSpeed hold both in bfloat16. Rounding leaves up to 0.1 (`
 the clip is in or out by its rounding. In the off-policy step of `grpo` two of 69 tokens were, which
 changed FSDP2's step by 0.25, and by 0.06 once the one process clipped the same tokens.
 
-verl's column: the rule's loss as verl 0.9.1 would call it, the same in any cut into micro-batches, and
-where verl has the rule, verl's own (`make test-verl`). Its actor's worker and its FSDP2 engine, from the
+verl's column: what gradients of the rule's loss, as verl 0.9.1 would call it, were compared with in
+`make test-verl`: verl's own loss where it has one (to 64 roundings, `tests/verl/test_conformance.py`;
+entropy bonus and reference KL to 1e-12, `test_mini_batches.py`), else the rule's step in one process.
+`clip_cov` draws tokens at random: equal where it takes all candidates, and else in how many it takes. All
+but `aent` are the same in any cut into micro-batches, `aent` in one (`test_clamped_entropy.py`). Sizes of
+differences are not kept, and "refused" is what the adapter says when this page is made. The worker of
+verl's actor and its FSDP2 engine, from the
 configuration to new weights, take the step of one process on two CPU ranks, to 1e-4, by themselves and
 as a `RayWorkerGroup` under Ray on one machine (`tests/verl/test_two_ranks.py`): verl is told of a
 platform without an accelerator, through its own registry, and `RayResourcePool` not to ask for GPUs.
@@ -140,7 +154,7 @@ TAIL = """
 | TRL's generate | tested | tested | tested (the resumed runs) |
 | continuous batching (`use_transformers_continuous_batching`) | tested | tested | refused, untested |
 | vLLM, `vllm_mode=colocate` | tested on CPU (`make test-vllm`) | untested | untested |
-| vLLM, `vllm_mode=server` | refused by TRL on a CPU | untested | untested |
+| vLLM, `vllm_mode=server` | untested; as read, TRL refuses a CPU | untested | untested |
 
 Continuous batching makes no collective of its own: ranks draw for themselves, each with its own seed, and
 their lengths may differ (`tests/llm_bridge/test_ragged_ranks.py`). Under FSDP, and under ZeRO-3 without

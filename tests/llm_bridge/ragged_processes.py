@@ -17,7 +17,7 @@ from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward import shared_prompts
 from llm_bridge.forward.policy_forward import Forward
-from llm_bridge.trainer import batches, reference
+from llm_bridge.trainer import batches, preparation, reference
 from llm_bridge.trainer.options import InertRuleWarning
 from tests.llm_bridge import collectives
 from tests.llm_bridge.llama_steps import llama, llama_trainer
@@ -150,20 +150,27 @@ def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
     made.resampling_rounds = rounds
     if deals:
         made._generate_single_turn = dealt(rank, tokenizer.eos_token_id)
-    watched, calls, original = Rows(made), [], Forward._call
+    watched, calls, original, gather = Rows(made), [], Forward._call, preparation.gathered
+    gathers = 0
 
     def call(self, model, *arguments, **more):
         calls.append(type(model).__name__)
         return original(self, model, *arguments, **more)
 
+    def gathered(*arguments, **more):
+        nonlocal gathers
+        gathers += 1
+        return gather(*arguments, **more)
+
     made.add_callback(watched)
-    Forward._call = call
+    Forward._call, preparation.gathered = call, gathered
     try:
         with collectives.recorded() as found:
             made.train()
     finally:
-        Forward._call = original
-    return {"collectives": found, "calls": calls, "steps": watched.steps, "weights": watched.weights}
+        Forward._call, preparation.gathered = original, gather
+    return {"collectives": found, "calls": calls, "gathers": gathers, "steps": watched.steps,
+            "weights": watched.weights}
 
 
 def all_rows() -> TokenBatch:

@@ -1,10 +1,13 @@
 """Guards docs/engines_matrix.md: it says what the tests recorded, of every rule."""
 
 import json
+from pathlib import Path
 
 from entropy_theory import update_rules
 from tests.llm_bridge import engine_matrix
 from tests.llm_bridge.sharded_processes import CASES
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_says_what_is_kept():
@@ -27,3 +30,13 @@ def test_every_rule_that_trains_is_measured():
     assert set(update_rules.RULES) - refused <= set(CASES)
     assert set(engine_matrix.VARIANT_NAMES) == (set(CASES) - set(update_rules.RULES)) | {
         "resumed", "2 to 1", "1 to 2"}
+
+
+def test_a_rule_that_is_equal_under_verl_is_compared_there():
+    """A rule that verl's adapter takes, and that no test there runs, is untested."""
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "verl").glob("*.py"))
+    for rule, other in engine_matrix.ON_VERL.items():
+        assert f'"{rule}"' in tests, rule
+        assert other == "one process" or other.split("`")[1] in tests, rule
+    unknown = set(update_rules.RULES) - set(engine_matrix.ON_VERL)
+    assert {engine_matrix.on_verl(rule) for rule in unknown} <= {"refused", "untested"}

@@ -160,6 +160,16 @@ def test_ranks_score_nothing_that_the_rule_does_not_read(runs):
         assert calls.count("LlamaForCausalLM") == 3 + 2
 
 
+@pytest.mark.parametrize(("case", "gathers"), [
+    ("two generations", 2), ("off-policy", 1), ("micro-batches", 1), ("checkpointed", 1),
+    # Later steps need the policy as it is then; the controller's rows are seen before the second batch.
+    ("prepared again", 2), ("second batch", 2),
+])
+def test_the_rows_of_all_ranks_are_gathered_once(runs, case, gathers):
+    """Columns that nobody reads, or that were there already, are as many bytes between machines."""
+    assert [run[case]["gathers"] for run in runs] == [gathers, gathers]
+
+
 EXACT = 1e-11
 """Of the largest change: float64's 1.1e-16 in sums of a few thousand terms, of either sign, that are a
 hundred times their sum at most."""

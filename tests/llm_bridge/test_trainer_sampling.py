@@ -1,18 +1,23 @@
 """Guards what llm_bridge/trainer/entropy_trainer.py samples: the policy, and AEPO's second batch."""
 
+import http.server
+import threading
 from types import SimpleNamespace
 
 import datasets
 import numpy as np
 import pytest
+import requests
 import scipy.stats
 import torch
 import transformers
 import trl
+from trl.generation import vllm_client
 
 from entropy_theory import policy, update_rules
 from entropy_theory.targets import Nucleus, TargetPolicy
 from llm_bridge.data import models
+from llm_bridge.running import faults
 from llm_bridge.sampling import logits_processors
 from llm_bridge.trainer import draws, entropy_trainer
 from llm_bridge.trainer import options as trainer_options
@@ -37,6 +42,51 @@ def test_weights_that_vllm_cannot_take_are_told(tmp_path, monkeypatch):
         generate("'PackedParameter' object has no attribute 'weight_loader'")
     with pytest.raises(AttributeError, match="another"):
         generate("another")
+
+
+class Ended(http.server.BaseHTTPRequestHandler):
+    """A vLLM server that ends while it answers, with ``status`` None, or whose engine has ended."""
+
+    status: int | None = None
+
+    def do_POST(self):
+        if self.status is not None:
+            self.send_error(self.status, "EngineDeadError")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize(("status", "reason"), [
+    (None, "Connection aborted"), (500, "Request failed: 500"), ("gone", "refused")])
+def test_a_sampling_server_that_ends_in_the_middle_is_one_error(tmp_path, monkeypatch, status, reason):
+    """TRL's own client, on a server of plain HTTP: three tracebacks, two of them deep inside urllib3."""
+    made = tabular_trainer(tmp_path, update_rules.get("grpo"))
+    monkeypatch.setattr(Ended, "status", None if status == "gone" else status)
+    with http.server.HTTPServer(("127.0.0.1", 0), Ended) as server:
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        client = vllm_client.VLLMClient.__new__(vllm_client.VLLMClient)  # else it wants vLLM's package
+        client.session, client.base_url, client.model = requests.Session(), address, "policy"
+        made.use_vllm, made._last_loaded_step = True, made.state.global_step
+        made.args.vllm_server_base_url = address
+        made.vllm_generation = SimpleNamespace(
+            generate=lambda prompts, num_generations, **_: client.generate(prompts, n=num_generations))
+        if status == "gone":
+            server.shutdown()
+            server.server_close()
+        try:
+            with pytest.raises(OSError, match=rf"the vLLM server at {address} .*{reason}.* to resume"):
+                made._generate_single_turn([[1]], None, {}, 1)
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_an_error_that_is_not_of_the_servers_client_is_left_alone():
+    with pytest.raises(OSError, match=r"^a file$"), faults.sampling_server_named(None):
+        raise OSError("a file")
 
 
 def test_samples_are_samples_of_the_tempered_policy(tmp_path):

@@ -160,6 +160,49 @@ def test_every_line_of_bash_is_one_that_its_command_reads():
                     understood(line)
 
 
+LINK = re.compile(r"\]\(([^)\s]*?)(?:#([^)\s]+))?\)")
+MADE = {"bandit.md", "/found.md", "/contributing.md"}
+"""Pages that the site's maker puts beside those of docs/."""
+NAMED = re.compile(r"\b(docs/[\w/]+\.md)(?:#([\w-]+))?")
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and MyST make them."""
+    words = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", line.lower()).strip().replace(" ", "-") for line in words}
+
+
+def dangling(text: str, folder: Path, pattern: re.Pattern[str]) -> list[str]:
+    """The pages and headings that a text names and that are not there."""
+    found = []
+    for address, heading in pattern.findall(text):
+        page = folder / address
+        if "://" in address or not address:
+            continue
+        # What the site's maker writes is looked for by paper_figures/test_site.py.
+        if address in MADE or not page.parent.exists():
+            continue
+        if not page.exists():
+            found.append(address)
+        elif heading and page.suffix == ".md" and heading not in headings(page):
+            found.append(f"{address}#{heading}")
+    return found
+
+
+def test_pages_and_headings_that_are_named_are_there():
+    """By links between pages, and by code; what a merge has lost would be missed by nobody."""
+    assert dangling("[a](install.md#no-such) [b](https://a.b#c)", ROOT / "docs", LINK) == [
+        "install.md#no-such"]
+    assert dangling("docs/gone.md, docs/install.md#no-such", ROOT, NAMED) == [
+        "docs/gone.md", "docs/install.md#no-such"]
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").glob("*.md")]:
+        assert not dangling(page.read_text(), page.parent, LINK), page
+    ours = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True)
+    for path in ours.stdout.split():
+        assert path == "tests/package/test_pages.py" or not dangling(
+            (ROOT / path).read_text(), ROOT, NAMED), path
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) < 150
 

@@ -1,4 +1,4 @@
-"""Guards what docs/hold_an_entropy.md says of controllers whose samples are late."""
+"""Guards docs/hold_an_entropy.md#samples-that-are-late."""
 
 import numpy as np
 import pytest
