@@ -69,9 +69,9 @@ def check_ranks(folder: Path, accelerator: Any) -> None:
 
 
 def has_weights_alone(folder: Path) -> bool:
-    """Whether a checkpoint was written to its end, and under ``save_only_model``: no rank's random numbers.
+    """Whether a checkpoint was written to its end, but under ``save_only_model``.
 
-    It has no seal; one that has is damaged.
+    It then has no rank's random numbers, and no seal; one that has a seal is damaged.
     """
     return (folder / TRAINER_STATE).is_file() and not (folder / SEAL).exists() and not any(
         folder.glob("rng_state*.pth"))
@@ -84,8 +84,8 @@ def check_resumable(folder: Path) -> None:
     """
     if ranks.on_main(lambda: has_weights_alone(folder)):
         raise ValueError(
-            f"{folder} holds weights alone (save_only_model=True), and a run resumed from it would have a "
-            "new optimizer and other random numbers: start a new run with it as model, and leave "
+            f"{folder} holds weights alone (save_only_model=True), and a run resumed from it would have "
+            "a new optimizer and other random numbers: start a new run with it as model, and leave "
             "save_only_model at False in a run that is to be resumed")
 
 
