@@ -21,6 +21,8 @@ from entropy_theory.support import results
 from llm_bridge.running import ranks
 
 SEAL = "seal.json"
+TRAINER_STATE = "trainer_state.json"
+"""The file that transformers' trainer writes last into a checkpoint."""
 
 
 def seal(folder: Path) -> None:
@@ -66,6 +68,27 @@ def check_ranks(folder: Path, accelerator: Any) -> None:
         )
 
 
+def has_weights_alone(folder: Path) -> bool:
+    """Whether a checkpoint was written to its end, but under ``save_only_model``.
+
+    It then has no rank's random numbers, and no seal; one that has a seal is damaged.
+    """
+    return (folder / TRAINER_STATE).is_file() and not (folder / SEAL).exists() and not any(
+        folder.glob("rng_state*.pth"))
+
+
+def check_resumable(folder: Path) -> None:
+    """Raise ValueError for a checkpoint of weights alone, from which a run would not continue exactly.
+
+    transformers goes on from it without a word: with a new optimizer and other random numbers.
+    """
+    if ranks.on_main(lambda: has_weights_alone(folder)):
+        raise ValueError(
+            f"{folder} holds weights alone (save_only_model=True), and a run resumed from it would have "
+            "a new optimizer and other random numbers: start a new run with it as model, and leave "
+            "save_only_model at False in a run that is to be resumed")
+
+
 def is_whole(folder: Path) -> bool:
     """Whether ``folder`` is sealed and every file is unchanged since."""
 
@@ -88,10 +111,9 @@ def last_whole(run: Path) -> Path | None:
         if is_whole(folder):
             return folder
         if ranks.is_main():
-            print(
-                f"warning: {folder} is incomplete or damaged; using the checkpoint before it",
-                file=sys.stderr,
-            )
+            why = "holds weights alone (save_only_model)" if has_weights_alone(folder) else (
+                "is incomplete or damaged")
+            print(f"warning: {folder} {why}; using the checkpoint before it", file=sys.stderr)
     return None
 
 

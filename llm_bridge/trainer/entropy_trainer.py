@@ -266,12 +266,14 @@ class EntropyTrainer(GRPOTrainer):
     ) -> Any:
         """Train as TRL does; a lack of memory or a lost GPU is an error that a user can act on.
 
-        Raises ValueError as `checkpoints.check_ranks`, and where nobody supplies what the rule reads.
+        Raises ValueError as `checkpoints.check_resumable` and `checkpoints.check_ranks`, and where nobody
+        supplies what the rule reads.
         """
         checkpoint = resume_from_checkpoint
         if checkpoint is True:
             checkpoint = get_last_checkpoint(self.args.output_dir)
         if checkpoint:
+            checkpoints.check_resumable(Path(str(checkpoint)))
             checkpoints.check_ranks(Path(str(checkpoint)), self.accelerator)
         controllers.check_forecaster(self.coefficient_controller, self.entropy_forecast)
         if "entropy_effect" in self.rule.required_columns and self.entropy_effects is None:
@@ -304,7 +306,8 @@ class EntropyTrainer(GRPOTrainer):
             else:
                 ranks.agreed(save)
             ranks.agreed(save_controllers)
-            checkpoints.seal(folder)
+            if not self.args.save_only_model:
+                checkpoints.seal(folder)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)

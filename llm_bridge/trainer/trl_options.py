@@ -159,8 +159,7 @@ OPTIONS: dict[str, Option] = {
            "TRL has a sampler of its own"),
     **_all(PASSED_ON, "data_seed dataloader_drop_last dataloader_num_workers dataloader_pin_memory "
            "dataloader_persistent_workers dataloader_prefetch_factor "
-           "dataloader_multiprocessing_context dataloader_in_order remove_unused_columns label_names "
-           "ignore_data_skip"),
+           "dataloader_multiprocessing_context dataloader_in_order remove_unused_columns label_names"),
     # ------------------------------------------------------------------------- evaluation, logs, saves
     **_all(PASSED_ON, "eval_strategy eval_steps eval_delay eval_on_start per_device_eval_batch_size "
            "num_generations_eval prediction_loss_only eval_do_concat_batches eval_use_gather_object "
@@ -177,7 +176,12 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "save_total_limit"),
     **_refused("saves at any step, between the steps of a generation too, from where a run would not "
                "continue exactly", enable_jit_checkpoint=(False,)),
-    **_all(PASSED_ON, "save_only_model save_on_each_node restore_callback_states_from_checkpoint "
+    **_all(DEPARTS, "save_only_model",
+           "such a checkpoint is never resumed from, which is an error, nor by `llm_bridge train`; in "
+           "transformers a run goes on from it with a new optimizer"),
+    **_refused("a resumed run would read its data from the beginning again and not continue exactly",
+               ignore_data_skip=(False,)),
+    **_all(PASSED_ON, "save_on_each_node restore_callback_states_from_checkpoint "
            "push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push "
            "hub_revision"),
     **_all(WITHOUT_EFFECT, "do_train do_eval do_predict resume_from_checkpoint",

@@ -57,6 +57,25 @@ def test_a_broken_file_sends_the_run_to_the_checkpoint_before(checkpointed, caps
         path.write_bytes(whole)
 
 
+def test_weights_alone_are_no_checkpoint_to_go_on_from(tmp_path, capsys):
+    """transformers goes on in silence, with a new optimizer: weights were .2 off two steps later."""
+    def made(**options):
+        return tabular_trainer(tmp_path, update_rules.get("aepo"), steps=2, save_strategy="steps",
+                               save_steps=1, **options)
+
+    made(save_only_model=True).train()
+    assert checkpoints.last_whole(tmp_path) is None
+    assert "checkpoint-2 holds weights alone (save_only_model)" in capsys.readouterr().err
+    for checkpoint in (True, str(tmp_path / "checkpoint-1")):
+        with pytest.raises(ValueError, match=r"-\d holds weights alone .*save_only_model at False"):
+            made().train(resume_from_checkpoint=checkpoint)
+
+
+def test_data_that_a_resumed_run_would_read_again_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="ignore_data_skip=True is refused: a resumed run would read"):
+        tabular_trainer(tmp_path, update_rules.get("grpo"), ignore_data_skip=True)
+
+
 @pytest.mark.parametrize("place", ["torch.save", "controller", "seal"])
 def test_a_full_disk_leaves_no_half_written_checkpoint(tmp_path, monkeypatch, place):
     """Its space is free again, and the checkpoint before it is whole."""
