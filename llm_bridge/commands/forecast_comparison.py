@@ -1,10 +1,10 @@
-"""Compares the forecasts of entropy with what happened: a small model trained in many ways, every step audited.
+"""Compares forecasts of entropy with what happened: a small model trained in many ways, step by step.
 
     python -m llm_bridge.commands.forecast_comparison --output FILE
 
-Each run is one of `runs`: an optimizer and its learning rate, a task, a seed. The file keeps the forecasts
-and the measured change of every step of each finished run, so that the same command goes on where an
-earlier one was stopped.
+Each run is one of `runs`: a task, an optimizer, its learning rate, a seed. Its every step is audited, and
+the file keeps the forecasts and the measured change of each step of each finished run, so that the same
+command goes on where an earlier one was stopped.
 """
 
 from __future__ import annotations
