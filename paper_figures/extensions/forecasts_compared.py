@@ -95,7 +95,8 @@ def trained(results: Path) -> Iterator[dict[str, Any]]:
             "panel": "trained", "where": f"{record['task']}, {_optimizer(record)}",
             "variant": f"seed {record['seed']}", "steps": len(measured),
         }
-        one, resampled = {}, {}
+        one: dict[str, float] = {}
+        resampled: dict[str, np.ndarray] = {}
         for name in TABLED:
             one[name] = float(correlations(series[name], measured))
             resampled[name] = correlations(series[name][drawn], measured[drawn])
