@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -16,7 +17,7 @@ from paper_figures.extensions import forecasts_compared
 STEPS = 60
 
 
-def record(seed: int, error: float, label: str = "adamw 0.0001", **run: object) -> dict[str, object]:
+def record(seed: int, error: float, label: str = "adamw 0.0001", **run: Any) -> dict[str, Any]:
     """A run whose (i) is noise, (i') half of what happens, (ii) off by ``error``."""
     rng = np.random.default_rng(seed)
     measured, noise, other = rng.normal(size=(3, STEPS))
