@@ -246,6 +246,12 @@ def _report(found: dict[str, Any]) -> None:
                 + f"; larger error: {summary['dominant']}; "
                 f"identity holds to {summary['identity_error']:.1e}"
             )
+        divided = "; ".join(
+            ", ".join(f"{name.replace('_', ' ')} {value:+.3g}" for name, value in parts.items())
+            for parts in found["audit"].get("divided", {}).values() if parts
+        )
+        if divided:
+            print(f"entropy moved by (nats, all steps): {divided}")
 
 
 if __name__ == "__main__":

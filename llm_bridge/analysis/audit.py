@@ -23,7 +23,8 @@ average of that gradient along the step (`llm_bridge.accounting`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -81,6 +82,11 @@ class AuditedStep:
     parts: dict[str, float] | None = None
     """What the parts of the step did, which sum to ``accounted``: the addends of an optimizer that can be
     read before its step (`optimizer_step.ADDENDS`), else the step as a whole."""
+    by_rule: dict[str, float] | None = None
+    """What the rules did that the update rule is made of, which sum to the parts ``gradient`` and
+    ``clipping``; None where tokens were not told apart, or are not to be trusted (`TokenEffects`)."""
+    by_answer: dict[str, float] | None = None
+    """The same by right and wrong answers."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,9 +240,10 @@ class _StepSnapshot:
                 self._before, change,
             ),
         }
+        tokens = found.tokens if found.tokens is not None and found.tokens.trusted else None
         if self._details is not None:
-            if found.tokens is not None and found.tokens.trusted:
-                effects = torch.cat(found.tokens.by_token)[self._kept]
+            if tokens is not None:
+                effects = torch.cat(tokens.by_token)[self._kept]
                 self._record.attribution[:] = policy.to_numpy(effects.double())
             self._keep_details(self._details, by_token["measured"])
         count = len(self._state)
@@ -253,6 +260,8 @@ class _StepSnapshot:
                 self._measure @ _rowwise(entropy_change.second_order, self._before, change)),
             entropy_gradient=found.forecast, accounted=found.account.accounted,
             parts=found.account.parts,
+            by_rule=None if tokens is None else found.by_rule,
+            by_answer=None if tokens is None else found.by_answer,
         )
 
     def _after(self) -> np.ndarray:
@@ -447,8 +456,17 @@ def _rowwise(function: Callable[..., np.ndarray], *tables: np.ndarray) -> np.nda
     return np.concatenate([function(*(t[start : start + size] for t in tables)) for start in starts])
 
 
+DIVISIONS = ("parts", "by_rule", "by_answer")
+"""The ways in which an audited step's account is divided."""
+
+
 def summary(steps: list[AuditedStep]) -> dict[str, Any]:
-    """Summarize how well the forecasts met the measured changes of steps and of single tokens."""
+    """Summarize how well the forecasts met the measured changes of steps and of single tokens.
+
+    Returns:
+        "steps" and "tokens": the forecasts of each against the measured changes. "divided": each of
+        DIVISIONS, summed over the steps, nats; None where a step lacks it.
+    """
     names = ("coefficients", "first_order", "exact", "measured")
     further: dict[str, Any] = {
         name: [getattr(step, name) for step in steps]
@@ -462,9 +480,19 @@ def summary(steps: list[AuditedStep]) -> dict[str, Any]:
         *(np.concatenate([step.by_token[name] for step in steps]) for name in names)
     )
     return {
-        level: {**results.plain(found), "dominant": found.dominant}
-        for level, found in (("steps", of_steps), ("tokens", of_tokens))
+        **{level: {**results.plain(found), "dominant": found.dominant}
+           for level, found in (("steps", of_steps), ("tokens", of_tokens))},
+        "divided": {name: _summed([getattr(step, name) for step in steps]) for name in DIVISIONS},
     }
+
+
+def _summed(divisions: Sequence[dict[str, float] | None]) -> dict[str, float] | None:
+    """Add up what each part did; a part that a step lacks did nothing there."""
+    known = [division for division in divisions if division is not None]
+    if len(known) < len(divisions):
+        return None
+    names = dict.fromkeys(name for division in known for name in division)
+    return {name: math.fsum(division.get(name, 0.0) for division in known) for name in names}
 
 
 def write(path: Path, steps: list[AuditedStep], provenance: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ Both are made from the files of a run alone (audit.json and audit/), and can be 
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory.support import results
-from llm_bridge.analysis import kernel_record, pages, plots
+from llm_bridge.analysis import audit, kernel_record, pages, plots
 from llm_bridge.analysis import tokens as audited_tokens
 from llm_bridge.analysis.kernel_record import KernelRecord
 from llm_bridge.analysis.tangent_kernel import RUNGS
@@ -31,6 +32,8 @@ FORECASTS = {
     "exact": "(iii) exact in the logits", "accounted": "accounted, along the step",
 }
 """The forecasts of an audit's summary, and what its page calls them."""
+HEADS = {"parts": "{}", "by_rule": "rule {}", "by_answer": "{} answers"}
+"""What the page calls a part of each division (`audit.DIVISIONS`)."""
 
 
 def complete(run: Path, decode: Decode) -> dict[str, Any]:
@@ -143,7 +146,7 @@ def _forecasts(found: dict[str, Any]) -> str:
             [[step.get(name) for name in columns] for step in steps],
         ),
         _agreement(found["summary"]["steps"]),
-        _parts(steps),
+        _divided(found),
     )
 
 
@@ -161,21 +164,34 @@ def _agreement(summary: dict[str, Any]) -> str:
     )
 
 
-def _parts(steps: Sequence[dict[str, Any]]) -> str:
+def _divided(found: dict[str, Any]) -> str:
     """Return a table of what moved the mean entropy; nothing for audits made before there was one."""
-    parts = [step.get("parts") or {} for step in steps]
-    names = list(dict.fromkeys(name for found in parts for name in found))
-    if not names:
+    steps, sums = found["steps"], found["summary"].get("divided", {})
+    columns = list(dict.fromkeys(
+        (division, name) for division in audit.DIVISIONS
+        for step in steps for name in step.get(division) or {}))
+    if not columns:
         return ""
-    return pages.paragraph(
+
+    def row(label: Any, accounted: float | None, divided: dict[str, Any]) -> list[Any]:
+        return [label, accounted,
+                *((divided.get(division) or {}).get(name) for division, name in columns)]
+
+    rows = [row(step["step"], step.get("accounted"), step) for step in steps]
+    if len(steps) > 1 and sums.get("parts") is not None:
+        rows.append(row("all", math.fsum(sums["parts"].values()), sums))
+    text = (
         "(i′) is the inner product of the gradient of the mean entropy by the parameters with the "
         "optimizer's step, without any assumption on the logits. Averaged along the step it accounts for "
-        "the measured change, by the parts of the step (nats):", "small",
-    ) + pages.table(
-        ["step", *(name.replace("_", " ") for name in names), "accounted"],
-        [[step["step"], *(found.get(name) for name in names), step.get("accounted")]
-         for step, found in zip(steps, parts, strict=True)],
+        "the measured change (nats), by the parts of the step"
     )
+    if any(division != "parts" for division, _ in columns):
+        text += (", which add up to what is accounted for. Gradient and clipping together are divided in "
+                 "two ways more: over the rules that the update rule is made of, and over right and "
+                 "wrong answers")
+    return pages.paragraph(f"{text}.", "small") + pages.table(
+        ["step", "accounted",
+         *(HEADS[division].format(name.replace("_", " ")) for division, name in columns)], rows)
 
 
 def _dominant(summary: dict[str, Any]) -> str:

@@ -346,12 +346,16 @@ def comparison(results: Path, name: str) -> dict[str, Any] | None:
     """Read a comparison of runs of small-sums, the user's own or else the measured one; None if there is
     neither.
 
+    Args:
+        results: the user's folder of results.
+        name: the file's path there, and below MEASURED, as in "comparisons/network_covariance.json".
+
     Raises ValueError for a damaged file.
     """
     _note(COMPARISONS)
     for root in (results, MEASURED):
-        if (root / "comparisons" / name).exists():
-            found = read_json(root / "comparisons" / name, COMPARISON_FORM)
+        if (root / name).exists():
+            found = read_json(root / name, COMPARISON_FORM)
             where = found["provenance"]
             for record in found["records"]:
                 run = f"{record['label']}, {record['task']}, seed {record['seed']}"
@@ -387,5 +391,6 @@ _COLLECTIONS: dict[str, Callable[[Path], list[Path]]] = {
         for path in root.glob("*.json")
     ],
     COMPARISONS: lambda results: [
-        path for root in (results, MEASURED) for path in (root / "comparisons").glob("*.json")],
+        path for root in (results, MEASURED)
+        for path in (*(root / "comparisons").glob("*.json"), *root.glob("forecasts/result.json"))],
 }

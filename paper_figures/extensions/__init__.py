@@ -8,6 +8,7 @@ from paper_figures.extensions import (
     entropy_audit,
     exact_and_first_order,
     following_a_target,
+    forecasts_compared,
     holding_a_target,
     holding_a_target_exactly,
     independent_logits,
@@ -37,6 +38,7 @@ FIGURES: tuple[PaperFigure, ...] = (
     holding_a_target_exactly.FIGURE,
     entropy_audit.FIGURE,
     entropy_accounts.FIGURE,
+    forecasts_compared.FIGURE,
     network_covariance.FIGURE,
     independent_logits.FIGURE,
 )

@@ -23,7 +23,7 @@ from paper_figures.data import inputs
 from paper_figures.drawing.style import SERIES, panels
 from paper_figures.figure import Finding, MissingInputError, PaperFigure
 
-FILE = "network_covariance.json"
+FILE = "comparisons/network_covariance.json"
 CASES = {"clip-cov": "Clip-Cov, 5 %", "clip-cov-0.01": "Clip-Cov, 1 %", "kl-cov": "KL-Cov, 5 %"}
 COVARIANCES = {"tabular": "the paper's covariance", "network": "true effect"}
 TASKS = {"split": "many right answers", "sum": "one right answer"}
@@ -33,7 +33,7 @@ SMOOTHED = 5
 """Generations whose mean is a point."""
 COMMAND = (
     "python -m paper_figures.reproduce.network_covariance --runs build/runs/covariance "
-    f"--output build/comparisons/{FILE}"
+    f"--output build/{FILE}"
 )
 
 

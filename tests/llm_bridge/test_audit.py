@@ -7,6 +7,7 @@ import transformers
 
 from entropy_theory import update_rules
 from entropy_theory.support import results
+from llm_bridge.accounting.step_accountant import TokenEffects
 from llm_bridge.analysis import audit
 from llm_bridge.commands import train as training
 from llm_bridge.data import models, tasks
@@ -56,6 +57,43 @@ def test_on_a_tabular_policy_under_sgd_the_coefficients_announce_the_change(
     found = audit.summary(auditor.steps)["tokens"]
     assert found["dominant"] == "first order"
     assert found["slope"]["coefficients"] == pytest.approx(0.5, rel=0.5)
+
+
+def clipped_steps(tmp_path):
+    made = tabular_trainer(tmp_path, update_rules.get("entropy-bonus", coefficient=0.5), steps=3)
+    made.args.max_grad_norm = 0.01
+    auditor = audit.Auditor(
+        made, details=audit.Details(folder=tmp_path / "audit", kernel_states=0))
+    made.add_callback(auditor)
+    made.train()
+    return auditor.steps
+
+
+def test_the_gradients_part_is_divided_over_rules_and_answers(tmp_path):
+    """Swapped divisions, or those of the gradient before it was clipped."""
+    steps = clipped_steps(tmp_path)
+    for step in steps:
+        assert step.by_rule.keys() == {"entropy-bonus", "grpo"}
+        assert step.by_answer.keys() == {"right", "wrong"}
+        assert step.by_rule["entropy-bonus"] > 0  # a bonus on independent logits raises entropy
+        whole = step.parts["gradient"] + step.parts["clipping"]
+        assert abs(step.parts["clipping"]) > abs(whole)
+        for division in (step.by_rule, step.by_answer):
+            assert sum(division.values()) == pytest.approx(whole, rel=0, abs=IDENTITY)
+    divided = audit.summary(steps)["divided"]
+    assert divided["parts"]["clipping"] == pytest.approx(sum(s.parts["clipping"] for s in steps))
+    assert divided["by_rule"]["grpo"] == pytest.approx(sum(s.by_rule["grpo"] for s in steps))
+    assert divided["by_answer"]["right"] == pytest.approx(sum(s.by_answer["right"] for s in steps))
+
+
+def test_divisions_that_are_not_trusted_are_not_shown(tmp_path, monkeypatch):
+    """In a number format that tells tokens apart no more, rules and answers are sums of noise."""
+    monkeypatch.setattr(TokenEffects, "trusted", property(lambda self: False))
+    steps = clipped_steps(tmp_path)
+    assert [(step.by_rule, step.by_answer) for step in steps] == [(None, None)] * 3
+    divided = audit.summary(steps)["divided"]
+    assert divided["parts"].keys() >= {"gradient", "clipping"}
+    assert (divided["by_rule"], divided["by_answer"]) == (None, None)
 
 
 def test_on_a_transformer_the_identity_holds_and_the_assumption_does_not(tmp_path):

@@ -161,6 +161,10 @@ def test_the_audit_command_writes_json_and_two_pages(tmp_path, capsys, monkeypat
     assert "(i′) entropy gradient" not in (run / "audit.html").read_text()
     shown = f"{found['steps'][0]['accounted']:+.3g} nats".replace("-", "−")
     assert f"of which {shown} are accounted for" in (run / "entropy_map.html").read_text()
+    # What the command prints are the sums that the page has.
+    divided = found["summary"]["divided"]
+    assert (f"; grpo {divided['by_rule']['grpo']:+.3g}; right {divided['by_answer']['right']:+.3g}, "
+            f"wrong {divided['by_answer']['wrong']:+.3g}\n") in capsys.readouterr().out
     (run / "audit.html").unlink()
     main.audit(options)
     assert "already finished" in capsys.readouterr().err
@@ -176,6 +180,34 @@ def test_forecasts_are_listed_by_how_well_they_met_the_steps():
     assert re.search(r"accounted, along the step</td><td[^>]*>0.875</td><td[^>]*>2<", text)
     assert "(i′)" not in text
     assert audit_pages._agreement({"steps": 2, "correlation": numbers, "slope": numbers}) == ""
+
+
+def test_what_moved_entropy_is_one_table_with_its_sums():
+    """A part that a step lacks leaves a gap; steps that are not divided leave no sum of the division."""
+    steps = [
+        {"step": 1, "accounted": -0.5, "parts": {"gradient": -0.5},
+         "by_rule": {"grpo": -0.75, "entropy-bonus": 0.25}, "by_answer": {"right": -1.5, "wrong": 1.0}},
+        {"step": 2, "accounted": -0.25, "parts": {"gradient": -0.125, "weight_decay": -0.125},
+         "by_rule": None, "by_answer": None},
+    ]
+    sums = {"parts": {"gradient": -0.625, "weight_decay": -0.125}, "by_rule": None, "by_answer": None}
+
+    def rows(steps, summary):
+        text = audit_pages._divided({"steps": steps, "summary": summary})
+        return [re.findall(r"<t[dh][^>]*>([^<]*)<", row) for row in text.split("<tr>")[1:]]
+
+    assert rows(steps, {"divided": sums}) == [
+        ["step", "accounted", "gradient", "weight decay", "rule grpo", "rule entropy-bonus",
+         "right answers", "wrong answers"],
+        ["1", "−0.5", "−0.5", "–", "−0.75", "0.25", "−1.5", "1"],
+        ["2", "−0.25", "−0.125", "−0.125", "–", "–", "–", "–"],
+        ["all", "−0.75", "−0.625", "−0.125", "–", "–", "–", "–"],
+    ]
+    # An audit made before its account was divided by rule, and one made before there were accounts.
+    older = [{key: step[key] for key in ("step", "accounted", "parts")} for step in steps]
+    assert rows(older, {})[0] == ["step", "accounted", "gradient", "weight decay"]
+    assert len(rows(older, {})) == 3
+    assert audit_pages._divided({"steps": [{"step": 1}], "summary": {}}) == ""
 
 
 def test_plots_place_points_and_refuse_nothing():

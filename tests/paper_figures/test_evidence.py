@@ -37,7 +37,7 @@ def results(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFac
     for rule, options in RUNS.items():
         write_run(folder / "runs" / rule, rule=rule, entropies=[0.8 - 0.01 * i for i in range(40)],
                   options=options)
-    for compared in ("holding-a-target", "comparisons"):
+    for compared in ("holding-a-target", "comparisons", "forecasts"):
         (folder / compared).symlink_to(COMMITTED / compared)
     write_audit(folder)
     return folder

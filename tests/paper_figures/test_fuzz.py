@@ -53,7 +53,8 @@ READERS = {
         read=lambda path: inputs.held_targets(path.parents[1]), name="holding-a-target/result.json",
         document=HELD, write=as_json, errors=(MissingInputError,)),
     "data.inputs.comparison": Reader(
-        read=lambda path: inputs.comparison(path.parents[1], "one.json"), name="comparisons/one.json",
+        read=lambda path: inputs.comparison(path.parents[1], "comparisons/one.json"),
+        name="comparisons/one.json",
         document=COMPARED, write=as_json),
     "report.figures.read_result": Reader(
         read=read_result, name="result.json", document=RUN, write=as_json, errors=(),
@@ -68,7 +69,7 @@ READ_BY = {
 """The line of `READERS` that tries a function which reads, by the function's place."""
 OWN = {
     **dict.fromkeys(("aepo.table_4_settings._full", "aepo.table_4_settings._recipe",
-                     "data.paper_numbers.read", "extensions.holding_page.main", "report.page._file",
+                     "data.paper_numbers.read", "extensions.measured_tables.main", "report.page._file",
                      "site.bandit.page", "site.claims._files", "site.figures._stages",
                      "site.markup.included", "site.markup.module_docstring", "site.notebooks._page",
                      "site.pages.write",

@@ -1,4 +1,4 @@
-"""Guards paper_figures/extensions/holding_a_target.py and the page that has its tables."""
+"""Guards paper_figures/extensions/holding_a_target.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from llm_bridge.commands import holding_comparison
 from paper_figures.data import inputs
 from paper_figures.extensions import holding_a_target as figure
-from paper_figures.extensions import holding_page
 from tests.paper_figures.extensions.held_runs import record, write
 
 FORECAST, INTEGRAL = "forecast, diverse bonus", "integral, diverse bonus"
@@ -136,15 +135,3 @@ def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
     with pytest.raises(inputs.MissingInputError, match=r"llm_bridge\.commands\.holding_comparison"):
         figure.data(tmp_path)
-
-
-def test_the_page_has_the_tables_of_the_committed_records() -> None:
-    page = holding_page.PAGE.read_text(encoding="utf-8")
-    assert page == holding_page.filled(page, holding_page.measured()), (
-        "run: python -m paper_figures.extensions.holding_page")
-
-
-def test_a_place_without_its_table_is_an_error() -> None:
-    tables = holding_page.measured()
-    with pytest.raises(ValueError, match="the page has places for stp"):
-        holding_page.filled("<!-- table: stp -->\n<!-- end of the table -->", tables)

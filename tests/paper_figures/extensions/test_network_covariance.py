@@ -27,7 +27,7 @@ def write_comparison(results: Path, gap: float, far: bool = False) -> None:
                 "reward": reward.tolist(),
                 "entropy": (1 - reward + (gap + 0.001 * seed) * true).tolist(),
             })
-    write_json(results / "comparisons" / network_covariance.FILE, {"provenance": {}, "records": records})
+    write_json(results / network_covariance.FILE, {"provenance": {}, "records": records})
 
 
 @pytest.mark.parametrize(("gap", "better"), [(0.05, 1), (-0.001, 0)])
@@ -52,7 +52,7 @@ def test_the_measured_runs_are_those_of_the_script(monkeypatch: pytest.MonkeyPat
     """Cases of the script that no panel shows, or runs that were left out."""
     measured = Path(paper_figures.__file__).parent / "measured"
     monkeypatch.setattr(inputs, "MEASURED", measured)
-    found = read_json(measured / "comparisons" / network_covariance.FILE)
+    found = read_json(measured / network_covariance.FILE)
     assert set(runs.CASES) == set(network_covariance.CASES)
     expected = [
         (label, config.task, config.seed)

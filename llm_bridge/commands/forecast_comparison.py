@@ -1,0 +1,147 @@
+"""Compares forecasts of entropy with what happened: a small model trained in many ways, step by step.
+
+    python -m llm_bridge.commands.forecast_comparison --output FILE
+
+Each run is one of `runs`: a task, an optimizer, its learning rate, a seed. Its every step is audited, and
+the file keeps the forecasts and the measured change of each step of each finished run, so that the same
+command goes on where an earlier one was stopped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import tyro
+
+from entropy_theory import update_rules
+from entropy_theory.support import results
+from entropy_theory.support.user_errors import run_command
+from llm_bridge.analysis import audit
+from llm_bridge.commands.assembly import build_trainer, model_and_task
+from llm_bridge.commands.train_config import TrainConfig, resolved
+
+SETTINGS: tuple[tuple[Literal["split", "sum"], Literal["adamw", "sgd"], float], ...] = (
+    ("split", "adamw", 3e-5), ("split", "adamw", 1e-4), ("split", "adamw", 3e-4),
+    ("split", "sgd", 3e-3), ("split", "sgd", 1e-2),
+    ("sum", "adamw", 1e-4), ("sum", "sgd", 1e-2),
+)
+"""Task, optimizer and learning rate."""
+SEEDS = range(2)
+SERIES = ("coefficients", "entropy_gradient", "first_order", "second_order", "accounted", "measured")
+"""What is kept of every step, as `audit.AuditedStep` has it."""
+DIGITS = 5
+"""The significant digits of what is kept."""
+MODEL = "small-sums"
+PACKAGES = ("torch", "transformers", "trl", "numpy")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ForecastRun:
+    """One run of the comparison: GRPO on the bundled model."""
+
+    task: Literal["split", "sum"]
+    optimizer: Literal["adamw", "sgd"]
+    learning_rate: float
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """Name the optimizer and its learning rate."""
+        return f"{self.optimizer} {self.learning_rate:g}"
+
+    @property
+    def name(self) -> str:
+        """Name the run, for the display."""
+        return f"{self.task}, {self.label}, seed {self.seed}"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """The size of each run; runs of different sizes are not compared."""
+
+    steps: int = 60
+    prompts: int = 16
+    samples: int = 8
+
+
+def runs() -> list[ForecastRun]:
+    """List the runs, seed after seed."""
+    return [
+        ForecastRun(task=task, optimizer=optimizer, learning_rate=rate, seed=seed)
+        for seed in SEEDS for task, optimizer, rate in SETTINGS
+    ]
+
+
+def run(asked: ForecastRun, size: Size, folder: Path) -> dict[str, Any]:
+    """Train one run on the CPU, each step audited, and return its record, JSON-like."""
+    started = time.process_time()
+    config = resolved(TrainConfig(
+        model=MODEL, task=asked.task, steps=size.steps, prompts=size.prompts, samples=size.samples,
+        optimizer=asked.optimizer, learning_rate=asked.learning_rate, save_every=0, seed=asked.seed,
+        device="cpu", log_to="none", output=folder,
+    ))
+    model, tokenizer, task = model_and_task(config)
+    trainer = build_trainer(config, model, tokenizer, task, update_rules.get(config.rule))
+    auditor = audit.Auditor(trainer)
+    trainer.add_callback(auditor)
+    trainer.train()
+    return {
+        "label": asked.label, **dataclasses.asdict(asked),
+        "series": {name: [_short(getattr(step, name)) for step in auditor.steps] for name in SERIES},
+        "process_seconds": round(time.process_time() - started, 1),
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ForecastsConfig:
+    """Train a small model in many ways, and write every step's forecasts and measured entropy change."""
+
+    output: Path
+    """The JSON file of all records, which an earlier call may have begun."""
+    steps: int = Size().steps
+    """Optimizer steps of each run."""
+
+
+def compare(config: ForecastsConfig) -> None:
+    """Make the runs that are not there yet.
+
+    Raises:
+        ValueError: fewer than 3 steps, through which any forecast has a perfect line.
+        OSError: a file that cannot be written.
+    """
+    if config.steps < 3:
+        raise ValueError(f"steps must be at least 3, got {config.steps}: two points lie on a line")
+    results.check_writable(config.output)
+    torch.set_num_threads(1)
+    size = Size(steps=config.steps)
+    origin = results.provenance(config=size, seed=0, packages=PACKAGES)
+    records = results.kept_records(config.output, origin)
+    done = {tuple(record[field.name] for field in dataclasses.fields(ForecastRun)) for record in records}
+    for asked in runs():
+        if dataclasses.astuple(asked) in done:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            record = run(asked, size, Path(folder) / "run")
+        records.append({**record, "commit": origin["commit"]})
+        results.write_json(config.output, {"provenance": origin, "records": records})
+        print(f"{asked.name}: {record['process_seconds']:.0f} s of a processor",
+              file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Run `compare` from the command line."""
+    compare(tyro.cli(ForecastsConfig, prog="python -m llm_bridge.commands.forecast_comparison"))
+
+
+if __name__ == "__main__":
+    run_command(main)

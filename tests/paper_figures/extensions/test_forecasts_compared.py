@@ -1,0 +1,113 @@
+"""Guards paper_figures/extensions/forecasts_compared.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from entropy_theory.support.results import write_json
+from paper_figures.data import inputs
+from paper_figures.extensions import forecasts_compared
+
+STEPS = 60
+
+
+def record(seed: int, error: float, label: str = "adamw 0.0001", **run: Any) -> dict[str, Any]:
+    """A run whose (i) is noise, (i') half of what happens, (ii) off by ``error``."""
+    rng = np.random.default_rng(seed)
+    measured, noise, other = rng.normal(size=(3, STEPS))
+    series = {
+        "coefficients": other, "entropy_gradient": measured / 2, "first_order": measured + error * noise,
+        "second_order": measured, "accounted": measured, "measured": measured,
+    }
+    return {"label": label, "task": "split", "optimizer": "adamw", "learning_rate": 1e-4, "seed": seed,
+            "series": {name: values.tolist() for name, values in series.items()}, **run}
+
+
+@pytest.fixture(scope="module")
+def table(simulated: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> pandas.DataFrame:
+    results = tmp_path_factory.mktemp("forecasts")
+    (results / "simulations").symlink_to(simulated("entropy_accounts") / "simulations")
+    (results / "forecasts").mkdir()
+    write_json(results / forecasts_compared.FILE, {"provenance": {}, "records": [
+        record(0, 0.5), record(1, 0.5), record(0, 0.0, "sgd 0.01", optimizer="sgd", learning_rate=1e-2)]})
+    return forecasts_compared.data(results)
+
+
+def test_correlations_slopes_and_intervals_are_those_of_the_runs(table: pandas.DataFrame) -> None:
+    numbers = forecasts_compared.finding(table).numbers
+    assert numbers["runs"] == 3
+    assert numbers["trained: least entropy_gradient"] == pytest.approx(1.0)
+    assert (numbers["least slope"], numbers["most slope"]) == pytest.approx((2.0, 2.0))
+    # (ii) is worse than a perfect (i') in two runs, and as good in the third.
+    assert (numbers["(i') above (ii)"], numbers["(i') below (ii)"]) == (2.0, 0.0)
+    rows = table[table["panel"] == "trained"].set_index(["where", "variant", "forecast"])
+    noisy = rows.loc[("split, AdamW 1e-4", "seed 0", "first_order")]
+    series = record(0, 0.5)["series"]
+    assert noisy["correlation"] == pytest.approx(
+        np.corrcoef(series["first_order"], series["measured"])[0, 1])
+    assert noisy["low"] < noisy["correlation"] < noisy["high"] < 1
+    assert ("split, SGD 1e-2", "seed 0", "first_order") in rows.index
+
+
+def test_intervals_are_longer_where_steps_resemble_each_other() -> None:
+    """Single steps drawn, which would take correlated steps for independent ones."""
+    drawn = forecasts_compared.blocks(STEPS)
+    rng = np.random.default_rng(1)
+    single = rng.integers(STEPS, size=drawn.shape)
+    longer = []
+    for _ in range(20):
+        x, y = np.zeros((2, STEPS))
+        for step, (mine, its) in enumerate(rng.normal(size=(STEPS, 2))):
+            x[step] = 0.7 * x[step - 1] + mine
+            y[step] = 0.7 * y[step - 1] + its
+        blocked, alone = (
+            np.ptp(np.percentile(
+                forecasts_compared.correlations(x[of], y[of]), forecasts_compared.COVERED))
+            for of in (drawn, single))
+        longer.append(blocked / alone)
+    # Of AR(1) columns at .7 the variance of a correlation is (1 + .49) / (1 - .49) = 2.9 times that of
+    # independent ones; blocks of 5 see 1 + 2 (.8 x .49 + .6 x .24 + .4 x .12 + .2 x .06) = 2.2 of it.
+    assert 1.15 < np.median(longer) < np.sqrt(2.9)
+
+
+def test_blocks_are_steps_in_a_row_and_all_steps_are_as_likely() -> None:
+    drawn = forecasts_compared.blocks(12)
+    assert drawn.shape == (forecasts_compared.DRAWS, 12)
+    inside = np.diff(drawn, axis=1)[:, [0, 1, 2, 3, 5, 6, 7, 8, 10]]
+    assert set(np.unique(inside % 12)) == {1}
+    counts = np.bincount(drawn.ravel(), minlength=12)
+    # Of N steps each is drawn N / 12 times, with the deviation of blocks of five drawn at once.
+    deviation = np.sqrt(forecasts_compared.BLOCK * drawn.size / 12)
+    assert np.abs(counts - drawn.size / 12).max() < 5 * deviation
+
+
+def test_the_simulation_has_its_own_correlations(table: pandas.DataFrame) -> None:
+    """Rows of (i) and (i') exchanged: only with independent logits and no momentum are they one."""
+    rows = table[table["panel"] == "simulated"].set_index(["where", "variant", "forecast"])
+    equal, shared = (
+        [rows.loc[(where, "momentum 0", name), "correlation"] for name in forecasts_compared.SIMULATED]
+        for where in ("coupling 0", "coupling 0.75"))
+    assert equal[0] == pytest.approx(equal[1], abs=1e-9)
+    assert shared[0] < 0.8 < shared[1]
+
+
+def test_it_is_drawn_of_what_was_computed(table: pandas.DataFrame) -> None:
+    (found,) = forecasts_compared.tables(table)
+    assert [row[0] for row in found.rows] == [
+        "split, AdamW 1e-4, seed 0", "split, AdamW 1e-4, seed 1", "split, SGD 1e-2, seed 0"]
+    assert found.rows[0][2:4] == ("1.000 (1.000 to 1.000)", "2.00")
+    drawing = forecasts_compared.draw(table)
+    drawing.draw_without_rendering()
+    assert [len(panel.get_xticks()) for panel in drawing.axes] == [4, 2]
+
+
+def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
+    with pytest.raises(inputs.MissingInputError, match=r"llm_bridge\.commands\.forecast_comparison"):
+        list(forecasts_compared.trained(tmp_path))
