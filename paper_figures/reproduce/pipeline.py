@@ -54,8 +54,9 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
     """
     if not PAGES.is_dir():
         raise ValueError(
-            f"the main job ends with the documentation, whose pages are not in {PAGES}: run it in a clone of "
-            "the repository, or its parts here: policy-entropy verify, simulate, train and figures")
+            f"the main job ends with the documentation, whose pages are not in {PAGES}: run it in a "
+            "clone of the repository, or its parts here: policy-entropy verify, simulate, train and "
+            "figures")
     check_writable(build / "reproduce.json")
     with exclusive(build / "reproduce.json") as lock, _termination_interrupts():
         return _run(profile, build, lanes, lock)
