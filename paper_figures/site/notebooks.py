@@ -34,7 +34,7 @@ def execute(folder: Path) -> None:
         MissingExtraError: nbclient is not installed.
         ValueError: a cell of a notebook failed.
     """
-    need("the outputs of notebooks", "nbclient", "nbformat")
+    need("the outputs of notebooks", "nbclient")
     known = kept(folder)
     for file, digest in _digests().items():
         if file.stem not in known:
