@@ -19,15 +19,15 @@ RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
     ">": operator.gt, "≥": operator.ge, "<": operator.lt, "≤": operator.le,
 }
 SHOWN = 3
-"""How many conditions of a kind a sentence lists; all of them stand among the criteria."""
+"""How many conditions a sentence lists of the side that has more; all stand among the criteria."""
 RULE = (
     "A criterion says which number of ours is compared with which threshold. Criteria without a "
-    "condition "
-    "are the core of the finding; every other one belongs to a condition or to a part of the finding, "
-    "which counts if all of its criteria are met. Every training run that is shown is a condition of its "
-    "own. The "
-    "core claim fails if a criterion of the core is not met or, where none is without a condition, if no "
-    "condition counts. Else the finding holds if all conditions count, and under a condition if not."
+    "condition are the core, what the paper's own sentence says; every other one belongs to a "
+    "condition or to a part of the finding, which counts if all of its criteria are met. Every "
+    "setting of training runs is a condition of its own. The core claim fails if a criterion of the "
+    "core is not met or, where all have conditions, if fewer than half of the conditions count. Else "
+    "the finding holds if all conditions count, and under a condition if not: the card names those "
+    "that count, or those that do not where these are fewer."
 )
 
 
@@ -70,18 +70,23 @@ class Judgment:
 
     @property
     def conditions(self) -> str:
-        """The conditions in words, as far as a card has room for them; "" where none fails."""
+        """The conditions in words, the fewer of those that count and those that do not in full; "" where
+        none fails."""
         if not self.fails:
             return ""
         core = {None: [], True: ["The core holds."], False: ["The core fails."]}[self.core]
-        sides = (("Holds", self.holds), ("Fails", self.fails))
-        return " ".join([*core, *(f"{word} {_listed(where)}." for word, where in sides if where)])
+        total = len(self.holds) + len(self.fails)
+        sides = (("Holds", self.holds, self.fails), ("Fails", self.fails, self.holds))
+        return " ".join([*core, *(
+            f"{word} in {len(where)} of {total}: {_listed(where, full=len(where) <= len(other))}."
+            for word, where, other in sides if where)])
 
 
-def _listed(conditions: Sequence[str]) -> str:
+def _listed(conditions: Sequence[str], *, full: bool) -> str:
     rest = len(conditions) - SHOWN
-    shown = conditions[:SHOWN] if rest > 1 else conditions  # one more takes no more room than its count
-    return "; ".join([*shown, *([f"and under {rest} more conditions"] if rest > 1 else [])])
+    cut = rest > 1 and not full  # one more takes no more room than its count
+    shown = conditions[:SHOWN] if cut else conditions
+    return "; ".join([*shown, *([f"and under {rest} more conditions"] if cut else [])])
 
 
 def judge(criteria: Sequence[Criterion]) -> Judgment:
@@ -99,6 +104,6 @@ def judge(criteria: Sequence[Criterion]) -> Judgment:
     holds = tuple(where for where, ok in met.items() if ok)
     fails = tuple(where for where, ok in met.items() if not ok)
     verdict: Verdict = "holds under a condition" if fails else "holds"
-    if core is False or (core is None and not holds):
+    if core is False or (core is None and len(holds) < len(fails)):
         verdict = "core claim fails"
     return Judgment(verdict=verdict, core=core, holds=holds, fails=fails)

@@ -77,7 +77,8 @@ def build_trainer(
     further = parse_trl_options(config.trl_options)
     for name in options.keys() & further.keys():
         raise ValueError(f"option {name} of TRL follows from the run's own options: leave it out")
-    arguments = grpo_config(RunFolder(config.output).checkpoints, **options, **further)
+    arguments = grpo_config(  # a task's prompts come in an order that was drawn
+        RunFolder(config.output).checkpoints, **{"shuffle_dataset": False, **options, **further})
     trainer = EntropyTrainer(
         model, [task.reward], arguments, rule=rule, tempered_fraction=config.tempered_fraction,
         reward_timeout=config.reward_timeout, on_step=on_step, train_dataset=task.dataset(),

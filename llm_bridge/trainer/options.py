@@ -52,7 +52,8 @@ def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
     """Make TRL's options with the defaults that an EntropyTrainer needs; ``options`` replace any.
 
     The defaults are no dropout, no half-precision autocast, no gradient checkpointing, a constant
-    learning rate, every step logged, and prompts in the order given.
+    learning rate, every step logged, and prompts in the order given, of which a notice is logged where
+    ``options`` do not say ``shuffle_dataset``: TRL shuffles, and entropy follows sorted prompts.
     """
     defaults: dict[str, Any] = {
         "disable_dropout": True,
@@ -66,7 +67,12 @@ def grpo_config(output_dir: str | Path, **options: Any) -> GRPOConfig:
         "top_k": 0,
         "dataloader_pin_memory": torch.cuda.is_available(),
     }
-    return GRPOConfig(output_dir=str(output_dir), **{**defaults, **options})
+    config = GRPOConfig(output_dir=str(output_dir), **{**defaults, **options})
+    if "shuffle_dataset" not in options and config.process_index == 0:
+        logger.warning(
+            "prompts are taken in the order given, which TRL would shuffle: pass shuffle_dataset=True "
+            "where they are sorted (entropy would follow their order), or False where the order is meant")
+    return config
 
 
 def check_config(args: Any, rule: UpdateRule | None = None) -> None:

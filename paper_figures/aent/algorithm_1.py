@@ -1,7 +1,8 @@
 """AEnt, Algorithm 1: adaptive entropy regularization with token space clamping.
 
-What the paper shows: the algorithm's steps. The printed box is lost; section 4.3 says in words what it
-does, from which the rows here are put together, with Eqs. 4.1 and 4.2 as reconstructed.
+What the paper shows: the algorithm's steps. The printed box is not in the text we had;
+section 4.3 says in words what it does, from which the rows here are put together, with Eqs. 4.1 and 4.2
+as reconstructed.
 
 What we run: each step beside the function that does it, and a run of the algorithm on a tabular
 problem, global step by global step: clamped entropy, its band, and the coefficient, which is compared
@@ -145,8 +146,8 @@ def tables(table: pandas.DataFrame) -> list[Table]:
         title="Algorithm 1 and the code", header=("Step", "Statement", "Tabular", "Language models"),
         rows=tuple((number, what, _dotted(where), _dotted(LANGUAGE_MODELS.get(number, where)))
                    for number, what, where in STEPS),
-        origin="ours", note="Put together from the paper's section 4.3; its box is lost. Steps 1 to 6 "
-        "are repeated for each batch of queries.")
+        origin="ours", note="Put together from the paper's section 4.3; its box is not in the text we "
+        "had. Steps 1 to 6 are repeated for each batch of queries.")
     picks = np.linspace(1, len(table) - 1, 9).round().astype(int)
     before = table["coefficient"].shift()
     worked = Table(
@@ -170,7 +171,8 @@ FIGURE = PaperFigure(
     source="AEnt, Algorithm 1",
     title="AEnt step by step",
     paper="AEnt moves the coefficient of a clamped entropy so that this entropy stays in a band.",
-    place="Section 4.3 with Eqs. 4.1 and 4.2 as reconstructed; Algorithm 1's box is lost",
+    place="Section 4.3 with Eqs. 4.1 and 4.2 as reconstructed; the box of Algorithm 1 is not in the "
+    "text we had",
     ours="Sampled GRPO on four prompts of 60 answers, four optimizer steps a batch; grey: the band of "
     "the clamped entropy, dashed: the lower end of the coefficient's box.",
     data=data,

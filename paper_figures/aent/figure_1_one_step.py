@@ -1,7 +1,7 @@
 """AEnt, Figure 1: what an entropy bonus lifts, with and without clamping.
 
 What the paper shows: the policy after one step of policy optimization with no entropy control, with the
-entropy bonus and with the clamped one (caption and numbers are lost). From its text:
+entropy bonus and with the clamped one (caption and numbers are not in the text we had). From its text:
 without control the likely, locally optimal tokens grow and the rare optimal ones are squeezed; the
 clamped bonus lifts them. Its third version trains on a synthetic MDP of 100,000 actions instead: the
 fewer are optimal, the less the entropy bonus gains, while the clamped one gains at any number (values
@@ -226,7 +226,8 @@ FIGURE = PaperFigure(
     title="what an entropy bonus lifts, with and without clamping",
     paper="Without entropy control a step squeezes rare optimal tokens; the clamped bonus lifts them, "
           "and on an MDP of 100,000 actions it gains where the full one does not.",
-    place="Section 4.1 and Figure 1; its caption is lost, the MDP is of the third version",
+    place="Section 4.1 and Figure 1; its caption is not in the text we had, the MDP is of the third "
+    "version",
     ours="One exact step on ten tokens (local reward 0.5, optimal 1); GRPO on up to 1,000,000 tokens "
     "from starts of our own (local reward 0.2), mean and range over contexts.",
     data=data,

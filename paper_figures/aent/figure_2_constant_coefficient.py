@@ -1,6 +1,6 @@
 """AEnt, Figure 2: a constant entropy coefficient that stops fitting in the middle of training.
 
-What the paper shows (from its text; the caption and the step are lost): a run with a constant
+What the paper shows (from its text; the text we had has no caption and no step): a run with a constant
 coefficient. "The entropy stabilizes in the early period, but starts to drastically fluctuate after step"
 ..., "while the policy performance saturates"; the coefficient "is not adjusted to change such a trend".
 
@@ -168,8 +168,12 @@ def draw(table: pandas.DataFrame) -> Figure:
             label_ends(panel, labels)
         row[0].set_ylabel("clamped entropy (nats)" if world == "tabular" else "entropy (nats)")
         row[1].set_ylabel("reward (0 to 1)")
-        if world != "tabular":
+        if world == "tabular":
+            row[0].set_title("entropy, on tabular prompts")
+            row[1].set_title("reward, on the same")
+        else:
             row[0].set_title(training_curves.in_two_lines(world))
+            row[1].set_title("reward, on the same")
     return figure
 
 
@@ -179,7 +183,7 @@ FIGURE = PaperFigure(
     title="a constant entropy coefficient in the middle of training",
     paper="Under a constant coefficient entropy is stable early and then fluctuates drastically, while "
     "performance saturates.",
-    place="Section 4.2 on Figure 2, whose caption is lost",
+    place="Section 4.2 on Figure 2, whose caption is not in the text we had",
     ours="Sampled GRPO with a clamped bonus of the constant at each line's end; at the dashed line "
     "prompts with fewer right answers take the place of the first; the band (grey) is that of Figure 5. "
     "Medians, range over starts.",

@@ -1,9 +1,9 @@
 """AEnt, Figure 3: test scores during training under GRPO, EntReg and AEnt.
 
-What the paper shows (its captions are lost; this is what its text says of the figure): test score against
-step in settings (a), Qwen2.5-Math-1.5B on MATH, and (b), DeepSeek-R1-Distill-Qwen-1.5B on OpenR1-Math. In
-(a) GRPO and EntReg saturate around the step at which GRPO's entropy is used up, while AEnt "continues to
-improve and surpasses the baselines past the collapse time".
+What the paper shows (the text we had has no captions; this is what it says of the figure): test score
+against step in settings (a), Qwen2.5-Math-1.5B on MATH, and (b), DeepSeek-R1-Distill-Qwen-1.5B on
+OpenR1-Math. In (a) GRPO and EntReg saturate around the step at which GRPO's entropy is used up, while
+AEnt "continues to improve and surpasses the baselines past the collapse time".
 
 What we run: the three methods on the synthetic MDP with 100,000 tokens; GRPO and EntReg on prompts that
 share parameters; language models where runs exist. The reward of training stands for the test score.
@@ -87,7 +87,7 @@ FIGURE = PaperFigure(
     title="scores during training under GRPO, EntReg and AEnt",
     paper="Test scores of GRPO and EntReg saturate when GRPO's entropy is used up, while AEnt's goes on "
     "and surpasses them.",
-    place="Section 5.2 on Figure 3, whose caption is lost",
+    place="Section 5.2 on Figure 3, whose caption is not in the text we had",
     ours="Reward along training, medians with the range over contexts, starts or seeds; bonuses at the "
     "constant coefficient that ends best. AEnt on the MDP removes a third of the tokens; \"clamped, "
     "oracle set\" keeps only those among which we put the optimal ones, which is no method of the paper.",

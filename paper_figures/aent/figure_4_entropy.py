@@ -1,8 +1,8 @@
 """AEnt, Figure 4: policy entropy during training under GRPO, EntReg and AEnt.
 
-What the paper shows (from its text; captions are lost): entropy against step for the runs of Figure 3. In
-(a), after the collapse time, "the policy entropy of GRPO largely depletes and the entropy of EntReg
-starts to drastically fluctuate, while AEnt's policy entropy is kept stable".
+What the paper shows (from its text; the text we had has no captions): entropy against step for the runs
+of Figure 3. In (a), after the collapse time, "the policy entropy of GRPO largely depletes and the
+entropy of EntReg starts to drastically fluctuate, while AEnt's policy entropy is kept stable".
 
 What we run: as for Figure 3, with the full entropy of the policy.
 
@@ -85,7 +85,7 @@ FIGURE = PaperFigure(
     title="entropy during training under GRPO, EntReg and AEnt",
     paper="GRPO's entropy is largely depleted and EntReg's starts to fluctuate drastically, while AEnt's "
     "is kept stable.",
-    place="Section 5.2 on Figure 4(a), whose caption is lost",
+    place="Section 5.2 on Figure 4(a), whose caption is not in the text we had",
     ours="The runs of Figure 3 (AEnt on the MDP removes a third of the tokens; \"clamped, oracle set\" "
     "is no method of the paper): full policy entropy, medians with the range over contexts, starts or "
     "seeds.",

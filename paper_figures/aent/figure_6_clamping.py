@@ -1,6 +1,6 @@
 """AEnt, Figure 6: how much of the vocabulary to clamp.
 
-What the paper shows (from its text; the caption is lost): performance under several clamping
+What the paper shows (from its text; the text we had has no caption): performance under several clamping
 percentages p. "A too large or too small p can result in non-optimal gains", a larger p reduces the bias
 "while running the risk to leave out valuable tokens", and AEnt is ahead of the baselines "with
 different choices of p".
@@ -166,6 +166,8 @@ def draw(table: pandas.DataFrame) -> Figure:
             panel.set_title("exact, one right answer")
         else:
             panel.set_ylim(0, 1.04 if name != "entropy" else None)
+            panel.set_title({"reward": "reward, on tabular prompts", "entropy": "entropy, on the same",
+                             "runs": "reward, of language models"}[name])
         label_ends(panel, labels)
     fill_rows(axes, len(shown))
     return figure
@@ -176,7 +178,7 @@ FIGURE = PaperFigure(
     source="AEnt, Figure 6",
     title="how much of the vocabulary to clamp",
     paper="A clamping percentage p that is too large or too small gives less than the best gain.",
-    place="Section 5.3 on Figure 6, whose caption is lost",
+    place="Section 5.3 on Figure 6, whose caption is not in the text we had",
     ours="Sampled GRPO with a clamped bonus of the constant at the line's end, p = 0 being the full "
     "bonus: mean and range over starts. Below: the coefficient at which the exact optimum gives away "
     "half of the reward.",

@@ -179,11 +179,10 @@ def _draw_rates(panel: Axes, rates: pandas.DataFrame) -> None:
                        f"{size:g} right, {accuracy:g}", str(SERIES[i]["color"])))
     panel.axhline(0, **REFERENCE)
     panel.axvline(1, **REFERENCE)
-    panel.set(xlabel="temperature T", ylabel="F(T) (nats per unit rate)")
+    panel.set(xlabel="temperature T",
+              ylabel="F(T) (nats per unit rate),\nlinear in the grey, else logarithmic")
     panel.set_yscale("symlog", linthresh=LINEAR)
     panel.axhspan(-LINEAR, LINEAR, color="#f2f2f2", linewidth=0, zorder=0)
-    panel.annotate("linear in the grey,\nlogarithmic below", (0.03, 0.97), xycoords="axes fraction",
-                   va="top", fontsize=6.5, color="#555555")
     panel.set_yticks([-0.3, -0.1, -LINEAR, 0, LINEAR], ["-0.3", "-0.1", "-0.02", "0", "0.02"])
     panel.minorticks_off()
     panel.set_title("at the start: up where F > 0")

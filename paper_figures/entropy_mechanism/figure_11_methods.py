@@ -29,7 +29,6 @@ from paper_figures.entropy_mechanism.methods import (
     LOOKS,
     METHODS,
     METRICS,
-    add_key,
     draw_rules,
     gaps_to_grpo,
 )
@@ -149,7 +148,7 @@ def draw(table: pandas.DataFrame) -> Figure:
         for panel, name, label in zip(row, ("entropy", "reward"), ("entropy (nats)", "accuracy (0 to 1)"),
                                       strict=True):
             draw_rules(panel, here[here["panel"] == name], label)
-            panel.set_title(f"{sweeps.name(str(family))}")
+            panel.set_title(sweeps.name(str(family)))
     last = axes[-1]
     draw_rules(last[0], table[table["panel"] == "length"], "tokens beyond GRPO", gap=True)
     last[0].set_title("length on token trees")
@@ -157,7 +156,6 @@ def draw(table: pandas.DataFrame) -> Figure:
         draw_rules(last[1], transformer, METRICS["entropy"], seeds=True)
         last[1].set_title(training_curves.in_two_lines(str(transformer["family"].iloc[0])))
     fill_rows(axes, 2 * len(families) + 1 + (not transformer.empty))
-    add_key(figure)
     return figure
 
 

@@ -191,16 +191,22 @@ def _draw_law(panel: Axes, fitted: pandas.Series, top: float) -> None:
 
 
 def _draw_family(panel: Axes, curves: pandas.DataFrame, fits: pandas.DataFrame) -> None:
-    """Draw the curves of all starts, by number of answers, and the law of the first start."""
+    """Draw the curves of all starts, by number of answers, and the law of the first start.
+
+    The numbers stand below the starts, right of the law: more entropy is less reward, so that no curve
+    goes there.
+    """
+    most = curves["size"].max()
     for look, (size, rows) in zip(SERIES, curves.groupby("size"), strict=False):
         first = fits[fits["size"] == size].iloc[0]
         _draw_law(panel, first, rows[rows["start"] == first["start"]]["entropy"].max())
         for _, run in rows.groupby("start"):
             panel.plot(run["entropy"], run["reward"], **{**look, "linewidth": 1.1})
-        row = sorted(curves["size"].unique()).index(size)
-        panel.annotate(f"{size:.0f} answers", (0.04, 0.05 + 0.1 * row), xycoords="axes fraction",
-                       fontsize=7, color=str(look["color"]))
-    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(-0.03, 1.08))
+        panel.annotate(f"{size:.0f}{' answers' if size == most else ''}",
+                       (rows["entropy"].max(), rows["reward"].min()), xytext=(3, -2),
+                       textcoords="offset points", va="top", fontsize=7, color=str(look["color"]),
+                       annotation_clip=False)
+    panel.set(xlabel="entropy (nats)", ylabel="P(right answer)", ylim=(-0.13, 1.08))
     panel.set_xlim(0, float(curves["entropy"].max()) * 1.14)
 
 

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from paper_figures.data import inputs, training_curves
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.bands import draw_mean
-from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES
+from paper_figures.drawing.style import MARKERS, REFERENCE, SERIES, label_ends
 from paper_figures.entropy_mechanism.figure_12_strengths import WIDE
 from paper_figures.entropy_mechanism.sweeps import GAIN_LEVEL
 from simulations.experiments.curves import mean_interval, value_when_reached
@@ -182,22 +182,26 @@ def gaps_to_grpo(rows: pandas.DataFrame, *, absolute: bool = False) -> pandas.Da
 def draw_rules(
     panel: Axes, rows: pandas.DataFrame, label: str, *, gap: bool = False, seeds: bool = False
 ) -> None:
-    """Draw means over starts with their 95 % intervals, or over seeds with the lowest and the highest."""
+    """Draw means over starts with their 95 % intervals, or over seeds with the lowest and the highest;
+    each line is named at its end."""
+    labels = []
     for rule, look in LOOKS.items():
         wide = rows[rows["rule"] == rule].pivot_table(index="x", columns="start", values="y")
         if wide.empty or (gap and rule == BASE):
             continue
-        draw_mean(panel, wide, look, level=None if seeds else 0.95)
+        end = draw_mean(panel, wide, look, level=None if seeds else 0.95)
+        labels.append((*end, rule, str(look["color"])))
     if gap:
         panel.axhline(0, **REFERENCE)
     else:
         panel.set_ylim(bottom=0)
     panel.margins(x=0)
     panel.set(xlabel="optimizer step", ylabel=label)
+    label_ends(panel, labels)
 
 
 def add_key(figure: Figure) -> None:
-    """Say above a figure which line is which rule."""
-    handles = [Line2D([], [], label=rule, marker=DOTS.get(rule, ""), markersize=3.5, **look)
-               for rule, look in LOOKS.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(LOOKS), handlelength=3)
+    """Say above a figure of gaps to GRPO which mark is which rule."""
+    handles = [Line2D([], [], label=rule, marker=marker, markersize=3.5, **LOOKS[rule])
+               for rule, marker in DOTS.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(DOTS), handlelength=3)

@@ -176,7 +176,7 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
         outputs=(build / "report" / "index.html",),
         code=("paper_figures",),
         after=("*",),
-        seconds=10 if profile == "smoke" else 90,
+        seconds=10 if profile == "smoke" else 240,  # with five notebooks
         always=True,
     )
     draw = ("-m", "paper_figures", "build", "--output", str(build))

@@ -27,7 +27,8 @@ def site(
     """Build the documentation as pages that open from disk and need no network.
 
     Args:
-        results: folder with figures/ and ledger.json; a figure that was not made is named as such.
+        results: folder with figures/ and ledger.json; a figure that was not made is named as such, and
+            notebooks have the outputs that `report` kept.
         output: folder for the pages; their source is written beside it.
         jobs: processes of Sphinx; by default one per core.
     """
@@ -47,13 +48,14 @@ def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: 
 
     Args:
         output: folder with ledger, figures and runs; a part that is missing is named on its page.
-        profile: smoke has few pages, those of the figures that were made among them.
+        profile: smoke has few pages, those of the figures that were made among them, and executes no
+            notebook.
         jobs: processes of the site's generator; by default one per core.
     """
     if not output.is_dir():
         raise ValueError(f"no such folder: {output}: name the folder of results, or run make reproduce")
     from paper_figures.report.page import write_report
-    from paper_figures.site import building, pages
+    from paper_figures.site import building, notebooks, pages
 
     if not pages.WRITTEN.is_dir():
         raise ValueError(f"the site is made of the pages in {pages.WRITTEN}, which only a checkout has: "
@@ -61,7 +63,9 @@ def report(*, output: Path = Path("build"), profile: Profile = "default", jobs: 
     check_writable(output / "report" / "index.html")
     need("the site", "sphinx", "myst_parser")
     selection = pages.everything()
-    if profile == "smoke":
+    if profile != "smoke":
+        notebooks.execute(output / "notebooks")
+    else:
         made = [name for name in selection.figures
                 if name in LINKED_FIGURES or (output / "figures" / f"{name}.svg").exists()]
         selection = pages.some(DOCUMENTED, made, LINKED_RULES, ())

@@ -69,13 +69,14 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
 
     Args:
         selection: what gets pages.
-        results: folder with figures/ and ledger.json, as far as they were computed.
+        results: folder with figures/, ledger.json and notebooks/, as far as they were computed.
         source: folder for the source.
 
     Returns:
         The files of all pages, by name.
     """
     shown = [f for f in report_figures.figures(results) if f["name"] in selection.figures]
+    outputs = notebooks.kept(results / "notebooks")
     figures_of = {claim_id: [(f["name"], f["label"]) for f in shown
                              if claim_id in figures.claims_of(f["name"], selection.claims)]
                   for claim_id in selection.claims}
@@ -85,7 +86,7 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
         **rules.pages(selection.rules),
         **figures.pages(report_figures.by_source(shown), selection.claims, results,
                         source / "pictures"),
-        **notebooks.pages(),
+        **notebooks.pages(outputs),
         **reference.pages(selection.modules),
         "found": found.page(selection.claims, shown),
         "bandit": bandit.page(selection.claims),
@@ -94,6 +95,8 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
     contents = {source / f"{name}.md": page.encode() for name, page in generated.items()}
     contents |= {source / path.relative_to(WRITTEN): path.read_bytes()
                  for path in WRITTEN.rglob("*") if path.is_file()}
+    contents |= {source / "notebooks" / name: drawing
+                 for name, drawing in notebooks.pictures(outputs).items()}
     contents |= {source / "static" / name: path.read_bytes() for name, path in bandit.files().items()}
     contents |= {source / name: (ROOT / path).read_bytes() for path, name in AT_THE_TOP.items()}
     for old in source.rglob("*"):

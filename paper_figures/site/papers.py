@@ -75,7 +75,7 @@ def _page(
               text(f"{f['paper']} ({f['place']})" if f["place"] else f["paper"]),
               text(f"{f['headline']} {f['conditions']}".strip() or f["ours"]),
               badge(f["verdict"] or "not made yet"))
-             for f in figures], (2, 4, 4, 2))]
+             for f in figures], (2, 4, 4, 2), css="filterable")]
     return "\n".join(parts)
 
 

@@ -33,7 +33,8 @@ def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
         "Each is one class that turns a batch of tokens into one coefficient a token, the same in the "
         "simulator and in the loss of a language model. `update_rules.get(NAME, option=value)` makes "
         "one; `combine` adds them.", "",
-        table(("rule", "what it is", "what it does to entropy, to first order"), rows, (2, 5, 4)),
+        table(("rule", "what it is", "what it does to entropy, to first order"), rows, (2, 5, 4),
+              css="filterable"),
         fenced(f":hidden:\n\n{hidden}", "{toctree}"),
     ])
     return {**written, "rules/index": index}

@@ -128,6 +128,16 @@ def test_dropout_is_off_whatever_a_plain_configuration_says(tmp_path, caplog, sa
     made.train()  # which checks the ratios
 
 
+@pytest.mark.parametrize(("options", "says_so"), [
+    ({}, True), ({"shuffle_dataset": False}, False), ({"shuffle_dataset": True}, False)])
+def test_prompts_in_the_order_given_are_said_unless_asked_for(tmp_path, caplog, options, says_so):
+    """A default of TRL's that is turned off without a word; a notice to who said what is wanted."""
+    logging.getLogger("llm_bridge").propagate = True
+    config = entropy_trainer.grpo_config(tmp_path, use_cpu=True, **options)
+    assert config.shuffle_dataset is options.get("shuffle_dataset", False)
+    assert ("prompts are taken in the order given" in caplog.text) is says_so
+
+
 def test_images_are_refused_before_anything_is_drawn(tmp_path):
     data = datasets.Dataset.from_dict({"prompt": ["1"], "image": [None]})
     model, tokenizer = tabular_model()

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from entropy_theory.support.results import write_json
 from entropy_theory.update_rules import RULES, described
 from paper_figures.catalog import FIGURES
 from paper_figures.figure import build as build_figure
@@ -215,8 +216,32 @@ def test_a_docstring_becomes_text_that_sphinx_reads():
     assert [literal for literal, _ in markup.blocks(table)] == [False, True]
 
 
+def test_a_notebook_shows_what_was_kept_of_it_as_it_is_now(tmp_path, monkeypatch):
+    """Outputs of another notebook's text, or of other code; a drawing that no file holds."""
+    file = tmp_path / "a.ipynb"
+    cells = [{"cell_type": "markdown", "source": ["# A"]}, {"cell_type": "code", "source": ["f()"]}]
+    write_json(file, {"cells": cells})
+    monkeypatch.setattr(notebooks, "FOLDER", tmp_path)
+    ran = mock.Mock(return_value=[[{"output_type": "stream", "text": "0.693 nats"},
+                                   {"data": {"image/svg+xml": "<svg/>", "text/plain": "a figure"}}]])
+    monkeypatch.setattr(notebooks, "_run", ran)
+    kept = tmp_path / "kept"
+    notebooks.execute(kept)
+    notebooks.execute(kept)
+    assert ran.call_count == 1
+    outputs = notebooks.kept(kept)
+    page = notebooks.pages(outputs)["notebooks/a"]
+    (name, drawing), = notebooks.pictures(outputs).items()
+    assert drawing == b"<svg/>"
+    assert page.index("f()") < page.index("0.693 nats") < page.index(name)
+    assert "a figure" not in page
+    write_json(file, {"cells": cells[:1]})
+    assert notebooks.kept(kept) == {}
+    assert "without its outputs" in notebooks.pages({})["notebooks/a"]
+
+
 def test_notebooks_and_modules_all_have_pages():
-    assert len(notebooks.pages()) == 6
+    assert len(notebooks.pages({})) == 6
     names = reference.modules()
     assert {"entropy_theory.policy", "llm_bridge.trainer.loss", "paper_figures.site.markup"} <= set(names)
     assert not any(name.startswith("entropy_theory.claims.") for name in names)

@@ -23,7 +23,7 @@ def test_with_one_right_answer_the_sign_never_depends_on_temperature(
     """Corollary 4.4 read as absolute."""
     found = figure_2.finding(figure_2.data(smoke_results))
     assert found.numbers["one right answer: sign depends on T"] == 0
-    assert found.verdict == "holds under a condition"
+    assert "with one right answer" in found.judgment.fails
 
 
 def test_a_wrong_sign_on_solved_prompts_is_no_reproduction(smoke_results: Path) -> None:

@@ -69,6 +69,37 @@ def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
     assert figure.finding(ahead).verdict == "holds"
 
 
+def test_equal_samples_are_the_core(table: pandas.DataFrame) -> None:
+    """A lead that the second batch's samples buy called a lead; ties counted as GRPO's lead."""
+    less = table["row"] == "AEPO less GRPO"
+    of = int(less.sum())
+    tied = table.copy()
+    tied.loc[(table["origin"] == "bandits") & (table["row"] == "AEPO"), "value"] = 100.0
+    tied.loc[less, ["value", "error"]] = [0.0, 1.0]
+    found = figure.finding(tied)
+    assert found.verdict == "core claim fails"
+    assert f"GRPO leads in 0 of {of} comparisons and AEPO in 0." in found.headline
+    tied.loc[tied.index[less][:2], "value"] = -27.0
+    assert f"GRPO leads in 2 of {of} comparisons and AEPO in 0." in figure.finding(tied).headline
+
+
+def test_a_lead_of_one_seed_is_not_judged(table: pandas.DataFrame) -> None:
+    """+0.07 points of a single seed; means apart whose seeds overlap."""
+    rows = {"origin": "training", "title": "small-sums on x", "column": "reward (%)"}
+
+    def judged(seeds: int, lowest: float) -> list[bool]:
+        runs = pandas.DataFrame([
+            {**rows, "row": "GRPO", "value": 50.0, "low": 49.0, "high": 51.0, "seeds": seeds},
+            {**rows, "row": "AEPO", "value": 52.0, "low": lowest, "high": 53.0, "seeds": seeds}])
+        found = figure.finding(pandas.concat([table, runs], ignore_index=True))
+        assert ("not judged" in found.text) == (seeds == 1)
+        return [one.met for one in found.criteria if one.where == "on small-sums on x"]
+
+    assert judged(1, 52.0) == []
+    assert judged(2, 50.5) == [False]
+    assert judged(2, 51.5) == [True]
+
+
 def test_training_runs_get_a_table_of_their_own(
     simulated: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -54,19 +54,26 @@ def test_cells_are_those_of_the_simulation(
 
 
 def test_the_verdict_follows_the_numbers(table: pandas.DataFrame) -> None:
-    """A verdict typed in instead of derived."""
+    """A verdict typed in instead of derived; reward compared with AEPO's where the paper has GRPO's; the
+    column with one right answer left out."""
     changed = table.copy()
     exact = changed["panel"] == "exact"
     changed.loc[exact & (changed["row"] == "AEPO"), "y"] = table.attrs["target"]
     changed.loc[exact & changed["row"].isin(["ablation (2)", "ablation (3)"]), "y"] = 0.0
     reward = changed["panel"] == "reward"
     changed.loc[reward, "y"] = 0.9 + 0.001 * changed.loc[reward, "start"]
-    assert figure.finding(changed).verdict == "holds under a condition"
+    assert figure.finding(changed).verdict == "core claim fails"
+    changed.loc[reward & (changed["row"] == "AEPO"), "y"] += 0.1
+    assert figure.finding(changed).verdict == "core claim fails"
     worse = reward & changed["row"].str.startswith("ablation", na=False)
     changed.loc[worse, "y"] -= 0.1
-    assert figure.finding(changed).verdict == "holds"
+    found = figure.finding(changed)
+    assert found.verdict == "holds"
+    assert "both of them learn less than GRPO" in found.headline
+    changed.loc[exact & (changed["row"] == "AEPO") & (changed["column"] == 1), "y"] = 0.0
+    assert figure.finding(changed).judgment.fails == ("for entropy, with one right",)
     changed.loc[exact, "y"] = table.attrs["target"]
-    assert figure.finding(changed).verdict == "core claim fails"
+    assert figure.finding(changed).judgment.holds == ()
 
 
 def test_trained_ablations_get_a_table(simulated: Callable[..., Path], tmp_path: Path) -> None:

@@ -74,7 +74,9 @@ def test_order_is_read_from_hard_to_easy() -> None:
 
 def test_other_numbers_change_the_verdict(table: pandas.DataFrame) -> None:
     """A verdict typed in."""
-    assert figure.finding(table).verdict == "holds under a condition"
+    judgment = figure.finding(table).judgment
+    assert judgment.holds
+    assert judgment.fails
     matching = table.copy()
     matching["announced"] = matching["y"]
     rows = matching["panel"] == "difficulty"
