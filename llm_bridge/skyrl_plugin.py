@@ -52,7 +52,7 @@ def algorithm_config() -> type[Any]:
     except ModuleNotFoundError as error:
         raise ImportError(
             f"SkyRL is not installed ({error}): pip install 'skyrl[fsdp]==0.3.0'") from error
-    options = ("rule_options", dict[str, Any], dataclasses.field(default_factory=dict))
+    options: Any = ("rule_options", dict[str, Any], dataclasses.field(default_factory=dict))
     return dataclasses.make_dataclass("RuleAlgorithmConfig", [options], bases=(AlgorithmConfig,))
 
 

@@ -218,7 +218,7 @@ def test_the_second_mean_of_verl_s_baseline_variant_pushes_groups_without_signal
     batch = completions(seed)
     batch.reward[batch.group == 0] = 1.0
     pushed = theirs("reinforce_plus_plus_baseline", batch)[batch.group == 0]
-    assert pushed.abs().max() > 1e-3
+    assert pushed.abs().max() > 1e-5  # no rounding; 1e-4 where lengths happen to tell little
     assert ours("reinforce++-baseline", batch)[batch.group == 0].abs().max() <= ROUNDING
 
 
