@@ -5,6 +5,7 @@ import importlib.util
 import pytest
 
 from entropy_theory import update_rules
+from entropy_theory.reads import RATIO
 from entropy_theory.update_rules.grpo import Grpo
 from llm_bridge import skyrl_plugin
 
@@ -53,6 +54,7 @@ def test_a_rule_whose_score_is_not_proportional_to_the_advantage_is_refused(monk
 
     class Shifted(Grpo):
         name = "shifted"
+        own_reads = frozenset({RATIO})
         is_sequence_wise = True
 
         def _scores(self, batch):
@@ -60,6 +62,7 @@ def test_a_rule_whose_score_is_not_proportional_to_the_advantage_is_refused(monk
 
     class Halved(Grpo):
         name = "halved"
+        own_reads = frozenset({RATIO})
         is_sequence_wise = True
 
         def _scores(self, batch):
