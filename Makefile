@@ -11,7 +11,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs prove test test-verl test-vllm test-sharding deep mutation fuzz lint bench gpu clean
+.PHONY: help setup reproduce docs prove test test-verl test-skyrl test-vllm test-sharding deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -54,6 +54,14 @@ test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an envi
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or 3.12 is needed, this is " + sys.version.split()[0]) if not (3, 11) <= sys.version_info < (3, 13) else None'
 	$(PYTHON) -m venv .venv-verl
 	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --constraint constraints-verl.txt --editable '.[verl]' pytest beartype fastapi uvicorn
+	touch $@
+
+test-skyrl: .venv-skyrl/ready  ## the SkyRL adapter against SkyRL's own losses, on verl's environment
+	PYTHONPATH=.venv-skyrl .venv-verl/bin/python -m pytest tests/skyrl
+
+# SkyRL's own requirements are a GPU's; its losses import what verl's environment has.
+.venv-skyrl/ready: .venv-verl/ready
+	.venv-verl/bin/python -m pip install --disable-pip-version-check --no-compile --no-deps --upgrade --target .venv-skyrl skyrl==0.3.0 skyrl-gym==0.4.0 loguru==0.7.3
 	touch $@
 
 test-vllm: .venv-vllm/ready  ## vLLM's path against vLLM for CPUs, in an environment of its own

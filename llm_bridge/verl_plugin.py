@@ -97,7 +97,7 @@ def policy_loss_config(
             f"policy_loss.forecast_every={forecast_every} is for this package's rules: set "
             f"policy_loss.loss_mode={PREFIX}..., or leave it at 0")
     config = PolicyLossConfig(**fields)
-    config.rule_options = _plain(rule_options or {})
+    config.rule_options = plain(rule_options or {})
     config.forecast_every = forecast_every
     if config.loss_mode.startswith(PREFIX):
         rule_of(config)
@@ -109,7 +109,7 @@ def rule_of(policy_loss: Any) -> UpdateRule:
 
     Raises ValueError as `make_rule`.
     """
-    options = _plain(policy_loss.get("rule_options") or {})
+    options = plain(policy_loss.get("rule_options") or {})
     return _cached_rule(policy_loss.get("loss_mode"), json.dumps(options, sort_keys=True))
 
 
@@ -128,7 +128,7 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
     table = {"name": name, **options}
     rule = rule_options.from_table(table)
     for path, part in rule.components():
-        _check_given(part, _table_at(table, path))
+        _check_given(part, options_of(table, path))
     tempering = [part.name for _, part in rule.components() if part.controller() is not None]
     if tempering:
         raise ValueError(
@@ -166,7 +166,7 @@ def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
         lambda part, option, value: "token-mean" if option == "normalization" else value)
 
 
-def _table_at(table: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
+def options_of(table: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
     """Return the options that were given for a part of a rule."""
     for step in path:
         table = table.get(step) if isinstance(table, Mapping) else None
@@ -213,12 +213,12 @@ def _check_unread(config: Any, rule: UpdateRule) -> None:
             )
 
 
-def _plain(options: Any) -> Any:
+def plain(options: Any) -> Any:
     """Convert nested mappings and lists, those of OmegaConf too, to dicts and lists."""
     if isinstance(options, Mapping):
-        return {str(name): _plain(value) for name, value in options.items()}
+        return {str(name): plain(value) for name, value in options.items()}
     if not isinstance(options, str) and hasattr(options, "__iter__"):
-        return [_plain(value) for value in options]
+        return [plain(value) for value in options]
     return options
 
 
@@ -239,7 +239,7 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
     ) -> Loss:
         if config is None:
             raise ValueError(f"'{PREFIX}{name}' needs the actor's configuration, got config=None")
-        options = _plain(config.policy_loss.get("rule_options") or {})
+        options = plain(config.policy_loss.get("rule_options") or {})
         rule = _cached_rule(PREFIX + name, json.dumps(options, sort_keys=True))
         _check_unread(config, rule)
         if _needs_model_output(rule):
@@ -587,26 +587,39 @@ def _loss_and_metrics(
     """
     from verl.trainer.ppo.core_algos import agg_loss
 
+    by_token, shown = objective_and_metrics(batch, rule)
+    if correction is not None:
+        by_token = by_token * correction.detach()
+    loss = agg_loss(loss_mat=-by_token, loss_mask=batch.mask, loss_agg_mode=loss_agg_mode, **info)
+    return loss, {f"actor/{name}": value for name, value in shown.items()}
+
+
+def objective_and_metrics(
+    batch: TokenBatch, rule: UpdateRule
+) -> tuple[torch.Tensor, dict[str, float]]:
+    """Return a micro-batch's objective by token, for an engine to sum up, and what a log should show.
+
+    Its gradient is the rule's, its value the score: what the losses of engines show. A micro-batch
+    without a token, as dynamic micro-batches and rejected samples leave, has objective 0 and metrics 0.
+
+    Returns:
+        [sequences, positions], 0 outside the mask, nats; and metrics by name.
+    """
     seen, empty = detached(batch), not bool(batch.mask.any())
     if empty:
-        # Dynamic micro-batches and rejected samples can leave nothing to learn from: a loss of 0 then.
         seen = seen.replace(mask=torch.ones_like(batch.mask))
     if not batch.prepared:
         prepared = rule.prepare(seen).prepared
         batch, seen = batch.with_prepared(**prepared), seen.with_prepared(**prepared)
     found = objective(batch, rule)
     counts = batch.mask & (found.scores != 0)
-    # The value of score x log pi is made that of the score, which is what verl's own losses show.
+    # The value of score x log pi is made that of the score.
     shift = found.scores * (1 - torch.where(counts, batch.log_prob.detach(), 1.0))
-    by_token = found.by_token + shift
     change = torch.where(batch.mask, seen.old_log_prob - seen.log_prob, 0.0)
     shown = {"ppo_kl": change.sum() / batch.mask.sum().clamp(min=1), **rule.metrics(seen)}
-    shown.pop("groups_without_signal", None)  # of rewards, which verl does not show
-    metrics = {f"actor/{name}": 0.0 if empty else float(value) for name, value in shown.items()}
-    if correction is not None:
-        by_token = by_token * correction.detach()
-    loss = agg_loss(loss_mat=-by_token, loss_mask=batch.mask, loss_agg_mode=loss_agg_mode, **info)
-    return loss, metrics
+    shown.pop("groups_without_signal", None)  # of rewards, which engines do not show
+    return found.by_token + shift, {
+        name: 0.0 if empty else float(value) for name, value in shown.items()}
 
 
 # ------------------------------------------------------------------------------------ registration

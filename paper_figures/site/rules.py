@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 
 from entropy_theory.update_rules import RULES, UpdateRule, described
 from entropy_theory.verification.rule_contract import entropy_effect
-from llm_bridge import verl_plugin
+from llm_bridge import skyrl_plugin, verl_plugin
 from paper_figures.site.markup import docstring, fenced, folded, included, link, table, text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +72,8 @@ def _page(name: str) -> str:
         table(("where", "how"), [
             *((text(header), text(cell)) for header, cell in zip(headers, row, strict=True)),
             ("TRL", text(kind().refuses_samples or "yes")),
-            ("verl", text(_in_verl(name))),
+            ("verl", text(_hosted_by(verl_plugin, name))),
+            ("SkyRL", text(_hosted_by(skyrl_plugin, name))),
         ]),
         f"What the words mean: {link('which engine runs what', 'engines')}. It reads "
         + (f"the columns {', '.join(f'`{c}`' for c in required)} beside rewards and log-probabilities."
@@ -81,9 +83,9 @@ def _page(name: str) -> str:
     return "\n".join(parts)
 
 
-def _in_verl(name: str) -> str:
+def _hosted_by(plugin: ModuleType, name: str) -> str:
     try:
-        verl_plugin.make_rule(name, {})
+        plugin.make_rule(name, {})
     except ValueError as error:
         return str(error)
     return "yes"

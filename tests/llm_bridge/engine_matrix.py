@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from entropy_theory import update_rules
+from llm_bridge import skyrl_plugin, verl_plugin
 from llm_bridge.trainer.options import check_rule
-from llm_bridge.verl_plugin import make_rule
 from tests.llm_bridge.accelerators import KINDS
 
 KEPT = Path(__file__).parent / "sharding_differences.json"
@@ -32,22 +33,29 @@ def refused_by_trl(rule: str) -> bool:
     return False
 
 
-ON_VERL = {
-    "reinforce": "verl's `gpg`", "grpo": "verl's `vanilla`", "clip-higher": "verl's `vanilla`",
-    "gspo": "verl's `gspo`", "clip-cov": "verl's `clip_cov`", "kl-cov": "verl's `kl_cov`",
-    "entropy-bonus": "verl's `entropy_coeff`", "reference-kl": "verl's `use_kl_loss`",
-    "entropy-advantage": "one process", "aent": "one process",
+COMPARED = {
+    verl_plugin: {
+        "reinforce": "verl's `gpg`", "grpo": "verl's `vanilla`", "clip-higher": "verl's `vanilla`",
+        "gspo": "verl's `gspo`", "clip-cov": "verl's `clip_cov`", "kl-cov": "verl's `kl_cov`",
+        "entropy-bonus": "verl's `entropy_coeff`", "reference-kl": "verl's `use_kl_loss`",
+        "entropy-advantage": "one process", "aent": "one process",
+    },
+    skyrl_plugin: {
+        "reinforce": "the advantage", "grpo": "SkyRL's `regular`, `dual_clip`",
+        "clip-higher": "SkyRL's `regular`", "gspo": "SkyRL's `gspo`",
+    },
 }
-"""What the rules of tests/verl were compared with there; verl has nothing like the last two."""
+"""What gradients of the rules' losses were compared with in tests/verl and tests/skyrl; neither engine has
+anything like those without a name of theirs."""
 
 
-def on_verl(rule: str) -> str:
-    """What became of a rule under verl."""
+def hosted(plugin: ModuleType, rule: str) -> str:
+    """What became of a rule under an engine that calls its loss."""
     try:
-        make_rule(rule, {})
+        plugin.make_rule(rule, {})
     except ValueError:
         return "refused"
-    return f"equal to {ON_VERL[rule]}" if rule in ON_VERL else "untested"
+    return f"equal to {COMPARED[plugin][rule]}" if rule in COMPARED[plugin] else "untested"
 
 
 def page(found: dict[str, dict[str, float]]) -> str:
@@ -60,11 +68,12 @@ def page(found: dict[str, dict[str, float]]) -> str:
             return "untested"
         return "exact" if found[sharding][case] == 0 else f"equal, {found[sharding][case]:.0e}"
 
-    lines = [HEAD, "| rule | " + " | ".join(NAMES[kind] for kind in KINDS) + " | verl |",
-             "|---" * (2 + len(KINDS)) + "|"]
+    lines = [HEAD, "| rule | " + " | ".join(NAMES[kind] for kind in KINDS)
+             + " | verl | SkyRL |", "|---" * (3 + len(KINDS)) + "|"]
     for rule in update_rules.RULES:
         cells = ["refused" if refused_by_trl(rule) else cell(kind, rule) for kind in KINDS]
-        lines.append(f"| {rule} | " + " | ".join([*cells, on_verl(rule)]) + " |")
+        cells += [hosted(plugin, rule) for plugin in (verl_plugin, skyrl_plugin)]
+        lines.append(f"| {rule} | " + " | ".join(cells) + " |")
     lines += [BETWEEN, "| | " + " | ".join(NAMES[kind] for kind in KINDS) + " |",
               "|---" * (1 + len(KINDS)) + "|"]
     for case, label in VARIANT_NAMES.items():
@@ -185,24 +194,35 @@ log-probabilities are then bfloat16's, on a GPU as here, and the correction is n
 
 ## Other engines
 
-**SkyRL** has a registry like verl's (`PolicyLossRegistry`): a loss sees current and old
-log-probabilities, advantages, the mask and the configuration of one micro-batch. `reinforce`, `grpo`,
-`gspo` and `clip-higher` would fit, and SkyRL has most of them. What is missing for the others:
+**SkyRL** (0.3.0): its column is the rule's loss as SkyRL's registry calls it (`make test-skyrl`; paths
+below are in `skyrl/`), with advantages divided as its trainer divides them, in any cut into
+micro-batches; where SkyRL has the rule, SkyRL's own loss. [How to train there](how_to/skyrl.md). No
+training ran: its workers call `torch.cuda.current_device()` (`backends/skyrl_train/workers/worker.py`,
+844). A loss is called with current and old log-probabilities, advantages, the mask, the sampler's
+log-probabilities and the configuration of the algorithm (`worker.py`, 894). What the refused rules
+lack:
 
-- the mini-batch of all ranks before it is cut, without which `clip-cov` and `kl-cov` select in each
-  micro-batch: `PolicyWorkerBase.forward_backward` would have to be overridden;
-- entropies with a gradient: the worker computes them, uses them for its own term after the loss and
-  does not hand them to it (`_forward_backward_micro`), so `entropy-bonus`, `entropy-advantage` and
-  `aent` have no place;
-- reference log-probabilities, rewards, groups and the number of the step in the loss's arguments;
-- a second batch (`aepo`) in its generator.
+- `clip-cov`, `kl-cov`: the mini-batch of all ranks before it is cut (`forward_backward` of a worker
+  gets its rank's part), and what the advantages were divided by (`RayPPOTrainer._normalize_advantages`,
+  `train/trainer.py`, 1439). SkyRL's own two losses lack them too: the band of its `clip_cov` is
+  compared with covariances of divided advantages, which no token of a usual batch reaches, so that it
+  is PPO; the penalty of its `kl_cov` is not divided, and so is as many times too large as the
+  mini-batch has tokens. On undivided advantages both are the rules (`tests/skyrl/test_conformance.py`);
+- `entropy-bonus`, `entropy-advantage`, `aent`: entropies with a gradient, and logits. The worker has
+  the entropies (`output["entropy"]`), and uses them after the loss, for a term of its own (`worker.py`,
+  960);
+- `reference-kl`: the reference's log-probabilities, which go to a term of the worker's as well
+  (`worker.py`, 971), and the divisor;
+- `diverse-bonus`: rewards and prompts; `aepo`: a second batch in the generator.
 
-**OpenRLHF** has no registry: `ActorPPOTrainer` makes its `PolicyLoss` and calls it in `training_step`,
-and both would have to be replaced. The rule would see log-probabilities, advantages and the mask, and
-nothing of the list above.
-
-An adapter of under 200 lines would run the rules that these engines have for the most part, on packages
-that did not run here. It was not written. (Sources as read in November 2026.)
+**OpenRLHF** (0.11.2) has no registry. `ActorPPOTrainer.__init__` makes its `PolicyLoss`
+(`trainer/ray/ppo_actor.py`, 76), whose kinds are an `if` in `PolicyLoss.forward` (`models/loss.py`,
+186, "ppo" and "gspo" or an error) and choices of the command line (`cli/train_ppo_ray.py`, 439).
+`PolicyModelActor` makes the trainer by name (`ppo_actor.py`, 585), in a Ray worker that loads no module
+of a user's, and `train_ppo_ray.py` names the actor (87). What is missing is one of these: a name looked
+up in a registry in place of line 186, or an import path for the loss at line 76. Until then a rule
+there is a fork of three files. The loss would be shown log-probabilities, advantages and the mask, and,
+unlike SkyRL's, undivided advantages with the number of tokens of all ranks (`get_loss_batch_info`).
 """
 
 

@@ -1,0 +1,199 @@
+"""The update rules as policy losses of SkyRL (0.3), selected by name in SkyRL's own configuration.
+
+    python -m skyrl.train.entrypoints.main_base trainer.override_entrypoint=llm_bridge.skyrl_plugin \\
+        trainer.algorithm.policy_loss_type=entropy-theory/clip-higher \\
+        trainer.algorithm.rule_options.clip_high=0.3 trainer.algorithm.use_kl_loss=false ...
+
+The first line has SkyRL start `main`, which puts the rules into its registry of policy losses before its
+workers ask for them and adds ``rule_options`` (`UpdateRule`'s) to its configuration. An entry point of
+one's own calls `register`, and takes `algorithm_config`. SkyRL decides advantages
+(``advantage_estimator``), normalization (``loss_reduction``) and the correction of the sampler's
+probabilities; the rule, each token's score. What one would not read of the other is refused.
+
+A policy loss of SkyRL sees log-probabilities, advantages and the mask of one micro-batch, and the
+advantages come divided by the size of the mini-batch already. That is enough for ``reinforce``, ``grpo``,
+``gspo`` and ``clip-higher``: rules of one token or sequence whose score is proportional to the advantage.
+The others are refused, with what they lack.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from entropy_theory import update_rules
+from entropy_theory.update_rules import UpdateRule, rule_options
+from entropy_theory.update_rules.diverse_bonus import DiverseBonus
+from llm_bridge import verl_plugin as shared
+from llm_bridge.verl_plugin import PREFIX
+
+ENTRYPOINT = "trainer.override_entrypoint="
+
+# SkyRL's own settings of clips and covariances, with their defaults.
+_UNREAD = {
+    "eps_clip_low": 0.2, "eps_clip_high": 0.2, "clip_ratio_c": 3.0,
+    "clip_cov.clip_ratio": 2e-4, "clip_cov.clip_cov_lb": 1.0, "clip_cov.clip_cov_ub": 5.0,
+    "kl_cov.kl_cov_frac": 0.2, "kl_cov.ppo_kl_coef": 1.0,
+}
+
+
+def algorithm_config() -> type[Any]:
+    """Return SkyRL's AlgorithmConfig with a field for the options of a rule, ``rule_options``.
+
+    Raises ImportError if SkyRL is not installed.
+    """
+    try:
+        from skyrl.train.config import AlgorithmConfig
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"SkyRL is not installed ({error}): pip install 'skyrl[fsdp]==0.3.0'") from error
+    options: Any = ("rule_options", dict[str, Any], dataclasses.field(default_factory=dict))
+    return dataclasses.make_dataclass("RuleAlgorithmConfig", [options], bases=(AlgorithmConfig,))
+
+
+def make_rule(name: str, options: Mapping[str, Any]) -> UpdateRule:
+    """Make the update rule as it runs under SkyRL: one number a token, normalized by SkyRL alone.
+
+    Raises:
+        ValueError: a rule that SkyRL cannot run, an option that SkyRL decides, or as
+            `update_rules.get`.
+    """
+    table = {"name": name, **options}
+    rule = rule_options.from_table(table)
+    for path, part in rule.components():
+        for option in shared.options_of(table, path):
+            if option == "normalization" or option in part.advantage_options:
+                place = "loss_reduction" if option == "normalization" else "advantage_estimator"
+                raise ValueError(
+                    f"option {option} of '{part.name}' is SkyRL's under SkyRL: set "
+                    f"trainer.algorithm.{place}")
+    if lacking := _lacking(rule):
+        raise ValueError(
+            f"update rule '{name}' does not run under SkyRL: {lacking}: train with "
+            "llm_bridge.trainer.entropy_trainer.EntropyTrainer, or in verl if it runs there")
+    # Without length factors: SkyRL's loss_reduction is in the advantages.
+    return rule.map_options(
+        lambda part, option, value: "token-mean" if option == "normalization" else value)
+
+
+def _lacking(rule: UpdateRule) -> str:
+    """Say what the rule needs and SkyRL's policy losses are not shown; nothing if they are shown all."""
+    parts = [part for _, part in rule.components()]
+    if any(part.controller() is not None for part in parts):
+        return "it needs a second batch, sampled at another temperature, and SkyRL samples one"
+    if rule.refuses_samples:
+        return rule.refuses_samples
+    if any(isinstance(part, DiverseBonus) for part in parts):
+        return "it reads rewards and prompts, which SkyRL does not show to a policy loss"
+    if columns := sorted(rule.required_columns | rule.moved_state_functions):
+        return f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss"
+    if shared.needs_whole_batch(rule):
+        return ("it takes statistics over the whole mini-batch, and SkyRL shows a policy loss one "
+                "micro-batch of one rank")
+    if "step" in rule.reads:
+        return "it reads the number of the optimizer step, which SkyRL does not tell a policy loss"
+    if not _is_proportional(rule):
+        return ("its score is not proportional to the advantage, which SkyRL divides by the size of the "
+                "mini-batch before it shows it to a policy loss, without the size")
+    return ""
+
+
+def _is_proportional(rule: UpdateRule) -> bool:
+    """Whether a power of two in the advantages is one in the scores, exactly, on a few tokens."""
+    drift = torch.tensor([-1.0, -1e-2, 0.0, 1e-2, 1.0], dtype=torch.float64)
+    old = torch.full((2, 5), -1.5, dtype=torch.float64)
+    mask = torch.ones_like(old, dtype=torch.bool)
+    advantages = torch.tensor([[1.5], [-0.5]], dtype=torch.float64)
+    scores = [
+        rule.scores(rule.prepare(shared.token_batch(old, old + drift, scale * advantages, mask, seed=0)))
+        for scale in (1.0, 2.0**-12)]
+    return torch.equal(scores[1], scores[0] * 2.0**-12)
+
+
+def rule_of(config: Any, name: str) -> UpdateRule:
+    """Return a rule by name, with the options that SkyRL's configuration of the algorithm has for it.
+
+    Raises:
+        ValueError: as `make_rule`, a sampling temperature other than 1, an option of SkyRL that the
+            rule does not read, or one that would add a second term to the rule's objective.
+    """
+    rule = make_rule(name, shared.plain(getattr(config, "rule_options", {})))
+    for path, default in _UNREAD.items():
+        value = functools.reduce(getattr, path.split("."), config)
+        if value != default:
+            raise ValueError(
+                f"'{name}' does not read SkyRL's option {path}={value}: leave it at {default} and give "
+                "the rule's own option in trainer.algorithm.rule_options")
+    for term in ("kl_loss", "entropy_loss"):
+        if getattr(config, f"use_{term}") and getattr(config, f"{term}_coef") != 0:
+            raise ValueError(
+                f"use_{term}=true would add a term to '{name}': set trainer.algorithm.use_{term}=false")
+    if config.temperature not in (None, 1):
+        raise ValueError(
+            f"SkyRL scores at the sampling temperature ({config.temperature:g}), and rules read "
+            "log-probabilities at temperature 1: set generator.sampling_params.temperature=1")
+    return rule
+
+
+def policy_loss_for(name: str) -> Callable[..., tuple[torch.Tensor, dict[str, Any]]]:
+    """Make the loss of a rule as SkyRL's registry calls it, on one micro-batch."""
+
+    def policy_loss(
+        log_probs: torch.Tensor,
+        old_log_probs: torch.Tensor,
+        advantages: torch.Tensor,
+        config: Any,
+        loss_mask: torch.Tensor | None = None,
+        rollout_logprobs: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, dict[str, Any]]:
+        from skyrl.backends.skyrl_train.utils import off_policy_correction_utils, ppo_utils
+
+        rule = rule_of(config, name)
+        mask = torch.ones_like(log_probs) if loss_mask is None else loss_mask
+        batch = shared.token_batch(old_log_probs, log_probs, advantages, mask, seed=0)
+        by_token, metrics = shared.objective_and_metrics(batch, rule)
+        loss, mask, corrected = off_policy_correction_utils.apply_off_policy_correction(
+            -by_token, old_log_probs, rollout_logprobs, mask, config.off_policy_correction)
+        return ppo_utils.reduce_loss(loss, mask), {**metrics, **corrected}
+
+    return policy_loss
+
+
+def register() -> None:
+    """Put every rule into SkyRL's registry of policy losses, which takes them to its workers."""
+    from skyrl.backends.skyrl_train.utils.ppo_utils import PolicyLossRegistry
+
+    there = PolicyLossRegistry.list_available()
+    for name in update_rules.RULES:
+        if PREFIX + name not in there:
+            PolicyLossRegistry.register(PREFIX + name, policy_loss_for(name))
+
+
+def configured(arguments: list[str]) -> Any:
+    """Make SkyRL's configuration of its command line, with a rule's options, and check the rule."""
+    algorithm = algorithm_config()
+    from skyrl.train.config import make_config
+
+    given = [argument for argument in arguments if not argument.startswith(ENTRYPOINT)]
+    config = make_config(algorithm_cls=algorithm).from_cli_overrides(given)
+    if config.trainer.algorithm.policy_loss_type.startswith(PREFIX):
+        rule_of(config.trainer.algorithm, config.trainer.algorithm.policy_loss_type.removeprefix(PREFIX))
+    return config
+
+
+def main() -> None:
+    """Train as SkyRL's own entry point does, with the rules in its registry."""
+    config = configured(sys.argv[1:])
+    import ray
+    from skyrl.train.entrypoints.main_base import skyrl_entrypoint
+    from skyrl.train.utils.utils import initialize_ray, validate_cfg
+
+    register()
+    validate_cfg(config)
+    initialize_ray(config)
+    ray.get(skyrl_entrypoint.remote(config))

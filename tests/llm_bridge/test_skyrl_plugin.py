@@ -1,0 +1,75 @@
+"""Guards llm_bridge/skyrl_plugin.py where SkyRL is not; tests/skyrl/ has the rest."""
+
+import importlib.util
+
+import pytest
+
+from entropy_theory import update_rules
+from entropy_theory.reads import RATIO
+from entropy_theory.update_rules.grpo import Grpo
+from llm_bridge import skyrl_plugin
+
+RUN = {"reinforce", "grpo", "gspo", "clip-higher"}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("skyrl") is not None, reason="SkyRL is installed")
+def test_without_skyrl_the_module_imports_and_its_use_says_what_to_install():
+    for use in (skyrl_plugin.algorithm_config, skyrl_plugin.main):
+        with pytest.raises(ImportError, match=r"SkyRL is not installed.*'skyrl\[fsdp\]==0\.3"):
+            use()
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_skyrl_normalizes(name):
+    """A length factor of the rule's own would come on top of loss_reduction."""
+    assert getattr(skyrl_plugin.make_rule(name, {}), "normalization", "token-mean") == "token-mean"
+
+
+@pytest.mark.parametrize(("name", "options", "message"), [
+    ("aepo", {}, "second batch"),
+    ("natural-gradient", {}, "listed exactly"),
+    ("diverse-bonus", {}, "rewards and prompts"),
+    ("clip-cov", {}, "the whole mini-batch"),
+    ("kl-cov", {"base": "gspo"}, "the whole mini-batch"),
+    ("clip-cov", {"covariance": "network"}, "it reads entropy_effect"),
+    ("entropy-bonus", {}, "it reads entropy"),
+    ("entropy-bonus", {"target": 0.5, "hold": "forecast"}, "it reads entropy"),
+    ("entropy-advantage", {}, "it reads entropy"),
+    ("aent", {"adaptive": False}, "it reads clamped_entropy"),
+    ("reference-kl", {}, "it reads reference_log_prob"),
+    ("grpo", {"normalization": "dr-grpo"}, r"trainer\.algorithm\.loss_reduction"),
+    ("grpo", {"std_ddof": 1}, r"trainer\.algorithm\.advantage_estimator"),
+    ("entropy-bonus", {"base": {"name": "grpo", "std_ddof": 1}}, r"trainer\.algorithm\.advantage_est"),
+    ("grpo", {"clip_hi": 0.3}, "did you mean clip_high"),
+    ("grppo", {}, "did you mean grpo"),
+])
+def test_what_does_not_run_under_skyrl_says_why(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        skyrl_plugin.make_rule(name, options)
+
+
+def test_a_rule_whose_score_is_not_proportional_to_the_advantage_is_refused(monkeypatch):
+    """SkyRL divides advantages alone: whatever else is in a score would be as many times too large as the
+    mini-batch has tokens."""
+
+    class Shifted(Grpo):
+        name = "shifted"
+        own_reads = frozenset({RATIO})
+        is_sequence_wise = True
+
+        def _scores(self, batch):
+            return super()._scores(batch) + 0.1
+
+    class Halved(Grpo):
+        name = "halved"
+        own_reads = frozenset({RATIO})
+        is_sequence_wise = True
+
+        def _scores(self, batch):
+            return super()._scores(batch) / 2
+
+    for kind in (Shifted, Halved):
+        monkeypatch.setitem(update_rules.RULES, kind.name, kind)
+    with pytest.raises(ValueError, match=r"'shifted' does not run.*not proportional to the advantage"):
+        skyrl_plugin.make_rule("shifted", {})
+    assert skyrl_plugin.make_rule("halved", {}).name == "halved"
