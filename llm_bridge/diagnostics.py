@@ -1,4 +1,4 @@
-"""Watches what the loss of any TRL GRPOTrainer does to entropy, without changing the loss.
+"""Watches what the loss of any TRL GRPOTrainer does to entropy, without changing it.
 
     trainer = GRPOTrainer(...)
     diagnostics.attach(trainer)
@@ -67,8 +67,8 @@ class Diagnostics(TrainerCallback):
     """The callback that `attach` adds to a trainer (see the module's docstring).
 
     Args:
-        trainer: a TRL GRPOTrainer, or a subclass with a loss of its own that scores tokens through
-            ``_get_per_token_logps_and_entropies``, as TRL's losses do.
+        trainer: a TRL GRPOTrainer, or a subclass with a loss of its own that scores tokens
+            through ``_get_per_token_logps_and_entropies``, as TRL's losses do.
         forecast_every: forecast every N-th step, the first included; with 0 there is no forecast, and no
             extra forward pass.
         account_every: account for every N-th step, the first included; 0: for none.
@@ -103,8 +103,8 @@ class Diagnostics(TrainerCallback):
                 f"account_sequences must be at least 1, or None for all, got {account_sequences}")
         if account_tokens and account_reads != "before":
             raise ValueError(
-                f"account_tokens needs account_reads 'before', got {account_reads!r}: tokens are told apart "
-                "only where the optimizer's step is read before it is taken")
+                f"account_tokens needs account_reads 'before', got {account_reads!r}: tokens are told "
+                "apart only where the optimizer's step is read before it is taken")
         hooks = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
         for hook in hooks:
             if not hasattr(trainer, hook):
