@@ -7,7 +7,11 @@ so that both do the same steps: plain, accounted, plain, accounted ... A round i
 one to warm up (``STEPS_OF_ALL`` where every step is accounted for), and ratios are medians over rounds.
 Methods are the forecast (i') of every step, the account of every step (without and with the division over
 tokens, by dual numbers or by differences), and that of every tenth; then with entropy measured on a
-quarter or an eighth of its rows. A step is sampled, trained on and taken; "training" leaves sampling out.
+quarter or an eighth of its rows; and the forecast with what a unit of the rule's coefficient adds to it,
+which is what ``hold="forecast"`` takes: with the diverse bonus a division over tokens at every step, with
+the entropy bonus nothing, since its unit is read from the forecast's own gradient. Plain training has the
+method's rule, with the same fixed coefficient. A step is sampled, trained on and taken; "training" leaves
+sampling out.
 On a CPU seconds are those of the process, so that other work on the machine does not count as time,
 though it slows the caches; the ratio of the wall's clock stands beside.
 
@@ -28,6 +32,7 @@ import torch
 import transformers
 from training_step import CASES, Case, Clock, peak_of, quiet, trainer
 
+from entropy_theory import update_rules
 from entropy_theory.support.results import kept_records, provenance, write_json
 from llm_bridge.accounting.accountant import Accountant
 
@@ -35,6 +40,7 @@ STEPS, STEPS_OF_ALL = 10, 4
 QUARTER = 64
 """A quarter of the completions of a step of small-sums."""
 DIFFERENCES = "account and tokens by differences, every step"
+HOLD_DIVERSE = "hold by forecasts, diverse bonus, every step"
 METHODS: dict[str, dict[str, Any]] = {
     "forecast, every step": {"every": 0, "forecast_every": 1},
     "account, every step": {"tokens": False},
@@ -47,6 +53,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "account, an eighth, every step": {"tokens": False, "sequences": QUARTER // 2},
     "account, a quarter, every 10th": {"every": 10, "tokens": False, "sequences": QUARTER},
     "account and tokens, a quarter, every 10th": {"every": 10, "sequences": QUARTER},
+    HOLD_DIVERSE: {"every": 0, "forecast_every": 1, "forecast_unit": True},
 }
 
 
@@ -73,8 +80,8 @@ class Watch(transformers.TrainerCallback):
 class Run:
     """A trainer that is run again and again from the same weights."""
 
-    def __init__(self, case: Case, folder: str, name: str | None):
-        self.made = trainer("ours", case, STEPS + 1, folder)
+    def __init__(self, case: Case, folder: str, name: str | None, rule: update_rules.UpdateRule):
+        self.made = trainer("ours", case, STEPS + 1, folder, rule)
         # Steps of a size that moves entropy: the path is then as long as it is in training.
         self.made.args.learning_rate = 1e-4
         if name is not None:
@@ -111,6 +118,13 @@ class NoForwardMode(torch.autograd.Function):
         return gradient
 
 
+def rule_of(name: str | None) -> update_rules.UpdateRule:
+    """The rule that a method is tried on, and plain training beside it."""
+    if name == HOLD_DIVERSE:
+        return update_rules.get("diverse-bonus", coefficient=0.1)
+    return update_rules.get("grpo")
+
+
 def attach(made: Any, name: str) -> None:
     """Account for a trainer's steps by a method."""
     made.add_callback(Accountant(made, **METHODS[name]))
@@ -123,7 +137,8 @@ def compared(case: Case, name: str, rounds: int) -> dict[str, Any]:
     steps = STEPS if METHODS[name].get("every") == STEPS else STEPS_OF_ALL
     pairs = []
     with tempfile.TemporaryDirectory() as folder:
-        plain, accounted = Run(case, folder, None), Run(case, folder, name)
+        plain, accounted = (
+            Run(case, folder, one, rule_of(name)) for one in (None, name))
         for seed in range(rounds):
             pairs.append((plain.round(seed, steps), accounted.round(seed, steps)))
     found: dict[str, Any] = {}
@@ -150,7 +165,7 @@ def peak(name: str | None, case: Case, threads: int) -> float:
     quiet()
     torch.set_num_threads(threads)
     with tempfile.TemporaryDirectory() as folder:
-        made = trainer("ours", case, 2, folder)
+        made = trainer("ours", case, 2, folder, rule_of(name))
         if name is not None:
             attach(made, name)
         return peak_of(made)

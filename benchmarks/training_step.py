@@ -78,7 +78,10 @@ def model_and_tokenizer(case: Case) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def trainer(name: str, case: Case, steps: int, folder: str) -> Any:
+def trainer(
+    name: str, case: Case, steps: int, folder: str, rule: update_rules.UpdateRule | None = None
+) -> Any:
+    """Make a trainer: "ours", with a rule that is GRPO's by default, or TRL's own."""
     model, tokenizer = model_and_tokenizer(case)
     task = tasks.load("split", size=case.shots + case.prompts * steps, seed=0)
     before = "".join(task.prompts[: case.shots])
@@ -97,7 +100,7 @@ def trainer(name: str, case: Case, steps: int, folder: str) -> Any:
         {"prompt": prompts}), "processing_class": tokenizer}
     if name == "ours":
         made: Any = EntropyTrainer(
-            model, [reward], grpo_config(folder, **options), rule=update_rules.get("grpo"), **rest
+            model, [reward], grpo_config(folder, **options), rule=rule or update_rules.get("grpo"), **rest
         )
     else:
         # TRL's own choice of loss and settings, without what would slow it: no checkpointing.

@@ -106,10 +106,13 @@ class Controller(ABC):
 class TemperatureSwitch(Controller):
     """AEPO's two-point controller (AEPO, Eq. 1): T = T_high if H < target, else T_low.
 
+    It is always at one of its bounds, so that what says that it can do no more is that it stays there:
+    how long the last temperature has been chosen is counted (``unswitched``).
+
     Raises ValueError for temperatures that are not above 0, T_low > T_high, or a target below 0.
     """
 
-    state: ClassVar[tuple[str, ...]] = ("temperature", "entropy")
+    state: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "unswitched")
     takes_target: ClassVar[bool] = True
     target: Array = 0.5
     """Entropy to hold, nats; a scalar or one value a run."""
@@ -119,6 +122,8 @@ class TemperatureSwitch(Controller):
     """The last temperature chosen; None before the first observation."""
     entropy: Array | None = None
     """The last entropy observed, nats."""
+    unswitched: Array = 0.0
+    """At how many observations in a row the last temperature was chosen, the last included."""
 
     def __post_init__(self) -> None:
         check_temperature(self.temperature_high)
@@ -135,9 +140,24 @@ class TemperatureSwitch(Controller):
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The sampling temperature of the second batch; arguments and errors as `Controller`."""
-        self.entropy = _checked(entropy)
-        self.temperature = self._choose(self.entropy)
+        self.entropy = entropy = _checked(entropy)
+        xp = namespace(entropy)
+        before, self.temperature = self.temperature, self._choose(entropy)
+        ones = xp.ones_like(entropy)
+        if before is None:
+            self.unswitched = ones
+        else:
+            same = self.temperature == _spread(before, entropy)
+            self.unswitched = xp.where(same, _spread(self.unswitched, entropy) + 1, ones)
         return self.temperature
+
+    def report(self) -> dict[str, Array]:
+        """Return ``temperature_unswitched``, a count of observations in a row."""
+        return {"temperature_unswitched": self.unswitched}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """As `Controller`; a checkpoint from before there was a count begins one."""
+        Controller.load_state_dict(self, {"unswitched": 0.0, **state})
 
     def _choose(self, entropy: Array) -> Array:
         xp = namespace(entropy)

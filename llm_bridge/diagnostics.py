@@ -1,4 +1,4 @@
-"""Watches what the loss of any TRL GRPOTrainer does to entropy, without changing the loss.
+"""Watches what the loss of any TRL GRPOTrainer does to entropy, without changing it.
 
     trainer = GRPOTrainer(...)
     diagnostics.attach(trainer)
@@ -15,8 +15,9 @@ adds to TRL's log, at every optimizer step,
 - with ``account_every``, at every N-th step, forecast (i') and the account of `llm_bridge.accounting`:
   what the step was to do to the mean entropy of its own states by the entropy's gradient and the
   optimizer's state, the measured change, and its parts; both sums so far and their correlation. Such a
-  step costs three forward and two backward passes more, on the rows of ``account_sequences``, and a
-  forward pass with dual numbers (about three plain ones) on all.
+  step costs three forward and two backward passes more, on the rows of ``account_sequences``; with
+  ``account_tokens`` the gradient's part is also divided over answers above and below their group's mean,
+  by a forward pass with dual numbers (about three plain ones) on all rows.
 
 The coefficients are not computed from a formula but read off: minus the gradient that reaches each
 token's log-probability and entropy in the trainer's own backward pass is weight x score and
@@ -42,7 +43,7 @@ from entropy_theory.token_batch import TokenBatch, mean_entropy
 from llm_bridge.accounting.clipping import Clipping
 from llm_bridge.accounting.entropy_gradient import EntropyGradient, StepRows, check_accelerator
 from llm_bridge.accounting.optimizer_step import readable
-from llm_bridge.accounting.step_accountant import Accounted, StepAccountant
+from llm_bridge.accounting.step_accountant import Accounted, StepAccountant, TokenEffects
 from llm_bridge.analysis.ceiling import Ceiling, performance_ceiling
 from llm_bridge.analysis.covariance_table import covariance_table
 from llm_bridge.head.token_statistics import TokenStatistics, from_logits
@@ -50,6 +51,8 @@ from llm_bridge.trainer.batches import gathered, map_columns, prefix_states
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 
 PREFIX = "diagnostics/"
+BETTER, WORSE = "better", "worse"
+"""Answers whose advantage is positive, and those whose is negative."""
 STATISTICS = ("sum_squared_prob", "sum_squared_prob_log_prob", "sum_squared_prob_squared_log_prob")
 
 
@@ -64,8 +67,8 @@ class Diagnostics(TrainerCallback):
     """The callback that `attach` adds to a trainer (see the module's docstring).
 
     Args:
-        trainer: a TRL GRPOTrainer, or a subclass with a loss of its own that scores tokens through
-            ``_get_per_token_logps_and_entropies``, as TRL's losses do.
+        trainer: a TRL GRPOTrainer, or a subclass with a loss of its own that scores tokens
+            through ``_get_per_token_logps_and_entropies``, as TRL's losses do.
         forecast_every: forecast every N-th step, the first included; with 0 there is no forecast, and no
             extra forward pass.
         account_every: account for every N-th step, the first included; 0: for none.
@@ -73,17 +76,22 @@ class Diagnostics(TrainerCallback):
             is taken; "after": it is the difference of the weights, for any optimizer, with one part.
         account_sequences: the entropy is measured on the first so many rows of each process's step, with
             None on all. Tokens of all rows are told apart.
+        account_tokens: whether an account is divided over tokens. The log has the sums over tokens of
+            positive advantage (``accounted/better``) and of negative (``accounted/worse``), since a loss
+            of TRL's knows advantages and no rewards; tokens of advantage 0 are in neither. It says
+            beside them by how much all tokens miss the whole, and what rounding may do to them.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
     Raises:
-        ValueError: a trainer that cannot be watched in this way; when training begins, an optimizer whose
+        ValueError: a trainer that cannot be watched in this way, or an option out of range; when training
+            begins, an optimizer whose
             step cannot be read before it is taken (`UnreadableStepError`), where that is asked for.
     """
 
     def __init__(
         self, trainer: Any, *, forecast_every: int = 1, account_every: int = 0,
         account_reads: Literal["before", "after"] = "before", account_sequences: int | None = None,
-        on_step: Callable[[dict[str, Any]], None] | None = None,
+        account_tokens: bool = False, on_step: Callable[[dict[str, Any]], None] | None = None,
     ):
         if isinstance(trainer, EntropyTrainer):
             raise ValueError("an EntropyTrainer logs its own forecast: attach to a GRPOTrainer")
@@ -93,6 +101,10 @@ class Diagnostics(TrainerCallback):
         if account_sequences is not None and account_sequences < 1:
             raise ValueError(
                 f"account_sequences must be at least 1, or None for all, got {account_sequences}")
+        if account_tokens and account_reads != "before":
+            raise ValueError(
+                f"account_tokens needs account_reads 'before', got {account_reads!r}: tokens are told "
+                "apart only where the optimizer's step is read before it is taken")
         hooks = ("_compute_loss", "_get_per_token_logps_and_entropies", "_calculate_rewards")
         for hook in hooks:
             if not hasattr(trainer, hook):
@@ -109,12 +121,13 @@ class Diagnostics(TrainerCallback):
         self._reward: float | None = None
         self._learning_rate = 0.0
         self._account_every, self._account_reads = account_every, account_reads
-        self._account_sequences = account_sequences
+        self._account_sequences, self._account_tokens = account_sequences, account_tokens
         self._clipping = Clipping(trainer.accelerator) if account_every else None
         self._gradient: EntropyGradient | None = None
         self._calls: list[Callable[[slice], TokenStatistics]] = []
         self._before: StepAccountant | None = None
         self._accounted: Accounted | None = None
+        self._by_answer: dict[str, float] = {}
         self.forecasts: list[float] = []
         self.measured: list[float] = []
         """Forecast (i') and measured change of each accounted step, nats."""
@@ -227,7 +240,7 @@ class Diagnostics(TrainerCallback):
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
         """Forget the step before."""
-        self._before, self._accounted, self._calls = None, None, []
+        self._before, self._accounted, self._calls, self._by_answer = None, None, [], {}
         if self._clipping is not None:
             self._clipping.factor = 1.0
 
@@ -286,7 +299,21 @@ class Diagnostics(TrainerCallback):
     def on_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Account for the step that was taken."""
         if self._before is not None:
-            self._accounted, self._before = self._before.finish(), None
+            self._accounted = self._before.finish(tokens=self._account_tokens)
+            self._before = None
+            if self._accounted.tokens is not None:
+                self._by_answer = self._divided(self._accounted.tokens)
+
+    def _divided(self, effects: TokenEffects) -> dict[str, float]:
+        """Add up the tokens of all ranks by the sign of their advantage, nats."""
+        assert self._gradient is not None
+        signs = [torch.sign(part["advantage"]) for part in self._parts]
+        whole = self._gradient.sum_over_ranks([
+            sum(float(effect[sign == wanted].sum(dtype=torch.float64))
+                for effect, sign in zip(effects.by_token, signs, strict=True))
+            for wanted in (1, -1)
+        ])
+        return dict(zip((BETTER, WORSE), whole, strict=True))
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
         """Record the step that was just taken."""
@@ -336,6 +363,7 @@ class Diagnostics(TrainerCallback):
             "measured_entropy_change_cumulative": math.fsum(self.measured),
         }
         if tokens is not None:
+            found |= {f"accounted/{name}": value for name, value in self._by_answer.items()}
             found["accounted_token_gap"] = tokens.gap
             found["accounted_token_rounding"] = tokens.rounding
         if len(self.forecasts) > 2 and np.std(self.forecasts) > 0 and np.std(self.measured) > 0:

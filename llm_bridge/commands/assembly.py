@@ -86,7 +86,8 @@ def build_trainer(
     )
     if config.account_every:
         trainer.add_callback(Accountant(
-            trainer, every=config.account_every, sequences=config.account_sequences or None))
+            trainer, every=config.account_every, tokens=config.account_tokens,
+            sequences=config.account_sequences or None))
     holding.attach(trainer)
     entropy_effects.attach(trainer)
     trainer.remove_callback(transformers.PrinterCallback)

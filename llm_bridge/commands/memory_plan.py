@@ -326,7 +326,8 @@ def _steps(
         saved = list(range(config.save_every, config.steps + 1, config.save_every))
         shown = ", ".join(map(str, saved[:5])) + (" ..." if len(saved) > 5 else "")
         lines.append(f"  checkpoints after steps {shown}, the last two kept")
-    for name, every in (("audited", config.audit_every), ("accounted for", config.account_every)):
+    told = "accounted for" if config.account_tokens else "accounted for, without tokens"
+    for name, every in (("audited", config.audit_every), (told, config.account_every)):
         if every:
             lines.append(f"  {name}: every {every} steps")
     return lines

@@ -82,9 +82,12 @@ class TrainConfig:
     """At every N-th step, say what moved the entropy: forecast (i') before the step, and after it the
     measured change divided by the optimizer's parts, rules, right and wrong answers (metrics.jsonl). Such
     a step takes three to four times as long (docs/where_did_my_entropy_go.md); 0: never."""
+    account_tokens: bool = True
+    """Whether an account tells tokens apart, and by them rules, right and wrong answers: some three
+    forward passes more, on all completions of the step whatever account_sequences says."""
     account_sequences: int = 0
-    """On how many completions of each process's step the accounted entropy is measured: a quarter of them
-    costs a quarter; 0: on all."""
+    """On how many completions of each process's step the accounted entropy is measured:
+    fewer cost less; 0: on all."""
     reward_timeout: float = 0.0
     """Seconds that the reward function may take for a process's completions of one step; one that hangs
     then ends the run with an error that names it, and the same command resumes. 0: any time."""

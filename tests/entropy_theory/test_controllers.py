@@ -274,8 +274,39 @@ def test_a_controller_is_of_some_kind_and_says_what_it_reads():
         "switch": ("entropy", True, False), "proportional": ("entropy", True, False),
         "aent": ("clamped_entropy", False, False), "target": ("entropy", True, False),
         "forecast": ("entropy", True, True)}
-    for name in ("switch", "proportional", "aent"):
-        assert BUILD[name]().report() == {}
+    assert BUILD["aent"]().report() == {}
+
+
+def counted(controller, *entropies):
+    found = []
+    for entropy in entropies:
+        controller.observe(np.array(entropy))
+        found.append(controller.report()["temperature_unswitched"].tolist())
+    return found
+
+
+def test_a_switch_tells_how_long_it_has_not_switched():
+    """Runs side by side, each its own; one that is never reached counts on."""
+    assert TemperatureSwitch().report() == {"temperature_unswitched": 0.0}
+    assert counted(TemperatureSwitch(target=0.5), [0.4, 0.4], [0.5, 0.3], [0.6, 0.4], [0.4, 0.4]) == [
+        [1, 1], [1, 2], [2, 3], [1, 4]]
+    # In proportion a temperature comes again only at a bound.
+    assert counted(ProportionalTemperature(target=0.5), 0.4, 0.41, 0.2, 0.1, 0.3, 0.31, 0.8) == [
+        1, 1, 1, 2, 3, 1, 1]
+
+
+def test_a_moving_target_is_one_that_a_switch_can_cross():
+    controller = TemperatureSwitch(target=0.5)
+    assert counted(controller, 0.4, 0.4) == [1, 2]
+    controller.target = 0.3
+    assert counted(controller, 0.4, 0.4) == [1, 2]
+
+
+def test_a_checkpoint_without_a_count_is_read():
+    controller = TemperatureSwitch(target=0.5)
+    controller.load_state_dict({"temperature": 1.2, "entropy": 0.4})
+    assert counted(controller, 0.4) == [1]
+    assert controller.state_dict() == {"temperature": 1.2, "entropy": 0.4, "unswitched": 1.0}
 
 
 def test_the_switch_is_hot_below_its_target_alone():

@@ -61,9 +61,11 @@ def test_defaults_are_those_that_results_were_computed_with(name):
 
 
 @pytest.mark.parametrize(("kind", "defaults"), [
-    (controllers.TemperatureSwitch, {"target": 0.5, "temperature_high": 1.2, "temperature_low": 0.8}),
+    (controllers.TemperatureSwitch, {
+        "target": 0.5, "temperature_high": 1.2, "temperature_low": 0.8, "unswitched": 0.0}),
     (controllers.ProportionalTemperature, {
-        "target": 0.5, "temperature_high": 1.2, "temperature_low": 0.8, "gain": 1.0}),
+        "target": 0.5, "temperature_high": 1.2, "temperature_low": 0.8, "gain": 1.0,
+        "unswitched": 0.0}),
     (controllers.AdaptiveCoefficient, {
         "coefficient": 0.002, "entropy_low": 0.15, "entropy_high": 0.24, "rate": 0.002, "low": 6e-4,
         "high": 9e-3, "warm_up_steps": 0, "observations": 0}),

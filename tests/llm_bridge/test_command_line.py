@@ -87,6 +87,14 @@ def test_a_run_says_what_moved_its_entropy(config):
     assert "accounted" in found["closing"]
 
 
+def test_an_account_without_tokens_has_the_optimizers_parts_alone(config):
+    short = dataclasses.replace(config, steps=1, audit_every=0, save_every=0, save_model=False)
+    training.train(dataclasses.replace(short, account_every=1, account_tokens=False))
+    (record,) = numbers(config.output)
+    names = {name.removeprefix("accounted/") for name in record if name.startswith("accounted")}
+    assert names == {"accounted", "gradient", "clipping", "weight_decay", "rounding"}
+
+
 def interrupt(config, monkeypatch, step) -> None:
     """Run until ``step`` steps are logged, then die."""
     original = step_log.StepLog.append

@@ -28,7 +28,7 @@ def test_on_a_tabular_policy_the_account_is_the_change(tmp_path, options, micro_
     records = []
     made = grpo_trainer(tmp_path, model, tokenizer, kind=ScoringFromLogits,
                         micro_batches=micro_batches, **{"max_grad_norm": 0.01, **options})
-    diagnostics.attach(made, account_every=1, on_step=records.append)
+    diagnostics.attach(made, account_every=1, account_tokens=True, on_step=records.append)
     temperature = options.get("temperature", 1.0)
     before = model.table.weight.detach().numpy() / temperature
     made.train()
@@ -53,7 +53,8 @@ def test_the_account_of_some_rows(tmp_path, count):
     model, tokenizer = tabular()
     records, states = [], []
     made = grpo_trainer(tmp_path, model, tokenizer, kind=ScoringFromLogits, micro_batches=2)
-    diagnostics.attach(made, account_every=1, account_sequences=count, on_step=records.append)
+    diagnostics.attach(made, account_every=1, account_sequences=count, account_tokens=True,
+                       on_step=records.append)
     around = made._compute_loss
 
     def spy(policy_model, inputs):
@@ -72,6 +73,46 @@ def test_the_account_of_some_rows(tmp_path, count):
     assert record["accounted_token_gap"] < 1e-4
     with pytest.raises(ValueError, match="account_sequences must be at least 1"):
         diagnostics.attach(grpo_trainer(tmp_path, *tabular()), account_sequences=0)
+
+
+class OneSided(ScoringFromLogits):
+    """A loss to which answers on one side of their group's mean are nothing."""
+
+    keeps = 0
+
+    def _compute_loss(self, model, inputs):
+        advantages = inputs["advantages"]
+        kept = torch.where(torch.sign(advantages) == -self.keeps, 0.0, advantages)
+        return super()._compute_loss(model, {**inputs, "advantages": kept})
+
+
+def test_answers_above_and_below_their_groups_mean_do_what_each_does_alone(tmp_path):
+    """A step too short to bend: the loss of one side alone is forecast to do that side's part."""
+    rate, found = 1e-5, {}
+    for side, keeps in (("both", 0), ("better", 1), ("worse", -1)):
+        records = []
+        made = grpo_trainer(tmp_path, *tabular(), kind=OneSided, micro_batches=2,
+                            learning_rate=rate)
+        made.keeps = keeps
+        diagnostics.attach(made, account_every=1, account_tokens=side == "both", on_step=records.append)
+        made.train()
+        (found[side],) = records
+    parts = {side: found["both"][f"accounted/{side}"] for side in ("better", "worse")}
+    for side, part in parts.items():
+        # Slopes along the path differ from that at its start by order of the step, some 1e-5 of them.
+        assert part == pytest.approx(found[side]["entropy_gradient"], rel=1e-3)
+        assert abs(part) > 1e-3 * rate
+        assert "accounted/gradient" in found[side]
+        assert not {"accounted/better", "accounted/worse", "accounted_token_gap",
+                    "accounted_token_rounding"} & found[side].keys()
+    # GRPO's loss moves nothing by answers of advantage 0.
+    assert sum(parts.values()) == pytest.approx(found["both"]["accounted/gradient"], abs=EXACT * rate)
+
+
+def test_tokens_are_refused_where_the_step_is_not_read(tmp_path):
+    with pytest.raises(ValueError, match=r"account_tokens needs account_reads 'before', got 'after'"):
+        diagnostics.attach(grpo_trainer(tmp_path, *tabular()), account_every=1, account_reads="after",
+                           account_tokens=True)
 
 
 def watched(folder, *, watch=True, steps=4, **options):
