@@ -1,4 +1,4 @@
-"""Watches what the loss of any TRL GRPOTrainer does to entropy, without changing it.
+"""Watches what the loss of any TRL GRPOTrainer or RLOOTrainer does to entropy, without changing it.
 
     trainer = GRPOTrainer(...)
     diagnostics.attach(trainer)
@@ -67,7 +67,7 @@ class Diagnostics(TrainerCallback):
     """The callback that `attach` adds to a trainer (see the module's docstring).
 
     Args:
-        trainer: a TRL GRPOTrainer, or a subclass with a loss of its own that scores tokens
+        trainer: a TRL GRPOTrainer or RLOOTrainer, or a subclass with a loss of its own that scores tokens
             through ``_get_per_token_logps_and_entropies``, as TRL's losses do.
         forecast_every: forecast every N-th step, the first included; with 0 there is no forecast, and no
             extra forward pass.
@@ -109,7 +109,8 @@ class Diagnostics(TrainerCallback):
         for hook in hooks:
             if not hasattr(trainer, hook):
                 raise ValueError(
-                    f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL GRPOTrainer"
+                    f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL GRPOTrainer or "
+                    "RLOOTrainer"
                 )
         self._trainer, self._every, self._on_step = trainer, forecast_every, on_step
         self._loss, self._score, self._judge = (getattr(trainer, hook) for hook in hooks)

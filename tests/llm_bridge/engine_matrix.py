@@ -45,8 +45,8 @@ COMPARED = {
         "clip-higher": "SkyRL's `regular`", "gspo": "SkyRL's `gspo`",
     },
 }
-"""What gradients of the rules' losses were compared with in tests/verl and tests/skyrl; neither engine has
-anything like those without a name of theirs."""
+"""What gradients of the rules' losses were compared with in tests/verl and tests/skyrl; an engine has
+nothing like those without a name of its own."""
 
 
 def hosted(plugin: ModuleType, rule: str) -> str:

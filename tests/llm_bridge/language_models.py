@@ -118,11 +118,17 @@ class ScoringFromLogits(trl.GRPOTrainer):
         return log_prob.gather(-1, ids)[..., 0], policy.entropy(logits), None
 
 
-def grpo_trainer(folder, model, tokenizer, *, kind=trl.GRPOTrainer, steps=1, micro_batches=1,
-                 tokens=1, learning_rate=0.5, **options):
+class RlooFromLogits(trl.RLOOTrainer):
+    """The same around RLOO's loss."""
+
+    _get_per_token_logps_and_entropies = ScoringFromLogits._get_per_token_logps_and_entropies
+
+
+def grpo_trainer(folder, model, tokenizer, *, kind=trl.GRPOTrainer, config=trl.GRPOConfig, steps=1,
+                 micro_batches=1, tokens=1, learning_rate=0.5, **options):
     """A TRL trainer as a user would set it up: nothing of this project in it."""
     options = {"accumulation": micro_batches, "optim": "sgd", "max_grad_norm": 0.0, **options}
-    arguments = trl.GRPOConfig(
+    arguments = config(
         output_dir=str(folder), use_cpu=True, bf16=False, report_to="none", logging_steps=1,
         per_device_train_batch_size=24 // micro_batches, num_generations=8, max_steps=steps,
         gradient_accumulation_steps=options.pop("accumulation"), max_completion_length=tokens,

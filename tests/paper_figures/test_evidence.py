@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +82,30 @@ def test_label_inputs_and_caption_agree(name: str, results: Path) -> None:
         seeds = len({shown[one]["seed"] for one in runs})
         assert re.search(rf"\b{len(runs)} training runs? of (a model|small-sums) \({seeds} seeds?\)",
                          read.described(shown))
+
+
+def sources(name: str) -> str:
+    """The code of a figure's file and of the files of this room whose names it uses."""
+    module = sys.modules[FIGURES[name].data.__module__]
+    used = {getattr(value, "__module__", None) or getattr(value, "__name__", "")
+            for value in vars(module).values()}
+    files = {module.__name__, *(one for one in used if one.startswith("paper_figures.")
+                                and one.split(".")[1] not in ("data", "drawing", "figure", "verdict"))}
+    return "\n".join(inspect.getsource(sys.modules[one]) for one in sorted(files))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_caption_names_no_evidence_that_its_code_does_not_read(name: str) -> None:
+    """The test above without data: samples, expectations or models told of, and read by no line."""
+    code, caption = sources(name), FIGURES[name].ours
+    read = [one for one in EXPERIMENTS if f'"{one}"' in code]
+    modes = {mode for one in read for mode in EXPERIMENTS[one].modes}
+    if SAMPLED.search(caption):
+        assert "sampled" in modes
+    if EXACT.search(caption):
+        assert "exact" in modes or "inputs.theory(" in code
+    if "small-sums" in caption:
+        assert re.search(r"training_runs|training_curves|model_runs|inputs\.(audits?|comparison)", code)
 
 
 def test_what_was_not_read_is_no_input(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import trl
 
 from entropy_theory import entropy_change, policy
 from llm_bridge import diagnostics
@@ -10,6 +11,7 @@ from llm_bridge.accounting.optimizer_step import UnreadableStepError
 from llm_bridge.data import models
 from tests.llm_bridge.language_models import (
     PROMPTS,
+    RlooFromLogits,
     ScoringFromLogits,
     grpo_trainer,
     tabular,
@@ -44,6 +46,28 @@ def test_on_a_tabular_policy_the_account_is_the_change(tmp_path, options, micro_
     parts = {name: record[f"accounted/{name}"] for name in ("gradient", "clipping", "rounding")}
     assert sum(parts.values()) == pytest.approx(record["accounted"], abs=EXACT)
     assert parts["clipping"] * parts["gradient"] < 0
+    assert record["accounted_token_gap"] < 1e-4
+
+
+def test_rloo_is_watched_as_grpo_is(tmp_path):
+    """TRL's other trainer with groups has the same hooks, and a loss that weighs whole answers."""
+    model, tokenizer = tabular()
+    records = []
+    made = grpo_trainer(tmp_path, model, tokenizer, kind=RlooFromLogits, config=trl.RLOOConfig,
+                        micro_batches=2, beta=0.0)
+    diagnostics.attach(made, account_every=1, account_tokens=True, on_step=records.append)
+    before = model.table.weight.detach().numpy().copy()
+    made.train()
+    after = model.table.weight.detach().numpy()
+    states = [row[-1] for row in tokenizer(list(PROMPTS)).input_ids]
+    (record,) = records
+    first = entropy_change.first_order(before, after - before)[states].mean()
+    assert abs(first) > 1e-5
+    assert record["forecast_entropy_change"] == pytest.approx(first, abs=EXACT)
+    assert record["entropy_gradient"] == pytest.approx(first, abs=EXACT)
+    change = policy.entropy(after)[states].mean() - policy.entropy(before)[states].mean()
+    assert record["measured_entropy_change"] == pytest.approx(change, abs=EXACT)
+    assert record["accounted"] == pytest.approx(change, rel=0.02)
     assert record["accounted_token_gap"] < 1e-4
 
 

@@ -465,6 +465,61 @@ def test_a_sum_of_rules_is_divided_into_its_rules(tmp_path):
         assert twice.by_rule[f"1.{name}"] == twice.by_rule[f"2.{name}"]
 
 
+def test_a_reference_is_one_of_the_rules(tmp_path):
+    """Its penalty is nothing where the policy is the reference yet; then minus coefficient x log ratio x
+    what a unit of the token's own log-probability does."""
+    made = tabular_trainer(tmp_path, update_rules.get("reference-kl", coefficient=0.5), steps=2,
+                           micro_batches=2)
+    found = accounted(made)
+    for step, parts in zip(found.steps, found.parts, strict=True):
+        assert list(step.by_rule) == ["reference-kl", "grpo"]
+        batch = step_batch(parts)
+        derivative = torch.cat([one["log_prob"] for one in step.tokens.derivatives])
+        ratio = batch.log_prob - batch.reference_log_prob
+        expected = float((-0.5 * ratio * derivative).mean())
+        assert step.by_rule["reference-kl"] == pytest.approx(expected, abs=EXACT)
+        assert step.tokens.gap < EXACT
+        assert math.fsum(float(effect.sum()) for effect in step.tokens.by_token) == pytest.approx(
+            sum(step.by_rule.values()), abs=EXACT)
+    first, second = (step.by_rule["reference-kl"] for step in found.steps)
+    assert abs(first) < EXACT
+    assert abs(second) > 1e-6
+
+
+def in_turn(completions, **_):
+    """Rewards that are not of the answers: both in every group, though all of its answers be one."""
+    return [float(place % 2) for place in range(len(completions))]
+
+
+@pytest.mark.parametrize("rule", ["grpo", "entropy-bonus"])
+@pytest.mark.parametrize("scale", [0.0, 1e3])
+def test_the_ends_of_the_range_of_entropies(tmp_path, scale, rule):
+    """A uniform policy and one that is certain: no first order, no NaN, and tokens to be trusted."""
+    made = tabular_trainer(tmp_path, update_rules.get(rule), steps=1, reward=in_turn)
+    table = made.model.table.weight
+    with torch.no_grad():
+        table *= scale
+    (step,) = accounted(made).steps
+    largest = math.log(table.shape[1])
+    assert step.entropy == pytest.approx(0.0 if scale else largest, abs=EXACT)
+    # At either end the entropy is stationary.
+    assert abs(step.forecast) < EXACT
+    account = step.account
+    assert account.converged
+    numbers = [*account.parts.values(), *step.by_rule.values(), *step.by_answer.values(),
+               account.measured, step.tokens.gap]
+    assert all(map(math.isfinite, numbers))
+    assert all(bool(torch.isfinite(effect).all()) for effect in step.tokens.by_token)
+    assert step.tokens.trusted
+    if scale:
+        assert abs(account.measured) < EXACT
+    else:
+        # Down from the top, by second order, and told to its tokens.
+        assert account.measured < -1e-4
+        assert account.accounted == pytest.approx(account.measured, rel=0.02)
+        assert step.tokens.gap < EXACT
+
+
 def tied_llama(folder, *, reads_padding):
     """Embedding and head are one table; its padding row is read where the model samples it."""
     model = llama(tie_word_embeddings=True)[0]
