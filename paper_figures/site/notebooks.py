@@ -44,7 +44,7 @@ def execute(folder: Path) -> None:
 
 def kept(folder: Path) -> Outputs:
     """Return what `execute` kept in ``folder`` of the notebooks as they are now."""
-    found = {}
+    found: dict[str, Any] = {}
     for file, digest in _digests().items():
         path = folder / f"{file.stem}.json"
         record = read_json(path) if path.exists() else {"digest": ""}
