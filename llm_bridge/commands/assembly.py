@@ -44,16 +44,14 @@ def model_and_task(config: TrainConfig) -> tuple[Any, Any, tasks.Task]:
     return model, tokenizer, task
 
 
-def build_trainer(
-    config: TrainConfig, model: Any, tokenizer: Any, task: tasks.Task,
-    rule: update_rules.UpdateRule, on_step: Any = None,
-) -> EntropyTrainer:
-    """Make the trainer of a resolved config."""
+def options_of_trl(config: TrainConfig, *, max_new_tokens: int, world: int) -> dict[str, Any]:
+    """Make the options of TRL that a resolved config comes to on one of ``world`` processes.
+
+    Raises ValueError for a ``trl_options`` that the config says itself, in other words.
+    """
     assert config.output is not None
     assert config.prompts is not None
-    rows = config.prompts * config.samples // ranks.count()
-    # TRL reads the folder from the environment alone.
-    os.environ["TENSORBOARD_LOGGING_DIR"] = str(RunFolder(config.output).tensorboard)
+    rows = config.prompts * config.samples // world
     options: dict[str, Any] = {
         "seed": config.seed,
         "use_cpu": config.device == "cpu",
@@ -62,7 +60,7 @@ def build_trainer(
         "steps_per_generation": config.micro_batches * config.mini_batches,
         "num_iterations": config.iterations,
         "num_generations": config.samples,
-        "max_completion_length": task.max_new_tokens,
+        "max_completion_length": max_new_tokens,
         "max_steps": config.steps,
         "learning_rate": config.learning_rate,
         "optim": {"adamw": "adamw_torch", "sgd": "sgd"}[config.optimizer],
@@ -77,8 +75,21 @@ def build_trainer(
     further = parse_trl_options(config.trl_options)
     for name in options.keys() & further.keys():
         raise ValueError(f"option {name} of TRL follows from the run's own options: leave it out")
-    arguments = grpo_config(  # a task's prompts come in an order that was drawn
-        RunFolder(config.output).checkpoints, **{"shuffle_dataset": False, **options, **further})
+    # A task's prompts come in an order that was drawn.
+    return {"shuffle_dataset": False, **options, **further}
+
+
+def build_trainer(
+    config: TrainConfig, model: Any, tokenizer: Any, task: tasks.Task,
+    rule: update_rules.UpdateRule, on_step: Any = None,
+) -> EntropyTrainer:
+    """Make the trainer of a resolved config."""
+    assert config.output is not None
+    # TRL reads the folder from the environment alone.
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(RunFolder(config.output).tensorboard)
+    arguments = grpo_config(
+        RunFolder(config.output).checkpoints,
+        **options_of_trl(config, max_new_tokens=task.max_new_tokens, world=ranks.count()))
     trainer = EntropyTrainer(
         model, [task.reward], arguments, rule=rule, tempered_fraction=config.tempered_fraction,
         reward_timeout=config.reward_timeout, on_step=on_step, train_dataset=task.dataset(),

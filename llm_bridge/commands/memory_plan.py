@@ -7,15 +7,21 @@
 
 Parameters are counted on a model of fake tensors, which have shapes and no data, and so is what its
 forward pass keeps for the backward pass, each storage once. What the head, the optimizer and sampling
-hold beside that is counted from their shapes. It is a bound: completions are taken to be as long as they
-may be, and a prompt to be read for each of its samples. Of sharded weights (FSDP2, ZeRO) a rank holds its
-part, and beside it what `_gathered` says is whole at the same time. Fragmentation is not in it, nor what
-libraries take by themselves (CUDA's context: about half a GiB; DeepSpeed's buckets, whose sizes are its
-options).
+hold beside that is counted from their shapes. Completions are taken to be as long as they may be, and a
+prompt to be read for each of its samples; logits are held where an option or the shape says so.
+Of sharded weights (FSDP2, ZeRO) a rank holds its
+part, and beside it what `_gathered` says is whole at the same time. Not counted, so that the sum is no
+bound: fragmentation, what libraries take by themselves (CUDA's context: about half a GiB; DeepSpeed's
+buckets, whose sizes are its options), an engine of vLLM's in the same process (its share of the GPU is
+printed beside the sum), and the logits of a model whose head turns out at its first pass to be none that
+can be fused (`llm_bridge.forward.fused_forward.obstacle`), which training tells.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,10 +32,17 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from entropy_theory import update_rules
 from entropy_theory.update_rules import rule_options
+from llm_bridge.commands.assembly import options_of_trl
 from llm_bridge.commands.sharding_plan import SHARDINGS, WHOLE, Sharding, launched
-from llm_bridge.commands.train_config import TrainConfig, parse_trl_options, resolved
+from llm_bridge.commands.train_config import TrainConfig, resolved
 from llm_bridge.data import models, tasks
 from llm_bridge.head import per_token, row_statistics
+from llm_bridge.trainer.options import (
+    check_config,
+    check_rule,
+    check_tempered_fraction,
+    grpo_config,
+)
 
 GIB = 2**30
 CHAT_TEMPLATE_TOKENS = 64
@@ -77,6 +90,10 @@ class Workload:
     ranks: int = 1
     sharding: Sharding = WHOLE
     on_gpu: bool = True
+    holds_logits: bool = False
+    """Whether the completions' logits are held, because the head cannot be fused."""
+    float32_head: bool = False
+    """Whether the head is in float32 beside other weights (``cast_lm_head_to_fp32``)."""
 
     @property
     def positions(self) -> int:
@@ -192,6 +209,8 @@ def memory(shape: Any, counts: Counts, work: Workload) -> Memory:
         return -(-size // work.ranks) if is_split else size
 
     always = {"weights": part(weights, sharding.weights)}
+    if work.float32_head:
+        always["the head in float32"] = 4 * counts.vocabulary * counts.features
     stepped = weights
     if sharding.steps_in_float32:
         stepped = 4 * counts.parameters
@@ -212,7 +231,9 @@ def memory(shape: Any, counts: Counts, work: Workload) -> Memory:
     if sharding.steps_in_float32:
         temporary += part(stepped, sharding.optimizer)  # the gradient of the weights that are stepped
     if passes >= gradients + temporary:
-        training = {"activations": activations, "the head's chunk and weight gradient": head_bytes}
+        name = "logits, and the head's gradients" if work.holds_logits else (
+            "the head's chunk and weight gradient")
+        training = {"activations": activations, name: head_bytes}
         if backward:
             training["what is whole in a pass"] = backward
         if work.accumulates:
@@ -251,8 +272,14 @@ def _gathered(work: Workload, counts: Counts) -> tuple[int, int]:
 
 
 def _head_bytes(work: Workload, counts: Counts) -> int:
-    """Count what the head holds at a chunk of its backward pass (`llm_bridge.head.per_token`)."""
+    """Count what the head holds at a chunk of its backward pass (`llm_bridge.head.per_token`).
+
+    Where logits are held these are they, divided by a temperature, and their gradient.
+    """
     tokens = work.rows * work.new_tokens
+    if work.holds_logits:
+        width = 4 if work.float32_head else work.dtype.itemsize
+        return (3 * tokens + counts.features) * counts.vocabulary * width
     elements = per_token.CHUNK_ELEMENTS["cuda" if work.on_gpu else "cpu"]
     chunk = min(tokens, max(per_token.LEAST_ROWS, elements // counts.vocabulary)) * counts.vocabulary
     narrow = work.dtype.itemsize if work.dtype != torch.float32 else 0
@@ -271,7 +298,9 @@ def plan(config: TrainConfig) -> str:
         config: of the run, with or without its defaults filled in.
 
     Raises:
-        ValueError: as `train`, for a config that it refuses; or `shape_of`.
+        ValueError: for a config or an option of TRL that `train` refuses before it loads the model (what
+            depends on the loaded model is refused later), mixed precision, of whose copies a plan knows
+            nothing; or as `shape_of`.
     """
     sharding, world = launched(config.accelerate_config)
     config = resolved(config, world=world)
@@ -282,22 +311,41 @@ def plan(config: TrainConfig) -> str:
         str(config.data or config.task), size=config.prompts, seed=config.seed, reward=config.reward,
         max_new_tokens=config.max_new_tokens,
     )
+    asked = options_of_trl(config, max_new_tokens=task.max_new_tokens, world=world)
+    check_rule(rule)
+    check_tempered_fraction(config.tempered_fraction)
+    with as_one_process():
+        # Of one process with all rows: TRL asks for the processes and devices of this machine.
+        alone = options_of_trl(config, max_new_tokens=task.max_new_tokens, world=1)
+        alone |= {"use_cpu": True, "tf32": None, "report_to": "none"}
+        check_config(grpo_config("unused", **alone), rule)
+    dtype = models.torch_dtype(config.dtype)
+    for name, format_ in (("bf16", torch.bfloat16), ("fp16", torch.float16)):
+        if asked.get(name) and dtype != format_:
+            raise ValueError(
+                f"{name}=True keeps copies of weights and activations in two formats, which a plan "
+                f"does not count: leave it out to see what {config.dtype} takes, or plan with --dtype "
+                "bfloat16")
     longest = max(len(prompt.encode()) for prompt in task.prompts) + 1
     longest += CHAT_TEMPLATE_TOKENS * config.chat_template
     on_gpu = config.device == "cuda" or (config.device == "auto" and torch.cuda.is_available())
+    casts = bool(asked.get("cast_lm_head_to_fp32"))
     second = config.tempered_fraction if rule.controller() is not None else 0.0
     completions = round(config.prompts * config.samples * (1 + second))
     work = Workload(
         rows=-(-completions // (world * config.micro_batches)),
         sampled=-(-config.prompts * config.samples * config.mini_batches // world),
-        prompt_tokens=longest, new_tokens=task.max_new_tokens, dtype=models.torch_dtype(config.dtype),
+        prompt_tokens=longest, new_tokens=task.max_new_tokens, dtype=dtype,
         adamw=config.optimizer == "adamw", reference="reference_log_prob" in rule.required_columns,
-        checkpointing=bool(parse_trl_options(config.trl_options).get("gradient_checkpointing")),
+        checkpointing=bool(asked.get("gradient_checkpointing")),
         accumulates=config.micro_batches > 1, ranks=world, sharding=sharding, on_gpu=on_gpu,
+        holds_logits=casts or changes_logits(shape), float32_head=casts and dtype != torch.float32,
     )
+    shares_gpu = asked.get("use_vllm") and asked.get("vllm_mode", "colocate") == "colocate"
+    engine = asked.get("vllm_gpu_memory_utilization", 0.3) if shares_gpu else 0.0
     return "\n".join([
         *_steps(config, rule, work, task, completions, second, world), "",
-        *_memory_lines(memory(shape, count(shape, work), work), work), "",
+        *_memory_lines(memory(shape, count(shape, work), work), work, engine), "",
         "Nothing was loaded, downloaded or written.",
     ])
 
@@ -333,19 +381,49 @@ def _steps(
     return lines
 
 
-def _memory_lines(found: Memory, work: Workload) -> list[str]:
+@contextlib.contextmanager
+def as_one_process() -> Iterator[None]:
+    """Hide a launch from what would join its processes, and undo what is written to the environment."""
+    kept = dict(os.environ)
+    try:
+        for name in kept:
+            if name in ("WORLD_SIZE", "RANK", "LOCAL_RANK") or name.startswith(("ACCELERATE_", "FSDP_")):
+                del os.environ[name]
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+CHANGED_LOGITS: dict[str, tuple[Any, ...]] = {
+    "final_logit_softcapping": (None,), "logit_scale": (None, 1.0), "logits_scaling": (None, 1.0)}
+"""What shapes say of a change to the logits after the head, and the values that say none."""
+
+
+def changes_logits(shape: Any) -> bool:
+    """Whether a shape says that logits are capped or scaled after the head, which then is not fused."""
+    text = shape.get_text_config()
+    return any(getattr(text, name, None) not in none for name, none in CHANGED_LOGITS.items())
+
+
+def _memory_lines(found: Memory, work: Workload, engine: float) -> list[str]:
     parts = [
         ("always", found.always), ("at the peak of a step", found.training),
         ("while sampling, in its place", found.sampling),
     ]
-    lines = [f"memory of a rank: at most {_size(found.peak)} ({found.parameters:,} parameters"
-             f"{', counted as on a GPU' if work.on_gpu else ', counted as on a CPU'})"]
+    lines = [f"memory of a rank: {_size(found.peak)} ({found.parameters:,} parameters"
+             f"{', counted as on a GPU' if work.on_gpu else ', counted as on a CPU'}; fragmentation and "
+             "what libraries take come on top)"]
+    if engine:
+        lines.append(
+            f"  vLLM's engine in the same process: {engine:g} of the GPU's memory beside that "
+            "(vllm_gpu_memory_utilization), in place of what sampling takes here")
     for title, part in parts:
         lines.append(f"  {title}: {_size(sum(part.values()))}")
         lines += [f"    {name:<38} {_size(size):>10}" for name, size in part.items()]
     if work.on_gpu and torch.cuda.is_available():
         total = torch.cuda.get_device_properties(0).total_memory
-        fits = "fits" if found.peak < 0.9 * total else "does not fit with a tenth to spare"
+        fits = "fits" if found.peak < (0.9 - engine) * total else "does not fit with a tenth to spare"
         lines.append(f"  the GPU here has {_size(total)}: it {fits}")
     return lines
 

@@ -60,6 +60,7 @@ from llm_bridge.trainer.options import (
     check_samples_and_loss,
     check_second_batch,
     check_tempered_fraction,
+    check_text,
     grpo_config,
     warn_of_inertness,
     without_penalty,
@@ -175,6 +176,7 @@ class EntropyTrainer(GRPOTrainer):
     # ------------------------------------------------------------------------------- generations
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        check_text(inputs)  # of a stream, nobody has looked at them before
         generate = super()._generate_and_score_completions
         return self.generation.columns(inputs, generate) if self.model.training else generate(inputs)
 

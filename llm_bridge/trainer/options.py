@@ -10,9 +10,11 @@ import copy
 import dataclasses
 import logging
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import datasets
 import torch
 from trl import GRPOConfig
 
@@ -42,6 +44,9 @@ HARMLESS_IN_VLLM = (
 )
 """What ``generation_kwargs`` may ask of vLLM beside the neutral values of `PLAIN_SAMPLING`: they are its
 last word, over the temperature of a second batch as well."""
+
+OF_SGD = ("momentum", "dampening", "weight_decay", "nesterov")
+"""What transformers reads of ``optim_args`` for ``optim="sgd"``."""
 
 
 class InertRuleWarning(UserWarning):
@@ -87,6 +92,7 @@ def check_config(args: Any, rule: UpdateRule | None = None) -> None:
         raise ValueError(f"temperature must be above 0 and finite, got {args.temperature}")
     if rule is not None:
         _check_objective(args, rule)
+    _check_steps_are_whole(args)
     splits, accumulated = args.steps_per_generation, args.gradient_accumulation_steps
     if splits % accumulated:
         raise ValueError(
@@ -102,6 +108,36 @@ def check_config(args: Any, rule: UpdateRule | None = None) -> None:
             f"multiple of the {reused} optimizer steps that share one generation: a run resumed "
             "between them would not continue exactly"
         )
+
+
+def _check_steps_are_whole(args: Any) -> None:
+    """Raise ValueError where an optimizer step would not be all rows of one, or not come after them."""
+    optimizer = str(getattr(args.optim, "value", args.optim))
+    if "lomo" in optimizer or optimizer.endswith("layerwise"):
+        raise ValueError(
+            f"optim={optimizer!r} steps inside the backward pass, before a step's gradient is whole: "
+            "give adamw_torch or sgd")
+    for text in (args.optim_args or "").split(","):
+        name = text.partition("=")[0].strip()
+        if not name:
+            continue
+        if optimizer != "sgd" or name not in OF_SGD:
+            raise ValueError(
+                f"optim_args {name!r} with optim={optimizer!r}: transformers would leave it out in "
+                f"silence, or give it to an optimizer that no test here has run; sgd takes "
+                f"{', '.join(OF_SGD)}, and AdamW has options of its own (adam_beta1 ...)")
+    config = args.accelerator_config
+    for name, why in (
+        ("split_batches", "deals a rank fewer rows than a rule's group and sequence numbers count"),
+        ("dispatch_batches", "sends batches as tensors, and prompts are texts"),
+    ):
+        if getattr(config, name):
+            raise ValueError(f"accelerator_config {name}=True {why}: leave it out")
+    steps = (config.gradient_accumulation_kwargs or {}).get("num_steps", args.gradient_accumulation_steps)
+    if steps != args.gradient_accumulation_steps:
+        raise ValueError(
+            f"accelerator_config num_steps={steps} would change gradient_accumulation_steps "
+            f"({args.gradient_accumulation_steps}) after the rows of a step are counted: set that option")
 
 
 def _check_objective(args: Any, rule: UpdateRule) -> None:
@@ -167,6 +203,10 @@ def check_samples_and_loss(trainer: Any) -> None:
             raise ValueError(
                 f"prompts with images are not supported, and train_dataset has a column '{name}': train "
                 "on text, or remove it")
+    if isinstance(trainer.train_dataset, datasets.Dataset) and not isinstance(
+        trainer.train_dataset.features.get("prompt"), datasets.Value
+    ):
+        check_text(trainer.train_dataset)  # messages, any of which may hold an image
     dropped = switch_off_dropout(trainer.model)
     if not trainer.accelerator.is_main_process:
         return
@@ -179,6 +219,18 @@ def check_samples_and_loss(trainer: Any) -> None:
         logger.warning(
             "mask_truncated_completions: completions that are cut off leave the baseline of their group "
             "and the number of sequences as well, where TRL keeps them in both (docs/departures.md)")
+
+
+def check_text(examples: Iterable[dict[str, Any]]) -> None:
+    """Raise ValueError for a prompt whose messages hold an image, which a tokenizer would spell out."""
+    for example in examples:
+        prompt = example.get("prompt")
+        for message in prompt if isinstance(prompt, list) else ():
+            parts = message.get("content")
+            if isinstance(parts, list) and any(part.get("type") not in (None, "text") for part in parts):
+                raise ValueError(
+                    "prompts with images are not supported, and a message of train_dataset has one "
+                    f"({str(message)[:200]}): train on text, or leave its other parts out")
 
 
 def check_rule(rule: UpdateRule) -> None:

@@ -135,15 +135,28 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "gradient_checkpointing gradient_checkpointing_kwargs",
            "prompts are then read again for each sample"),
     **_all(SUPPORTED, "cast_lm_head_to_fp32", "logits are then held in memory"),
-    **_all(PASSED_ON, "tf32 use_cache use_liger_kernel liger_kernel_config torch_compile "
-           "torch_compile_backend torch_compile_mode torch_empty_cache_steps full_determinism"),
+    **_refused("replaces parts of the forward pass by kernels that no test here has run, and TRL 2 drops "
+               "it", use_liger_kernel=(False,)),
+    **_all(WITHOUT_EFFECT, "liger_kernel_config", "belongs to use_liger_kernel, which is refused"),
+    **_all(SUPPORTED, "use_cache torch_empty_cache_steps", "a step is the same with it"),
+    **_all(SUPPORTED, "torch_compile torch_compile_backend",
+           "a step is the same with it, tested with the backend eager"),
+    **_all(PASSED_ON, "tf32 torch_compile_mode full_determinism"),
     # ------------------------------------------------------------------------------------- the steps
     **_all(SUPPORTED, "per_device_train_batch_size",
            "rows of a forward pass; those of a second batch come on top, up to as many again"),
-    **_all(SUPPORTED, "gradient_accumulation_steps max_steps learning_rate lr_scheduler_type optim "
+    **_all(SUPPORTED, "gradient_accumulation_steps max_steps learning_rate lr_scheduler_type "
            "max_grad_norm seed"),
-    **_all(PASSED_ON, "num_train_epochs lr_scheduler_kwargs warmup_steps optim_args weight_decay "
-           "adam_beta1 adam_beta2 adam_epsilon optim_target_modules"),
+    **_all(SUPPORTED, "optim",
+           "tested with torch's AdamW and SGD; those that step inside the backward pass (LOMO, and those "
+           "by layer) are refused"),
+    **_all(SUPPORTED, "num_train_epochs lr_scheduler_kwargs warmup_steps weight_decay adam_beta1 "
+           "adam_beta2 adam_epsilon"),
+    **_all(SUPPORTED, "optim_args",
+           "of sgd: momentum, dampening, weight_decay, nesterov; refused for AdamW, where transformers "
+           "leaves it out in silence, and for optimizers of further packages, which no test here ran"),
+    **_refused("belongs to optimizers of further packages (GaLore, APOLLO), which no test here ran, and "
+               "all others leave it out in silence", optim_target_modules=(None,)),
     **_refused("halves the rows of a step after the rule has seen them: lower "
                "per_device_train_batch_size", auto_find_batch_size=(False,)),
     # ----------------------------------------------------------------------------------- the machines
@@ -151,13 +164,17 @@ OPTIONS: dict[str, Option] = {
            "the configurations of llm_bridge/accelerate_configs"),
     **_refused("ranks that share a row would each count it: shard by FSDP or DeepSpeed instead",
                parallelism_config=(None,)),
-    **_all(PASSED_ON, "accelerator_config ddp_find_unused_parameters ddp_bucket_cap_mb "
-           "ddp_broadcast_buffers ddp_static_graph ddp_backend ddp_timeout local_rank"),
+    **_all(SUPPORTED, "accelerator_config",
+           "without split_batches, dispatch_batches and a num_steps of its own, which are refused"),
+    **_refused("a step may call the model another number of times than the one before (shared prompts, a "
+               "second batch), and a static graph takes it for the same", ddp_static_graph=(None, False)),
+    **_all(PASSED_ON, "ddp_find_unused_parameters ddp_bucket_cap_mb ddp_broadcast_buffers ddp_backend "
+           "ddp_timeout local_rank"),
     # --------------------------------------------------------------------------------------- the data
     **_all(SUPPORTED, "shuffle_dataset", "grpo_config has it off: prompts in the order given"),
-    **_all(WITHOUT_EFFECT, "train_sampling_strategy length_column_name",
-           "TRL has a sampler of its own"),
-    **_all(PASSED_ON, "data_seed dataloader_drop_last dataloader_num_workers dataloader_pin_memory "
+    **_all(WITHOUT_EFFECT, "train_sampling_strategy length_column_name data_seed",
+           "TRL has a sampler of its own, and shuffles by seed"),
+    **_all(PASSED_ON, "dataloader_drop_last dataloader_num_workers dataloader_pin_memory "
            "dataloader_persistent_workers dataloader_prefetch_factor "
            "dataloader_multiprocessing_context dataloader_in_order remove_unused_columns label_names"),
     # ------------------------------------------------------------------------- evaluation, logs, saves
@@ -189,6 +206,25 @@ OPTIONS: dict[str, Option] = {
 }
 """What becomes of each option, by its name in TRL 1.16."""
 
+
+TRAINER_ARGUMENTS = {
+    "model": ("supported", "a model, a folder or a hub id; with an image processor it sees text alone"),
+    "reward_funcs": ("supported", "functions; a reward model is passed on to TRL"),
+    "train_dataset": ("supported", "a Dataset or an IterableDataset of texts or conversations; images "
+                      "are refused, of a stream when it is read, and so is resampling from a stream"),
+    "eval_dataset": ("supported", "its loss is TRL's own, under TRL's options"),
+    "processing_class": ("supported", "a tokenizer; a processor is passed on, for text alone"),
+    "peft_config": ("supported", "LoRA is tested; a reference is the model without the adapter"),
+    "callbacks": ("supported", "called as TRL calls them"),
+    "optimizers": ("passed on", "what is accounted for and forecast knows torch's SGD, Adam and AdamW"),
+    "rollout_func": ("supported", "it draws all completions, of a second batch too: that it samples from "
+                     "the policy, and at which temperature, nothing here can see"),
+    "tools": ("passed on", "calls and answers of tools are masked as TRL masks them"),
+    "environment_factory": ("passed on", "as tools"),
+    "quantization_config": ("passed on", "such a model's head is not fused: its logits are held"),
+    "reward_processing_classes": ("passed on", "read by reward models"),
+}
+"""What becomes of the arguments of TRL's GRPOTrainer beside its options: fate and note."""
 
 OTHER_TRAINERS = (
     "its asynchronous trainer (trl.experimental.async_grpo) deals out single samples, whose advantages a "
@@ -231,11 +267,14 @@ def page(config: type) -> str:
         "# What becomes of TRL's options", "",
         "`EntropyTrainer` takes a `GRPOConfig` of TRL. This table is made by `python -m "
         "llm_bridge.trainer.trl_options`, and a test holds it to the TRL that is installed: an option of "
-        "a later TRL fails it until it is listed, and is refused at run time unless left at its default.",
+        "a later TRL fails it until it is listed, and is refused at run time unless left at its default. "
+        "The lowest TRL that the package takes, 1.16, is the one that it was tested with: with no other.",
         "", *(f"- **{fate}**: {meaning}." for fate, meaning in MEANING.items()), "",
         "Options of other trainers are refused: " + OTHER_TRAINERS + " (what lateness does to a held "
         "entropy: [Hold an entropy](hold_an_entropy.md#samples-that-are-late)).", "",
-        "| option | TRL's default | here | |", "|---|---|---|---|",
+        "## Arguments of the trainer", "", "| argument | here | |", "|---|---|---|",
+        *(f"| {name} | {fate} | {note} |" for name, (fate, note) in TRAINER_ARGUMENTS.items()), "",
+        "## Options", "", "| option | TRL's default | here | |", "|---|---|---|---|",
     ]
     for field in sorted(dataclasses.fields(config), key=lambda field: field.name):
         option = OPTIONS[field.name]

@@ -174,11 +174,40 @@ def test_a_plan_is_printed_and_nothing_else_happens(tmp_path, monkeypatch):
     ({"model": "who/knows"}, r"shape of 'who/knows' is not on this machine.*config\.json"),
     ({"prompts": 3, "samples": 3}, "2 processes does not divide the step's 9 completions"),
     ({"rule": "grpp"}, "did you mean grpo"),
+    # What `train` refuses before it loads a model, by the same checks.
+    ({"trl_options": ("top_p=0.5",)}, "top_p=0.5 is refused"),
+    ({"trl_options": ("per_device_train_batch_size=3",)}, "follows from the run's own options"),
+    ({"rule": "aepo", "tempered_fraction": 1.5}, r"tempered_fraction must be in \(0, 1\]"),
+    ({"iterations": 2, "save_every": 3, "steps": 6}, "must be a multiple of the 2 optimizer steps"),
+    ({"trl_options": ("bf16=true",)}, "bf16=True keeps copies"),
 ])
 def test_what_cannot_be_planned_says_why(monkeypatch, options, message):
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match=message):
         memory_plan.plan(train_config.TrainConfig(device="cpu", **options))
+
+
+def test_held_logits_and_an_engine_are_counted(monkeypatch):
+    """A 7B under cast_lm_head_to_fp32 had the plan of one without; so had one whose logits are capped."""
+    counts = memory_plan.count(LLAMA, WORK)
+    fused = memory_plan._head_bytes(WORK, counts)
+    held = memory_plan._head_bytes(dataclasses.replace(WORK, holds_logits=True, rows=100), counts)
+    assert held - fused > 100 * WORK.new_tokens * 64 * 4 * 2  # the logits and their gradient
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    monkeypatch.setattr(train_config.importlib.util, "find_spec", lambda name: name)
+
+    def plan(*options):
+        return memory_plan.plan(train_config.TrainConfig(
+            device="cuda", dry_run=True, trl_options=options))
+
+    assert "logits, and the head's gradients" in plan("cast_lm_head_to_fp32=true")
+    assert "logits, and" not in plan()
+    colocated = "vLLM's engine in the same process: 0.4 of the GPU's memory"
+    vllm = ("use_vllm=true", "vllm_gpu_memory_utilization=0.4")
+    assert colocated in plan(*vllm)
+    assert colocated not in plan(*vllm, "vllm_mode=server")
+    assert memory_plan.changes_logits(transformers.Gemma2Config())
+    assert not memory_plan.changes_logits(LLAMA)
 
 
 @pytest.mark.deep
@@ -214,7 +243,7 @@ train.train(small)  # loads what a first call loads
 print("measured", peak_of(lambda: train.train(config)))
 memory_plan.GIB = 1  # bytes
 text = memory_plan.plan(config)
-print("planned", text.partition("at most ")[2].split()[0])
+print("planned", text.partition("memory of a rank: ")[2].split()[0])
 """
 
 

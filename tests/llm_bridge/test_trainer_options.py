@@ -68,6 +68,78 @@ def test_options_behind_the_rules_back_are_refused(tmp_path, option, value):
         tabular_trainer(tmp_path, update_rules.get("grpo"), **{option: value})
 
 
+@pytest.mark.parametrize(("options", "message"), [
+    ({"use_liger_kernel": True}, "use_liger_kernel"),
+    ({"optim_target_modules": ["q_proj"]}, "optim_target_modules"),
+    ({"ddp_static_graph": True}, "ddp_static_graph"),
+    ({"optim": "lomo"}, "inside the backward pass"),
+    ({"optim": "galore_adamw_layerwise"}, "inside the backward pass"),
+    ({"optim": "adamw_torch", "optim_args": "amsgrad=True"}, "optim_args 'amsgrad' with optim='adamw_to"),
+    ({"optim": "sgd", "optim_args": "momentum=0.5, beta=1"}, "optim_args 'beta' with optim='sgd'"),
+    ({"accelerator_config": {"split_batches": True}}, "split_batches=True deals a rank fewer rows"),
+    ({"accelerator_config": {"dispatch_batches": True}}, "dispatch_batches=True sends batches"),
+    # transformers changes the option after TRL and the rule have counted a step's rows.
+    ({"accelerator_config": {"gradient_accumulation_kwargs": {"num_steps": 2}}}, "num_steps=2 would"),
+])
+def test_options_that_take_a_step_apart_are_refused(options, message):
+    config = entropy_trainer.grpo_config("unused", use_cpu=True, **options)
+    with pytest.raises(ValueError, match=message):
+        entropy_trainer.check_config(config)
+
+
+ADAMW = {"optim": "adamw_torch", "learning_rate": 0.01, "max_grad_norm": 1.0}
+
+
+def two_steps(folder, **options):
+    """The trainer after two steps of AdamW, and its learning rates."""
+    made = tabular_trainer(folder, update_rules.get("grpo"), steps=2, **(ADAMW | options))
+    made.train()
+    return made, [entry["learning_rate"] for entry in made.state.log_history if "learning_rate" in entry]
+
+
+@pytest.fixture(scope="module")
+def plain_steps(tmp_path_factory):
+    return two_steps(tmp_path_factory.mktemp("plain"))[0].model.table.weight.detach()
+
+
+@pytest.mark.parametrize("options", [
+    {"use_cache": True, "torch_empty_cache_steps": 1, "average_tokens_across_devices": False,
+     "label_smoothing_factor": 0.1, "data_seed": 7, "train_sampling_strategy": "sequential",
+     "dataloader_drop_last": True, "pad_to_multiple_of": 4, "logging_first_step": True,
+     "include_num_input_tokens_seen": "all", "log_completions": True, "num_completions_to_print": 0,
+     "label_names": ["labels"], "remove_unused_columns": False},
+    {"accelerator_config": {"even_batches": False, "use_seedable_sampler": False,
+                            "dispatch_batches": False}},
+    {"max_steps": -1, "num_train_epochs": 1.0},
+    pytest.param({"dataloader_num_workers": 1, "dataloader_persistent_workers": True,
+                  "dataloader_prefetch_factor": 2}, marks=pytest.mark.deep),
+    pytest.param({"torch_compile": True, "torch_compile_backend": "eager"}, marks=pytest.mark.deep),
+], ids=lambda options: "+".join(options)[:40])
+def test_options_that_are_not_of_the_step_leave_it_as_it_is(tmp_path, plain_steps, options):
+    """To the last digit; many at once, for each alone could only do less."""
+    made, _ = two_steps(tmp_path, **options)
+    assert made.state.global_step == 2
+    assert made.model.table.weight.equal(plain_steps)
+
+
+@pytest.mark.parametrize(("options", "rates", "group"), [
+    ({"weight_decay": 0.5, "adam_beta1": 0.5, "adam_beta2": 0.6, "adam_epsilon": 1e-3}, [0.01, 0.01],
+     {"weight_decay": 0.5, "betas": (0.5, 0.6), "eps": 1e-3}),
+    ({"optim": "sgd", "optim_args": "momentum=0.5,nesterov=true"}, [0.01, 0.01],
+     {"momentum": 0.5, "nesterov": True}),
+    ({"lr_scheduler_type": "constant_with_warmup", "warmup_steps": 2}, [0.0, 0.005], {}),
+    ({"lr_scheduler_type": "polynomial", "lr_scheduler_kwargs": {"power": 2.0, "lr_end": 0.002}},
+     [0.01, 0.002 + 0.008 / 4], {}),
+])
+def test_options_of_the_optimizer_reach_it(tmp_path, plain_steps, options, rates, group):
+    """The rates of both steps, the optimizer's settings, and a step that is another one."""
+    made, found = two_steps(tmp_path, **options)
+    assert found == pytest.approx(rates, rel=1e-12)
+    (settings,) = [entry for entry in made.optimizer.param_groups if entry["params"]]
+    assert {name: settings[name] for name in group} == group
+    assert not made.model.table.weight.equal(plain_steps)
+
+
 @pytest.mark.parametrize(("options", "name", "rule"), [
     ({"loss_type": "grpo"}, "grpo", {}),
     ({"loss_type": "dapo"}, "grpo", {}),  # TRL's default, which asks for nothing
