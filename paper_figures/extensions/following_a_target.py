@@ -21,7 +21,7 @@ TRACED = ("AEPO", "fast integral, diverse bonus", "forecast, diverse bonus")
 """The controllers whose entropy is drawn step by step: one of each way to hold a target."""
 TRACES: dict[str, dict[str, Any]] = {
     "a step down": {"shape": "step"}, "a ramp": {"shape": "ramp"}, "a sine": {"shape": "sine"},
-    "other prompts in the second half": {"other_prompts": True},
+    "other prompts from half way on": {"other_prompts": True},
 }
 SMOOTHED = 5
 """Over how many steps entropy is averaged where it is drawn: a step is a sample of 16 prompts."""
@@ -109,8 +109,8 @@ def _draw_distances(panel: Axes, found: pandas.DataFrame) -> None:
                        weight=weight, color="#FFFFFF" if value > DARKEST / 2 else "#000000")
     panel.set_yticks(range(len(wide)), [f"{name} ({seeds[name]})" for name in wide.index], fontsize=6)
     panel.grid(visible=False)
-    panel.set_xticks(range(wide.shape[1]), [name.replace(", ", "\n").replace("two-sided ", "two-sided\n")
-                                            for name in wide.columns], fontsize=5.5)
+    panel.set_xticks(range(wide.shape[1]),
+                     [name.replace(",", "").replace(" ", "\n") for name in wide.columns], fontsize=6)
     panel.tick_params(length=0)
     panel.set_title("distance from the target in nats (brackets: seeds)")
 
