@@ -21,7 +21,7 @@ TRACED = ("AEPO", "fast integral, diverse bonus", "forecast, diverse bonus")
 """The controllers whose entropy is drawn step by step: one of each way to hold a target."""
 TRACES: dict[str, dict[str, Any]] = {
     "a step down": {"shape": "step"}, "a ramp": {"shape": "ramp"}, "a sine": {"shape": "sine"},
-    "other prompts from half way on": {"other_prompts": True},
+    "other prompts half way": {"other_prompts": True},
 }
 SMOOTHED = 5
 """Over how many steps entropy is averaged where it is drawn: a step is a sample of 16 prompts."""
