@@ -156,7 +156,7 @@ class TemperatureSwitch(Controller):
         return {"temperature_unswitched": self.unswitched}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """As `Controller`; a checkpoint from before there was a count begins one."""
+        """Restore what `state_dict` gave; a checkpoint from before there was a count begins one."""
         Controller.load_state_dict(self, {"unswitched": 0.0, **state})
 
     def _choose(self, entropy: Array) -> Array:

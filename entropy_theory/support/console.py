@@ -6,7 +6,7 @@ import rich.console
 
 
 class Console(rich.console.Console):
-    """rich's console, except that a closed pipe is told to `user_errors.run_command`, as by print.
+    """A console of rich that tells `user_errors.run_command` of a closed pipe, as print does.
 
     rich would end the process with status 1, by which our commands say that a verdict changed.
     """

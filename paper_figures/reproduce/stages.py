@@ -176,7 +176,7 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
         outputs=(build / "report" / "index.html",),
         code=("paper_figures",),
         after=("*",),
-        seconds=10 if profile == "smoke" else 240,  # with five notebooks
+        seconds=10 if profile == "smoke" else 140,  # five notebooks take 50 of them
         always=True,
     )
     draw = ("-m", "paper_figures", "build", "--output", str(build))

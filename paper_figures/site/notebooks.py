@@ -47,9 +47,12 @@ def kept(folder: Path) -> Outputs:
     found: dict[str, Any] = {}
     for file, digest in _digests().items():
         path = folder / f"{file.stem}.json"
-        record = read_json(path) if path.exists() else {"digest": ""}
-        if record["digest"] == digest:
-            found[file.stem] = record["outputs"]
+        try:
+            record = read_json(path) if path.exists() else {"digest": ""}
+            if record["digest"] == digest:
+                found[file.stem] = record["outputs"]
+        except (ValueError, KeyError, TypeError):
+            continue  # damaged: it is executed again
     return found
 
 

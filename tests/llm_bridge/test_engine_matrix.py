@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from entropy_theory import update_rules
 from tests.llm_bridge import engine_matrix
 from tests.llm_bridge.sharded_processes import CASES
@@ -32,11 +34,14 @@ def test_every_rule_that_trains_is_measured():
         "resumed", "2 to 1", "1 to 2"}
 
 
-def test_a_rule_that_is_equal_under_verl_is_compared_there():
-    """A rule that verl's adapter takes, and that no test there runs, is untested."""
-    tests = "".join(path.read_text() for path in (ROOT / "tests" / "verl").glob("*.py"))
-    for rule, other in engine_matrix.ON_VERL.items():
+@pytest.mark.parametrize("plugin", engine_matrix.COMPARED)
+def test_a_rule_that_is_equal_on_an_engine_is_compared_there(plugin):
+    """A rule that an engine's adapter takes, and that no test there runs, is untested."""
+    folder = plugin.__name__.rpartition(".")[2].removesuffix("_plugin")
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / folder).glob("*.py"))
+    compared = engine_matrix.COMPARED[plugin]
+    for rule, other in compared.items():
         assert f'"{rule}"' in tests, rule
-        assert other == "one process" or other.split("`")[1] in tests, rule
-    unknown = set(update_rules.RULES) - set(engine_matrix.ON_VERL)
-    assert {engine_matrix.on_verl(rule) for rule in unknown} <= {"refused", "untested"}
+        assert all(name in tests for name in other.split("`")[1::2]), rule
+    unknown = set(update_rules.RULES) - set(compared)
+    assert {engine_matrix.hosted(plugin, rule) for rule in unknown} <= {"refused", "untested"}

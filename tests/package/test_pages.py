@@ -176,7 +176,8 @@ def dangling(text: str, folder: Path, pattern: re.Pattern[str]) -> list[str]:
     """The pages and headings that a text names and that are not there."""
     found = []
     for address, heading in pattern.findall(text):
-        page = folder / address
+        # The site's links from the root are those from docs/.
+        page = ROOT / "docs" / address[1:] if address.startswith("/") else folder / address
         if "://" in address or not address:
             continue
         # What the site's maker writes is looked for by paper_figures/test_site.py.

@@ -105,7 +105,8 @@ def test_a_caption_names_no_evidence_that_its_code_does_not_read(name: str) -> N
     if EXACT.search(caption):
         assert "exact" in modes or "inputs.theory(" in code
     if "small-sums" in caption:
-        assert re.search(r"training_runs|training_curves|model_runs|inputs\.(audits?|comparison)", code)
+        assert re.search(r"training_runs|training_curves|model_runs|inputs\.(audits?|comparison)"
+                         "|holding_a_target", code)
 
 
 def test_what_was_not_read_is_no_input(tmp_path: Path) -> None:

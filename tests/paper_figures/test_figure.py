@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas
 import pytest
 
+from paper_figures import catalog
 from paper_figures import commands as command
 from paper_figures import figure as writer
 from paper_figures.aepo import figure_2_tempered_reinforce as figure_2
@@ -203,7 +204,7 @@ def test_a_figure_that_fails_leaves_the_others(
         raise MissingInputError("run `x`")
 
     figures = {f.name: f for f in (small("bad", draw=broken), small("no", data=absent), small("good"))}
-    monkeypatch.setattr(command, "FIGURES", figures)
+    monkeypatch.setattr(catalog, "FIGURES", figures)
     assert command.build(output=tmp_path) == 1
     errors = capsys.readouterr().err
     assert "bad: failed: ValueError" in errors
@@ -230,7 +231,8 @@ def test_a_named_build_brings_its_own_entries_of_the_index_up_to_date(
         return json.loads((tmp_path / "figures" / "index.json").read_text())  # type: ignore[no-any-return]
 
     def use(*figures: PaperFigure) -> None:
-        monkeypatch.setattr(command, "FIGURES", {f.name: f for f in figures})
+        monkeypatch.setattr(catalog, "FIGURES", {f.name: f for f in figures})
+        monkeypatch.setattr(command, "figure_names", lambda: [f.name for f in figures])
 
     bad, no, good = small("bad", finding=broken), small("no", data=absent), small("good")
     use(bad, no, good)

@@ -28,13 +28,10 @@ from paper_figures.site import (
     sources,
 )
 from paper_figures.site import claims as claim_pages
+from paper_figures.site.__main__ import DOCUMENTED as CLAIMS
 
 pytest.importorskip("sphinx", reason="needs sphinx: pip install '.[docs]'")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-CLAIMS = ("aent.lemma-6", "aepo.arbitrary-entropy", "aepo.high-temperature-raises",
-          "aepo.theorem-4.3b", "entropy-mechanism.covariance-positive", "entropy-mechanism.theorem-1",
-          "extension.score-forecast", "extension.sustainable-entropies", "later-work.opefo")
-"""One claim of each source, and those that the hand-written pages link to."""
 
 
 class Links(HTMLParser):
