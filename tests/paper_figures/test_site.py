@@ -113,7 +113,7 @@ def test_figure_and_claim_link_to_each_other(site):
     made, missing = ((site / "figures" / f"{name}.html").read_text()
                      for name in ("aepo-figure-2", "aepo-table-1"))
     assert "aepo-figure-2.svg" in made
-    assert "holds under a condition" in made
+    assert "core claim fails" in made
     assert "Not made yet" in missing
 
 
