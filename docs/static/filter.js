@@ -5,7 +5,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const rows = [...table.tBodies[0].rows];
     const source = (row) => (row.cells[0].textContent.trim().match(/^([a-z-]+)\./) || ["", ""])[1];
     if (rows.length >= 8) {
-      add(table.closest(".table-wrapper") || table, rows, source, "theorem 4.3, covariance, KL …");
+      add(table.closest(".table-wrapper") || table, rows, source, "words: covariance, KL …");
     }
   }
   const galleries = [...document.querySelectorAll(".gallery")];

@@ -162,7 +162,7 @@ def test_no_more_sums_are_held_than_said(power, most):
 
     found = accounting.along_path(Sum(0.0), add, lambda total: total.value, 1.0, share=0.003)
     assert found.converged
-    assert found.slope.value == pytest.approx(1.0, rel=0.003)
+    assert found.slope.value == pytest.approx(1.0, rel=0.003)  # the share that was asked for
     assert largest == most
 
 

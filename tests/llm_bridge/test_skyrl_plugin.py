@@ -1,6 +1,6 @@
 """Guards llm_bridge/skyrl_plugin.py where SkyRL is not; tests/skyrl/ has the rest."""
 
-import importlib.util
+import sys
 
 import pytest
 
@@ -12,8 +12,10 @@ from llm_bridge import skyrl_plugin
 RUN = {"reinforce", "grpo", "gspo", "clip-higher"}
 
 
-@pytest.mark.skipif(importlib.util.find_spec("skyrl") is not None, reason="SkyRL is installed")
-def test_without_skyrl_the_module_imports_and_its_use_says_what_to_install():
+def test_without_skyrl_the_module_imports_and_its_use_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skyrl", None)  # as where it is not installed
+    for name in [name for name in sys.modules if name.startswith("skyrl.")]:
+        monkeypatch.delitem(sys.modules, name)
     for use in (skyrl_plugin.algorithm_config, skyrl_plugin.main):
         with pytest.raises(ImportError, match=r"SkyRL is not installed.*'skyrl\[fsdp\]==0\.3"):
             use()

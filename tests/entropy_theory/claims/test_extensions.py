@@ -316,7 +316,8 @@ def test_the_reward_held_is_a_sum_of_three_parts():
             p * (squares[0] * spreads[0] - tilts[0]**2) + p * squares[1] * spreads[0]
             + (1 - p) * tilts[0] * tilts[1])
         found = level_set_diverse_bonus.held_gain(z[None], right[None])[0]
-        # Two products of sums of at most five terms, each factor below 1 or log-probabilities.
+        # Two products of sums of at most five terms that nearly cancel, each of size 1: some 50 roundings
+        # (1e-14); relative to what is left of them, seen up to 2e-11 on 100,000 random policies.
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-14)
 
 

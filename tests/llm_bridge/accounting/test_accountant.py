@@ -12,6 +12,7 @@ import transformers
 from accelerate import Accelerator
 
 from entropy_theory import entropy_change, update_rules
+from entropy_theory.accounting import SHARE
 from llm_bridge.accounting import accountant as accountant_module
 from llm_bridge.accounting import entropy_gradient, rule_parts, step_accountant
 from llm_bridge.accounting.accountant import Accountant
@@ -521,7 +522,7 @@ def test_the_ends_of_the_range_of_entropies(tmp_path, scale, rule):
         # Down from the top, by second order, and told to its tokens.
         assert account.measured < -1e-5
         assert step.tokens.trusted
-        assert account.accounted == pytest.approx(account.measured, rel=0.02)
+        assert account.accounted == pytest.approx(account.measured, rel=SHARE)
         assert step.tokens.gap < EXACT
 
 
@@ -655,5 +656,6 @@ def test_an_account_takes_no_more_memory_than_said():
         [sys.executable, "-m", "tests.llm_bridge.accounting.step_memory"], capture_output=True, text=True,
         check=True, env=returning).stdout
     peaks = [float(peak) for peak in told.split()]
-    # One gradient, and two copies of the weights; some weights of 32 are at work besides.
+    # One gradient, and two copies of the weights; besides up to 13 weights of 32 (0.4) are at work:
+    # products of a parameter with its addends. Measured: 1.16, 1.19, 3.20, 4.14.
     assert peaks == [pytest.approx(whole + 0.2, abs=0.2) for whole in (1, 1, 3, 4)]
