@@ -21,9 +21,7 @@ def a_cache_of_its_own(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.getbasetemp().parent / "triton"))
 
 
-@pytest.mark.parametrize("target", [
-    "sm_90", *(pytest.param(name, marks=pytest.mark.deep) for name in kernels.TARGETS if name != "sm_90")
-])
+@pytest.mark.parametrize("target", kernels.TARGETS)
 @pytest.mark.parametrize("vocabulary", kernels.VOCABULARIES)
 def test_kernels_fit_a_gpu(target, vocabulary):
     """A kernel that does not compile, spills, or reads logits one by one: many times the time, which
