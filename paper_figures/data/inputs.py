@@ -304,8 +304,8 @@ def evaluations(results: Path) -> list[dict[str, Any]]:
     return found
 
 
-def held_targets(results: Path) -> list[dict[str, Any]]:
-    """Read the records of `llm_bridge.commands.holding_comparison`, the user's own runs first.
+def held_targets(results: Path, model: str) -> list[dict[str, Any]]:
+    """Read a model's records of `llm_bridge.commands.holding_comparison`, the user's own runs first.
 
     Of equal runs the user's is taken; a damaged file is left out. Each record has the ``provenance`` of
     its file.
@@ -323,16 +323,17 @@ def held_targets(results: Path) -> list[dict[str, Any]]:
         where = content["provenance"]
         for record in content["records"]:
             run = record["run"]
-            if run["task"] not in HELD_MODELS:
+            of_task, kind = HELD_MODELS.get(run["task"], (None, None))
+            if of_task != model or kind is None:
                 continue
-            model, kind = HELD_MODELS[run["task"]]
             origin = {**where, "seed": run["seed"], "config": {**where["config"], "model": model}}
             if found.setdefault(record["name"], {**record, "provenance": origin})["provenance"] is origin:
                 on_gpu: tuple[Evidence, ...] = () if where["device"] == "cpu" else ("measured on a GPU",)
                 _note_shown(record["name"], origin, kind, *on_gpu)
     if not found:
-        path = results / "holding-a-target" / "result.json"
-        command = f"python -m llm_bridge.commands.holding_comparison --output {path}"
+        folder, options = HELD_RUNS[model]
+        path = results / folder / "result.json"
+        command = f"python -m llm_bridge.commands.holding_comparison --output {path}{options}"
         raise MissingInputError(f"{path} does not exist: run `{command}`")
     return list(found.values())
 
@@ -374,6 +375,11 @@ HELD_MODELS: dict[str, tuple[str, Evidence]] = {
     "split": ("small-sums", "small transformer"), "sum": ("small-sums", "small transformer"),
     "chain-sum": ("smollm2-135m-instruct", "pretrained model")}
 """The model of each task of the comparison, and what it is evidence of."""
+HELD_RUNS = {
+    "small-sums": ("holding-a-target", ""),
+    "smollm2-135m-instruct": (
+        "holding-a-target-chain-sum", " --design pretrained-small --steps 32 --prompts 4")}
+"""The folder of each model's runs, and the options that make some on a CPU."""
 HELD_FORM = {"provenance": {"config": {}, "device": str},
              "records": [{"name": str, "run": {"task": str, "seed": int}}]}
 """What must be in a file of the comparison (`stored.check_form`)."""

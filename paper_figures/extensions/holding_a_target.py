@@ -7,7 +7,7 @@ bonus on all entropy and on the bonus on the entropy among right answers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ CONTROLLERS = (
 DRAWN = tuple(name for name in CONTROLLERS if "two-sided" not in name)
 """Those that are drawn: the fast ones are two-sided, too."""
 LOOKS = {name: {**SERIES[i], "marker": MARKERS[i]} for i, name in enumerate(DRAWN)}
+LAST = 20
+"""The number of last steps that rewards are of, as `llm_bridge.commands.holding_comparison.LAST`."""
 K = "pass@4"
 """The pass@k that is drawn: at larger k it is 1 for all, where many answers are right."""
 RATES_AT = 0.6
@@ -48,8 +50,8 @@ COLUMNS = ["panel", "setting", "task", "shape", "low", "learning_rate", "other_p
            "seed", "step", "target", "entropy", *MEASURED, "steps_to_follow"]
 
 
-def data(results: Path) -> pandas.DataFrame:
-    """Return columns COLUMNS.
+def data(results: Path, model: str = "small-sums") -> pandas.DataFrame:
+    """Return columns COLUMNS, of the runs of one model.
 
     Panel "held": a row for each target that a run was to hold, with means over its settled steps. "run":
     a row a run. "curve": ``entropy`` and ``target`` at each step.
@@ -59,7 +61,7 @@ def data(results: Path) -> pandas.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     provenance = {}
-    for record in inputs.held_targets(results):
+    for record in inputs.held_targets(results, model):
         run, series, about = record["run"], record["series"], record["summary"]
         common = {"setting": setting(run), **{key: run[key] for key in (
             "task", "shape", "low", "learning_rate", "other_prompts", "controller", "seed")}}
@@ -130,14 +132,14 @@ def settings(table: pandas.DataFrame) -> list[str]:
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a row a setting and controller of the complete cells: means over seeds.
 
-    Columns ``seeds``, ``entropy``, each of MEASURED with its standard error (``deviation_se``, NaN of one
-    seed), ``follow`` (mean over seeds that arrived) and ``arrived`` (their number).
+    Columns ``seeds``, ``entropy`` and each of MEASURED with its standard error (``deviation_se``, NaN of
+    one seed), ``follow`` (mean over seeds that arrived) and ``arrived`` (their number).
     """
     runs = complete(table)
     runs = runs[runs["panel"] == "run"]
-    columns = {"seeds": ("seed", "size"), "entropy": ("entropy", "mean"),
-               "follow": ("steps_to_follow", "mean"), "arrived": ("steps_to_follow", "count")}
-    for name in MEASURED:
+    columns = {"seeds": ("seed", "size"), "follow": ("steps_to_follow", "mean"),
+               "arrived": ("steps_to_follow", "count")}
+    for name in ("entropy", *MEASURED):
         columns |= {name: (name, "mean"), f"{name}_se": (name, "sem")}
     found = runs.groupby(["setting", "controller"]).agg(**columns).reset_index()
     order = {"setting": settings(table).index, "controller": CONTROLLERS.index}
@@ -165,7 +167,7 @@ def nearest(table: pandas.DataFrame) -> pandas.DataFrame:
     }).fillna({"first": 0.0}).sort_values("deviation")
 
 
-def finding(table: pandas.DataFrame) -> Finding:
+def finding(table: pandas.DataFrame, model: str = "a small transformer") -> Finding:
     """State how far off each controller is over all settings, and who is nearest in how many."""
     found = summary(table)
     cells = int(found.groupby("setting")["seeds"].first().sum())
@@ -179,7 +181,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     if cells < ENOUGH_CELLS:
         return Finding(
             standing="awaits runs", numbers=numbers, text=f"There are {cells} complete cells.{told}",
-            headline=f"Controls of a small transformer's entropy are ranked from {ENOUGH_CELLS} cells (a "
+            headline=f"Controls of {model}'s entropy are ranked from {ENOUGH_CELLS} cells (a "
             f"setting at a seed) on that all have run; there are {cells}.")
     order = nearest(table)
     for name, row in order.iterrows():
@@ -191,12 +193,12 @@ def finding(table: pandas.DataFrame) -> Finding:
         for name, row in order.iterrows())
     text = (
         f"Mean distance from the target over {_settings(count)}, {cells} cells of a setting at a seed: "
-        f"{listed}. A step's entropy is the mean over 16 prompts: its own noise is part of every "
+        f"{listed}. A step's entropy is the mean over its prompts: its own noise is part of every "
         f"distance.{told}")
     best, others = order.iloc[0], order.iloc[1:]
     apart = int((others["behind"] >= TOLD_APART * others["behind_se"]).sum())
     headline = (
-        f"Over {_settings(count)} a small transformer is held nearest to its target by: {order.index[0]} "
+        f"Over {_settings(count)} {model} is held nearest to its target by: {order.index[0]} "
         f"({best['deviation']:.3f} nats off on the mean); {apart} of the {len(others)} others "
         f"{'is' if apart == 1 else 'are'} farther off, by more than two standard errors.")
     return Finding(standing="our own", headline=headline, text=text, numbers=numbers)
@@ -207,12 +209,15 @@ def _settings(count: int) -> str:
 
 
 def tables(table: pandas.DataFrame) -> list[Table]:
-    """Return distance and price in each setting, a column a controller, and the step down in detail."""
+    """Return distance and price in each setting, a column a controller, and the step down in detail.
+
+    All controllers have run in the settings of one model (`complete`).
+    """
     return [
         *([step] if (step := _step_table(table)) else []),
         *(_by_setting(table, name, title, digits) for name, title, digits in (
             ("deviation", "Distance from the target (nats)", 3),
-            ("reward", "Reward of the last 20 steps", 2),
+            ("reward", f"Reward of the last {LAST} steps", 2),
             ("pass_at_k", f"Held-out {K}", 2),
             ("distinct", "Distinct answers of 16 to a held-out prompt", 1))),
     ]
@@ -223,7 +228,7 @@ def _by_setting(table: pandas.DataFrame, name: str, title: str, digits: int) -> 
     present = _present(found)
     rows = tuple(
         (f"{chosen} ({_seeds(rows['seeds'])})",
-         *(_number(row[name], row[f"{name}_se"], digits) for _, row in rows.iterrows()))
+         *(number(row[name], row[f"{name}_se"], digits) for _, row in rows.iterrows()))
         for chosen, rows in found.groupby("setting", sort=False))
     return Table(title=title, header=("setting", *present), rows=rows, origin="ours",
                  note="Means over seeds with their standard errors.")
@@ -239,7 +244,7 @@ def _step_table(table: pandas.DataFrame) -> Table | None:
     high, low = sorted(rows.loc[rows["panel"] == "held", "target"].unique(), reverse=True)
     about = summary(table).query("setting == @rows['setting'].iloc[0]").set_index("controller")
     cells = [
-        (name, *(_number(mean.loc[(name, level), column], error.loc[(name, level), column], digits)
+        (name, *(number(mean.loc[(name, level), column], error.loc[(name, level), column], digits)
                  for level in (high, low)
                  for column, digits in (("entropy", 2), ("deviation", 3), ("reward", 2))),
          f"{about.loc[name, 'follow']:.0f} ({about.loc[name, 'arrived']} of {about.loc[name, 'seeds']})"
@@ -253,7 +258,8 @@ def _step_table(table: pandas.DataFrame) -> Table | None:
         note="Means over seeds with their standard errors, of the second half of the steps at a target.")
 
 
-def _number(value: float, error: float, digits: int) -> str:
+def number(value: float, error: float, digits: int) -> str:
+    """Write a mean with its standard error, where it has one."""
     return f"{value:.{digits}f}" + (f" ± {error:.{digits}f}" if np.isfinite(error) else "")
 
 
@@ -271,10 +277,10 @@ def draw(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(len(tasks) + 1, 2, height=2.15)
     for (reward, passes), task in zip(axes, tasks, strict=False):
         here = own[(own["task"] == task) & own["shape"].isin(("constant", "step"))]
-        _draw_front(reward, here[here["panel"] == "held"], "reward")
+        draw_front(reward, here[here["panel"] == "held"], "reward")
         reward.set(xlabel="entropy held (nats)", ylabel="reward")
         reward.set_title(f"{task}: reward (dotted: targets)")
-        _draw_front(passes, here[here["panel"] == "run"], "pass_at_k")
+        draw_front(passes, here[here["panel"] == "run"], "pass_at_k")
         passes.set(xlabel="entropy at last (nats)", ylabel=f"held-out {K}")
         passes.set_title(f"{task}: {K} of new prompts")
     split = rows[(rows["task"] == "split") & (rows["panel"] == "held")]
@@ -297,7 +303,9 @@ def _present(table: pandas.DataFrame) -> list[str]:
     return [name for name in CONTROLLERS if name in set(table["controller"])]
 
 
-def _draw_front(panel: Axes, rows: pandas.DataFrame, price: str) -> None:
+def draw_front(
+    panel: Axes, rows: pandas.DataFrame, price: str, looks: Mapping[str, dict[str, Any]] = LOOKS
+) -> None:
     """Draw the mean over seeds of entropy and price at each target, with standard errors."""
     for target in rows["target"].unique():
         panel.axvline(target, color="#777777", linewidth=0.7, linestyle=":")
@@ -306,7 +314,7 @@ def _draw_front(panel: Axes, rows: pandas.DataFrame, price: str) -> None:
         mean, error = groups.mean(), groups.sem().fillna(0.0)
         panel.errorbar(mean["entropy"], mean[price], xerr=error["entropy"], yerr=error[price],
                        markersize=3.5, elinewidth=0.7, markerfacecolor="none",
-                       **{**LOOKS[name], "linestyle": "none"})
+                       **{**looks[name], "linestyle": "none"})
 
 
 def _draw_distances(panel: Axes, rows: pandas.DataFrame, by: str) -> None:

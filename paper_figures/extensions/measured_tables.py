@@ -16,15 +16,21 @@ import pandas
 from entropy_theory.support.results import write_text
 from paper_figures.data.inputs import MEASURED
 from paper_figures.drawing.table import Table
-from paper_figures.extensions import forecasts_compared, holding_a_target
+from paper_figures.extensions import (
+    forecasts_compared,
+    holding_a_pretrained_target,
+    holding_a_target,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of the table -->)", re.DOTALL)
 
 
 def _held() -> dict[str, Table]:
-    found = holding_a_target.tables(holding_a_target.data(MEASURED))
-    return dict(zip(("step", "distance", "reward", "pass-at-4", "distinct-answers"), found, strict=True))
+    found = [table for figure in (holding_a_target, holding_a_pretrained_target)
+             for table in figure.tables(figure.data(MEASURED))]
+    names = ("step", "distance", "reward", "pass-at-4", "distinct-answers", "pretrained")
+    return dict(zip(names, found, strict=True))
 
 
 def _forecasts() -> dict[str, Table]:

@@ -50,7 +50,8 @@ READERS = {
         read=lambda path: inputs.evaluations(path.parents[1]), name="evaluations/one.json",
         document={"model": "m", "pass@1": 0.5}, write=as_json, errors=()),
     "data.inputs.held_targets": Reader(
-        read=lambda path: inputs.held_targets(path.parents[1]), name="holding-a-target/result.json",
+        read=lambda path: inputs.held_targets(path.parents[1], "small-sums"),
+        name="holding-a-target/result.json",
         document=HELD, write=as_json, errors=(MissingInputError,)),
     "data.inputs.comparison": Reader(
         read=lambda path: inputs.comparison(path.parents[1], "comparisons/one.json"),

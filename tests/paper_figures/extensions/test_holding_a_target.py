@@ -28,6 +28,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_controllers_are_those_of_the_comparison() -> None:
     assert figure.CONTROLLERS == holding_comparison.MAIN
+    assert figure.LAST == holding_comparison.LAST
     assert inputs.HELD_MODELS.keys() == holding_comparison.MODELS.keys()
     assert {task: model for task, (model, _) in inputs.HELD_MODELS.items()} == holding_comparison.MODELS
 
@@ -121,14 +122,16 @@ def test_runs_of_ones_own_take_the_place_of_committed_ones(written: Path) -> Non
 
 
 def test_a_pretrained_model_is_told_from_the_small_one(written: Path) -> None:
-    """Runs of SmolLM2 on a GPU shown as the small transformer's."""
+    """Runs of SmolLM2 among the small transformer's, which it says they are."""
     write(written / "measured" / "holding-a-target-chain-sum-seed0", [
         record("AEPO", 0, 0.1, task="chain-sum", learning_rate=5e-6)])
-    with inputs.reading(written) as read:
-        table = figure.data(written)
-    shown = table.attrs["inputs"]
-    assert read.evidence(shown) == ("small transformer", "pretrained model")
-    assert "13 training runs of small-sums and smollm2-135m-instruct (6 seeds)" in read.described(shown)
+    for model, kind, said in (
+            ("small-sums", "small transformer", "12 training runs of small-sums"),
+            ("smollm2-135m-instruct", "pretrained model", "1 training run of smollm2-135m-instruct")):
+        with inputs.reading(written) as read:
+            shown = figure.data(written, model).attrs["inputs"]
+        assert read.evidence(shown) == (kind,)
+        assert said in read.described(shown)
 
 
 def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,63 @@
+"""Guards paper_figures/extensions/holding_a_pretrained_target.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llm_bridge.commands import holding_comparison
+from paper_figures.data import inputs
+from paper_figures.extensions import holding_a_pretrained_target as figure
+from tests.paper_figures.extensions.held_runs import record, write
+
+OFF = {"AEPO": -0.2, "two-sided integral, diverse bonus": -0.1, "forecast, entropy bonus": 0.02}
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs of SmolLM2, and one of the small model at the same target."""
+    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
+    write(tmp_path / "holding-a-target-chain-sum", [
+        record(name, seed, off, shape="constant", task="chain-sum", learning_rate=5e-6,
+               deviation=abs(off) + 0.01 * seed)
+        for name, off in OFF.items() for seed in range(5)])
+    write(tmp_path / "holding-a-target", [record("AEPO", 0, 0.3, shape="constant")])
+    return tmp_path
+
+
+def test_numbers_are_those_of_the_pretrained_model(written: Path) -> None:
+    """The small model's run among them, or a column under another's title."""
+    table = figure.data(written)
+    headline = figure.finding(table).headline
+    assert "SmolLM2-135M is held nearest to its target by: forecast, entropy bonus (0.040" in headline
+    (rows,) = (one.rows for one in figure.tables(table))
+    assert [row[0] for row in rows] == ["AEPO", "forecast, entropy bonus",
+                                        "two-sided integral, diverse bonus"]
+    assert rows[0][1:] == ("0.20 ± 0.00", "0.220 ± 0.007", "0.70 ± 0.00", "0.90 ± 0.00", "8.0 ± 0.0")
+
+
+def test_each_controller_is_drawn_once(written: Path) -> None:
+    drawn = figure.draw(figure.data(written))
+    drawn.draw_without_rendering()
+    bonus, diverse, *fronts = drawn.axes
+    # And the target in each.
+    assert [len(panel.lines) for panel in (bonus, diverse)] == [3, 2]
+    assert all(len(panel.containers) == 3 for panel in fronts)
+    legend = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert sorted(legend) == sorted(OFF)
+
+
+def test_it_draws_all_controllers_of_the_design() -> None:
+    names = [name for panel in figure.TRACED.values() for name in panel]
+    assert sorted(names) == sorted(holding_comparison.PRETRAINED)
+    assert len({tuple(map(str, figure.LOOK[name].values())) for name in names}) == len(names)
+
+
+def test_without_runs_the_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command whose runs this figure shows, which are not the small model's."""
+    monkeypatch.setattr(inputs, "MEASURED", tmp_path / "measured")
+    write(tmp_path / "holding-a-target", [record("AEPO", 0, 0.3)])
+    with pytest.raises(inputs.MissingInputError, match=r"--design pretrained-small --steps 32") as error:
+        figure.data(tmp_path)
+    assert "holding-a-target-chain-sum" in str(error.value)
