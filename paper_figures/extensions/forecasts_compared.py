@@ -43,6 +43,8 @@ BLOCK = 5
 DRAWS = 2000
 COVERED = (2.5, 97.5)
 """The percentiles between which an interval of 95 % lies."""
+SETTING = ("task", "optimizer", "learning_rate", "seed")
+"""What tells runs apart, in the order in which they are listed."""
 OPTIMIZERS = {"adamw": "AdamW", "sgd": "SGD"}
 COLUMNS = ["panel", "where", "variant", "forecast", "correlation", "low", "high", "slope", "steps"]
 
@@ -87,7 +89,7 @@ def trained(results: Path) -> Iterator[dict[str, Any]]:
     found = inputs.comparison(results, FILE)
     if found is None:
         raise MissingInputError(f"the audited runs are missing: run `{COMMAND}`")
-    for record in found["records"]:
+    for record in sorted(found["records"], key=lambda one: [one[name] for name in SETTING]):
         series = {name: np.array(values) for name, values in record["series"].items()}
         measured = series["measured"]
         drawn = blocks(len(measured))
