@@ -392,17 +392,19 @@ def _nats(value: float) -> str:
 
 
 def _chosen_rows(tokens: AuditedTokens, share: np.ndarray) -> list[int]:
-    """Choose the rows that move entropy most: at most two of a prompt, prompts in turn."""
-    moved = np.abs(np.where(tokens.mask, share, 0.0)).sum(-1)
-    of_prompt: dict[int, int] = {}
-    chosen = []
+    """Choose the rows that move entropy most, at most two of a prompt; none that moves nothing.
+
+    A prompt's rows stand together, at the place of that which moves more.
+    """
+    moved = np.abs(share).sum(-1)
+    of_prompt: dict[int, list[int]] = {}
+    chosen = 0
     for row in np.argsort(-moved, kind="stable"):
-        group = int(tokens.group[row])
-        of_prompt[group] = of_prompt.get(group, 0) + 1
-        if of_prompt[group] <= 2:
-            chosen.append(int(row))
-    chosen = chosen[:MAP_ROWS]
-    return sorted(chosen, key=lambda row: (int(tokens.group[row]), -moved[row]))
+        rows = of_prompt.setdefault(int(tokens.group[row]), [])
+        if moved[row] > 0 and chosen < MAP_ROWS and len(rows) < 2:
+            rows.append(int(row))
+            chosen += 1
+    return [row for rows in of_prompt.values() for row in rows]
 
 
 def _map_row(
@@ -416,6 +418,7 @@ def _map_row(
     )
     cut = f" … and {len(places) - len(shown)} more" if len(shown) < len(places) else ""
     question = "".join(_plain(decode(int(i))) for i in prompt)
+    down, up = -share[row].clip(max=0).sum(), share[row].clip(min=0).sum()
     details = pages.table(
         ["token", "π", "entropy here", "share", "did to the mean", "forecast (i)",
          "measured change here", "covariance"],
@@ -427,7 +430,7 @@ def _map_row(
     )
     return (
         f'<div class="row"><p class="small soft">reward {tokens.reward[row]:g}, advantage '
-        f'{tokens.advantage[row]:+.2f}, {share[row][tokens.mask[row]].sum():+.2%} of what is moved</p>'
+        f'{tokens.advantage[row]:+.2f}; of all that is moved {down:.1%} down, {up:.1%} up</p>'
         f'<p class="text"><span class="q">{question}</span>{spans}{cut}</p>'
         f'<details class="small"><summary>numbers (nats)</summary>{details}</details></div>'
     )

@@ -92,6 +92,18 @@ def test_what_tokens_did_is_shown_where_it_was_measured():
     assert share[3, 1] == 0
 
 
+def test_answers_that_move_most_come_first_and_none_that_moves_nothing():
+    """Answers of equal rewards, which have no part in a step, at the head of the page."""
+    did = np.zeros((8, 2))
+    did[1], did[2], did[5], did[6], did[7] = (0.0, 0.1), (0.2, 0.0), (3.0, -4.0), (1.0, 1.0), (0.0, -1.0)
+    made = tokens(attribution=did)
+    share = audited_tokens.relative_forecast(made)
+    assert audit_pages._chosen_rows(made, share) == [5, 6, 2, 1]
+    shown = audit_pages._map_row(made, share, 5, 1.0, str)
+    assert "of all that is moved 38.8% down, 29.1% up" in shown  # 4 and 3 of 10.3
+    assert audit_pages._chosen_rows(made, np.zeros((8, 2))) == []
+
+
 def test_records_made_before_there_were_accounts_are_read(tmp_path):
     made = tokens()
     audited_tokens.write(tmp_path / "new.npz", made)
