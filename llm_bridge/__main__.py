@@ -104,10 +104,10 @@ def _train(
     # What can be refused without torch is: it takes seconds to import.
     with main_speaks():
         config = _config(kind, arguments, prog)
+        need(f"'{prog}'", "torch", "transformers", "trl")
         check_names(config)
         if config.data is not None:
             tasks.load(str(config.data))
-        need(f"'{prog}'", "torch", "transformers", "trl")
         if config.dry_run:
             from llm_bridge.commands import memory_plan
 
