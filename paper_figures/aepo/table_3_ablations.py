@@ -298,8 +298,8 @@ FIGURE = PaperFigure(
     "the average falls below GRPO's.",
     place="Table 3 and Section 6",
     ours="GRPO, AEPO and its ablations on 20-answer bandits; median, with the band from 10 to 90 %; "
-    "dashed: AEPO's target. AEPO at several targets, judged by all answers that training rewards or "
-    "by the likeliest.",
+    "dashed: AEPO's target; (2), (3): the ablations of Eqs. (2) and (3). AEPO at several targets, judged "
+    "by all answers that training rewards or by the likeliest.",
     data=data,
     finding=finding,
     draw=draw,

@@ -232,7 +232,7 @@ def _collect(run: StageRun, build: Path) -> bool:
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return lines[-1].strip()[-300:] if lines else "it printed nothing"
+    return lines[-1].strip()[:300] if lines else "it printed nothing"
 
 
 def _stop(running: list[StageRun]) -> None:

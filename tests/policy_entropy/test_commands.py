@@ -105,6 +105,7 @@ def test_a_mistyped_name_is_answered_before_torch_is_imported(arguments, message
     (["train", "--config", "nothere.toml"], "no such file: nothere.toml: name a TOML file"),
     (["train", "--config", "a.toml", "--recipe", "b"], "name one of them"),
     (["simulate", "aepo-figur-1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
+    (["rules", "my_rules.py"], "is a file: name a class in it, my_rules.py:CLASS"),
     (["rules", "clipcov"], "unknown update rule 'clipcov': did you mean clip-cov"),
     (["claims", "aepo.lema-4.1"], "aepo.lemma-4.1"),
     (["fit", "nothere.csv"], "no such file: nothere.csv: name a training log"),
