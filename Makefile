@@ -11,7 +11,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs prove test test-verl test-skyrl test-vllm test-sharding deep mutation fuzz lint bench gpu clean
+.PHONY: help setup reproduce docs links prove test test-verl test-skyrl test-vllm test-sharding deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -33,6 +33,9 @@ reproduce: .venv/ready  ## theory, simulation, LLM runs, figures, report (PROFIL
 
 docs: .venv/ready  ## the documentation, build/docs/index.html, with what make reproduce computed
 	$(BIN)/python -m paper_figures.site
+
+links: docs  ## whether the addresses that the documentation leads to answer (needs the network)
+	$(BIN)/python -m sphinx -q -b linkcheck -d build/docs-source/.doctrees build/docs-source build/links
 
 # $(call system,COMMAND,PACKAGES,WHAT GOES WITHOUT): installs where this is Debian and root, else says so.
 system = @command -v $(1) >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || echo '$(1) is not installed, $(3): apt install $(2)'

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from entropy_theory.support.user_code import module_of_file
 from entropy_theory.support.user_errors import check_file, lookup, need, run_command
 from entropy_theory.update_rules import RULES, UpdateRule, described, rule_class
 from entropy_theory.verification import kernel, ledger, report, rule_contract
-from entropy_theory.verification.check import FULL, QUICK, checks
+from entropy_theory.verification.check import FULL, QUICK, Profile, checks
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.verdict import HOLDS, derive
 
@@ -36,6 +37,7 @@ def verify(
     quick: bool = False,
     json: Path | None = None,
     jobs: int | None = None,
+    seed: int = 0,
     update_ledger: bool = False,
 ) -> int:
     """Check claims and compare their verdicts with the accepted ledger (exit status 1 if they differ).
@@ -46,13 +48,16 @@ def verify(
         quick: the same as --profile smoke.
         json: write the full ledger, evidence included, to this file; "-" prints it.
         jobs: claims checked at once; one per core by default.
+        seed: seed of all searches; verdicts should be those of any other.
         update_ledger: make the verdicts of this run the accepted ones.
     """
-    claims, quick = _chosen(all_claims(), ids), quick or profile == "smoke"
+    if update_ledger and seed:
+        raise ValueError(f"the accepted ledger is that of seed 0, got {seed}: leave --seed out")
+    claims, effort = _chosen(all_claims(), ids), _effort(profile, quick, seed)
     accepted = ledger.read_accepted()
     with command_line.json_output(json) as write:
-        entries, problems = _check(claims, None, quick, jobs, accepted)
-        write(ledger.whole(entries, config={"quick": quick, "ids": list(claims)}))
+        entries, problems = _check(claims, None, effort, jobs, accepted)
+        write(ledger.whole(entries, config={"quick": _is_quick(effort), "ids": list(claims)}, seed=seed))
     if update_ledger:
         if problems:
             raise ValueError("the accepted ledger is unchanged: resolve the problems above first")
@@ -136,7 +141,8 @@ def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
         full: the full search instead of the quick one.
     """
     claim = lookup(all_claims(), claim_id, "claim", LISTED_BY)
-    found = run(_jobs({claim_id: claim}, None, not full, ledger.read_accepted()), processes=1)
+    effort = FULL if full else QUICK
+    found = run(_jobs({claim_id: claim}, None, effort, ledger.read_accepted()), processes=1)
     report.print_claim(claim, found[claim_id], derive(claim, found[claim_id]))
     return 0
 
@@ -149,6 +155,7 @@ def check(
     quick: bool = False,
     json: Path | None = None,
     jobs: int | None = None,
+    seed: int = 0,
 ) -> int:
     """Check the claims and the update rules in a Python file of your own.
 
@@ -167,19 +174,21 @@ def check(
         json: write the ledger of these claims, and what was found on the rules, to this file; "-" prints
             it.
         jobs: claims checked at once; one per core by default.
+        seed: seed of all searches and batches; what holds should hold at any other.
     """
+    effort = _effort(profile, quick, seed)
     check_file(file, "a Python file with claims or update rules")
     claims, rules = claims_in_file(file), rule_contract.rules_in(module_of_file(file))
-    quick = quick or profile == "smoke"
     if not claims and not rules:
         raise ValueError(
             f"{file} has no claim and no update rule: assign one to a module-level name, my_claim = "
             "Claim(...), or define one, class Thrifty(Modifier)"
         )
     with command_line.json_output(json) as write:
-        records = [_check_rule(label, rule, quick) for label, rule in rules.items()]
-        entries, problems = _check(claims, str(file), quick, jobs, {}) if claims else ([], [])
-        write(ledger.whole(entries, rules=records, config={"quick": quick, "file": file.name}))
+        records = [_check_rule(label, rule, effort) for label, rule in rules.items()]
+        entries, problems = _check(claims, str(file), effort, jobs, {}) if claims else ([], [])
+        config = {"quick": _is_quick(effort), "file": file.name}
+        write(ledger.whole(entries, rules=records, config=config, seed=seed))
     if problems:
         raise ValueError(f"{len(problems)} problem(s) in {file}, first: {problems[0]}")
     broken = any(clause["outcome"] == "broken" for record in records for clause in record["clauses"])
@@ -279,11 +288,23 @@ def fit(
     return 0
 
 
-def _check_rule(label: str, rule: UpdateRule, quick: bool) -> dict[str, Any]:
+def _effort(profile: Effort, quick: bool, seed: int) -> Profile:
+    """Return how much work the options ask for."""
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
+    return dataclasses.replace(QUICK if quick or profile == "smoke" else FULL, seed=seed)
+
+
+def _is_quick(effort: Profile) -> bool:
+    return dataclasses.replace(effort, seed=QUICK.seed) == QUICK
+
+
+def _check_rule(label: str, rule: UpdateRule, effort: Profile) -> dict[str, Any]:
     """Check a rule, print what was found, and return it as a record."""
-    findings = rule_contract.check_rule(rule, repeats=3 if quick else 8)
+    findings = rule_contract.check_rule(
+        rule, repeats=3 if _is_quick(effort) else 8, seed=effort.seed)
     try:
-        effect: Any = rule_contract.entropy_effect(rule)
+        effect: Any = rule_contract.entropy_effect(rule, seed=effort.seed)
     except Exception as error:  # the rule's own: a broken clause tells
         effect = f"{type(error).__name__}: {error}"
     columns = sorted(rule.required_columns)
@@ -301,7 +322,7 @@ def _check_rule(label: str, rule: UpdateRule, quick: bool) -> dict[str, Any]:
 def _check(
     claims: Mapping[str, Claim],
     path: str | None,
-    quick: bool,
+    effort: Profile,
     jobs: int | None,
     accepted: Mapping[str, dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -310,9 +331,10 @@ def _check(
     Where Rocq is installed the full run has it check the proofs first; the quick one takes what it said
     last.
     """
-    if not quick and kernel.rocq_version() is not None and any(map(kernel.proof_file, claims.values())):
+    proves = not _is_quick(effort) and kernel.rocq_version() is not None
+    if proves and any(map(kernel.proof_file, claims.values())):
         report.print_proofs(claims, jobs)
-    plan = _jobs(claims, path, quick, accepted)
+    plan = _jobs(claims, path, effort, accepted)
     with report.progress(claims) as on_evidence:
         evidence = run(plan, processes=jobs, on_evidence=on_evidence)
     verdicts = {claim_id: derive(claim, evidence[claim_id]) for claim_id, claim in claims.items()}
@@ -324,7 +346,7 @@ def _check(
 def _jobs(
     claims: Mapping[str, Claim],
     path: str | None,
-    quick: bool,
+    effort: Profile,
     accepted: Mapping[str, dict[str, Any]],
 ) -> dict[str, ClaimJob]:
     for claim_id, claim in claims.items():
@@ -334,7 +356,7 @@ def _jobs(
         claim_id: ClaimJob(
             claim_id=claim_id,
             path=path,
-            profile=QUICK if quick else FULL,
+            profile=effort,
             accepted_counterexample=accepted.get(claim_id, {}).get("counterexample"),
         )
         for claim_id in claims

@@ -6,10 +6,12 @@ import argparse
 import dataclasses
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from entropy_theory.support import command_line
 from entropy_theory.support.command_line import Command
+from entropy_theory.support.results import check_writable
 from entropy_theory.support.user_errors import need, run_command
 
 EXAMPLES = (
@@ -64,9 +66,7 @@ def audit(arguments: list[str], prog: str = "python -m llm_bridge audit") -> Non
     """Audit a few steps, print how the forecasts did, and write its pages."""
     from llm_bridge.commands.train_config import AuditConfig
 
-    found = _train(AuditConfig, arguments, prog)
-    if found is not None:
-        _complete_audit(found)
+    _train(AuditConfig, arguments, prog, _complete_audit)
 
 
 def _complete_audit(found: dict[str, Any]) -> None:
@@ -92,8 +92,11 @@ def _complete_audit(found: dict[str, Any]) -> None:
     print(f"pages: {run / 'audit.html'}, {run / 'entropy_map.html'}")
 
 
-def _train(kind: Any, arguments: list[str], prog: str) -> dict[str, Any] | None:
-    """Train and return what the run found; None on all processes but the main one."""
+def _train(
+    kind: Any, arguments: list[str], prog: str,
+    complete: Callable[[dict[str, Any]], None] = lambda found: None,
+) -> None:
+    """Train; the main process tells what the run found, and gives it to ``complete``."""
     from llm_bridge.commands.train_config import check_names
     from llm_bridge.data import tasks
     from llm_bridge.running.launched import main_speaks
@@ -101,15 +104,20 @@ def _train(kind: Any, arguments: list[str], prog: str) -> dict[str, Any] | None:
     # What can be refused without torch is: it takes seconds to import.
     with main_speaks():
         config = _config(kind, arguments, prog)
+        need(f"'{prog}'", "torch", "transformers", "trl")
         check_names(config)
         if config.data is not None:
             tasks.load(str(config.data))
-        need(f"'{prog}'", "torch", "transformers", "trl")
         if config.dry_run:
             from llm_bridge.commands import memory_plan
 
-            print(memory_plan.plan(config))
-            return None
+            with command_line.json_output(config.json) as write:
+                plan = memory_plan.plan(config)
+                print(plan)
+                write({"plan": plan.splitlines()})
+            return
+        if config.json is not None and str(config.json) != "-":
+            check_writable(config.json)
     import transformers
 
     from llm_bridge.commands import train as training
@@ -117,15 +125,15 @@ def _train(kind: Any, arguments: list[str], prog: str) -> dict[str, Any] | None:
     from llm_bridge.trainer.entropy_trainer import InertRuleWarning
 
     transformers.utils.logging.set_verbosity_error()
-    with (ranks.report_once(), warnings.catch_warnings(),
+    with (command_line.json_output(config.json) as write, ranks.report_once(), warnings.catch_warnings(),
           command_line.keeping(KEPT if config.save_every != 0 else "")):
         warnings.showwarning = _in_one_line(warnings.showwarning, InertRuleWarning)
         found = training.train(config)
-        is_main = ranks.is_main()
-        if is_main:
+        if ranks.is_main():
             _report(found)
+            complete(found)
+            write(found)
         ranks.leave()
-    return found if is_main else None
 
 
 def _config(kind: Any, arguments: list[str], prog: str) -> Any:
@@ -186,8 +194,8 @@ def evaluate(arguments: list[str], prog: str = "python -m llm_bridge evaluate") 
     from llm_bridge import evaluation
 
     kept = config.output and "finished prompts are kept, and the same command goes on from them"
-    with command_line.keeping(kept or ""):
-        evaluation.evaluate_command(config)
+    with command_line.json_output(config.json) as write, command_line.keeping(kept or ""):
+        write(evaluation.evaluate_command(config))
 
 
 def sample(arguments: list[str], prog: str = "python -m llm_bridge sample") -> None:
@@ -199,14 +207,17 @@ def sample(arguments: list[str], prog: str = "python -m llm_bridge sample") -> N
     need(f"'{prog}'", "torch", "transformers", "trl")
     from llm_bridge.sampling import sampling
 
-    sampling.sample_command(config)
+    with command_line.json_output(config.json) as write:
+        write(sampling.sample_command(config))
 
 
 def compare(arguments: list[str], prog: str = "python -m llm_bridge compare") -> None:
     """Put training runs side by side."""
     from llm_bridge.analysis import comparison
 
-    comparison.compare_command(command_line.parse(comparison.CompareConfig, arguments, prog=prog))
+    config = command_line.parse(comparison.CompareConfig, arguments, prog=prog)
+    with command_line.json_output(config.json) as write:
+        write(comparison.compare_command(config))
 
 
 COMMANDS = {

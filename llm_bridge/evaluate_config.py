@@ -36,6 +36,8 @@ class EvaluateConfig(DrawingOptions):
     output: Path | None = None
     """JSON file to write, the completions beside it as .samples.jsonl, from which a killed command goes
     on; a summary is printed in any case."""
+    json: Path | None = None
+    """Write the same to this file, without completions; "-" prints it."""
 
     def check(self) -> None:
         """Check names and numbers before torch is imported. Raises ValueError for one that is wrong."""

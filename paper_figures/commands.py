@@ -10,7 +10,7 @@ from typing import Any
 import tyro
 
 from entropy_theory.support import command_line
-from entropy_theory.support.results import write_json, write_text
+from entropy_theory.support.results import read_json, write_json, write_text
 from entropy_theory.support.user_errors import check_choice
 from paper_figures.formats import FORMATS, Format
 from paper_figures.names import figure_names
@@ -148,7 +148,8 @@ def _write_index(output: Path, names: tuple[str, ...], outcome: dict[str, dict[s
 
 
 def reproduce(
-    *, profile: Profile = "default", output: Path = Path("build"), jobs: int = LANES
+    *, profile: Profile = "default", output: Path = Path("build"), jobs: int = LANES, seed: int = 0,
+    json: Path | None = None,
 ) -> int:
     """Run the main job: ledger, simulations, real LLM runs, figures and report; resumable.
 
@@ -158,12 +159,17 @@ def reproduce(
         profile: smoke (everything at its smallest), default, or full.
         output: folder for all results.
         jobs: how many stages run side by side.
+        seed: what is added to the seed of every stage; each verdict should be that of any other.
+        json: write how the stages ended to this file; "-" prints it.
     """
-    if jobs < 1:
-        raise ValueError(f"jobs must be at least 1, got {jobs}")
-    with command_line.keeping("finished stages are kept, and the same command goes on"):
-        status = run_stages(profile, output, lanes=jobs)
-    print_outcome(output / "reproduce.json", output, sys.stdout)
+    for name, value, least in (("jobs", jobs, 1), ("seed", seed, 0)):
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value}")
+    with command_line.json_output(json) as write:
+        with command_line.keeping("finished stages are kept, and the same command goes on"):
+            status = run_stages(profile, output, lanes=jobs, seed=seed)
+        print_outcome(output / "reproduce.json", output, sys.stdout)
+        write(read_json(output / "reproduce.json"))
     return status
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -49,9 +50,22 @@ def script(shell: str, commands: Mapping[str, Command]) -> str:
     return f"# {LOAD[shell]}\n{text}"
 
 
+def options(name: str, command: Command) -> Mapping[str, inspect.Parameter]:
+    """Return the options of a command by name, with underscores.
+
+    Raises:
+        ImportError: a command whose extra is not installed.
+    """
+    return inspect.signature(_function(name, command)).parameters
+
+
+def _function(name: str, command: Command) -> Callable[..., Any]:
+    return Command(place=OPTIONS.get(name, command.place), summary=command.summary).function()
+
+
 def _described(name: str, command: Command) -> Callable[..., Any]:
     try:
-        return Command(place=OPTIONS.get(name, command.place), summary=command.summary).function()
+        return _function(name, command)
     except ImportError:
 
         def bare() -> None: ...

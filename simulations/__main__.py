@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -21,6 +21,7 @@ from entropy_theory.support.user_errors import lookup, run_command
 # The rest is imported where a command needs it: xarray and all experiments take seconds.
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
+    from xarray import Dataset
 
     from simulations.computing.workers import Backend
     from simulations.sweeps.file import SweepFile
@@ -71,6 +72,8 @@ class RunCommand:
     """Seed of starts and samples; the same seed gives the same result."""
     jobs: int = 1
     """Processes for the cells of experiments that are made of cells."""
+    json: Path | None = None
+    """Write the list, or file, caption and sizes of each result, to this file; "-" prints it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +86,10 @@ class SweepCommand:
     """Directory of NAME.nc (the Dataset), NAME.csv (the summary) and NAME.cells (what is kept)."""
     jobs: int | None = None
     """Number of local processes of one thread each; by default one a core."""
+    seed: int | None = None
+    """Seed of starts and samples, in place of the file's; runs of other seeds are kept."""
+    json: Path | None = None
+    """Write what was computed, or with --dry-run the plan, to this file; "-" prints it."""
     cluster: str | None = None
     """Address of a Dask scheduler, whose workers compute instead of local processes."""
     dry_run: bool = False
@@ -110,7 +117,7 @@ def run(arguments: list[str], prog: str) -> int:
     """Compute experiments."""
     command = parse(RunCommand, arguments, prog=prog, description=RUN)
     if not command.names:
-        return list_experiments()
+        return list_experiments(json=command.json)
     with command_line.keeping("finished experiments and cells are kept, and the same command goes on"):
         return _run(command)
 
@@ -180,7 +187,8 @@ def _run(command: RunCommand) -> int:
     for experiment in experiments:
         if not is_done(experiment, command.output, profile=profile, seed=seed):
             check_writable(path_of(experiment, command.output))
-    with _bars(MofNCompleteColumn()) as bars:
+    with command_line.json_output(command.json) as write, _bars(MofNCompleteColumn()) as bars:
+        found = []
         for experiment in experiments:
             work = experiment.work(experiment.profiles[profile])
             task = bars.add_task(experiment.name, total=work)
@@ -192,19 +200,35 @@ def _run(command: RunCommand) -> int:
                 notify=bars.console.print,
             )
             bars.update(task, completed=work)
-            print(f"{path_of(experiment, command.output)}\n  {dataset.attrs['caption']}")
+            file = path_of(experiment, command.output)
+            print(f"{file}\n  {dataset.attrs['caption']}")
+            found.append({"name": experiment.name.replace("_", "-"), "file": file, "profile": profile,
+                          "seed": seed, **_described(dataset)})
+        write(found)
     return 0
 
 
+def _described(dataset: Dataset) -> dict[str, Any]:
+    """Return the caption and the sizes of a Dataset."""
+    return {"caption": dataset.attrs["caption"], "sizes": dict(dataset.sizes)}
+
+
 def _sweep(command: SweepCommand) -> int:
+    from simulations.sweeps.file import read_sweep
+
+    sweep = read_sweep(command.file, command.seed)
+    with command_line.json_output(command.json) as write:
+        status, found = (_dry_run if command.dry_run else _computed)(sweep, command)
+        write(found)
+    return status
+
+
+def _computed(sweep: SweepFile, command: SweepCommand) -> tuple[int, dict[str, Any]]:
+    """Compute a sweep; return the exit status and what was found."""
     from rich.progress import TextColumn
 
     from simulations.sweeps import sweep as sweeps
-    from simulations.sweeps.file import read_sweep
 
-    sweep = read_sweep(command.file)
-    if command.dry_run:
-        return _dry_run(sweep, command)
     with _bars(TextColumn("{task.fields[cells]}")) as bars:
         task = bars.add_task(sweep.name, total=None, cells="")
         done = n_cells = 0
@@ -231,10 +255,13 @@ def _sweep(command: SweepCommand) -> int:
         )
         dataset, lost = sweeps.compute(sweep, command.output, _backend(command), watch)
         bars.update(task, completed=bars.tasks[0].total or 1)
-    for one in lost:
-        print(f"no result at {sweeps.in_words(sweep, one.runs)}: {one.message}", file=sys.stderr)
-    print(f"{sweeps.path_of(sweep, command.output)}\n  {dataset.attrs['caption']}")
-    return 1 if lost else 0
+    without = [{"runs": sweeps.in_words(sweep, one.runs), "message": one.message} for one in lost]
+    for one in without:
+        print(f"no result at {one['runs']}: {one['message']}", file=sys.stderr)
+    file = sweeps.path_of(sweep, command.output)
+    print(f"{file}\n  {dataset.attrs['caption']}")
+    return 1 if lost else 0, {"file": file, "summary": file.with_suffix(".csv"), "lost": without,
+                              **_described(dataset)}
 
 
 def _backend(command: SweepCommand) -> Backend:
@@ -248,7 +275,8 @@ def _backend(command: SweepCommand) -> Backend:
     return local_processes(cores.usable() if command.jobs is None else command.jobs)
 
 
-def _dry_run(sweep: SweepFile, command: SweepCommand) -> int:
+def _dry_run(sweep: SweepFile, command: SweepCommand) -> tuple[int, dict[str, Any]]:
+    """Print the plan of a sweep; return the exit status and the plan."""
     from simulations.sweeps import sweep as sweeps
     from simulations.sweeps.plan import plan
 
@@ -256,16 +284,19 @@ def _dry_run(sweep: SweepFile, command: SweepCommand) -> int:
     for axis in sweep.axes:
         print(f"{axis.path}: {', '.join(map(str, axis.labels))}")
     by_key = {run.key: run for run in todo.runs}
+    cells = []
     for number, cell in enumerate(todo.cells, start=1):
         runs = [by_key[key] for key in cell.run_keys]
-        print(f"cell {number}: {len(runs)} runs of {cell.dynamics.steps} steps, "
-              f"{sweeps.in_words(sweep, runs)}")
+        where = sweeps.in_words(sweep, runs)
+        print(f"cell {number}: {len(runs)} runs of {cell.dynamics.steps} steps, {where}")
+        cells.append({"runs": len(runs), "steps": cell.dynamics.steps, "where": where})
     workers = min(command.jobs or cores.usable(), max(len(todo.cells), 1))
     seconds = sweeps.estimated_seconds(todo) / workers
     where = "on the cluster, divided by its workers" if command.cluster else f"on {workers} processes"
     print(f"{len(todo.runs)} runs, {todo.n_kept} of them kept; {todo.updates:.2g} logit updates in "
           f"{len(todo.cells)} cells, about {_duration(seconds)} {where}")
-    return 0
+    return 0, {"axes": {axis.path: axis.labels for axis in sweep.axes}, "runs": len(todo.runs),
+               "kept": todo.n_kept, "updates": todo.updates, "seconds": seconds, "cells": cells}
 
 
 def _duration(seconds: float) -> str:

@@ -1,11 +1,14 @@
 // Above each long table and above the gallery: a field for words, a choice of verdict and of source, and how
 // many are shown.
+const EXAMPLES = ["temperature", "clip", "covariance", "KL", "target", "bonus", "entropy"];
+
 document.addEventListener("DOMContentLoaded", () => {
-  for (const table of document.querySelectorAll("table.filterable")) {
-    const rows = [...table.tBodies[0].rows];
+  for (const table of document.querySelectorAll("table.filterable, table.docutils")) {
+    const rows = [...(table.tBodies[0]?.rows ?? [])];
+    const long = table.classList.contains("filterable") ? 8 : 25;
     const source = (row) => (row.cells[0].textContent.trim().match(/^([a-z-]+)\./) || ["", ""])[1];
-    if (rows.length >= 8) {
-      add(table.closest(".table-wrapper") || table, rows, source, "words: covariance, KL …");
+    if (rows.length >= long) {
+      add(table.closest(".table-wrapper") || table, rows, source);
     }
   }
   const galleries = [...document.querySelectorAll(".gallery")];
@@ -13,15 +16,19 @@ document.addEventListener("DOMContentLoaded", () => {
     const heading = (card) => card.closest("section").querySelector("h2").firstChild.textContent.trim();
     const cards = galleries.flatMap((gallery) => [...gallery.children]);
     const first = galleries[0].closest("section");
-    add(first, cards, heading, "figure 4, entropy, table …", () => {
+    add(first, cards, heading, () => {
       for (const gallery of galleries) {
         gallery.closest("section").hidden = [...gallery.children].every((card) => card.hidden);
       }
     });
   }
 
-  function add(before, items, sourceOf, example, after = () => {}) {
+  function add(before, items, sourceOf, after = () => {}) {
     const texts = items.map((item) => item.textContent.toLowerCase());
+    const examples = EXAMPLES.filter((word) => {
+      const fitting = texts.filter((text) => text.includes(word.toLowerCase())).length;
+      return 0 < fitting && fitting < items.length;
+    }).slice(0, 2);
     const verdicts = items.map((item) => [...item.querySelectorAll(".badge")].map((b) => b.textContent));
     const sources = items.map(sourceOf);
     const form = document.createElement("form");
@@ -29,7 +36,7 @@ document.addEventListener("DOMContentLoaded", () => {
     form.setAttribute("role", "search");
     const words = form.appendChild(document.createElement("input"));
     words.type = "search";
-    words.placeholder = example;
+    words.placeholder = examples.length ? `words: ${examples.join(", or ")}` : "words";
     words.setAttribute("aria-label", "Words to find");
     const choices = [["verdict", verdicts.flat()], ["source", sources]].map(([name, found]) => {
       const known = [...new Set(found)].filter(Boolean);

@@ -48,6 +48,8 @@ def rule_class(name: str) -> type[UpdateRule]:
     Raises:
         ValueError: an unknown name, a class without ``name``, or as `user_code.load`.
     """
+    if name.endswith(".py"):
+        raise ValueError(f"update rule '{name}' is a file: name a class in it, {name}:CLASS")
     if ":" not in name:
         return lookup(RULES, name, "update rule")
     rule: type[UpdateRule] = load(name, "update rule", "subclass of UpdateRule", is_rule)

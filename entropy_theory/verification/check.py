@@ -48,6 +48,7 @@ class Profile:
         orders: instances at which an order of convergence is measured.
         step_seconds: limit for one proof step (z3 reports its own time-out first).
         check_seconds: limit for any other check; a process over its limit is killed.
+        seed: of all that is drawn; at each seed every claim draws its own.
     """
 
     search: Effort
@@ -59,6 +60,7 @@ class Profile:
     step_seconds: float
     check_seconds: float
     shrink: bool = True
+    seed: int = 0
 
 
 QUICK = Profile(
@@ -125,7 +127,7 @@ def checks(
         accepted_counterexample: the counterexample in the accepted ledger, which is re-checked by code
             that did not find it.
     """
-    seed = zlib.crc32(claim.id.encode())
+    seed = zlib.crc32(claim.id.encode(), profile.seed)
     proved = _accepted_target(claim)
     plan = _statement_checks(claim.statement, claim.instances, claim.witnesses, profile,
                              "statement", seed, proved == "statement")
@@ -191,7 +193,7 @@ def _statement_checks(
                                  witnesses=witnesses, target=target)),
         Check(method="property", target=target, name="", limit=profile.check_seconds,
               run=lambda: check_property(statement, instances, examples, target=target,
-                                         shrink=profile.shrink)),
+                                         shrink=profile.shrink, seed=profile.seed)),
     ]
 
 
@@ -283,7 +285,7 @@ def _mutant_check(claim: Claim, mutant: Mutant, profile: Profile, seed: int) -> 
         evidence += search(mutant.statement, instances, profile.mutant_search, seed=seed,
                            first_only=True)
         evidence += check_property(mutant.statement, instances, profile.mutant_examples,
-                                   shrink=False)
+                                   shrink=False, seed=profile.seed)
         if mutant.convergence is not None:
             evidence += check_convergence(mutant.convergence, instances, 4, seed=seed)
         rejecting = list(dict.fromkeys(e.method for e in evidence if e.outcome == "fail"))

@@ -103,9 +103,10 @@ def _proof(claim: Claim, verdict: Verdict) -> dict[str, str] | None:
 
 def whole(
     entries: Sequence[dict[str, Any]], *, rules: Sequence[dict[str, Any]] = (), config: Any = None,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Return the full ledger as ``--json`` writes it; ``rules`` are those of a user's file."""
-    return {"provenance": provenance(config=config, seed=0, packages=PACKAGES),
+    return {"provenance": provenance(config=config, seed=seed, packages=PACKAGES),
             "claims": list(entries)} | ({"rules": list(rules)} if rules else {})
 
 

@@ -253,7 +253,7 @@ REFUSED = next(clause for clause in CLAUSES if clause.name == "finite")
 # ------------------------------------------------------------------ checking a rule
 
 
-def check_rule(rule: UpdateRule, *, repeats: int = 8) -> list[ClauseResult]:
+def check_rule(rule: UpdateRule, *, repeats: int = 8, seed: int = 0) -> list[ClauseResult]:
     """Check every clause on random batches, small ones first; report the first that breaks a clause.
 
     Batches that ``prepare`` refuses with a ValueError do not count, unless it refuses all of them. The
@@ -262,12 +262,13 @@ def check_rule(rule: UpdateRule, *, repeats: int = 8) -> list[ClauseResult]:
     Args:
         rule: the rule, with the options that it is checked with.
         repeats: number of batches of each size.
+        seed: of the batches.
     """
     # A rule that counts its calls must not have counted to its end before that is looked for.
     pristine = copy.deepcopy(rule)
     judged: list[TokenBatch] = []
     refusals: list[str] = []
-    for batch in _batches(rule, repeats):
+    for batch in _batches(rule, repeats, seed):
         if violation := _refusal(rule, batch):
             refusals.append(violation)
         else:
@@ -375,11 +376,11 @@ _SIMPLER: tuple[Callable[[TokenBatch], TokenBatch], ...] = (
 """Changes that are tried to make a batch easier to read."""
 
 
-def _batches(rule: UpdateRule, repeats: int) -> Iterator[TokenBatch]:
+def _batches(rule: UpdateRule, repeats: int, seed: int) -> Iterator[TokenBatch]:
     """Yield batches as the rule may meet them, small ones first; numbers are multiples of 1/4."""
     second = rule.controller() is not None
     if rule.needs_listing:
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(seed)
         for actions in (2, 3, 4):
             for _ in range(3 * repeats):
                 logits = np.log(rng.integers(1, 5, size=(1, actions)))
@@ -390,9 +391,10 @@ def _batches(rule: UpdateRule, repeats: int) -> Iterator[TokenBatch]:
         return
     for number, size in enumerate(_SIZES):
         for repeat in range(repeats):
-            yield _filled(_rounded(random_batch(number + 100 * repeat, *size, second)), rule)
-    for seed in range(3):
-        yield _filled(random_batch(seed, second_batch=second), rule)
+            drawn = random_batch(1000 * seed + number + 100 * repeat, *size, second)
+            yield _filled(_rounded(drawn), rule)
+    for number in range(3):
+        yield _filled(random_batch(1000 * seed + number, second_batch=second), rule)
 
 
 def _rounded(batch: TokenBatch) -> TokenBatch:

@@ -58,6 +58,8 @@ class CompareConfig:
     """Folders of training runs."""
     output: Path = Path("comparison")
     """Folder for comparison.html, comparison.csv (a line a run) and steps.csv (a line a step)."""
+    json: Path | None = None
+    """Write the table to this file; "-" prints it."""
     allow_different: bool = False
     """Compare runs of different models or tasks all the same; the page says in what they differ."""
 

@@ -104,7 +104,7 @@ def _claim(folder: RunFolder, config: TrainConfig, code: dict[str, str]) -> dict
     # Where a run lies and how it is watched does not change its numbers.
     options = {
         key: value for key, value in results.plain(config).items()
-        if key not in ("output", "log_to", "reward_timeout", "dry_run", "accelerate_config")
+        if key not in ("output", "log_to", "reward_timeout", "json", "dry_run", "accelerate_config")
     }
     return folder.claim(
         options, defaults={field.name: field.default for field in dataclasses.fields(config)},

@@ -109,6 +109,9 @@ class TrainConfig:
     environment variables of its own."""
     output: Path | None = None
     """Folder of the run; runs/MODEL-TASK-RULE-seedN by default."""
+    json: Path | None = None
+    """Write what the run found, as its run.json says, or the plan of a dry run, to this file; "-" prints
+    it."""
     dry_run: bool = False
     """Print the plan (memory of a rank, tokens, batches, steps) and stop: nothing is downloaded, loaded
     or written. WORLD_SIZE=8 in front of the command plans for one of eight processes, --device cuda for a

@@ -28,20 +28,25 @@ def listing(
         (name, source, title, str(runs)) for name, source, title, runs in recipes.listed(folder)), json)
 
 
-def show(recipe: str, /, *, launcher: str | None = None) -> None:
+def show(recipe: str, /, *, launcher: str | None = None, json: Path | None = None) -> None:
     """Print the commands of each run of a recipe.
 
     Args:
         recipe: its name, or a .toml file.
         launcher: a launcher in place of the recipe's own (8-gpus, 5-machines).
+        json: write them to this file; "-" prints it.
     """
-    found = recipes.load(recipe, launcher=launcher)
-    print(f"# {found.title} ({found.source})")
-    if found.data is not None:
-        print(f"python -m llm_bridge.recipes data {recipe}")
-    for run, config in found.runs.items():
-        name = recipe if len(found.runs) == 1 else f"{recipe}:{run}"
-        print("\n".join(found.launcher.commands(name, config.model, config.trl_options)))
+    with command_line.json_output(json) as write:
+        found = recipes.load(recipe, launcher=launcher)
+        print(f"# {found.title} ({found.source})")
+        fetch = [] if found.data is None else [f"python -m llm_bridge.recipes data {recipe}"]
+        print("".join(f"{command}\n" for command in fetch), end="")
+        runs = {}
+        for run, config in found.runs.items():
+            name = recipe if len(found.runs) == 1 else f"{recipe}:{run}"
+            runs[run] = found.launcher.commands(name, config.model, config.trl_options)
+            print("\n".join(runs[run]))
+        write({"title": found.title, "source": found.source, "fetch": fetch, "runs": runs})
 
 
 def recipes_command(
@@ -52,10 +57,10 @@ def recipes_command(
     Args:
         recipe: its name, or a .toml file; all are listed by default.
         launcher: a launcher in place of the recipe's own (8-gpus, 5-machines).
-        json: write the list to this file; "-" prints it.
+        json: write the list, or the commands, to this file; "-" prints it.
     """
     if recipe:
-        show(recipe, launcher=launcher)
+        show(recipe, launcher=launcher, json=json)
     else:
         listing(json=json)
 

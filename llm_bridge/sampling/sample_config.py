@@ -22,6 +22,8 @@ class SampleConfig(DrawingOptions):
     """Sampling temperature, finite and above 0; 1 samples the model's own distribution."""
     output: Path | None = None
     """JSONL file to write, its provenance beside it; printed by default."""
+    json: Path | None = None
+    """Write the completions to this file, as one JSON list; "-" prints it."""
 
     def check(self) -> None:
         """Check names and numbers before torch is imported. Raises ValueError for one that is wrong."""

@@ -147,8 +147,11 @@ def sample(
     return _join(parts, tokenizer, temperature)
 
 
-def sample_command(config: SampleConfig) -> None:
-    """Draw completions as ``config`` says; one JSON object a line, with reward and log-probability."""
+def sample_command(config: SampleConfig) -> list[dict[str, Any]]:
+    """Draw completions as ``config`` says; one JSON object a line, with reward and log-probability.
+
+    Returns the objects.
+    """
     if config.output is not None:
         results.check_writable(config.output)
     task = tasks.load(
@@ -171,10 +174,11 @@ def sample_command(config: SampleConfig) -> None:
         drawn.lengths().tolist(), strict=True,
     )
     names = ("prompt", "completion", "answer", "reward", "log_prob", "length")
-    lines = [json.dumps(dict(zip(names, row, strict=True))) for row in columns]
+    found = [dict(zip(names, row, strict=True)) for row in columns]
+    lines = [json.dumps(record) for record in found]
     if config.output is None:
         print("\n".join(lines))
-        return
+        return found
     results.write_text(config.output, "\n".join(lines) + "\n")
     results.write_json(
         config.output.with_suffix(".provenance.json"),
@@ -184,6 +188,7 @@ def sample_command(config: SampleConfig) -> None:
         ),
     )
     print(f"{len(lines)} completions in {config.output}", file=sys.stderr)
+    return found
 
 
 def _truncating(sampler: str, top_p: float, top_k: int) -> str:

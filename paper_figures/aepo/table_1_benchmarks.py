@@ -21,7 +21,7 @@ import xarray
 
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, paper_numbers, training_curves
-from paper_figures.drawing.table import Table
+from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion
 from simulations.experiments.rules_at_equal_reward import PROFILES
@@ -219,7 +219,7 @@ def _ours(rows: pandas.DataFrame, title: str, note: str, *, mean: bool) -> Table
 def _cell(cell: pandas.Series) -> str:
     if pandas.notna(cell["seeds"]):
         return training_curves.spread(cell["value"], cell["low"], cell["high"], int(cell["seeds"]), 2)
-    return f"{cell['value']:.2f} ± {cell['error']:.2f}"
+    return estimate(cell["value"], cell["error"], 2)
 
 
 FIGURE = PaperFigure(

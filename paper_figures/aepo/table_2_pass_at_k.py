@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from paper_figures.data import inputs, paper_numbers
 from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import SERIES, label_ends, panels
-from paper_figures.drawing.table import Table
+from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion
 from simulations.experiments.curves import mean_interval
@@ -148,15 +148,11 @@ def tables(table: pandas.DataFrame) -> list[Table]:
             title="Pass@k on bandits before and after training, " + _name(float(sharing)),
             header=("Rule", *(f"@{k}" for k in ks)),
             rows=tuple(
-                (rule, *(_cell(*cells.loc[(rule, k)]) for k in ks)) for rule in ("base", *RULES)),
+                (rule, *(estimate(*cells.loc[(rule, k)], 1) for k in ks)) for rule in ("base", *RULES)),
             origin="ours",
             note="Percent, over prompts from rare to common; mean over starts ± its standard error.",
         ))
     return found
-
-
-def _cell(mean: float, error: float) -> str:
-    return f"{mean:.1f} ± {error:.1f}"
 
 
 def _name(sharing: float) -> str:

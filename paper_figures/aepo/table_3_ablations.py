@@ -26,7 +26,7 @@ from paper_figures.data import inputs, paper_numbers, training_curves
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing.bands import draw_median
 from paper_figures.drawing.style import REFERENCE, SERIES, label_ends, panels
-from paper_figures.drawing.table import Table
+from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
 from paper_figures.verdict import Criterion
 
@@ -245,8 +245,8 @@ def _targets_table(table: pandas.DataFrame) -> Table:
         title="Pass@1 of AEPO by target entropy",
         header=("Target (nats)", *columns),
         rows=tuple(
-            (f"{target:g}", *(f"{cells.loc[(target, c), 'y']:.1f} ± {cells.loc[(target, c), 'error']:.1f}"
-                              for c in columns)) for target in sorted(rows["x"].unique())),
+            (f"{target:g}", *(estimate(*cells.loc[(target, c), ["y", "error"]], 1) for c in columns))
+            for target in sorted(rows["x"].unique())),
         origin="ours",
         note="Percent, mean over starts ± its standard error. A judge passes all answers that training "
         "rewards or the likeliest of them.",
@@ -261,7 +261,7 @@ def _ablations_table(table: pandas.DataFrame) -> Table:
         header=("Rule", *(f"Entropy, {size} right" for size in ends.columns), "Reward from samples"),
         rows=tuple(
             (name, *(f"{ends.loc[variant, size]:.3f}" for size in ends.columns),
-             f"{reward.loc[variant, 'mean']:.4f} ± {reward.loc[variant, 'sem']:.4f}")
+             estimate(*reward.loc[variant, ["mean", "sem"]], 4))
             for variant, name in VARIANTS.items()),
         origin="ours",
         note=f"Median entropy at the end in exact expectation, nats (target {table.attrs['target']:g}); "
@@ -298,8 +298,8 @@ FIGURE = PaperFigure(
     "the average falls below GRPO's.",
     place="Table 3 and Section 6",
     ours="GRPO, AEPO and its ablations on 20-answer bandits; median, with the band from 10 to 90 %; "
-    "dashed: AEPO's target. AEPO at several targets, judged by all answers that training rewards or "
-    "by the likeliest.",
+    "dashed: AEPO's target; (2), (3): the ablations of Eqs. (2) and (3). AEPO at several targets, judged "
+    "by all answers that training rewards or by the likeliest.",
     data=data,
     finding=finding,
     draw=draw,

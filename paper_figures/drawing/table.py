@@ -11,9 +11,24 @@ Origin = Literal["the paper", "ours"]
 LATEX_SPECIAL = re.compile(r"([&%#_])")
 FORMULA = re.compile(r"(\$[^$]*\$)")
 LATEX_TEXT = str.maketrans({
-    "–": "--", "−": "$-$", "±": r"$\pm$", "≥": r"$\ge$", "≤": r"$\le$", "→": r"$\to$",
+    "–": "--", "−": "$-$", "±": r"$\pm$", "<": "$<$", "≥": r"$\ge$", "≤": r"$\le$", "→": r"$\to$",
     "×": r"$\times$", "~": r"$\sim$", "^": r"\^{}", "∞": r"$\infty$",
 })
+
+
+def estimate(value: float, error: float, digits: int) -> str:
+    """Write a mean with its standard error; "± 0.00" would say that it is known exactly.
+
+    Args:
+        value: the mean.
+        error: its standard error; what float64 makes of equal values, and NaN, is none.
+        digits: after the point.
+    """
+    text = f"{value:.{digits}f}"
+    if not error > 1e-12 * abs(value):
+        return text
+    smallest = 10.0**-digits
+    return f"{text} ± " + (f"{error:.{digits}f}" if error >= smallest / 2 else f"<{smallest:.{digits}f}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

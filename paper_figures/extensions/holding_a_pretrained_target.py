@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.drawing.bands import draw_mean
 from paper_figures.drawing.style import panels
-from paper_figures.drawing.table import Table
+from paper_figures.drawing.table import Table, estimate
 from paper_figures.extensions import holding_a_target
 from paper_figures.extensions.holding_a_target import LOOKS, K, complete, summary
 from paper_figures.figure import Finding, PaperFigure
@@ -53,7 +53,7 @@ def tables(table: pandas.DataFrame) -> list[Table]:
             title=f"SmolLM2-135M, {setting} nats ({rows['seeds'].iloc[0]} seeds)",
             header=("controller", *(title for _, title, _ in COLUMNS)),
             rows=tuple((row["controller"], *(
-                holding_a_target.number(row[name], row[f"{name}_se"], digits)
+                estimate(row[name], row[f"{name}_se"], digits)
                 for name, _, digits in COLUMNS)) for _, row in rows.iterrows()),
             origin="ours",
             note="Means over seeds with their standard errors; entropy and distance of the second half "

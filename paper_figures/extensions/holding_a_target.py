@@ -20,7 +20,7 @@ from entropy_theory.tracking import second_half, stretches
 from llm_bridge.commands.train_config import LEARNING_RATES
 from paper_figures.data import inputs
 from paper_figures.drawing.style import MARKERS, SERIES, panels
-from paper_figures.drawing.table import Table
+from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import Finding, PaperFigure
 
 CONTROLLERS = (
@@ -228,7 +228,7 @@ def _by_setting(table: pandas.DataFrame, name: str, title: str, digits: int) -> 
     present = _present(found)
     rows = tuple(
         (f"{chosen} ({_seeds(rows['seeds'])})",
-         *(number(row[name], row[f"{name}_se"], digits) for _, row in rows.iterrows()))
+         *(estimate(row[name], row[f"{name}_se"], digits) for _, row in rows.iterrows()))
         for chosen, rows in found.groupby("setting", sort=False))
     return Table(title=title, header=("setting", *present), rows=rows, origin="ours",
                  note="Means over seeds with their standard errors.")
@@ -244,7 +244,7 @@ def _step_table(table: pandas.DataFrame) -> Table | None:
     high, low = sorted(rows.loc[rows["panel"] == "held", "target"].unique(), reverse=True)
     about = summary(table).query("setting == @rows['setting'].iloc[0]").set_index("controller")
     cells = [
-        (name, *(number(mean.loc[(name, level), column], error.loc[(name, level), column], digits)
+        (name, *(estimate(mean.loc[(name, level), column], error.loc[(name, level), column], digits)
                  for level in (high, low)
                  for column, digits in (("entropy", 2), ("deviation", 3), ("reward", 2))),
          f"{about.loc[name, 'follow']:.0f} ({about.loc[name, 'arrived']} of {about.loc[name, 'seeds']})"
@@ -256,11 +256,6 @@ def _step_table(table: pandas.DataFrame) -> Table | None:
                                 for what in ("entropy", "distance", "reward")), "steps to follow"),
         rows=tuple(cells), origin="ours",
         note="Means over seeds with their standard errors, of the second half of the steps at a target.")
-
-
-def number(value: float, error: float, digits: int) -> str:
-    """Write a mean with its standard error, where it has one."""
-    return f"{value:.{digits}f}" + (f" ± {error:.{digits}f}" if np.isfinite(error) else "")
 
 
 def _seeds(counts: Sequence[int]) -> str:

@@ -37,7 +37,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs"
 """What the site is made of, which only a checkout has."""
 
 
-def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
+def reproduce(profile: Profile, build: Path, *, lanes: int = LANES, seed: int = 0) -> int:
     """Run every stage of a profile; return 0 if none failed, else 1.
 
     Writes ``reproduce.json`` (seconds and peak memory of each stage) after each of them. While another
@@ -47,6 +47,7 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
         profile: "smoke", "default" or "full".
         build: folder for all results.
         lanes: how many stages run at a time.
+        seed: as of `stages`.
 
     Raises:
         ValueError: the package is not run from a checkout.
@@ -58,13 +59,13 @@ def reproduce(profile: Profile, build: Path, *, lanes: int = LANES) -> int:
             "clone of the repository, or its parts: policy-entropy verify, simulate, train, figures")
     check_writable(build / "reproduce.json")
     with exclusive(build / "reproduce.json") as lock, _termination_interrupts():
-        return _run(profile, build, lanes, lock)
+        return _run(profile, build, lanes, seed, lock)
 
 
-def _run(profile: Profile, build: Path, lanes: int, lock: int | None) -> int:
+def _run(profile: Profile, build: Path, lanes: int, seed: int, lock: int | None) -> int:
     runs = [
         StageRun(stage=stage, log=build / "logs" / f"{stage.name.replace(' ', '-')}.log")
-        for stage in stages(profile, build)
+        for stage in stages(profile, build, seed)
     ]
     began = time.monotonic()
     previous = _previous(build)
@@ -75,12 +76,12 @@ def _run(profile: Profile, build: Path, lanes: int, lock: int | None) -> int:
                 _start(runs, build, lanes, previous, lock)
                 progress.update()
                 if any(_collect(run, build) for run in runs):
-                    _write_summary(profile, build, runs, time.monotonic() - began)
+                    _write_summary(profile, build, runs, time.monotonic() - began, seed)
                 else:
                     time.sleep(POLL_SECONDS)
         finally:
             _stop([run for run in runs if run.status == "running"])
-            _write_summary(profile, build, runs, time.monotonic() - began)
+            _write_summary(profile, build, runs, time.monotonic() - began, seed)
         progress.update()
     return 1 if any(run.status == "failed" for run in runs) else 0
 
@@ -231,7 +232,7 @@ def _collect(run: StageRun, build: Path) -> bool:
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return lines[-1].strip()[-300:] if lines else "it printed nothing"
+    return lines[-1].strip()[:300] if lines else "it printed nothing"
 
 
 def _stop(running: list[StageRun]) -> None:
@@ -272,7 +273,9 @@ def peak_side_by_side(runs: list[StageRun]) -> float:
     )
 
 
-def _write_summary(profile: Profile, build: Path, runs: list[StageRun], seconds: float) -> None:
+def _write_summary(
+    profile: Profile, build: Path, runs: list[StageRun], seconds: float, seed: int
+) -> None:
     write_json(
         build / "reproduce.json",
         {
@@ -280,7 +283,7 @@ def _write_summary(profile: Profile, build: Path, runs: list[StageRun], seconds:
             "seconds": round(seconds, 1),
             "peak_megabytes_at_once": round(peak_side_by_side(runs), 1),
             "stages": [run.record() for run in runs],
-            "provenance": provenance(config={"profile": profile, "lanes": LANES}),
+            "provenance": provenance(config={"profile": profile, "lanes": LANES}, seed=seed),
         },
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 from paper_figures.reproduce.stage import LLM, SIMULATION, THEORY, Profile, Stage
@@ -34,14 +35,16 @@ SMOKE_SIMULATIONS = ("aepo_figure_2", "tabular_audit")
 """The simulations of the smoke profile: one for a figure, one for the audit's table."""
 
 
-def stages(profile: Profile, build: Path) -> list[Stage]:
+def stages(profile: Profile, build: Path, seed: int = 0) -> list[Stage]:
     """The stages of a profile, in the order of a reader's interest.
 
     Args:
         profile: "smoke" (every kind of stage at its smallest), "default" or "full".
         build: folder for all results.
+        seed: what is added to the seed of every stage that has one; the comparisons of the full profile
+            go over seeds of their own.
     """
-    return [
+    listed = [
         _ledger(profile, build),
         *_simulations(profile, build),
         *training(profile, build),
@@ -49,6 +52,17 @@ def stages(profile: Profile, build: Path) -> list[Stage]:
         *_pretrained(profile, build),
         *_presentation(profile, build),
     ]
+    return [_seeded(stage, seed) for stage in listed]
+
+
+def _seeded(stage: Stage, seed: int) -> Stage:
+    """Return the stage with a seed that is this much higher."""
+    if "--seed" not in stage.arguments:
+        return stage
+    told = list(stage.arguments)
+    place = told.index("--seed") + 1
+    told[place] = str(int(told[place]) + seed)
+    return dataclasses.replace(stage, arguments=tuple(told))
 
 
 def _ledger(profile: Profile, build: Path) -> Stage:
@@ -58,7 +72,7 @@ def _ledger(profile: Profile, build: Path) -> Stage:
     claims = ("aepo.lemma-4.1",) if profile == "smoke" else ()
     return Stage(
         name="ledger",
-        arguments=("-m", "entropy_theory", "verify", *claims, *quick, "--jobs", "1",
+        arguments=("-m", "entropy_theory", "verify", *claims, *quick, "--jobs", "1", "--seed", "0",
                    "--json", str(path)),
         outputs=(path,),
         code=THEORY,
@@ -82,7 +96,8 @@ def _simulation(
     return Stage(
         name=f"simulations {subject}",
         arguments=(
-            "-m", "simulations", "run", *names, "--profile", profile, "--output", str(folder)
+            "-m", "simulations", "run", *names, "--profile", profile, "--seed", "0",
+            "--output", str(folder),
         ),
         outputs=tuple(folder / f"{name}.nc" for name in names),
         code=SIMULATION,
@@ -129,7 +144,7 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
         name=f"evaluate {SMOLLM2}",
         arguments=(
             "-m", "llm_bridge", "evaluate", "--model", SMOLLM2, "--task", "chain-sum",
-            "--num-prompts", str(prompts), "--num-samples", "8", "--output", str(path),
+            "--num-prompts", str(prompts), "--num-samples", "8", "--seed", "0", "--output", str(path),
         ),
         outputs=(path,),
         code=LLM,

@@ -111,7 +111,7 @@ def _evaluations(build: Path, run: Stage) -> Iterator[Stage]:
         yield Stage(
             name=f"evaluate {folder.name} {name}",
             arguments=("-m", "llm_bridge", "evaluate", "--model", str(folder / "model"), "--task",
-                       "split", *sampling, "--output", str(path)),
+                       "split", *sampling, "--seed", "0", "--output", str(path)),
             outputs=(path,),
             code=LLM,
             needs=(run.name,),

@@ -172,11 +172,15 @@ def _proof(claim: Claim, record: Mapping[str, Any]) -> list[str]:
 
 def _evidence(title: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return f"**{text(title)}**\n\n" + table(("outcome", "by", "what", "cases", "s"), [
-        (badge(e["outcome"]), e["method"],
-         f"{text(e['step'])} {text(e['statement'])} {text(e['detail'])}".strip(),
+        (badge(e["outcome"]), e["method"], _what(e),
          f"{e['cases']:,}" if e["cases"] else "", f"{e['seconds']:.1f}")
         for e in rows
     ])
+
+
+def _what(evidence: Mapping[str, Any]) -> str:
+    said = ": ".join(text(evidence[part]) for part in ("statement", "detail") if evidence[part])
+    return f"**{text(evidence['step'])}** {said}" if evidence["step"] else said
 
 
 def _files() -> dict[str, Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -83,8 +84,16 @@ def _statements(claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, An
     return table(("statement", "what it says", "verdict"), [
         (link(claim.source.split(", ", 1)[-1], claim_page(i)), text(claim.title),
          badge(found[i]["verdict"]))
-        for i, claim in claims.items()
+        for i, claim in sorted(claims.items(), key=lambda named: _place(named[1]))
     ], (3, 5, 2), css="filterable")
+
+
+def _place(claim: Claim) -> tuple[bool, list[tuple[bool, str, int]]]:
+    """Return a key that puts what is numbered as a theorem first, and numbers by their value."""
+    place = claim.source.split(", ", 1)[-1].lower()
+    words = [(part.isdigit(), part if not part.isdigit() else "", int(part) if part.isdigit() else 0)
+             for part in re.split(r"(\d+)", place)]
+    return re.match("lemma|theorem|proposition|corollary", place) is None, words
 
 
 def _failure(claim: Claim, record: Mapping[str, Any]) -> str:

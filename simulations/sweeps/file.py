@@ -108,14 +108,21 @@ class SweepFile:
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
     """All combinations of the axes, the last varying fastest."""
+    seed: int | None = None
+    """The seed that was given in place of the file's."""
 
 
-def read_sweep(path: Path) -> SweepFile:
+def read_sweep(path: Path, seed: int | None = None) -> SweepFile:
     """Read the sweep that a file describes; every combination is checked.
+
+    Args:
+        path: the file.
+        seed: in place of the file's own.
 
     Raises:
         ValueError: no such file, not TOML, or an unknown key, option, value or kind of value, with
-            the line, the nearest known name where there is one, and the combination.
+            the line, the nearest known name where there is one, and the combination; a seed beside a
+            grid over seeds.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -128,7 +135,11 @@ def read_sweep(path: Path) -> SweepFile:
         raise ValueError(f"{path} is not valid TOML: {error}") from None
     except RecursionError:
         raise ValueError(f"{path} is nested too deeply: write it flatter") from None
-    return _Reader(path, text, data).sweep()
+    if seed is not None:
+        if _find(data, ("grid", "seed")):
+            raise ValueError(f"the grid of {path} goes over seeds of its own: leave --seed {seed} out")
+        data["seed"] = seed
+    return dataclasses.replace(_Reader(path, text, data).sweep(), seed=seed)
 
 
 class _Reader:

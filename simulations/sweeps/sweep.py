@@ -105,7 +105,7 @@ def compute(
             parts, failed = _computed(todo, Keeper(folder=folder, backend=backend), watch)
             found = _assembled(sweep, todo.runs, parts, failed)
             found.attrs["config_key"] = "" if failed else key
-            save(found, path, config={"sweep_file": sweep.text}, seed=None)
+            save(found, path, config={"sweep_file": sweep.text}, seed=sweep.seed)
         write_text(path.with_suffix(".csv"), summary(sweep, found))
     return found, _lost(todo.runs, found)
 

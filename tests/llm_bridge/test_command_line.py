@@ -433,7 +433,7 @@ def test_a_run_from_the_command_line(tmp_path, monkeypatch, capfd):
     In this process: that it runs in one of its own is seen in test_processes.
     """
     arguments = ["train", "--steps", "2", "--rule", "aepo", "--rule-options", "alpha=3", "target=0.6",
-                 "--prompts", "4", "--output", "run", "--log-to", "tensorboard"]
+                 "--prompts", "4", "--output", "run", "--log-to", "tensorboard", "--json", "found.json"]
     monkeypatch.setattr("sys.argv", ["llm_bridge", *arguments])
     monkeypatch.setattr("sys.path", [*sys.path])
     monkeypatch.chdir(tmp_path)
@@ -446,6 +446,9 @@ def test_a_run_from_the_command_line(tmp_path, monkeypatch, capfd):
     assert set(record) >= {"step", "reward", "entropy", "forecast_entropy_change", "temperature",
                            "coefficient"}
     assert (tmp_path / "run" / "provenance.json").exists()
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found == {**json.loads((tmp_path / "run" / "run.json").read_text()), "output": "run"}
+    assert "json" not in found["options"]
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]  # nothing half-written
 
 

@@ -128,7 +128,7 @@ def test_the_command_writes_what_it_prints(tmp_path, monkeypatch, capsys):
     runs = [write(tmp_path / "a", entropy, evaluation=EVALUATION),
             write(tmp_path / "b", 0.5 + 0 * entropy, rule="aepo", rule_options=["target=<0.5>"],
                   status="running")]
-    main.compare([*map(str, runs), "--output", str(tmp_path / "out")])
+    main.compare([*map(str, runs), "--output", str(tmp_path / "out"), "--json", str(tmp_path / "found")])
     printed = capsys.readouterr().out
     assert re.search(r"entropy last\s+0\.2276\s+0\.5", printed)
     assert re.search(r"rule\s+grpo\s+aepo", printed)
@@ -137,6 +137,8 @@ def test_the_command_writes_what_it_prints(tmp_path, monkeypatch, capsys):
     assert [row["run"] for row in rows] == ["a", "b"]
     assert float(rows[0]["entropy_last"]) == pytest.approx(entropy[-3:].mean())
     assert rows[1]["pass@1"] == ""
+    assert [row["pass@1"] for row in json.loads((tmp_path / "found").read_text())] == [
+        EVALUATION["pass@1"], None]
     with (tmp_path / "out" / "steps.csv").open() as file:
         steps = list(csv.DictReader(file))
     assert len(steps) == 60

@@ -123,6 +123,10 @@ def test_commands_are_the_launchers_own(capsys):
     parsed = launch_command_parser().parse_args(words)
     assert (parsed.num_processes, parsed.num_machines) == (32, 4)
     assert Path(parsed.config_file).is_file()
+    show("paper/aent-math", launcher="5-machines", json=Path("-"))
+    found = json.loads(capsys.readouterr().out)
+    assert found["fetch"] == [fetched]
+    assert list(found["runs"].values()) == [[server, start]]
     assert parsed.training_script_args[:3] == ["train", "--recipe", "paper/aent-math"]
 
 

@@ -160,6 +160,17 @@ def test_every_line_of_bash_is_one_that_its_command_reads():
                     understood(line)
 
 
+def test_addresses_elsewhere_have_one_form():
+    """Tests fetch nothing: `make links` asks whether they answer."""
+    form = r"https://arxiv\.org/abs/\d{4}\.\d{5}"
+    files = [*ROOT.glob("*.md"), *ROOT.glob("*.cff"), ROOT / "pyproject.toml",
+             *(ROOT / "docs").rglob("*.md")]
+    found = [address for file in files
+             for address in re.findall(r"""https?://[^\s)>"'`\]]+""", file.read_text())]
+    assert len(found) >= 6
+    assert all(re.fullmatch(form, address) for address in found), found
+
+
 LINK = re.compile(r"\]\(([^)\s]*?)(?:#([^)\s]+))?\)")
 MADE = {"bandit.md", "/found.md", "/contributing.md"}
 """Pages that the site's maker puts beside those of docs/."""

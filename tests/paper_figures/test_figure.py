@@ -16,7 +16,7 @@ from paper_figures import figure as writer
 from paper_figures.aepo import figure_2_tempered_reinforce as figure_2
 from paper_figures.catalog import FIGURES
 from paper_figures.data import inputs
-from paper_figures.drawing.table import Table
+from paper_figures.drawing.table import Table, estimate
 from paper_figures.figure import FORMATS, Finding, MissingInputError, PaperFigure, build
 from tests.paper_figures.conftest import write_run
 
@@ -140,6 +140,14 @@ def small(name: str, **changes: object) -> PaperFigure:
         tables=lambda frame: [table],
     )
     return dataclasses.replace(figure, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("value", "error", "text"), [
+    (0.5, 0.04, "0.50 ± 0.04"), (99.8, 0.004, "99.80 ± <0.01"), (0.5, 0.0051, "0.50 ± 0.01"),
+    (5.0, 1e-15, "5.00"), (0.0, 0.0, "0.00"), (0.5, float("nan"), "0.50")])
+def test_a_number_is_not_said_to_be_certain(value, error, text):
+    """"± 0.00"."""
+    assert estimate(value, error, 2) == text
 
 
 def test_a_number_that_there_is_none_for_is_left_out(tmp_path: Path) -> None:

@@ -355,6 +355,19 @@ def test_every_profile_is_a_consistent_plan(profile: Profile, tmp_path: Path) ->
         assert stage.gigabytes <= runner.MEMORY_LIMIT_GB
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_seed_moves_every_stage_that_draws(profile: Profile, tmp_path: Path) -> None:
+    """A stage at its old seed under another would be taken for a second look."""
+    seeded = {"simulations", "train", "ledger", "evaluate", "audit"}
+    for before, after in zip(stages(profile, tmp_path), stages(profile, tmp_path, 5), strict=True):
+        if before.name.split()[0] in seeded:
+            place = before.arguments.index("--seed") + 1
+            assert int(after.arguments[place]) == int(before.arguments[place]) + 5, before.name
+            assert after.key != before.key
+        else:
+            assert after == before
+
+
 @pytest.mark.parametrize(("profile", "minutes"), [("default", 14), ("full", 117)])
 def test_a_job_fits_its_time(profile: Profile, minutes: int, tmp_path: Path) -> None:
     """Stages added until the main job no longer ends within 15 minutes (full: two hours), with set-up."""

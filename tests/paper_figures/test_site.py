@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
@@ -31,6 +32,8 @@ from paper_figures.site import claims as claim_pages
 from paper_figures.site.__main__ import DOCUMENTED as CLAIMS
 
 pytest.importorskip("sphinx", reason="needs sphinx: pip install '.[docs]'")
+OUTSIDE = r"https://(arxiv\.org/abs/\d{4}\.\d{5}|www\.sphinx-doc\.org/|pradyunsg\.me|github\.com/pradyunsg/furo)"
+"""The addresses that pages may lead to: papers, and those of the theme's foot."""
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -85,9 +88,13 @@ def test_every_internal_link_leads_to_a_page_and_a_place(site):
 
 
 def test_nothing_is_fetched_from_outside(site):
+    """Nothing here can see whether a page elsewhere is there (`make links` asks), but that its address
+    is one of those whose form is known."""
     for path in site.rglob("*.html"):
         for tag, target in links_of(path).found:
-            assert tag == "a" or "://" not in target, f"{path}: <{tag}> {target}"
+            if "://" in target:
+                assert tag == "a", f"{path}: <{tag}> {target}"
+                assert re.fullmatch(OUTSIDE, target), f"{path}: {target}"
     for path in site.rglob("*.css"):
         assert "url(http" not in path.read_text(encoding="utf-8")
 
@@ -306,6 +313,32 @@ def test_filters_show_what_fits_and_say_how_many(opened):
     assert gallery.locator("h2:visible").count() == 0
     gallery.get_by_label("Words to find").fill("temper")
     assert cards.count() == 1
+
+
+def fits(page):
+    """Whether each word that each filter of a page suggests leaves some of its rows, and not all."""
+    for field in page.get_by_label("Words to find").all():
+        suggested = field.get_attribute("placeholder").removeprefix("words: ").split(", or ")
+        shown = field.locator("xpath=..").get_by_role("status")
+        for word in suggested:
+            field.fill(word)
+            some, every = map(int, shown.inner_text().split(" of "))
+            if not 0 < some < every:
+                return False
+        field.fill("")
+    return page.get_by_label("Words to find").count() > 0
+
+
+def test_what_a_filter_suggests_is_there(opened):
+    """The rules were to be filtered by words of the claims."""
+    assert all(fits(opened(name)) for name in ("claims/index", "papers/aepo", "sentences", "ledger"))
+    page = opened("index")
+    rows = "".join(f"<tr><td>{name}</td><td>{described.headline(kind)}</td></tr>"
+                   for name, kind in RULES.items())
+    page.set_content(f'<table class="filterable"><tbody>{rows}</tbody></table>')
+    page.add_script_tag(path=pages.WRITTEN / "static" / "filter.js")
+    page.evaluate("document.dispatchEvent(new Event('DOMContentLoaded'))")
+    assert fits(page)
 
 
 def test_the_bandit_lives(opened):

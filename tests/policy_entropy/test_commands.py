@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from entropy_theory.support import command_line, user_errors
 from entropy_theory.update_rules import RULES, described
 from entropy_theory.verification import report
 from policy_entropy import __main__ as console
+from policy_entropy import completion
 
 ROOT = Path(__file__).parents[2]
 
@@ -103,6 +105,7 @@ def test_a_mistyped_name_is_answered_before_torch_is_imported(arguments, message
     (["train", "--config", "nothere.toml"], "no such file: nothere.toml: name a TOML file"),
     (["train", "--config", "a.toml", "--recipe", "b"], "name one of them"),
     (["simulate", "aepo-figur-1"], "unknown experiment 'aepo-figur-1': did you mean aepo-figure-1"),
+    (["rules", "my_rules.py"], "is a file: name a class in it, my_rules.py:CLASS"),
     (["rules", "clipcov"], "unknown update rule 'clipcov': did you mean clip-cov"),
     (["claims", "aepo.lema-4.1"], "aepo.lemma-4.1"),
     (["fit", "nothere.csv"], "no such file: nothere.csv: name a training log"),
@@ -191,6 +194,29 @@ def test_every_command_exists_and_says_what_its_options_are(command):
         status, out, _ = command(name, "--help")
         assert status == 0
         assert out.startswith(f"usage: policy-entropy {name} ")
+
+
+def test_the_page_says_which_command_takes_which_option():
+    """An option of the dialect that a command lacks without a reason, or a table of another version."""
+    said = {}
+    for row in re.findall(r"^\| `(\w+)` \|(.*)\|$", (ROOT / "docs" / "commands.md").read_text(), re.M):
+        said[row[0]] = [cell.strip() == "yes" for cell in row[1].split("|")]
+    assert list(said) == list(console.COMMANDS)
+    dialect = ("output", "jobs", "profile", "seed", "json")
+    for name, command in console.COMMANDS.items():
+        options = completion.options(name, command)
+        assert said[name] == [option in options for option in dialect], name
+
+
+def test_a_seed_is_one_that_can_be_drawn_with(command):
+    for name, *given in (("verify",), ("check", ROOT / "tests" / "user_files.py"), ("reproduce",),
+                         ("simulate", "aepo-figure-1")):
+        status, _, errors = command(name, *given, "--seed", "-1")
+        assert status == 2
+        assert errors == "error: seed must be at least 0, got -1\n"
+    status, _, errors = command("verify", "--seed", "1", "--update-ledger")
+    assert status == 2
+    assert "that of seed 0, got 1" in errors
 
 
 def test_a_pipe_that_closes_early_is_no_error():

@@ -1,5 +1,6 @@
 """The command line as a user meets it: names, errors without tracebacks, kills and resumes."""
 
+import json
 import os
 import signal
 import subprocess
@@ -30,10 +31,16 @@ def test_list_prints_one_name_a_line_with_its_source(capsys):
 
 
 def test_run_writes_a_result_and_prints_its_caption(tmp_path, capsys):
-    assert main(["run", "tabular_audit", "--profile", "smoke", "--output", str(tmp_path)]) == 0
+    arguments = ["run", "tabular_audit", "--profile", "smoke", "--output", str(tmp_path)]
+    assert main(arguments) == 0
     with xr.open_dataset(tmp_path / "tabular_audit.nc", engine="scipy") as dataset:
-        assert dataset.attrs["caption"] in capsys.readouterr().out
+        caption, sizes = dataset.attrs["caption"], dict(dataset.sizes)
+        assert caption in capsys.readouterr().out
         assert dataset.attrs["profile"] == "smoke"
+    assert main([*arguments, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{
+        "name": "tabular-audit", "file": str(tmp_path / "tabular_audit.nc"), "profile": "smoke",
+        "seed": 0, "caption": caption, "sizes": sizes}]
 
 
 @pytest.mark.parametrize(

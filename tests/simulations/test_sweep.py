@@ -435,6 +435,28 @@ def test_a_sweep_carries_its_provenance(write, tmp_path):
     assert "nats" in dataset.entropy.attrs["long_name"]
 
 
+def test_a_seed_on_the_command_line_takes_the_place_of_the_files(write, tmp_path, capsys):
+    """A seed that is not used, or that throws away what was computed at another."""
+    seeded = write("seed = 3\n" + SAMPLED, "seeded")
+    assert read_sweep(write(SAMPLED), 3).points == read_sweep(seeded).points
+    with pytest.raises(ValueError, match="goes over seeds of its own: leave --seed 3 out"):
+        read_sweep(write(SAMPLED + "seed = [0, 1]\n", "both"), 3)
+    arguments = ["sweep", str(write(SAMPLED)), "--output", str(tmp_path), "--jobs", "1"]
+    entropy = []
+    for seed in ("0", "3", "0"):
+        assert main([*arguments, "--seed", seed, "--json", "-"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["lost"] == []
+        dataset = xr.load_dataset(found["file"], engine="scipy")
+        assert json.loads(dataset.attrs["provenance"])["seed"] == int(seed)
+        entropy.append(dataset.entropy.values)
+    assert (entropy[0] == entropy[2]).all()
+    assert (entropy[0] != entropy[1]).any()
+    assert main([*arguments, "--seed", "3", "--dry-run", "--json", "-"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert (planned["runs"], planned["kept"], planned["cells"]) == (32, 32, [])
+
+
 def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(write, tmp_path, capsys):
     path = write(SAMPLED)
     arguments = ["sweep", str(path), "--output", str(tmp_path / "out")]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.claims import all_claims
-from entropy_theory.verification import Condition, Statement
+from entropy_theory.verification import Condition, Statement, check
 from entropy_theory.verification.claim import Convergence
 from entropy_theory.verification.convergence import check_convergence
 from entropy_theory.verification.property_based import check_property
@@ -40,6 +40,37 @@ def test_the_first_violation_is_enough_to_reject_a_mutant():
     assert "also of size" in whole.detail
     assert "also of size" not in found.detail
     assert found.cases < 100 < whole.cases
+
+
+def test_hypothesis_draws_by_the_seed():
+    drawn = []
+
+    def met(instance):
+        drawn[-1].append(instance.logits.tolist())
+        return np.ones(instance.logits.shape[:-1])
+
+    statement = dataclasses.replace(planted.AT_MOST_LOG_N, margin=met)
+    for seed in (0, 0, 1, 1):
+        drawn.append([])
+        check_property(statement, planted.POLICIES, 20, seed=seed)
+    assert drawn[0] == drawn[1] != drawn[2] == drawn[3]
+
+
+def test_a_seed_reaches_every_search(monkeypatch):
+    """A second look that searches in the old places."""
+    claim = next(claim for claim in all_claims().values() if claim.convergence and claim.mutants)
+    told = []
+    for name in ("search", "check_property", "check_convergence"):
+        monkeypatch.setattr(check, name, lambda *given, seed, **options: told.append(seed) or [])
+    seeds = []
+    for seed in (0, 1):
+        told.clear()
+        for each in check.checks(claim, dataclasses.replace(planted.TINY, seed=seed)):
+            if each.method in ("search", "property", "convergence", "mutant"):
+                each.run()
+        seeds.append(list(told))
+    assert len(seeds[0]) == len(seeds[1]) >= 5
+    assert all(first != second for first, second in zip(*seeds, strict=True))
 
 
 def test_hypothesis_shrinks_to_the_smallest_violation():
