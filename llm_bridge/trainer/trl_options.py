@@ -111,7 +111,8 @@ OPTIONS: dict[str, Option] = {
            "TRL then draws, a prompt once for each sample; continuous batching is refused with sharded "
            "weights, with bf16 or fp16 on weights of another format, and with a seed of its own"),
     **_all(PASSED_ON, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
-    **_all(PASSED_ON, "chat_template_kwargs max_tool_calling_iterations pad_to_multiple_of"),
+    **_all(SUPPORTED, "chat_template_kwargs max_tool_calling_iterations"),
+    **_all(SUPPORTED, "pad_to_multiple_of", "a step is the same with it"),
     **_all(SUPPORTED, "use_vllm",
            "tested with vLLM's engine for CPUs, colocated; what that cannot do: docs/engines_matrix.md"),
     **_all(SUPPORTED, "vllm_importance_sampling_correction vllm_importance_sampling_mode "
@@ -219,8 +220,10 @@ TRAINER_ARGUMENTS = {
     "optimizers": ("passed on", "what is accounted for and forecast knows torch's SGD, Adam and AdamW"),
     "rollout_func": ("supported", "it draws all completions, of a second batch too: that it samples from "
                      "the policy, and at which temperature, nothing here can see"),
-    "tools": ("passed on", "calls and answers of tools are masked as TRL masks them"),
-    "environment_factory": ("passed on", "as tools"),
+    "tools": ("supported", "what a tool says is read, and no part of the step, of what is measured or "
+              "forecast; refused where ranks sample together (FSDP, ZeRO-3, a vLLM server, tensor "
+              "parallelism), as each samples as often as its own completions call"),
+    "environment_factory": ("supported", "as tools; its reward is one more, of weight 1"),
     "quantization_config": ("passed on", "such a model's head is not fused: its logits are held"),
     "reward_processing_classes": ("passed on", "read by reward models"),
 }
