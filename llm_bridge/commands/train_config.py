@@ -16,6 +16,7 @@ from entropy_theory.support.typed_values import NO_MATCH, from_text
 from entropy_theory.support.user_errors import EXTRA_OF, check_choice, check_file, lookup, need
 from entropy_theory.update_rules import rule_options
 from llm_bridge.data import models, rewards, tasks
+from llm_bridge.running.time_limit import REWARDS, check_reward_timeout
 
 LEARNING_RATES = {
     ("small-sums", "split"): 3e-4,
@@ -88,9 +89,9 @@ class TrainConfig:
     account_sequences: int = 0
     """On how many completions of each process's step the accounted entropy is measured:
     fewer cost less; 0: on all."""
-    reward_timeout: float = 0.0
-    """Seconds that the reward function may take for a process's completions of one step; one that hangs
-    then ends the run with an error that names it, and the same command resumes. 0: any time."""
+    reward_timeout: float = REWARDS
+    """Seconds that the reward function may take for a process's completions of one step; one that takes
+    longer ends the run with an error that names it, and the same command resumes. 0: any time."""
     save_every: int | None = None
     """Steps between checkpoints, 0: none; by default a quarter of the run."""
     save_model: bool = True
@@ -208,10 +209,10 @@ def resolved(config: TrainConfig, *, world: int | None = None) -> TrainConfig:
             f"micro_batches {config.micro_batches}{shares} does not divide the step's {rows} "
             f"completions ({config.prompts} prompts x {config.samples} samples)"
         )
-    for label in ("audit_every", "account_every", "account_sequences", "save_every", "max_grad_norm",
-                  "reward_timeout"):
+    for label in ("audit_every", "account_every", "account_sequences", "save_every", "max_grad_norm"):
         if getattr(config, label) < 0:
             raise ValueError(f"{label} must be at least 0, got {getattr(config, label)}")
+    check_reward_timeout(config.reward_timeout)
     if not (config.learning_rate is not None and 0 < config.learning_rate < math.inf):
         raise ValueError(f"learning_rate must be above 0 and finite, got {config.learning_rate}")
     if config.dtype == "float16":

@@ -15,10 +15,19 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+REWARDS = 600.0
+"""Seconds that reward functions may take for a generation unless more is asked for: less than ranks wait
+for each other (TRL's ``ddp_timeout``, 1,800), whose end of the run would not say what hung."""
 GRACE = 10.0
 """Seconds that a call has for coming back to Python once its time is up."""
 SIGNAL = signal.SIGVTALRM
 """A signal that neither launchers, nor schedulers, nor math-verify use."""
+
+
+def check_reward_timeout(seconds: float) -> None:
+    """Raise ValueError unless the seconds are finite and at least 0."""
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(f"reward_timeout must be at least 0 seconds, 0 for any time, got {seconds}")
 
 
 class _TimeIsUpError(BaseException):

@@ -44,7 +44,7 @@ from entropy_theory.update_rules import UpdateRule
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import checkpoints, faults, ranks
 from llm_bridge.running.sharding import is_sharded, return_unrounded
-from llm_bridge.running.time_limit import time_limit
+from llm_bridge.running.time_limit import REWARDS, check_reward_timeout, time_limit
 from llm_bridge.trainer import controllers, draws, micro_batch, reference
 from llm_bridge.trainer.batches import token_batch
 from llm_bridge.trainer.generation import Generation
@@ -61,6 +61,7 @@ from llm_bridge.trainer.options import (
     check_second_batch,
     check_tempered_fraction,
     check_text,
+    check_tools,
     grpo_config,
     warn_of_inertness,
     without_penalty,
@@ -88,7 +89,8 @@ class EntropyTrainer(GRPOTrainer):
             batch then see the rows trained on, TRL's own log those of the first draw; it has the
             number of ``resampled_prompts``.
         reward_timeout: seconds that the reward functions may take for a rank's completions of one
-            generation, 0: any time. One that hangs would hold all ranks until their time-out.
+            generation; 0: any time. One that hangs would hold a run for ever, and ranks until their own
+            time-out, which names nobody. A run outside the main thread cannot be interrupted: give 0.
         on_step: called on the main process with each optimizer step's record.
 
     Attributes:
@@ -121,7 +123,7 @@ class EntropyTrainer(GRPOTrainer):
         rule: UpdateRule,
         tempered_fraction: float = 1.0,
         resampling_rounds: int = 0,
-        reward_timeout: float = 0.0,
+        reward_timeout: float = REWARDS,
         on_step: Any = None,
         **kwargs: Any,
     ):
@@ -130,6 +132,7 @@ class EntropyTrainer(GRPOTrainer):
         check_config(args, rule)
         check_rule(rule)
         check_tempered_fraction(tempered_fraction)
+        check_reward_timeout(reward_timeout)
         self.needs_reference = "reference_log_prob" in rule.required_columns
         frozen = None
         if self.needs_reference and kwargs.get("peft_config") is None:
@@ -163,6 +166,7 @@ class EntropyTrainer(GRPOTrainer):
         self.generation = Generation(self, tempered_fraction=tempered_fraction)
         check_plain_sampling(self)
         check_continuous_batching(self)
+        check_tools(self)
         check_second_batch(self)
         warn_of_inertness(self)
         self.add_callback(StepRecords(self, on_step))

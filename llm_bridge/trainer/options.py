@@ -327,6 +327,29 @@ def check_continuous_batching(trainer: Any) -> None:
             "the run with the same random numbers: leave it out (the option seed makes runs repeatable)")
 
 
+def check_tools(trainer: Any) -> None:
+    """Raise ValueError where ranks sample together, and would wait for the one whose tools are called.
+
+    A rank turns to the sampler again as often as its own completions call tools
+    (``GRPOTrainer._tool_call_loop``).
+    """
+    args, plugin = trainer.args, trainer.accelerator.state.deepspeed_plugin
+    if not trainer.tools or trainer.accelerator.num_processes == 1:
+        return
+    shared = (
+        "under FSDP" if trainer.is_fsdp_enabled
+        else "under ZeRO-3" if plugin is not None and plugin.zero_stage == 3
+        else None if not trainer.use_vllm
+        else "with a vLLM server" if args.vllm_mode == "server"
+        else "with vllm_tensor_parallel_size" if args.vllm_tensor_parallel_size > 1
+        else None)
+    if shared:
+        raise ValueError(
+            f"tools {shared}: all ranks sample together, each rank samples once more whenever its own "
+            "completions call a tool, and they would wait for each other for ever. Keep weights whole "
+            "(data parallelism), with samplers of the ranks' own, or leave out tools")
+
+
 def samples_plainly(trainer: Any) -> bool:
     """Whether generation, as set now, draws from pi^T and ends at the stop tokens, and no more."""
     if trainer.args.generation_kwargs or trainer.args.cache_implementation:

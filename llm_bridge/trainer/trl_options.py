@@ -16,7 +16,8 @@ SUPPORTED, PASSED_ON, TRANSLATED, DEPARTS, REFUSED, WITHOUT_EFFECT = (
     "supported", "passed on", "translated", "departs", "refused", "without effect")
 MEANING = {
     SUPPORTED: "does what TRL documents; code or tests here know of it",
-    PASSED_ON: "TRL, transformers or accelerate act on it; nothing here reads it or tests it",
+    PASSED_ON: "TRL, transformers or accelerate act on it; nothing here reads it or tests it, for the "
+               "reason given",
     TRANSLATED: "belongs to the objective: `from_trl(args)` makes the update rule of it; beside another "
                 "rule it must be left at TRL's default or say what that rule says",
     DEPARTS: "acts, but otherwise than in TRL, as the note says",
@@ -48,6 +49,7 @@ def _refused(reason: str, **allowed: tuple[Any, ...]) -> dict[str, Option]:
 
 
 _BENT = "would bend the samples away from the policy whose entropy is measured"
+_SAME = "a step is the same with it"
 _LOSS = "belongs to a loss_type that is refused"
 _GENERATION = (
     "optimizer steps that share a generation see all its rows: steps_per_generation is a multiple of "
@@ -110,19 +112,25 @@ OPTIONS: dict[str, Option] = {
            "transformers_continuous_batching_config",
            "TRL then draws, a prompt once for each sample; continuous batching is refused with sharded "
            "weights, with bf16 or fp16 on weights of another format, and with a seed of its own"),
-    **_all(PASSED_ON, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
-    **_all(PASSED_ON, "chat_template_kwargs max_tool_calling_iterations pad_to_multiple_of"),
+    **_all(SUPPORTED, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
+    **_all(SUPPORTED, "chat_template_kwargs max_tool_calling_iterations"),
+    **_all(SUPPORTED, "pad_to_multiple_of", _SAME),
     **_all(SUPPORTED, "use_vllm",
            "tested with vLLM's engine for CPUs, colocated; what that cannot do: docs/engines_matrix.md"),
     **_all(SUPPORTED, "vllm_importance_sampling_correction vllm_importance_sampling_mode "
            "vllm_importance_sampling_clip_max vllm_importance_sampling_clip_min",
            "a factor of a token's whole objective, its reference KL included, which TRL leaves without"),
-    **_all(PASSED_ON, "vllm_importance_sampling_cap",
+    **_all(SUPPORTED, "vllm_importance_sampling_cap",
            "the old name of vllm_importance_sampling_clip_max"),
-    **_all(PASSED_ON, "vllm_mode vllm_model_impl vllm_enable_sleep_mode vllm_server_base_url "
-           "vllm_server_host vllm_server_port vllm_server_timeout vllm_group_port "
-           "vllm_gpu_memory_utilization vllm_max_model_length vllm_tensor_parallel_size "
-           "ds3_gather_for_generation"),
+    **_all(SUPPORTED, "vllm_gpu_memory_utilization vllm_max_model_length",
+           "tested with vLLM's engine for CPUs"),
+    **_all(SUPPORTED, "vllm_mode", "colocate is tested; a server takes weights on GPUs only"),
+    **_all(PASSED_ON, "vllm_server_base_url vllm_server_host vllm_server_port vllm_server_timeout "
+           "vllm_group_port", "a server takes weights on GPUs only"),
+    **_all(PASSED_ON, "vllm_enable_sleep_mode", "refused by vLLM's engine for CPUs; on a GPU untested"),
+    **_all(PASSED_ON, "vllm_model_impl vllm_tensor_parallel_size", "vLLM's own, and no test ran it"),
+    **_all(PASSED_ON, "ds3_gather_for_generation",
+           "False is refused beside continuous batching, and no test ran it"),
     # ------------------------------------------------------------------------------ the forward pass
     **_all(DEPARTS, "disable_dropout",
            "dropout is switched off either way, with a warning where it was to stay: completions are "
@@ -138,10 +146,12 @@ OPTIONS: dict[str, Option] = {
     **_refused("replaces parts of the forward pass by kernels that no test here has run, and TRL 2 drops "
                "it", use_liger_kernel=(False,)),
     **_all(WITHOUT_EFFECT, "liger_kernel_config", "belongs to use_liger_kernel, which is refused"),
-    **_all(SUPPORTED, "use_cache torch_empty_cache_steps", "a step is the same with it"),
+    **_all(SUPPORTED, "use_cache torch_empty_cache_steps", _SAME),
     **_all(SUPPORTED, "torch_compile torch_compile_backend",
            "a step is the same with it, tested with the backend eager"),
-    **_all(PASSED_ON, "tf32 torch_compile_mode full_determinism"),
+    **_all(SUPPORTED, "full_determinism", _SAME),
+    **_all(PASSED_ON, "tf32", "of GPUs; transformers refuses it without one"),
+    **_all(PASSED_ON, "torch_compile_mode", "of the backend inductor, and no test ran it"),
     # ------------------------------------------------------------------------------------- the steps
     **_all(SUPPORTED, "per_device_train_batch_size",
            "rows of a forward pass; those of a second batch come on top, up to as many again"),
@@ -168,26 +178,34 @@ OPTIONS: dict[str, Option] = {
            "without split_batches, dispatch_batches and a num_steps of its own, which are refused"),
     **_refused("a step may call the model another number of times than the one before (shared prompts, a "
                "second batch), and a static graph takes it for the same", ddp_static_graph=(None, False)),
-    **_all(PASSED_ON, "ddp_find_unused_parameters ddp_bucket_cap_mb ddp_broadcast_buffers ddp_backend "
-           "ddp_timeout local_rank"),
+    **_all(SUPPORTED, "ddp_find_unused_parameters ddp_bucket_cap_mb ddp_broadcast_buffers ddp_backend "
+           "ddp_timeout", "a step of two ranks is the same with it; the backend tested is gloo"),
+    **_all(WITHOUT_EFFECT, "local_rank", "read by scripts, not by a trainer"),
     # --------------------------------------------------------------------------------------- the data
     **_all(SUPPORTED, "shuffle_dataset", "grpo_config has it off: prompts in the order given"),
     **_all(WITHOUT_EFFECT, "train_sampling_strategy length_column_name data_seed",
            "TRL has a sampler of its own, and shuffles by seed"),
-    **_all(PASSED_ON, "dataloader_drop_last dataloader_num_workers dataloader_pin_memory "
-           "dataloader_persistent_workers dataloader_prefetch_factor "
-           "dataloader_multiprocessing_context dataloader_in_order remove_unused_columns label_names"),
+    **_all(SUPPORTED, "dataloader_drop_last dataloader_num_workers dataloader_persistent_workers "
+           "dataloader_prefetch_factor dataloader_multiprocessing_context dataloader_in_order "
+           "remove_unused_columns label_names", _SAME),
+    **_all(SUPPORTED, "dataloader_pin_memory", "grpo_config has it on where there is a GPU"),
     # ------------------------------------------------------------------------- evaluation, logs, saves
-    **_all(PASSED_ON, "eval_strategy eval_steps eval_delay eval_on_start per_device_eval_batch_size "
+    **_all(SUPPORTED, "eval_strategy eval_steps eval_delay eval_on_start per_device_eval_batch_size "
            "num_generations_eval prediction_loss_only eval_do_concat_batches eval_use_gather_object "
-           "eval_accumulation_steps include_for_metrics batch_eval_metrics bf16_full_eval fp16_full_eval "
-           "load_best_model_at_end metric_for_best_model greater_is_better",
-           "an evaluation's loss is TRL's own, under TRL's options"),
+           "eval_accumulation_steps batch_eval_metrics bf16_full_eval fp16_full_eval",
+           "an evaluation's loss is TRL's own, under TRL's options; a step is the same with it but for "
+           "the random numbers that an evaluation before it draws"),
+    **_refused("is for a compute_metrics, which GRPO has none of, and with 'inputs' transformers fails "
+               "in the first evaluation", include_for_metrics=([], ["loss"])),
+    **_all(SUPPORTED, "load_best_model_at_end metric_for_best_model greater_is_better",
+           "the best checkpoint is loaded at the end"),
     **_all(SUPPORTED, "output_dir logging_steps report_to disable_tqdm"),
-    **_all(PASSED_ON, "logging_strategy logging_first_step log_on_each_node logging_nan_inf_filter "
-           "include_num_input_tokens_seen log_level log_level_replica run_name project trackio_space_id "
-           "trackio_bucket_id trackio_static_space_id debug skip_memory_metrics log_completions "
-           "log_multimodal num_completions_to_print log_unique_prompts log_completions_hub_repo"),
+    **_all(SUPPORTED, "logging_strategy logging_first_step log_on_each_node logging_nan_inf_filter "
+           "include_num_input_tokens_seen log_level log_level_replica run_name project debug "
+           "skip_memory_metrics log_completions log_multimodal num_completions_to_print "
+           "log_unique_prompts", _SAME),
+    **_all(PASSED_ON, "trackio_space_id trackio_bucket_id trackio_static_space_id",
+           "read by trackio, which puts them on the hub"),
     **_all(SUPPORTED, "save_strategy save_steps",
            "whole generations: save_steps is a multiple of the optimizer steps that share one"),
     **_all(SUPPORTED, "save_total_limit"),
@@ -198,9 +216,9 @@ OPTIONS: dict[str, Option] = {
            "transformers a run goes on from it with a new optimizer"),
     **_refused("a resumed run would read its data from the beginning again and not continue exactly",
                ignore_data_skip=(False,)),
-    **_all(PASSED_ON, "save_on_each_node restore_callback_states_from_checkpoint "
-           "push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push "
-           "hub_revision"),
+    **_all(SUPPORTED, "save_on_each_node restore_callback_states_from_checkpoint", _SAME),
+    **_all(PASSED_ON, "push_to_hub hub_token hub_private_repo hub_model_id hub_strategy hub_always_push "
+           "hub_revision log_completions_hub_repo", "needs the hub, which no test here reaches"),
     **_all(WITHOUT_EFFECT, "do_train do_eval do_predict resume_from_checkpoint",
            "read by scripts, not by a trainer"),
 }
@@ -209,20 +227,22 @@ OPTIONS: dict[str, Option] = {
 
 TRAINER_ARGUMENTS = {
     "model": ("supported", "a model, a folder or a hub id; with an image processor it sees text alone"),
-    "reward_funcs": ("supported", "functions; a reward model is passed on to TRL"),
+    "reward_funcs": ("supported", "functions, and reward models"),
     "train_dataset": ("supported", "a Dataset or an IterableDataset of texts or conversations; images "
                       "are refused, of a stream when it is read, and so is resampling from a stream"),
     "eval_dataset": ("supported", "its loss is TRL's own, under TRL's options"),
     "processing_class": ("supported", "a tokenizer; a processor is passed on, for text alone"),
     "peft_config": ("supported", "LoRA is tested; a reference is the model without the adapter"),
     "callbacks": ("supported", "called as TRL calls them"),
-    "optimizers": ("passed on", "what is accounted for and forecast knows torch's SGD, Adam and AdamW"),
+    "optimizers": ("supported", "what is accounted for and forecast knows torch's SGD, Adam and AdamW"),
     "rollout_func": ("supported", "it draws all completions, of a second batch too: that it samples from "
                      "the policy, and at which temperature, nothing here can see"),
-    "tools": ("passed on", "calls and answers of tools are masked as TRL masks them"),
-    "environment_factory": ("passed on", "as tools"),
+    "tools": ("supported", "what a tool says is read, and no part of the step, of what is measured or "
+              "forecast; refused where ranks sample together (FSDP, ZeRO-3, a vLLM server, tensor "
+              "parallelism), as each samples as often as its own completions call"),
+    "environment_factory": ("supported", "as tools; its reward is one more, of weight 1"),
     "quantization_config": ("passed on", "such a model's head is not fused: its logits are held"),
-    "reward_processing_classes": ("passed on", "read by reward models"),
+    "reward_processing_classes": ("supported", "read by reward models"),
 }
 """What becomes of the arguments of TRL's GRPOTrainer beside its options: fate and note."""
 

@@ -219,7 +219,7 @@ def _ours(rows: pandas.DataFrame, title: str, note: str, *, mean: bool) -> Table
 def _cell(cell: pandas.Series) -> str:
     if pandas.notna(cell["seeds"]):
         return training_curves.spread(cell["value"], cell["low"], cell["high"], int(cell["seeds"]), 2)
-    return estimate(cell["value"], cell["error"], 2)
+    return estimate(cell["value"], cell["error"], digits=2)
 
 
 FIGURE = PaperFigure(

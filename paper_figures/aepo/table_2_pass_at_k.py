@@ -148,7 +148,8 @@ def tables(table: pandas.DataFrame) -> list[Table]:
             title="Pass@k on bandits before and after training, " + _name(float(sharing)),
             header=("Rule", *(f"@{k}" for k in ks)),
             rows=tuple(
-                (rule, *(estimate(*cells.loc[(rule, k)], 1) for k in ks)) for rule in ("base", *RULES)),
+                (rule, *(estimate(*cells.loc[(rule, k)], digits=1) for k in ks))
+                for rule in ("base", *RULES)),
             origin="ours",
             note="Percent, over prompts from rare to common; mean over starts ± its standard error.",
         ))

@@ -245,7 +245,8 @@ def _targets_table(table: pandas.DataFrame) -> Table:
         title="Pass@1 of AEPO by target entropy",
         header=("Target (nats)", *columns),
         rows=tuple(
-            (f"{target:g}", *(estimate(*cells.loc[(target, c), ["y", "error"]], 1) for c in columns))
+            (f"{target:g}", *(estimate(*cells.loc[(target, c), ["y", "error"]], digits=1)
+                              for c in columns))
             for target in sorted(rows["x"].unique())),
         origin="ours",
         note="Percent, mean over starts ± its standard error. A judge passes all answers that training "
@@ -261,7 +262,7 @@ def _ablations_table(table: pandas.DataFrame) -> Table:
         header=("Rule", *(f"Entropy, {size} right" for size in ends.columns), "Reward from samples"),
         rows=tuple(
             (name, *(f"{ends.loc[variant, size]:.3f}" for size in ends.columns),
-             estimate(*reward.loc[variant, ["mean", "sem"]], 4))
+             estimate(*reward.loc[variant, ["mean", "sem"]], digits=4))
             for variant, name in VARIANTS.items()),
         origin="ours",
         note=f"Median entropy at the end in exact expectation, nats (target {table.attrs['target']:g}); "

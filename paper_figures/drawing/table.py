@@ -16,7 +16,7 @@ LATEX_TEXT = str.maketrans({
 })
 
 
-def estimate(value: float, error: float, digits: int) -> str:
+def estimate(value: float, error: float, *, digits: int) -> str:
     """Write a mean with its standard error; "± 0.00" would say that it is known exactly.
 
     Args:

@@ -228,7 +228,7 @@ def _by_setting(table: pandas.DataFrame, name: str, title: str, digits: int) -> 
     present = _present(found)
     rows = tuple(
         (f"{chosen} ({_seeds(rows['seeds'])})",
-         *(estimate(row[name], row[f"{name}_se"], digits) for _, row in rows.iterrows()))
+         *(estimate(row[name], row[f"{name}_se"], digits=digits) for _, row in rows.iterrows()))
         for chosen, rows in found.groupby("setting", sort=False))
     return Table(title=title, header=("setting", *present), rows=rows, origin="ours",
                  note="Means over seeds with their standard errors.")
@@ -244,7 +244,8 @@ def _step_table(table: pandas.DataFrame) -> Table | None:
     high, low = sorted(rows.loc[rows["panel"] == "held", "target"].unique(), reverse=True)
     about = summary(table).query("setting == @rows['setting'].iloc[0]").set_index("controller")
     cells = [
-        (name, *(estimate(mean.loc[(name, level), column], error.loc[(name, level), column], digits)
+        (name, *(estimate(mean.loc[(name, level), column], error.loc[(name, level), column],
+                          digits=digits)
                  for level in (high, low)
                  for column, digits in (("entropy", 2), ("deviation", 3), ("reward", 2))),
          f"{about.loc[name, 'follow']:.0f} ({about.loc[name, 'arrived']} of {about.loc[name, 'seeds']})"

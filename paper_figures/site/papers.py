@@ -71,12 +71,12 @@ def _page(
             _failure(claims[i], found[i]) for i in failing)]
     if figures:
         parts += ["## Figures and tables: the paper beside ours", "", table(
-            ("figure", "the paper", "ours", "verdict"),
+            ("figure", "the paper", "ours"),
             [(link(f["label"], figure_page(f["name"])),
               text(f"{f['paper']} ({f['place']})" if f["place"] else f["paper"]),
-              text(f"{f['headline']} {f['conditions']}".strip() or f["ours"]),
-              badge(f["verdict"] or "not made yet"))
-             for f in figures], (2, 4, 4, 2), css="filterable")]
+              badge(f["verdict"] or "not made yet") + " "
+              + text(f"{f['headline']} {f['conditions']}".strip() or f["ours"]))
+             for f in figures], (2, 4, 5), css="filterable")]
     return "\n".join(parts)
 
 

@@ -32,9 +32,9 @@ def pages(names: Iterable[str] = tuple(RULES)) -> dict[str, str]:
         "# Update rules", "",
         "Each is one class that turns a batch of tokens into one coefficient a token, the same in the "
         "simulator and in the loss of a language model. `update_rules.get(NAME, option=value)` makes "
-        "one; `combine` adds them. To first order, the expected step of each lowers the entropy of this "
+        "one; `combine` adds them. To first order, after the expected step of each entropy falls at this "
         "share of random policies; its mean change is so many times that of plain GRPO.", "",
-        table(("rule", "what it is", "lowers", "times GRPO's"), rows, (3, 6, 1, 1), css="filterable"),
+        table(("rule", "what it is", "falls", "× GRPO"), rows, (3, 6, 1, 1), css="filterable"),
         fenced(f":hidden:\n\n{hidden}", "{toctree}"),
     ])
     return {**written, "rules/index": index}

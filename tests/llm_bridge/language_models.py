@@ -82,7 +82,7 @@ def tabular_trainer(
     folder: Path, rule: Any, *, samples: int = 8, steps: int = 1, learning_rate: float = 0.5,
     reward: Any = low_digit, micro_batches: int = 1, model: Any = None, fraction: float = 1.0,
     on_step: Any = None, repeats: int = 1, peft_config: Any = None, resampling_rounds: int = 0,
-    **options: Any,
+    eval_dataset: Any = None, **options: Any,
 ) -> entropy_trainer.EntropyTrainer:
     """An EntropyTrainer on the tabular policy: SGD, no clipping, one-token completions."""
     own, tokenizer = tabular()
@@ -99,7 +99,7 @@ def tabular_trainer(
         model or own, [reward], arguments, rule=rule, tempered_fraction=fraction, on_step=on_step,
         resampling_rounds=resampling_rounds,
         train_dataset=datasets.Dataset.from_dict({"prompt": list(prompts)}),
-        processing_class=tokenizer, peft_config=peft_config,
+        processing_class=tokenizer, peft_config=peft_config, eval_dataset=eval_dataset,
     )
     made.remove_callback(transformers.PrinterCallback)
     return made

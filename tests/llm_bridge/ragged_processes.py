@@ -30,11 +30,14 @@ ON_EACH_RANK = {"per_device_train_batch_size": 12, "gradient_accumulation_steps"
 TWICE = {"steps": 2, "num_iterations": 2, "learning_rate": 0.01}
 CHECKPOINTED = {
     "gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
+DATA_PARALLEL = {
+    "ddp_find_unused_parameters": False, "ddp_bucket_cap_mb": 1, "ddp_broadcast_buffers": False,
+    "ddp_backend": "gloo", "ddp_timeout": 600}
 CASES = {
     "micro-batches": (
         "aent", {"warm_up_steps": 0, "coefficient": 0.1, "removed_fraction": 0.4},
         {"per_device_train_batch_size": 3, "gradient_accumulation_steps": 4}),
-    "two generations": ("grpo", {}, {"steps": 2, "learning_rate": 0.01}),
+    "two generations": ("grpo", {}, {"steps": 2, "learning_rate": 0.01, **DATA_PARALLEL}),
     "off-policy": ("kl-cov", {"ratio": 0.2}, TWICE),
     "prepared again": ("clip-cov", {"ratio": 0.2, "lower": 0.05, "cov_log_prob": "current"}, TWICE),
     "second batch": ("aepo", {"alpha": 2.0}, {}),
@@ -169,8 +172,11 @@ def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
             made.train()
     finally:
         Forward._call, preparation.gathered = original, gather
+    wrapped = made.model_wrapped
     return {"collectives": found, "calls": calls, "gathers": gathers, "steps": watched.steps,
-            "weights": watched.weights}
+            "weights": watched.weights,
+            "data parallelism": [getattr(wrapped, name, None) for name in (
+                "find_unused_parameters", "bucket_bytes_cap", "broadcast_buffers")]}
 
 
 def all_rows() -> TokenBatch:

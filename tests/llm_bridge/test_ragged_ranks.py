@@ -53,6 +53,13 @@ def test_ranks_make_the_same_collectives(runs, case):
         assert case in ("second batch", "resampled") or widths == set(LONGEST)
 
 
+def test_options_of_data_parallelism_reach_it(runs):
+    """The case that has them makes the step of one process as all others do."""
+    for run in runs:
+        assert run["two generations"]["data parallelism"] == [False, 2**20, False]
+        assert run["off-policy"]["data parallelism"][0] is True
+
+
 @pytest.mark.parametrize("case", OF_WHOLE_RUNS)
 def test_ranks_make_the_same_collectives_over_whole_runs(runs, case):
     """Dead groups and their replacements, rows cut off, rows that one rank cannot judge, second batches

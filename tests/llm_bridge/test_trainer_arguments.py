@@ -3,17 +3,22 @@
 import inspect
 
 import datasets
+import numpy as np
 import pytest
+import torch
 import transformers
 import trl
 
 from entropy_theory import update_rules
+from llm_bridge.commands import pretrain
 from llm_bridge.trainer import entropy_trainer, trl_options
 from tests.llm_bridge.language_models import PROMPTS, low_digit, tabular
+from tests.llm_bridge.recorded_steps import Tables
 
 
-def made(folder, train, *, reward=low_digit, eval_dataset=None, rollout_func=None, **options):
-    """A trainer of two steps on the tabular policy, three prompts each, with SGD."""
+def made(folder, train, *, reward=low_digit, arguments_of=lambda model: {}, eval_dataset=None, **options):
+    """A trainer of two steps on the tabular policy, three prompts each, with SGD; further arguments may
+    depend on its model."""
     model, tokenizer = tabular()
     arguments = entropy_trainer.grpo_config(
         folder, use_cpu=True, max_steps=2, optim="sgd", max_grad_norm=0.0, learning_rate=0.5,
@@ -21,7 +26,7 @@ def made(folder, train, *, reward=low_digit, eval_dataset=None, rollout_func=Non
         save_strategy="no", **options)
     found = entropy_trainer.EntropyTrainer(
         model, [reward], arguments, rule=update_rules.get("grpo"), train_dataset=train,
-        eval_dataset=eval_dataset, rollout_func=rollout_func, processing_class=tokenizer)
+        eval_dataset=eval_dataset, processing_class=tokenizer, **arguments_of(model))
     found.remove_callback(transformers.PrinterCallback)
     return found
 
@@ -73,7 +78,7 @@ def test_a_users_own_sampling_is_what_is_judged_and_trained_on(tmp_path, monkeyp
         judged.extend(completions)
         return low_digit(prompts, completions)
 
-    trainer = made(tmp_path, texts(), rollout_func=rollout, reward=reward)
+    trainer = made(tmp_path, texts(), reward=reward, arguments_of=lambda _: {"rollout_func": rollout})
     before = trainer.model.table.weight.detach().clone()
     trainer.train()
     assert judged == drawn
@@ -81,6 +86,50 @@ def test_a_users_own_sampling_is_what_is_judged_and_trained_on(tmp_path, monkeyp
     moved = (trainer.model.table.weight.detach() - before).sum(0)
     one, seven = trainer.processing_class.convert_tokens_to_ids(["1", "7"])
     assert moved[one] == moved.max() > 0 > moved.min() == moved[seven]
+
+
+def test_a_users_own_optimizer_makes_the_steps(tmp_path):
+    """With its own schedule: the second of two steps of the default one, at half the rate."""
+    plain = made(tmp_path, texts())
+    found = Tables(plain)
+    plain.add_callback(found)
+    plain.train()
+
+    def of(model):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (1 + step))
+        return {"optimizers": (optimizer, rates)}
+
+    own = made(tmp_path, texts(), arguments_of=of)
+    tables = Tables(own)
+    own.add_callback(tables)
+    own.train()
+    (start, second, end), (_, same, half) = found.found, tables.found
+    assert (second == same).all()
+    np.testing.assert_allclose(half - same, (end - second) / 2, rtol=0, atol=2**-50)
+    assert (second != start).any()
+
+
+def test_a_reward_model_judges_with_its_own_tokenizer(tmp_path):
+    """What it says of prompt and completion, as its tokenizer reads them, is the reward."""
+    torch.manual_seed(0)
+    tokenizer = pretrain.build_tokenizer()
+    judge = transformers.LlamaForSequenceClassification(transformers.LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=1,
+        num_attention_heads=2, num_key_value_heads=2, num_labels=1, initializer_range=0.5,
+        pad_token_id=tokenizer.pad_token_id))
+    trainer = made(tmp_path, texts(), reward=judge, arguments_of=lambda _: {
+        "reward_processing_classes": [tokenizer]})
+    trainer.train()
+    said = [prompt + completion for prompt, completion in zip(
+        trainer._logs["prompt"], trainer._logs["completion"], strict=True)]
+    read = tokenizer(said, return_tensors="pt", padding=True, padding_side="right",
+                     add_special_tokens=False)
+    read.pop("token_type_ids", None)
+    with torch.no_grad():
+        expected = judge(**read).logits
+    assert trainer.rewards.std() > 0
+    torch.testing.assert_close(trainer.rewards, expected, rtol=0, atol=1e-5)
 
 
 WITH_IMAGE = [{"role": "user", "content": [

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import datasets
 import pytest
+import torch
+import transformers
 import trl
 
 from entropy_theory import update_rules
@@ -56,6 +58,7 @@ def test_a_rule_that_needs_every_action_is_refused(tmp_path, name):
     [("temperature", 0.0), ("top_k", 50), ("top_p", 0.9), ("min_p", 0.1), ("repetition_penalty", 1.1),
      ("vllm_structured_outputs_regex", "[0-9]+"), ("neftune_noise_alpha", 5.0),
      ("multi_objective_aggregation", "normalize_then_sum"), ("use_adaptive_entropy", True),
+     ("include_for_metrics", ["inputs"]),
      ("top_entropy_quantile", 0.2), ("off_policy_mask_threshold", 0.1), ("enable_jit_checkpoint", True),
      ("beta", 0.04), ("entropy_coef", 0.01), ("delta", 1.5),
      ("importance_sampling_level", "sequence"), ("epsilon", 0.01), ("loss_type", "dr_grpo"),
@@ -91,35 +94,124 @@ ADAMW = {"optim": "adamw_torch", "learning_rate": 0.01, "max_grad_norm": 1.0}
 
 
 def two_steps(folder, **options):
-    """The trainer after two steps of AdamW, and its learning rates."""
-    made = tabular_trainer(folder, update_rules.get("grpo"), steps=2, **(ADAMW | options))
+    """The trainer after two steps of AdamW, and what it recorded of them."""
+    records = []
+    evaluated = datasets.Dataset.from_dict({"prompt": ["4", "5"]}) if "eval_strategy" in options else None
+    made = tabular_trainer(folder, update_rules.get("grpo"), steps=2, on_step=records.append,
+                           eval_dataset=evaluated, **(ADAMW | options))
     made.train()
-    return made, [entry["learning_rate"] for entry in made.state.log_history if "learning_rate" in entry]
+    return made, [{name: value for name, value in record.items() if name != "seconds"}
+                  for record in records]
 
 
 @pytest.fixture(scope="module")
 def plain_steps(tmp_path_factory):
-    return two_steps(tmp_path_factory.mktemp("plain"))[0].model.table.weight.detach()
+    made, records = two_steps(tmp_path_factory.mktemp("plain"))
+    return made, made.model.table.weight.detach(), records
 
 
-@pytest.mark.parametrize("options", [
-    {"use_cache": True, "torch_empty_cache_steps": 1, "average_tokens_across_devices": False,
-     "label_smoothing_factor": 0.1, "data_seed": 7, "train_sampling_strategy": "sequential",
-     "dataloader_drop_last": True, "pad_to_multiple_of": 4, "logging_first_step": True,
-     "include_num_input_tokens_seen": "all", "log_completions": True, "num_completions_to_print": 0,
-     "label_names": ["labels"], "remove_unused_columns": False},
-    {"accelerator_config": {"even_batches": False, "use_seedable_sampler": False,
-                            "dispatch_batches": False}},
-    {"max_steps": -1, "num_train_epochs": 1.0},
-    pytest.param({"dataloader_num_workers": 1, "dataloader_persistent_workers": True,
-                  "dataloader_prefetch_factor": 2}, marks=pytest.mark.deep),
-    pytest.param({"torch_compile": True, "torch_compile_backend": "eager"}, marks=pytest.mark.deep),
-], ids=lambda options: "+".join(options)[:40])
-def test_options_that_are_not_of_the_step_leave_it_as_it_is(tmp_path, plain_steps, options):
-    """To the last digit; many at once, for each alone could only do less."""
-    made, _ = two_steps(tmp_path, **options)
+OF_NO_STEP = {
+    "data": {
+        "use_cache": True, "torch_empty_cache_steps": 1, "average_tokens_across_devices": False,
+        "label_smoothing_factor": 0.1, "data_seed": 7, "train_sampling_strategy": "sequential",
+        "dataloader_drop_last": True, "pad_to_multiple_of": 4, "label_names": ["labels"],
+        "remove_unused_columns": True, "length_column_name": "long", "full_determinism": True,
+        "chat_template_kwargs": {"mark": "?"}, "max_tool_calling_iterations": 1},
+    "logs": {
+        "logging_first_step": True, "logging_strategy": "no", "logging_nan_inf_filter": False,
+        "include_num_input_tokens_seen": "all", "log_completions": True, "num_completions_to_print": 0,
+        "log_unique_prompts": True, "log_multimodal": False, "log_level": "error",
+        "log_level_replica": "error", "log_on_each_node": False, "skip_memory_metrics": False,
+        "debug": "underflow_overflow", "run_name": "a", "project": "b"},
+    # Evaluated once, after the second step: what it draws comes after what training draws.
+    "evaluation": {
+        "eval_strategy": "steps", "eval_steps": 1, "eval_delay": 2, "per_device_eval_batch_size": 4,
+        "num_generations_eval": 4, "prediction_loss_only": True, "eval_do_concat_batches": False,
+        "eval_use_gather_object": True, "eval_accumulation_steps": 1, "include_for_metrics": ["loss"],
+        "batch_eval_metrics": True, "bf16_full_eval": True},
+    "evaluation in float16": {"eval_strategy": "steps", "eval_steps": 2, "fp16_full_eval": True},
+    "checkpoints": {
+        "save_strategy": "steps", "save_steps": 1, "save_total_limit": 1, "save_on_each_node": True,
+        "restore_callback_states_from_checkpoint": True},
+    "accelerator": {"accelerator_config": {
+        "even_batches": False, "use_seedable_sampler": False, "dispatch_batches": False}},
+    "epochs": {"max_steps": -1, "num_train_epochs": 1.0},
+}
+"""Options that leave a step as it is: many at once, for each alone could only do less."""
+SLOW = {
+    "workers": {
+        "dataloader_num_workers": 1, "dataloader_persistent_workers": True,
+        "dataloader_prefetch_factor": 2, "dataloader_multiprocessing_context": "fork",
+        "dataloader_in_order": False},
+    "compiled": {"torch_compile": True, "torch_compile_backend": "eager"},
+}
+"""Such as take seconds."""
+
+
+@pytest.fixture
+def restored(monkeypatch):
+    """What options set for the whole process is as before."""
+    for name in ("CUDA_LAUNCH_BLOCKING", "CUBLAS_WORKSPACE_CONFIG", "ASCEND_LAUNCH_BLOCKING",
+                 "HCCL_DETERMINISTIC", "FLASH_ATTENTION_DETERMINISTIC"):
+        monkeypatch.setenv(name, "")
+    verbosity = transformers.utils.logging.get_verbosity()
+    yield
+    transformers.utils.logging.set_verbosity(verbosity)
+    torch.use_deterministic_algorithms(False)
+    torch.backends.cudnn.deterministic = False
+
+
+@pytest.mark.parametrize("group", [*OF_NO_STEP, *(
+    pytest.param(group, marks=pytest.mark.deep) for group in SLOW)])
+def test_options_that_are_not_of_the_step_leave_it_as_it_is(tmp_path, restored, plain_steps, group):
+    """To the last digit, in all that is recorded; and each is another than by default."""
+    options = {**OF_NO_STEP, **SLOW}[group]
+    plain, weight, expected = plain_steps
+    for name, value in options.items():
+        assert value != getattr(plain.args, name), name
+        assert trl_options.OPTIONS[name].fate != trl_options.PASSED_ON, name
+    made, records = two_steps(tmp_path, **options)
     assert made.state.global_step == 2
-    assert made.model.table.weight.equal(plain_steps)
+    assert made.model.table.weight.equal(weight)
+    assert records == expected
+    evaluated = [entry["step"] for entry in made.state.log_history if "eval_reward" in entry]
+    assert evaluated == ([2] if "eval_strategy" in options else [])
+
+
+def test_what_no_test_sets_says_why():
+    """An option that is passed on without a reason is one that somebody forgot."""
+    for name, option in trl_options.OPTIONS.items():
+        assert option.fate != trl_options.PASSED_ON or option.note, name
+    for name, (fate, note) in trl_options.TRAINER_ARGUMENTS.items():
+        assert fate != trl_options.PASSED_ON or note, name
+
+
+@pytest.mark.deep
+def test_the_best_checkpoint_is_loaded_at_the_end(tmp_path):
+    """Of two steps, each evaluated and saved, the one that was judged best, by either measure."""
+    for greater in (True, False):
+        made, _ = two_steps(
+            tmp_path / str(greater), eval_strategy="steps", eval_steps=1, eval_on_start=True,
+            save_strategy="steps", save_steps=1, load_best_model_at_end=True,
+            metric_for_best_model="eval_reward", greater_is_better=greater)
+        judged = {entry["step"]: entry["eval_reward"] for entry in made.state.log_history
+                  if "eval_reward" in entry}
+        assert sorted(judged) == [0, 1, 2]
+        best = (max if greater else min)((1, 2), key=judged.__getitem__)
+        assert judged[1] != judged[2]
+        assert made.state.best_model_checkpoint.endswith(f"checkpoint-{best}")
+        found = type(made.model).from_pretrained(made.state.best_model_checkpoint, dtype="float64")
+        assert made.model.table.weight.equal(found.table.weight)
+
+
+@pytest.mark.parametrize(("old", "value", "name"), [
+    ("use_transformers_paged", True, "use_transformers_continuous_batching"),
+    ("vllm_importance_sampling_cap", 2.5, "vllm_importance_sampling_clip_max"),
+])
+def test_old_names_are_the_options_of_today(old, value, name):
+    with pytest.warns(FutureWarning, match=old):
+        config = entropy_trainer.grpo_config("unused", use_cpu=True, **{old: value})
+    assert getattr(config, name) == value
 
 
 @pytest.mark.parametrize(("options", "rates", "group"), [
@@ -133,11 +225,11 @@ def test_options_that_are_not_of_the_step_leave_it_as_it_is(tmp_path, plain_step
 ])
 def test_options_of_the_optimizer_reach_it(tmp_path, plain_steps, options, rates, group):
     """The rates of both steps, the optimizer's settings, and a step that is another one."""
-    made, found = two_steps(tmp_path, **options)
-    assert found == pytest.approx(rates, rel=1e-12)
+    made, records = two_steps(tmp_path, **options)
+    assert [record["learning_rate"] for record in records] == pytest.approx(rates, rel=1e-12)
     (settings,) = [entry for entry in made.optimizer.param_groups if entry["params"]]
     assert {name: settings[name] for name in group} == group
-    assert not made.model.table.weight.equal(plain_steps)
+    assert not made.model.table.weight.equal(plain_steps[1])
 
 
 @pytest.mark.parametrize(("options", "name", "rule"), [

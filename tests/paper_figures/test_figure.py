@@ -147,7 +147,7 @@ def small(name: str, **changes: object) -> PaperFigure:
     (5.0, 1e-15, "5.00"), (0.0, 0.0, "0.00"), (0.5, float("nan"), "0.50")])
 def test_a_number_is_not_said_to_be_certain(value, error, text):
     """"± 0.00"."""
-    assert estimate(value, error, 2) == text
+    assert estimate(value, error, digits=2) == text
 
 
 def test_a_number_that_there_is_none_for_is_left_out(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from verl.utils import tensordict_utils
 import llm_bridge.verl_worker  # noqa: F401, as actor_rollout_ref.model.external_lib does
 from llm_bridge import verl_coefficient, verl_plugin
 from llm_bridge.trainer import controllers
-from tests.verl.test_mini_batches import CLOSE, accumulate, group, make_worker  # noqa: F401
+from tests.verl.test_mini_batches import CLOSE, accumulate, make_worker
 from tests.verl.verl_batches import ROWS, engine_data, jagged, ours, random_batch
 
 HOLDING = {"target": 0.8, "coefficient": 0.3, "coefficient_step": 0.1}
@@ -52,7 +52,7 @@ def in_trl(rule) -> list[float]:
 @pytest.mark.parametrize("options", [
     {}, {"target": None, "target_schedule": {"points": [[0, 0.1], [1, 3.0], [2, 0.1]]}},
     {"coefficient": -0.15, "coefficient_low": -1.0}], ids=["target", "schedule", "two-sided"])
-def test_the_coefficients_are_those_of_trl_training(options, group):  # noqa: F811
+def test_the_coefficients_are_those_of_trl_training(options, group):
     """And steps those of the rule with that coefficient as a constant: it is what acts, on all rows."""
     config = holding(**options)
     expected = in_trl(verl_plugin.rule_of(config.policy_loss))
@@ -70,7 +70,7 @@ def test_the_coefficients_are_those_of_trl_training(options, group):  # noqa: F8
         torch.testing.assert_close(worker.engine.entropy.grad, wanted[1], rtol=0, atol=CLOSE)
 
 
-def test_a_resumed_run_goes_on_with_the_controller_s_state(group, tmp_path):  # noqa: F811
+def test_a_resumed_run_goes_on_with_the_controller_s_state(group, tmp_path):
     """Two batches, a checkpoint, a third: as if nothing had happened. Where a checkpoint has no such
     state (another rule wrote it) nothing is trained: the coefficient would start again."""
     config = holding()
@@ -91,7 +91,7 @@ def test_a_resumed_run_goes_on_with_the_controller_s_state(group, tmp_path):  # 
                 str(tmp_path / folder), None, False)
 
 
-def test_sequences_without_a_response_token_are_not_observed(group):  # noqa: F811
+def test_sequences_without_a_response_token_are_not_observed(group):
     """verl fills batches up with such rows; where nothing else is left nothing is observed."""
     column = torch.tensor([[1.0, 3.0], [5.0, float("nan")], [7.0, 7.0]])
     mask = torch.tensor([[1, 1], [1, 0], [0, 0]])
@@ -101,7 +101,7 @@ def test_sequences_without_a_response_token_are_not_observed(group):  # noqa: F8
     assert controller.entropy is None
 
 
-def test_what_the_worker_cannot_observe_is_named(group):  # noqa: F811
+def test_what_the_worker_cannot_observe_is_named(group):
     batch, config = random_batch(), holding()
     worker = make_worker(batch, config, group)
     data = engine_data(batch)

@@ -4,6 +4,8 @@ import importlib.util
 import os
 import warnings
 
+import pytest
+
 # What vLLM reads as it is imported: a small cache of keys and values, threads that it does not bind to
 # cores, and an engine in this process, as TRL has it.
 os.environ |= {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind",
@@ -16,3 +18,15 @@ if importlib.util.find_spec("vllm") is not None:
         warnings.simplefilter("ignore")
         import trl.generation.vllm_generation  # noqa: F401
         import vllm  # noqa: F401
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """small-sums in float32, as a folder that vLLM loads."""
+    from llm_bridge.data import models
+
+    model, tokenizer = models.load("small-sums")
+    path = tmp_path_factory.mktemp("model")
+    model.float().save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return str(path)

@@ -33,16 +33,6 @@ def rms(difference: torch.Tensor) -> float:
     return float(difference.double().square().mean().sqrt())
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """small-sums in float32, as a folder that vLLM loads."""
-    model, tokenizer = models.load("small-sums")
-    path = tmp_path_factory.mktemp("model")
-    model.float().save_pretrained(path)
-    tokenizer.save_pretrained(path)
-    return str(path)
-
-
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 def test_the_sampler_draws_from_the_tempered_policy(folder, temperature):
     """vLLM's own log-probabilities are those of softmax(logits / T) of the model in memory; the sampler
@@ -75,13 +65,14 @@ class Steps(transformers.TrainerCallback):
         self.parts.append([part.inputs for part in self.made.micro_batches])
 
 
-def trainer(folder, output, rule, **options):
+def trainer(folder, output, rule, *, dtype=torch.float32, **options):
     model, tokenizer = models.load(folder)
+    model = model.to(dtype)
     arguments = grpo_config(
         output, use_cpu=True, max_steps=3, disable_tqdm=True, use_vllm=True, vllm_mode="colocate",
-        vllm_gpu_memory_utilization=0.05, vllm_max_model_length=32, num_generations=8,
-        per_device_train_batch_size=32, max_completion_length=8, save_strategy="no", optim="sgd",
-        max_grad_norm=0.0, learning_rate=20.0, **options)
+        vllm_gpu_memory_utilization=0.05, vllm_max_model_length=32, max_completion_length=8,
+        save_strategy="no", optim="sgd", max_grad_norm=0.0,
+        **{"learning_rate": 20.0, "num_generations": 8, "per_device_train_batch_size": 32, **options})
     made = EntropyTrainer(
         model, [low_digit], arguments, rule=rule, processing_class=tokenizer,
         train_dataset=datasets.Dataset.from_dict({"prompt": PROMPTS * 3}))
@@ -113,8 +104,8 @@ def run(folder, tmp_path_factory):
         yield steps_of_aepo(folder, tmp_path_factory.mktemp("run"))
 
 
-def steps_of_aepo(folder, output):
-    made = trainer(folder, output, update_rules.get("aepo", alpha=1.0, target=0.1))
+def steps_of_aepo(folder, output, **options):
+    made = trainer(folder, output, update_rules.get("aepo", alpha=1.0, target=0.1), **options)
     draws, generate = [], made.vllm_generation.generate
 
     def seen(*arguments, **more):
@@ -130,14 +121,14 @@ def steps_of_aepo(folder, output):
     return made, draws, watched
 
 
-def log_prob_of(made, weights, draw, temperature):
+def log_prob_of(model, weights, draw, temperature):
     """Of the tokens drawn, one after the other, under softmax(logits / T) of these weights."""
     with torch.no_grad():
-        for name, weight in made.model.named_parameters():
+        for name, weight in model.named_parameters():
             weight.copy_(weights[name])
         found = []
         for prompt, completion in zip(draw["prompts"], draw["completions"], strict=True):
-            logits = made.model(torch.tensor([[*prompt, *completion]])).logits[0].float()
+            logits = model(torch.tensor([[*prompt, *completion]])).logits[0].float()
             every = policy.log_softmax(logits[len(prompt) - 1 : -1], temperature)
             found.append(every.gather(1, torch.tensor(list(completion))[:, None])[:, 0])
     return torch.cat(found)
@@ -154,9 +145,9 @@ def test_each_generation_is_drawn_from_the_weights_of_its_step(run):
     made, draws, watched = run
     assert len(draws) == 6  # ordinary and tempered, three times
     for step, weights in enumerate(watched.weights):
-        own = log_prob_of(made, weights, draws[2 * step], 1.0)
+        own = log_prob_of(made.model, weights, draws[2 * step], 1.0)
         assert rms(of_vllm(draws[2 * step]) - own) < IN_BFLOAT16
-    stale = log_prob_of(made, watched.weights[0], draws[4], 1.0)
+    stale = log_prob_of(made.model, watched.weights[0], draws[4], 1.0)
     assert rms(of_vllm(draws[4]) - stale) > 4 * IN_BFLOAT16  # the test would see it
 
 
@@ -171,7 +162,7 @@ def test_the_second_batch_is_drawn_at_the_controllers_temperature(run):
         recorded = watched.parts[step][0]
         assert set(recorded["sampling_temperature"][recorded["tempered"]].tolist()) == {temperature}
         likely = of_vllm(tempered)
-        own = log_prob_of(made, watched.weights[step], tempered, temperature)
+        own = log_prob_of(made.model, watched.weights[step], tempered, temperature)
         assert rms(likely - own) < IN_BFLOAT16
 
 
@@ -180,23 +171,28 @@ def test_ordinary_rows_are_corrected_and_tempered_ones_are_not(run):
     default has it; a second batch would be undone by it."""
     made, draws, watched = run
     for step, (part,) in enumerate(watched.parts):
-        tempered, draw = part["tempered"], draws[2 * step]
-        assert bool((part["correction"][tempered] == 1).all())
-        own = log_prob_of(made, watched.weights[step], draw, 1.0)
-        lengths = [len(completion) for completion in draw["completions"]]
-        surplus = (own - of_vllm(draw)).split(lengths)
-        ratio = {}
-        for prompt, completion, row in zip(draw["prompts"], draw["completions"], surplus, strict=True):
-            value = float(row.sum().exp())
-            ratio[*prompt, *completion] = 0.0 if value > 3 else value
-        # Later the policy may be sure of every token, whatever the precision.
-        assert step > 0 or any(abs(value - 1) > 1e-3 for value in ratio.values())
-        for row in (~tempered).nonzero()[:, 0].tolist():
-            ids = [part[f"{kind}_ids"][row][part[f"{kind}_mask"][row].bool()].tolist()
-                   for kind in ("prompt", "completion")]
-            expected = ratio[*ids[0], *ids[1]]
-            # Both in float32: eight log-probabilities of up to 10 nats, to 2^-24 each.
-            assert float(part["correction"][row, 0]) == pytest.approx(expected, rel=1e-4)
+        check_correction(made.model, part, draws[2 * step], watched.weights[step], is_first=step == 0)
+
+
+def check_correction(model, part, draw, weights, *, is_first):
+    """Of the rows of one draw, under these weights."""
+    tempered = part["tempered"]
+    assert bool((part["correction"][part["mask"] & tempered[:, None]] == 1).all())
+    own = log_prob_of(model, weights, draw, 1.0)
+    lengths = [len(completion) for completion in draw["completions"]]
+    surplus = (own - of_vllm(draw)).split(lengths)
+    ratio = {}
+    for prompt, completion, row in zip(draw["prompts"], draw["completions"], surplus, strict=True):
+        value = float(row.sum().exp())
+        ratio[*prompt, *completion] = 0.0 if value > 3 else value
+    # Later the policy may be sure of every token, whatever the precision.
+    assert not is_first or any(abs(value - 1) > 1e-3 for value in ratio.values())
+    for row in (~tempered).nonzero()[:, 0].tolist():
+        ids = [part[f"{kind}_ids"][row][part[f"{kind}_mask"][row].bool()].tolist()
+               for kind in ("prompt", "completion")]
+        expected = ratio[*ids[0], *ids[1]]
+        # Both in float32: eight log-probabilities of up to 10 nats, to 2^-24 each.
+        assert float(part["correction"][row, 0]) == pytest.approx(expected, rel=1e-4)
 
 
 def test_sleeping_weights_are_refused_by_the_engine(folder, tmp_path):
