@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import Any
 
@@ -17,16 +18,22 @@ OF_THE_POLICY = frozenset(
 among them where rows serve one step, as it is 1."""
 
 
+MEASURED_ROWS = 8
+"""The number of rows on which rounding is measured."""
+
+
 class Scoring:
     """Computes statistics of the policy on sampled rows.
 
     Args:
         forward: the trainer's forward pass.
         batch_size: number of rows of one forward pass.
+        precision: accelerate's mixed precision.
     """
 
-    def __init__(self, forward: Forward, *, batch_size: int):
-        self._forward, self._batch_size = forward, batch_size
+    def __init__(self, forward: Forward, *, batch_size: int, precision: str = "no"):
+        self._forward, self._batch_size, self._precision = forward, batch_size, precision
+        self._rounding: float | None = None
         self._known: dict[str, torch.Tensor] | None = None
         self._step: int | None = None
 
@@ -63,13 +70,42 @@ class Scoring:
         """Add the columns of the policy that sampled: old_log_prob, entropy and clamped_entropy."""
         found = self.statistics(model, columns) if self._known is None else self._known
         self._known, self._step = None, step
+        if self._rounding is None and faults.rounding(model, self._precision) > faults.TELLING:
+            self._rounding = self._measured_rounding(model, columns, found["log_prob"])
         columns["old_log_prob"] = found.pop("log_prob")
         columns.update(found)
 
-    def check_ratio(self, batch: TokenBatch, columns: dict[str, Any], model: Any, precision: str) -> None:
+    def check_ratio(self, batch: TokenBatch, columns: dict[str, Any], model: Any) -> None:
         """Check ratios as `faults.check_ratio`, at a step that starts from the policy that scored."""
         if batch.step == self._step and "old_log_prob" in columns:
-            faults.check_ratio(batch, faults.rounding(model, precision), step=batch.step)
+            largest = faults.rounding(model, self._precision, self._rounding)
+            faults.check_ratio(batch, largest, step=batch.step)
+
+    def _measured_rounding(
+        self, model: Any, columns: dict[str, Any], log_prob: torch.Tensor
+    ) -> float:
+        """Score some rows again, each alone and without its padding; return how far scores differ.
+
+        All ranks make as many calls of the model, which may be collectives.
+
+        Returns:
+            The root mean square over tokens, nats; infinity without a token, which allows what may be.
+        """
+        differences = []
+        for row in range(min(MEASURED_ROWS, len(log_prob))):
+            alone = {name: columns[name][row : row + 1] for name in COLUMNS}
+            for kind in ("prompt", "completion"):
+                present = alone[f"{kind}_mask"][0].bool()
+                place = present.nonzero()
+                # A row without tokens is read as it is: its call is counted on other ranks.
+                cut = slice(int(place.min()), int(place.max()) + 1) if len(place) else slice(None)
+                for part in ("ids", "mask"):
+                    alone[f"{kind}_{part}"] = alone[f"{kind}_{part}"][:, cut]
+            again = self.statistics(model, alone)["log_prob"][0]
+            own = columns["completion_mask"][row].bool()
+            differences.append(log_prob[row][own] - again[: int(own.sum())])
+        every = torch.cat(differences)
+        return float(every.square().mean().sqrt()) if len(every) else math.inf
 
 
 def unscored(mask: torch.Tensor, model: Any) -> dict[str, torch.Tensor]:

@@ -1,6 +1,9 @@
 """Guards llm_bridge/forward/shared_prompts.py and forward.py: a prompt read once gives the same step."""
 
+import contextlib
+import dataclasses
 import logging
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -194,9 +197,39 @@ def test_rounding_in_16_bits_is_no_other_policy(tmp_path, checkpointing):
     otherwise, and the run must go on."""
     made = llama_trainer(
         tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True, micro_batches=4,
-        gradient_checkpointing=checkpointing, learning_rate=0.01,
+        gradient_checkpointing=checkpointing, **OFF_POLICY,
     )
     assert moves(made)
+    assert made.scoring._rounding is not None  # it was measured, though one CPU may round all alike
+
+
+@pytest.mark.parametrize(("noise", "is_refused"), [(0.24, True), (0.015, False)])
+def test_noise_that_16_bits_do_not_explain_is_another_policy(tmp_path, monkeypatch, noise, is_refused):
+    """0.24 nats may be rounding in some model, but not in this one: they take two ratios of five out of
+    [.8, 1.2]. Half of the least allowance must pass."""
+    made = llama_trainer(
+        tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True, micro_batches=4,
+        gradient_checkpointing=True, **OFF_POLICY,
+    )
+    original, generator = Forward.statistics, torch.Generator().manual_seed(0)
+
+    def noisy(self, model, rows):
+        found = original(self, model, rows)
+        if not torch.is_grad_enabled():
+            return found
+        drawn = noise * torch.randn(found.log_prob.shape, generator=generator)
+        return dataclasses.replace(found, log_prob=found.log_prob + drawn)
+
+    monkeypatch.setattr(Forward, "statistics", noisy)
+    refused = pytest.raises(ValueError, match=r"every ratio .* must be 1")
+    with refused if is_refused else contextlib.nullcontext():
+        made.train()
+
+
+def test_rounding_that_was_measured_takes_the_place_of_what_it_may_be():
+    half = torch.nn.Linear(2, 2).bfloat16()
+    found = [faults.rounding(half, "no", measured) for measured in (0.0, 0.01, 0.06, math.inf)]
+    assert found == pytest.approx([8 / 256 + 1e-3, 0.04 + 8 / 256 + 1e-3, 0.251, 0.251])
 
 
 def test_rounding_is_that_of_the_coarsest_format():
