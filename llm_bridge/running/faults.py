@@ -28,14 +28,14 @@ ROUNDINGS = 64
 sum is rounded each time: errors of random sign grow as sqrt(2 L), up to 14 for 100 layers, and the
 head passes them on times the standard deviation of a state's logits, seldom above 4.5."""
 TELLING = 0.05
-"""Nats. An allowance from here on hides what shifts a policy, so that rounding is measured instead: at
-a difference of that size, root mean square, one ratio of 10,000 leaves the clip range of 0.2."""
+"""Nats. Where more is allowed, rounding is measured instead: normal differences of this root mean square
+take one ratio of 10,000 out of the clip range of 0.2 (4 deviations), so that more could hide a policy
+that is another."""
 MARGIN = 4.0
-"""How many times the rounding that was measured on some rows that of others may be: the root mean square
-of a few dozen differences, whose tails are heavy, is seldom a third of what it is on many."""
+"""How many times the rounding that was measured on a few rows that of all rows may be."""
 LEAST_ROUNDINGS = 8.0
-"""What is allowed where two layouts round alike, as they may on a CPU: sqrt(2 L) of a model of 32
-layers, with logits that spread by one nat."""
+"""What is allowed where 0 was measured, since two layouts may round alike on a CPU: sqrt(2 L) of a model
+of 32 layers, with logits that spread by one nat."""
 ACCUMULATION = 1e-3
 """What sums of thousands of float32 terms, taken in another order, add to that error, nats."""
 SMALLEST_LOSS_SCALE = 1.0

@@ -26,8 +26,8 @@ def run(
     module: str, *arguments: str, timeout: float = 300, ranks: int = RANKS, nodes: int = 1,
     **environment: str,
 ) -> subprocess.CompletedProcess:
-    """``python -m module arguments`` on ``ranks`` ranks, told that they are on as many machines as
-    ``nodes`` says; the exit status is 0 if all ended with it.
+    """``python -m module arguments`` on ``ranks`` ranks; the exit status is 0 if all ended with it.
+    They are told that they are on ``nodes`` machines.
 
     No rank is ended for another's failure, as launchers do: what each says is seen, and ranks that
     wait for each other hang until the time-out.
@@ -106,13 +106,13 @@ def work(
     os._exit(int(any(failed)))
 
 
-def start(rank: int, count: int, near: int, port: int, module: str) -> int:
+def start(rank: int, count: int, per_node: int, port: int, module: str) -> int:
     """The process id of a new rank, with the environment that torchrun gives it."""
     child = os.fork()
     if child:
         return child
     os.environ.update(
-        RANK=str(rank), LOCAL_RANK=str(rank % near), WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(near),
+        RANK=str(rank), LOCAL_RANK=str(rank % per_node), WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(per_node),
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TORCHELASTIC_USE_AGENT_STORE="True",
     )
     runpy.run_module(module, run_name="__main__", alter_sys=True)
