@@ -112,7 +112,8 @@ def start(rank: int, count: int, per_node: int, port: int, module: str) -> int:
     if child:
         return child
     os.environ.update(
-        RANK=str(rank), LOCAL_RANK=str(rank % per_node), WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(per_node),
+        RANK=str(rank), LOCAL_RANK=str(rank % per_node),
+        WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(per_node),
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TORCHELASTIC_USE_AGENT_STORE="True",
     )
     runpy.run_module(module, run_name="__main__", alter_sys=True)

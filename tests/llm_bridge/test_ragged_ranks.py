@@ -214,7 +214,9 @@ def test_two_nodes_of_two_ranks_make_the_steps_of_one_process(tmp_path):
             assert other["collectives"] == first["collectives"]
         for step in range(options["steps"]):
             parts = [run[case]["steps"][step] for run in runs]
-            assert len({part["completion_ids"].shape[1] for rank in parts for part in rank}) > 1
+            widths = {part["completion_ids"].shape[1] for rank in parts for part in rank}
+            # Rows of a second batch or in place of others are as wide as either.
+            assert case == "replaced groups" or widths == set(LONGEST)
             groups = [set(torch.cat([part["group"] for part in rank]).tolist()) for rank in parts]
             assert (case == "replaced groups") != bool(groups[1] & groups[2])
             expected = one_process_step(runs, case, step)

@@ -237,10 +237,11 @@ def test_noise_that_16_bits_do_not_explain_is_another_policy(
         made.train()
 
 
-def test_rounding_is_measured_once_and_holds_for_the_rows_that_it_was_measured_with(tmp_path, monkeypatch):
+def test_rounding_is_measured_once_for_the_generation_it_was_measured_on(tmp_path, monkeypatch):
     """A policy's rounding grows as it trains; and each pass is a collective under sharding."""
     made = llama_trainer(
-        tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True, **OFF_POLICY | {"steps": 4})
+        tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True,
+        **OFF_POLICY | {"steps": 4})
     allowed, passes = [], []
     check, measure = faults.check_ratio, made.scoring._measured_rounding
     monkeypatch.setattr(faults, "check_ratio", lambda batch, largest, *, step: (
