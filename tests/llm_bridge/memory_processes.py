@@ -41,11 +41,14 @@ def trained(folder: Path, model: Any, new_tokens: int) -> Any:
 
 
 def held(made: Any) -> dict[str, int]:
-    """Bytes of this rank's weights and of the optimizer's state."""
+    """Bytes of this rank's weights, of what the optimizer steps, and of the optimizer's state."""
+
+    def own(tensor: torch.Tensor) -> torch.Tensor:
+        """A rank's part of it: FSDP2's, ZeRO-3's, or all."""
+        return tensor.to_local() if hasattr(tensor, "to_local") else getattr(tensor, "ds_tensor", tensor)
 
     def size(tensors: Any) -> int:
-        local = [t.to_local() if hasattr(t, "to_local") else t for t in tensors]
-        return sum(t.numel() * t.element_size() for t in local)
+        return sum(t.numel() * t.element_size() for t in map(own, tensors))
 
     optimizer = made.optimizer
     while hasattr(optimizer, "optimizer"):
@@ -53,7 +56,8 @@ def held(made: Any) -> dict[str, int]:
     states = [value for state in optimizer.state.values() for value in state.values()
               if isinstance(value, torch.Tensor) and value.ndim]
     return {"weights": size(made.accelerator.unwrap_model(made.model).parameters()),
-            "moments": size(states)}
+            "moments": size(states),
+            "stepped": size(weight for group in optimizer.param_groups for weight in group["params"])}
 
 
 if __name__ == "__main__":

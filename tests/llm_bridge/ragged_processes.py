@@ -60,12 +60,14 @@ OF_WHOLE_RUNS = {
         "reward": judged_on_one_rank}),
 }
 """Runs of which the collectives alone are compared."""
+CONTINUOUS = {
+    "use_transformers_continuous_batching": True,
+    # Left to itself it takes most of the machine's memory.
+    "transformers_continuous_batching_config": {
+        "num_blocks": 64, "block_size": 16, "max_batch_tokens": 64}}
 OF_SAMPLING = {
     "continuous": ("aepo", {"alpha": 2.0}, {
-        "steps": 2, "learning_rate": 0.01, "sampled": True, "use_transformers_continuous_batching": True,
-        # Left to itself it takes most of the machine's memory.
-        "transformers_continuous_batching_config": {
-            "num_blocks": 64, "block_size": 16, "max_batch_tokens": 64}}),
+        "steps": 2, "learning_rate": 0.01, "sampled": True, **CONTINUOUS}),
 }
 """Runs that draw their completions."""
 OF_NODES = {
