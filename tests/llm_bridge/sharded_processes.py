@@ -53,11 +53,14 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 CASES = {**RULES, **VARIANTS}
 SAMPLED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    name: ("aepo", {"alpha": 2.0}, {"num_iterations": 1, "deals": False, **options})
+    name: ("aepo", {"alpha": 2.0}, {
+        "num_iterations": 1, "max_completion_length": 40, "deals": False, "ends": True, **options})
     for name, options in {
         "TRL's generate": {}, "without gathering": {"ds3_gather_for_generation": False},
         "continuous batching": CONTINUOUS}.items()}
 """Two steps, each on completions that TRL draws, by how it does under ZeRO-3."""
+LIKELY = 10
+"""A token that the model often draws."""
 EVERY = {**CASES, **SAMPLED}
 
 
@@ -84,13 +87,17 @@ def made_ready(folder: Path, case: str, *, on_step: Any = None, **more: Any) -> 
     rule, rule_options, options = EVERY[case]
     options = {**TWICE, **options, **more}
     model, tokenizer = llama(tie_word_embeddings=options.pop("tied", False))
+    if options.pop("ends", False):
+        with torch.no_grad():  # else every rank's longest completion is as long as it may be
+            model.lm_head.weight[tokenizer.eos_token_id] = model.lm_head.weight[LIKELY]
     if options.get("bf16"):
         model = model.float()  # mixed precision is of float32
     logits, deals = options.pop("logits", False), options.pop("deals", True)
     peft_config = lora() if options.pop("lora", False) else None
     made = llama_trainer(
         folder / case, update_rules.get(rule, **rule_options), model=model, prompts=PROMPTS,
-        peft_config=peft_config, max_completion_length=max(LONGEST), on_step=on_step, **options)
+        peft_config=peft_config, on_step=on_step,
+        **{"max_completion_length": max(LONGEST), **options})
     if logits:
         made.keeps_logits = lambda: True
     if deals:

@@ -154,7 +154,6 @@ def test_two_ranks_take_what_their_plan_says(tmp_path, monkeypatch, kind):
         print(kind, {name: round(size / 2**20, 1) for name, size in told.items()}, planned.peak / 2**20)
         assert told["weights"] == planned.always["weights"]
         assert told["moments"] == planned.always["AdamW's two moments"]
-        assert 2 * told["stepped"] == told["moments"]
         assert 0.9 < planned.peak / told["peak"] < 2, told
 
 
