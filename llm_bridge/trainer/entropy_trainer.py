@@ -162,7 +162,10 @@ class EntropyTrainer(GRPOTrainer):
             self.accelerator, self.generating_model, removed_fraction=clamped_fraction(rule),
             temperature=self.temperature,
         )
-        self.scoring = Scoring(self.forward, batch_size=args.per_device_train_batch_size)
+        self.scoring = Scoring(
+            self.forward, batch_size=args.per_device_train_batch_size,
+            precision=self.accelerator.mixed_precision,
+        )
         self.generation = Generation(self, tempered_fraction=tempered_fraction)
         check_plain_sampling(self)
         check_continuous_batching(self)
@@ -253,7 +256,7 @@ class EntropyTrainer(GRPOTrainer):
             inputs, statistics.log_prob, statistics.entropy, statistics.clamped_entropy,
             step=self.state.global_step, seed=self.args.seed,
         )
-        self.scoring.check_ratio(batch, inputs, model, self.accelerator.mixed_precision)
+        self.scoring.check_ratio(batch, inputs, model, holds_logits=logits is not None)
         if bool(inputs["usable_tokens"]) and not batch.prepared:
             batch = self.generation.prepared(batch)
         # A generation's weights sum to 1, and each of its optimizer steps takes a part of the rows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import Any
 
@@ -15,6 +16,8 @@ OF_THE_POLICY = frozenset(
     {"log_prob", "old_log_prob", "sampling_log_prob", "entropy", "clamped_entropy"})
 """The names (`entropy_theory.reads`) that a rule may read and that need a forward pass. A ratio is not
 among them where rows serve one step, as it is 1."""
+MEASURED_ROWS = 8
+"""The number of rows on which rounding is measured."""
 
 
 class Scoring:
@@ -23,10 +26,12 @@ class Scoring:
     Args:
         forward: the trainer's forward pass.
         batch_size: number of rows of one forward pass.
+        precision: accelerate's mixed precision.
     """
 
-    def __init__(self, forward: Forward, *, batch_size: int):
-        self._forward, self._batch_size = forward, batch_size
+    def __init__(self, forward: Forward, *, batch_size: int, precision: str):
+        self._forward, self._batch_size, self._precision = forward, batch_size, precision
+        self._rounding: dict[int, float] = {}
         self._known: dict[str, torch.Tensor] | None = None
         self._step: int | None = None
 
@@ -63,13 +68,58 @@ class Scoring:
         """Add the columns of the policy that sampled: old_log_prob, entropy and clamped_entropy."""
         found = self.statistics(model, columns) if self._known is None else self._known
         self._known, self._step = None, step
+        # Once: what trains on another policy does so from the start, while rounding grows with a policy.
+        if not self._rounding and faults.rounding(model, self._precision) > faults.TELLING:
+            self._rounding[step] = self._measured_rounding(model, columns, found["log_prob"])
         columns["old_log_prob"] = found.pop("log_prob")
         columns.update(found)
 
-    def check_ratio(self, batch: TokenBatch, columns: dict[str, Any], model: Any, precision: str) -> None:
-        """Check ratios as `faults.check_ratio`, at a step that starts from the policy that scored."""
+    def check_ratio(
+        self, batch: TokenBatch, columns: dict[str, Any], model: Any, *, holds_logits: bool
+    ) -> None:
+        """Check ratios as `faults.check_ratio`, at a step that starts from the policy that scored.
+
+        Args:
+            batch: as there.
+            columns: the rows', with those of `score` if they were scored.
+            model: the policy.
+            holds_logits: whether the step's statistics come from logits, which the model rounds; those
+                of a fused head are not, and rounding was measured on these.
+        """
         if batch.step == self._step and "old_log_prob" in columns:
-            faults.check_ratio(batch, faults.rounding(model, precision), step=batch.step)
+            measured = None if holds_logits else self._rounding.get(batch.step)
+            faults.check_ratio(
+                batch, faults.rounding(model, self._precision, measured), step=batch.step)
+
+    def _measured_rounding(
+        self, model: Any, columns: dict[str, Any], log_prob: torch.Tensor
+    ) -> float:
+        """Score the first rows again, each alone and without its padding; return how far scores differ.
+
+        Under sharding each call of the model is a collective: ranks have equally many rows, and each row
+        is one call, with tokens or without.
+
+        Args:
+            model: the policy.
+            columns: the rows'.
+            log_prob: [rows, positions], their scores.
+
+        Returns:
+            The root mean square over tokens, nats; infinity without a token.
+        """
+        differences = []
+        for row in range(min(MEASURED_ROWS, len(log_prob))):
+            alone = {name: columns[name][row : row + 1] for name in COLUMNS}
+            for kind in ("prompt", "completion"):
+                place = alone[f"{kind}_mask"][0].nonzero()
+                present = slice(int(place.min()), int(place.max()) + 1) if len(place) else slice(None)
+                for part in ("ids", "mask"):
+                    alone[f"{kind}_{part}"] = alone[f"{kind}_{part}"][:, present]
+            again = self.statistics(model, alone)["log_prob"]
+            differences.append(again[alone["completion_mask"].bool()]
+                               - log_prob[row][columns["completion_mask"][row].bool()])
+        every = torch.cat(differences)
+        return float(every.square().mean().sqrt()) if len(every) else math.inf
 
 
 def unscored(mask: torch.Tensor, model: Any) -> dict[str, torch.Tensor]:

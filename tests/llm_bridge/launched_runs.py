@@ -4,6 +4,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import llm_bridge
@@ -11,6 +12,9 @@ from llm_bridge.commands import train as training
 from llm_bridge.running import step_log
 from tests.llm_bridge import forked_ranks
 
+SECONDS = 60
+"""What the other ranks may take to end: they wait 10 s for the one that failed to speak (`LAST_WORDS`),
+and the launcher 30 s for those that it asks to end."""
 REPOSITORY = Path(__file__).parents[2]
 CONFIG = Path(llm_bridge.__file__).parent / "accelerate_configs" / "ddp.yaml"
 
@@ -45,6 +49,11 @@ def launch(config: training.TrainConfig, **environment: str) -> subprocess.Compl
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **environment},
         timeout=200,  # ranks that wait for each other would wait for half an hour
     )
+
+
+def seconds_since(failed: Path) -> float:
+    """How long ago a rank failed (rewards_that_fail's $FAILED)."""
+    return time.time() - failed.stat().st_mtime
 
 
 def numbers(folder: Path) -> list[dict]:

@@ -43,9 +43,12 @@ def trained(folder: Path, model: Any, new_tokens: int) -> Any:
 def held(made: Any) -> dict[str, int]:
     """Bytes of this rank's weights and of the optimizer's state."""
 
+    def own(tensor: torch.Tensor) -> torch.Tensor:
+        """A rank's part of it: FSDP2's, ZeRO-3's, or all."""
+        return tensor.to_local() if hasattr(tensor, "to_local") else getattr(tensor, "ds_tensor", tensor)
+
     def size(tensors: Any) -> int:
-        local = [t.to_local() if hasattr(t, "to_local") else t for t in tensors]
-        return sum(t.numel() * t.element_size() for t in local)
+        return sum(t.numel() * t.element_size() for t in map(own, tensors))
 
     optimizer = made.optimizer
     while hasattr(optimizer, "optimizer"):

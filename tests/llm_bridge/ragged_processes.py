@@ -17,6 +17,7 @@ from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge.forward import shared_prompts
 from llm_bridge.forward.policy_forward import Forward
+from llm_bridge.running import ranks
 from llm_bridge.trainer import batches, preparation, reference
 from llm_bridge.trainer.options import InertRuleWarning
 from tests.llm_bridge import collectives
@@ -62,14 +63,26 @@ OF_WHOLE_RUNS = {
         "reward": judged_on_one_rank}),
 }
 """Runs of which the collectives alone are compared."""
+CONTINUOUS = {
+    "use_transformers_continuous_batching": True,
+    # Left to itself it takes most of the machine's memory.
+    "transformers_continuous_batching_config": {
+        "num_blocks": 64, "block_size": 16, "max_batch_tokens": 64}}
 OF_SAMPLING = {
     "continuous": ("aepo", {"alpha": 2.0}, {
-        "steps": 2, "learning_rate": 0.01, "sampled": True, "use_transformers_continuous_batching": True,
-        # Left to itself it takes most of the machine's memory.
-        "transformers_continuous_batching_config": {
-            "num_blocks": 64, "block_size": 16, "max_batch_tokens": 64}}),
+        "steps": 2, "learning_rate": 0.01, "sampled": True, **CONTINUOUS}),
 }
 """Runs that draw their completions."""
+OF_NODES = {
+    "replaced groups": ("aepo", {"alpha": 2.0}, {
+        "steps": 3, "learning_rate": 0.01, "per_device_train_batch_size": 4,
+        "gradient_accumulation_steps": 2, "num_generations": 4, "resampling_rounds": 2,
+        "mask_truncated_completions": True}),
+    "a group on both nodes": ("clip-cov", {"ratio": 0.2, "lower": 0.05}, {
+        "steps": 2, "learning_rate": 0.01, "per_device_train_batch_size": 3,
+        "gradient_accumulation_steps": 2}),
+}
+"""Runs of four ranks."""
 OPTIONS = {"aent": {"warm_up_steps": 0, "removed_fraction": 0.4},
            "clip-cov": {"ratio": 0.2, "lower": 0.05},
            "kl-cov": {"ratio": 0.2}, "entropy-bonus": {"target": 2.0}, "aepo": CONTROLLED}
@@ -132,7 +145,8 @@ class Rows(transformers.TrainerCallback):
 def ragged(folder: Path, case: str, *, sharded: bool = False) -> dict:
     """A run of a case: its collectives, calls of the model, rows and weights on this rank."""
     rank = int(os.environ["RANK"])
-    rule, rule_options, options = {**CASES, **OF_WHOLE_RUNS, **OF_ALL_RULES, **OF_SAMPLING}[case]
+    rule, rule_options, options = {
+        **CASES, **OF_WHOLE_RUNS, **OF_ALL_RULES, **OF_SAMPLING, **OF_NODES}[case]
     options = {**ON_EACH_RANK, **options, **(SHARDED if sharded else {})}
     reward, rounds = options.pop("reward", None), options.pop("resampling_rounds", 0)
     deals = not options.pop("sampled", False)
@@ -206,6 +220,15 @@ def of_sampling(folder: Path) -> None:
     dist.barrier()
 
 
+def of_nodes(folder: Path) -> None:
+    found = {case: ragged(folder, case) for case in OF_NODES}
+    torch.save({
+        **found, "first of its node": ranks.is_main_of_node(),
+        "dealt": ranks.dealt_out(list(range(5)), lambda item: [item, dist.get_rank()]),
+    }, folder / f"nodes-{os.environ['RANK']}.pt")
+    dist.barrier()
+
+
 def of_sharded(folder: Path) -> None:
     found = {case: ragged(folder, case, sharded=True) for case in SHARDED_CASES}
     torch.save(found, folder / f"sharded-{os.environ['RANK']}.pt")
@@ -274,4 +297,4 @@ if __name__ == "__main__":
     os.environ["ACCELERATE_TORCH_DEVICE"] = "cpu"
     job = sys.argv[2] if len(sys.argv) > 2 else "main"
     {"main": main, "of_all_rules": of_all_rules, "of_sharded": of_sharded,
-     "of_sampling": of_sampling, "of_shared": of_shared}[job](Path(sys.argv[1]))
+     "of_sampling": of_sampling, "of_nodes": of_nodes, "of_shared": of_shared}[job](Path(sys.argv[1]))

@@ -1,5 +1,5 @@
 """Rewards for test_processes and test_runs_left_alone: those of language_models, until step $FAIL_AT on
-rank 1, where $FAIL_HOW says what happens."""
+rank $FAIL_ON (1), where $FAIL_HOW says what happens. The file $FAILED is made then."""
 
 import errno
 import os
@@ -30,8 +30,11 @@ def digit(prompts: Any, completions: list[str], *, trainer_state: Any = None, **
 
 def is_due(trainer_state: Any) -> bool:
     # A task's constant answer is judged outside training.
-    here = os.environ.get("RANK") == "1" and trainer_state is not None
-    return here and trainer_state.global_step == int(os.environ.get("FAIL_AT", "-1"))
+    here = os.environ.get("RANK") == os.environ.get("FAIL_ON", "1") and trainer_state is not None
+    due = here and trainer_state.global_step == int(os.environ.get("FAIL_AT", "-1"))
+    if due and "FAILED" in os.environ:
+        Path(os.environ["FAILED"]).touch()
+    return due
 
 
 def hang() -> None:

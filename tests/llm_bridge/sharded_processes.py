@@ -2,8 +2,8 @@
 
     python -m tests.llm_bridge.sharded_processes FOLDER SHARDING JOB
 
-JOB is "all", cases with commas between, "resumed", or "on any number" (of ranks), which may be followed
-by the checkpoint from which to go on.
+JOB is "all", cases with commas between (of CASES or SAMPLED), "resumed", or "on any number" (of ranks),
+which may be followed by the checkpoint from which to go on.
 """
 
 import os
@@ -20,6 +20,7 @@ from tests.llm_bridge import accelerators
 from tests.llm_bridge.llama_steps import llama, llama_trainer
 from tests.llm_bridge.ragged_processes import (
     CHECKPOINTED,
+    CONTINUOUS,
     LONGEST,
     OPTIONS,
     PROMPTS,
@@ -41,6 +42,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "tied embeddings": ("aent", OPTIONS["aent"], {"tied": True}),
     "logits held": ("aent", OPTIONS["aent"], {"logits": True}),
     "LoRA": ("reference-kl", {"coefficient": 0.3}, {"lora": True}),
+    # Of which kind is TRL's own choice: under ZeRO-3 it takes another for adapters.
+    "LoRA and checkpointing": (
+        "reference-kl", {"coefficient": 0.3}, {"lora": True, "gradient_checkpointing": True}),
     "four micro-batches": ("aent", OPTIONS["aent"], {
         "per_device_train_batch_size": 3, "gradient_accumulation_steps": 4}),
     "checkpointed": ("kl-cov", OPTIONS["kl-cov"], CHECKPOINTED),
@@ -48,6 +52,16 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "bfloat16": ("reference-kl", {"coefficient": 0.3, "base": SMOOTH}, {"bf16": True}),
 }
 CASES = {**RULES, **VARIANTS}
+SAMPLED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    name: ("aepo", {"alpha": 2.0}, {
+        "num_iterations": 1, "max_completion_length": 40, "deals": False, "ends": True, **options})
+    for name, options in {
+        "TRL's generate": {}, "without gathering": {"ds3_gather_for_generation": False},
+        "continuous batching": CONTINUOUS}.items()}
+"""Two steps, each on completions that TRL draws, by how it does under ZeRO-3."""
+LIKELY = 10
+"""A token that the model often draws."""
+EVERY = {**CASES, **SAMPLED}
 
 
 def lora() -> Any:
@@ -59,7 +73,7 @@ def lora() -> Any:
 
 def adapted(case: str, *, reference: bool = False) -> Any:
     """The model of a case, in float64 and in one process, with its adapter unless it is the reference."""
-    options = CASES[case][2]
+    options = EVERY[case][2]
     model, _ = llama(tie_word_embeddings=options.get("tied", False))
     if not options.get("lora") or reference:
         return model
@@ -68,20 +82,22 @@ def adapted(case: str, *, reference: bool = False) -> Any:
     return peft.get_peft_model(model, lora()).double()
 
 
-def made_ready(
-    folder: Path, case: str, *, deals: bool = True, on_step: Any = None, **more: Any
-) -> Any:
+def made_ready(folder: Path, case: str, *, on_step: Any = None, **more: Any) -> Any:
     """The trainer of a case on this rank, with its model and, unless it samples, its completions."""
-    rule, rule_options, options = CASES[case]
+    rule, rule_options, options = EVERY[case]
     options = {**TWICE, **options, **more}
     model, tokenizer = llama(tie_word_embeddings=options.pop("tied", False))
+    if options.pop("ends", False):
+        with torch.no_grad():  # else every rank's longest completion is as long as it may be
+            model.lm_head.weight[tokenizer.eos_token_id] = model.lm_head.weight[LIKELY]
     if options.get("bf16"):
         model = model.float()  # mixed precision is of float32
-    logits = options.pop("logits", False)
+    logits, deals = options.pop("logits", False), options.pop("deals", True)
     peft_config = lora() if options.pop("lora", False) else None
     made = llama_trainer(
         folder / case, update_rules.get(rule, **rule_options), model=model, prompts=PROMPTS,
-        peft_config=peft_config, max_completion_length=max(LONGEST), on_step=on_step, **options)
+        peft_config=peft_config, on_step=on_step,
+        **{"max_completion_length": max(LONGEST), **options})
     if logits:
         made.keeps_logits = lambda: True
     if deals:
@@ -112,7 +128,8 @@ def steps(folder: Path, case: str) -> dict[str, Any]:
     made.train()
     return {"steps": watched.steps, "weights": watched.weights,
             "kind": str(made.accelerator.distributed_type.value), "model": type(made.model).__name__,
-            "bf16": made.args.bf16, "fused": list(made.forward._fused.values())}
+            "bf16": made.args.bf16, "checkpoints": made.generating_model.is_gradient_checkpointing,
+            "fused": list(made.forward._fused.values())}
 
 
 def all_steps(folder: Path, names: list[str]) -> None:

@@ -131,9 +131,11 @@ def test_a_plan_of_a_launch_is_printed(monkeypatch):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("kind", ["ddp", "fsdp2"])
+@pytest.mark.parametrize("kind", accelerators.KINDS)
 def test_two_ranks_take_what_their_plan_says(tmp_path, monkeypatch, kind):
     """Weights and moments to the byte, the peak within the share of one process's test below."""
+    if accelerators.obstacle(kind):
+        pytest.skip(accelerators.obstacle(kind))
     # glibc keeps freed blocks of this size otherwise; it is told when a process starts.
     monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "65536")
     monkeypatch.setattr(forked_ranks, "_server", functools.cache(forked_ranks._server.__wrapped__))

@@ -9,7 +9,7 @@ from entropy_theory.support import results
 from llm_bridge.commands import train as training
 from llm_bridge.running import ranks
 from tests.llm_bridge import forked_ranks
-from tests.llm_bridge.launched_runs import fork, launch, numbers
+from tests.llm_bridge.launched_runs import SECONDS, fork, launch, numbers, seconds_since
 
 
 def test_two_processes_share_one_run(whole):
@@ -27,11 +27,15 @@ def test_two_processes_share_one_run(whole):
 
 
 @pytest.mark.deep
-def test_a_killed_process_ends_the_run_and_the_same_command_resumes_it(whole, tmp_path):
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_process_ends_the_run_and_the_same_command_resumes_it(whole, tmp_path, rank):
     """To the last digit: weights, the optimizer, each rank's random numbers and the controller."""
     again = dataclasses.replace(whole, output=tmp_path / "again")
-    killed = launch(again, FAIL_AT="4")
+    failed = tmp_path / "failed"
+    killed = launch(again, FAIL_AT="4", FAIL_ON=str(rank), FAILED=str(failed))
+    assert seconds_since(failed) < SECONDS
     assert killed.returncode != 0
+    assert sum(line.startswith("error:") for line in killed.stderr.splitlines()) <= 1
     assert "SIGKILL" in killed.stderr  # the launcher's account: who is killed says nothing
     assert "llm_bridge/commands/train.py" not in killed.stderr
     assert [record["step"] for record in numbers(again.output)] == [1, 2, 3, 4]
@@ -47,9 +51,12 @@ def test_a_killed_process_ends_the_run_and_the_same_command_resumes_it(whole, tm
     assert {record["temperature"] for record in numbers(whole.output)} == {0.8, 1.2}
 
 
-@pytest.mark.parametrize("start", [fork, pytest.param(launch, marks=pytest.mark.deep)])
+@pytest.mark.parametrize(("start", "rank"), [
+    (fork, 1), pytest.param(fork, 0, marks=pytest.mark.deep),
+    pytest.param(launch, 1, marks=pytest.mark.deep),
+])
 def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_one_process(
-    config, tmp_path, start
+    config, tmp_path, start, rank
 ):
     """Where all rewards are equal only the bonus moves the policy, and with completions of one token
     it does so at the prompts alone: whatever each rank samples, the steps are those of one process.
@@ -60,7 +67,9 @@ def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_
         reward="tests.llm_bridge.rewards_that_fail:constant", optimizer="sgd", max_grad_norm=0.0,
         learning_rate=0.1, save_every=0, save_model=False, output=tmp_path / "two",
     )
-    shown = start(config, FAIL_AT="4")
+    failed = tmp_path / "failed"
+    shown = start(config, FAIL_AT="4", FAIL_ON=str(rank), FAILED=str(failed))
+    assert seconds_since(failed) < SECONDS
     assert shown.returncode != 0
     lines = [line for line in shown.stderr.splitlines() if line.startswith("error:")]
     assert len(lines) == 1, shown.stderr[-3000:]

@@ -16,6 +16,7 @@ from tests.llm_bridge.ragged_processes import (
     CASES,
     LONGEST,
     OF_ALL_RULES,
+    OF_NODES,
     OF_SAMPLING,
     OF_WHOLE_RUNS,
     READ_ONCE,
@@ -99,11 +100,13 @@ def test_gathered_rows_are_those_of_both_ranks(folder):
             torch.testing.assert_close(found[name], column, rtol=0, atol=0, msg=name)
 
 
-def scored(runs, case, rule):
-    """All rows of the first step, the model before it, and its statistics of them, from plain logits."""
-    parts = [part for run in runs for part in run[case]["steps"][0]]
+def scored(runs, case, rule, step=0):
+    """All rows of a step, the model before it, and its statistics of them, from plain logits."""
+    parts = [part for run in runs for part in run[case]["steps"][step]]
     whole = functools.reduce(functools.partial(batches.join, pad_token=0), parts)
     model, _ = llama()
+    if step:
+        model.load_state_dict(runs[0][case]["weights"][step], strict=False)
     ids = torch.cat([whole["prompt_ids"], whole["completion_ids"]], dim=1)
     present = torch.cat([whole["prompt_mask"], whole["completion_mask"]], dim=1)
     logits = model(
@@ -113,14 +116,14 @@ def scored(runs, case, rule):
     return whole, model, from_logits(logits, whole["completion_ids"], removed_fraction=removed)
 
 
-def one_process_step(runs, case) -> dict[str, torch.Tensor]:
-    """What the first step changes each weight by: all rows in one batch, plain logits."""
-    name, rule_options, options = {**CASES, **OF_SAMPLING}[case]
+def one_process_step(runs, case, step=0) -> dict[str, torch.Tensor]:
+    """What a step changes each weight by: all rows in one batch, plain logits."""
+    name, rule_options, options = {**CASES, **OF_SAMPLING, **OF_NODES}[case]
     rule = update_rules.get(name, **rule_options)
-    whole, model, found = scored(runs, case, rule)
+    whole, model, found = scored(runs, case, rule, step)
     batch: TokenBatch = batches.token_batch(
         {name: column for name, column in whole.items() if not name.startswith(batches.PREPARED)},
-        found.log_prob, found.entropy, found.clamped_entropy, step=0, seed=42,
+        found.log_prob, found.entropy, found.clamped_entropy, step=step, seed=42,
     )
     # The weights of a step are those of its tokens, whichever rank they are on.
     for name in (batch.is_ordinary, batch.is_tempered):
@@ -199,6 +202,34 @@ def test_prompts_read_once_under_data_parallelism_make_the_same_step(tmp_path):
                 assert moved > 1e-3
                 worst = max(float((after[n] - expected[n]).abs().max()) for n in before)
                 assert worst <= largest * moved, (case, norms)
+
+
+@pytest.mark.deep
+def test_two_nodes_of_two_ranks_make_the_steps_of_one_process(tmp_path):
+    """Steps of uneven lengths, with groups replaced, and with a group on ranks of both nodes; what is
+    dealt out stays on the first node, whose disk has it, and each node has one rank that fetches."""
+    run = forked_ranks.run("tests.llm_bridge.ragged_processes", str(tmp_path), "of_nodes",
+                           ranks=4, nodes=2, timeout=600)
+    assert run.returncode == 0, run.stderr[-3000:]
+    runs = [torch.load(tmp_path / f"nodes-{rank}.pt", weights_only=True) for rank in range(4)]
+    assert [run["first of its node"] for run in runs] == [True, False, True, False]
+    assert all(run["dealt"] == [[i, i % 2] for i in range(5)] for run in runs)
+    for case, (*_, options) in OF_NODES.items():
+        first, *others = (run[case] for run in runs)
+        assert len(first["steps"]) == options["steps"]
+        for other in others:
+            assert other["collectives"] == first["collectives"]
+        for step in range(options["steps"]):
+            parts = [run[case]["steps"][step] for run in runs]
+            widths = {part["completion_ids"].shape[1] for rank in parts for part in rank}
+            # Rows of a second batch or in place of others are as wide as either.
+            assert case == "replaced groups" or widths == set(LONGEST)
+            groups = [set(torch.cat([part["group"] for part in rank]).tolist()) for rank in parts]
+            assert (case == "replaced groups") != bool(groups[1] & groups[2])
+            expected = one_process_step(runs, case, step)
+            for run in runs:
+                before, after = run[case]["weights"][step : step + 2]
+                assert_same({name: after[name] - before[name] for name in before}, expected)
 
 
 @pytest.mark.deep

@@ -1,6 +1,9 @@
 """Guards llm_bridge/forward/shared_prompts.py and forward.py: a prompt read once gives the same step."""
 
+import contextlib
+import dataclasses
 import logging
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +15,7 @@ from llm_bridge.forward import shared_prompts
 from llm_bridge.forward.policy_forward import Forward
 from llm_bridge.running import faults
 from llm_bridge.running.sharding import is_sharded
+from llm_bridge.trainer.scoring import Scoring
 from tests.llm_bridge.llama_steps import llama, llama_trainer, weights
 
 ROUNDING = 1e-6
@@ -164,14 +168,16 @@ def without_checks(patch):
     patch.setattr(Forward, "_is_same_with_shared_prompts", lambda *_: True)
 
 
+@pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize("case", ["two iterations", "two steps a generation"])
 def test_a_policy_that_trains_on_other_log_probs_than_it_scored_is_refused(
-    tmp_path, monkeypatch, case
+    tmp_path, monkeypatch, case, bf16
 ):
     """Silently, the first step's ratios would be anything but 1."""
     without_checks(monkeypatch)
-    made = llama_trainer(tmp_path, update_rules.get("grpo"), prompts=PROMPTS_OF_OTHER_LENGTHS,
-                         gradient_checkpointing=True, **SCORED_FIRST[case])
+    made = llama_trainer(
+        tmp_path, update_rules.get("grpo"), model=llama()[0].float() if bf16 else None, bf16=bf16,
+        prompts=PROMPTS_OF_OTHER_LENGTHS, gradient_checkpointing=True, **SCORED_FIRST[case])
     before = weights(made)
     with pytest.raises(ValueError, match=r"every ratio .* must be 1.*gradient_checkpointing=False"):
         made.train()
@@ -194,9 +200,93 @@ def test_rounding_in_16_bits_is_no_other_policy(tmp_path, checkpointing):
     otherwise, and the run must go on."""
     made = llama_trainer(
         tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True, micro_batches=4,
-        gradient_checkpointing=checkpointing, learning_rate=0.01,
+        gradient_checkpointing=checkpointing, **OFF_POLICY,
     )
     assert moves(made)
+    assert list(made.scoring._rounding) == [0]  # measured, though a CPU may round both alike
+
+
+@pytest.mark.parametrize(("noise", "held", "is_refused"), [
+    (0.2, False, True), (0.015, False, False), (0.2, True, False)])
+def test_noise_that_16_bits_do_not_explain_is_another_policy(
+    tmp_path, monkeypatch, noise, held, is_refused
+):
+    """0.2 nats may be rounding in some model, but not in this one: they take a third of the ratios out of
+    [.8, 1.2]. Half of the least allowance must pass, and logits that are rounded were not measured."""
+    made = llama_trainer(
+        tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True, micro_batches=4,
+        gradient_checkpointing=True, **OFF_POLICY,
+    )
+    made.keeps_logits = lambda: held
+    generator = torch.Generator().manual_seed(0)
+
+    def noisy(original):
+        def call(*arguments):
+            found = original(*arguments)
+            if not torch.is_grad_enabled():
+                return found
+            drawn = noise * torch.randn(found.log_prob.shape, generator=generator)
+            return dataclasses.replace(found, log_prob=found.log_prob + drawn)
+
+        return call
+
+    name = "from_logits" if held else "statistics"
+    monkeypatch.setattr(Forward, name, noisy(getattr(Forward, name)))
+    refused = pytest.raises(ValueError, match=r"every ratio .* must be 1")
+    with refused if is_refused else contextlib.nullcontext():
+        made.train()
+
+
+def test_rounding_is_measured_once_for_the_generation_it_was_measured_on(tmp_path, monkeypatch):
+    """A policy's rounding grows as it trains; and each pass is a collective under sharding."""
+    made = llama_trainer(
+        tmp_path, update_rules.get("grpo"), model=llama()[0].float(), bf16=True,
+        **OFF_POLICY | {"steps": 4})
+    allowed, passes = [], []
+    check, measure = faults.check_ratio, made.scoring._measured_rounding
+    monkeypatch.setattr(faults, "check_ratio", lambda batch, largest, *, step: (
+        allowed.append((step, largest)), check(batch, largest, step=step)))
+    monkeypatch.setattr(made.scoring, "_measured_rounding", lambda *given: (
+        passes.append(measure(*given)), passes[-1])[1])
+    made.train()
+    (first, least), (second, most) = allowed
+    assert (first, second, len(passes)) == (0, 2, 1)
+    assert least == faults.rounding(made.model, "bf16", passes[0]) < most == pytest.approx(0.251)
+
+
+def test_rounding_is_measured_on_the_same_tokens_in_as_many_calls_on_every_rank():
+    """Padding that is scored, a row whose tokens were cut away and which is not read, or scores of a
+    token beside those of its neighbor."""
+    calls = []
+
+    class Scores:
+        def statistics(self, _, rows):
+            calls.append((int(rows["prompt_mask"].min()), rows["completion_ids"].shape[1]))
+            scores = rows["completion_ids"] + 100.0 * rows["prompt_mask"].sum(-1, keepdim=True)
+            return SimpleNamespace(log_prob=scores, entropy=scores, clamped_entropy=None)
+
+    columns = {
+        "prompt_ids": torch.tensor([[0, 7, 7], [7, 7, 7], [7, 7, 7]]),
+        "prompt_mask": torch.tensor([[0, 1, 1], [1, 1, 1], [1, 1, 1]]),
+        "completion_ids": torch.arange(12).reshape(3, 4),
+        "completion_mask": torch.tensor([[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]]),
+    }
+    scoring = Scoring(Scores(), batch_size=3, precision="bf16")
+    scoring.score(torch.nn.Linear(1, 1), columns, step=5)
+    assert calls == [(0, 4), (1, 2), (1, 4), (1, 4)]
+    assert scoring._rounding == {5: 0.0}
+    for row, found in ((0, math.inf), (2, 0.5 / 4**0.5)):
+        columns["completion_mask"][:2] = 0
+        scored = columns["old_log_prob"].clone()
+        scored[2, 1] += 0.5
+        first = {name: column[row : row + 1] for name, column in columns.items()}
+        assert scoring._measured_rounding(None, first, scored[row : row + 1]) == found
+
+
+def test_rounding_that_was_measured_takes_the_place_of_what_it_may_be():
+    half = torch.nn.Linear(2, 2).bfloat16()
+    found = [faults.rounding(half, "no", measured) for measured in (0.0, 0.01, 0.06, math.inf)]
+    assert found == pytest.approx([8 / 256 + 1e-3, 0.04 + 8 / 256 + 1e-3, 0.251, 0.251])
 
 
 def test_rounding_is_that_of_the_coarsest_format():
