@@ -1,8 +1,7 @@
 // Above each long table and above the gallery: a field for words, a choice of verdict and of source, and how
 // many are shown.
-const EXAMPLES = ["temperature", "clip", "covariance", "KL", "target", "bonus", "entropy"];
-
 document.addEventListener("DOMContentLoaded", () => {
+  const EXAMPLES = ["temperature", "clip", "covariance", "KL", "target", "bonus", "entropy"];
   for (const table of document.querySelectorAll("table.filterable, table.docutils")) {
     const rows = [...(table.tBodies[0]?.rows ?? [])];
     const long = table.classList.contains("filterable") ? 8 : 25;

@@ -44,7 +44,7 @@ def times_run(build: Path, name: str) -> int:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, build: Path, made: list[Stage], lanes: int = 2) -> int:
-    monkeypatch.setattr(runner, "stages", lambda profile, folder: made)
+    monkeypatch.setattr(runner, "stages", lambda profile, folder, seed: made)
     return runner.reproduce("default", build, lanes=lanes)
 
 
@@ -196,7 +196,7 @@ class Job:
             "from paper_figures.reproduce import pipeline as runner\n"
             "from tests.paper_figures.test_reproduce import slow_and_quick\n"
             "build = Path(sys.argv[1])\n"
-            "runner.stages = lambda profile, folder: slow_and_quick(build)\n"
+            "runner.stages = lambda profile, folder, seed: slow_and_quick(build)\n"
             "sys.exit(runner.reproduce('default', build))\n"
         )
         self.command = [sys.executable, str(driver), str(self.build)]
