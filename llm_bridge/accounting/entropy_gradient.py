@@ -359,8 +359,10 @@ class EntropyGradient:
         self, total: Slope, value: torch.Tensor, *, retain_graph: bool = False
     ) -> None:
         """Add the gradient of ``value``, a parameter at a time: a second one is never held."""
-        def adding(mine: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
-            def add(gradient: torch.Tensor) -> torch.Tensor:
+        def adding(mine: torch.Tensor) -> Callable[[torch.Tensor | None], torch.Tensor | None]:
+            def add(gradient: torch.Tensor | None) -> torch.Tensor | None:
+                if gradient is None:  # of an operation that gives none
+                    return None
                 mine.add_(working(gradient))
                 # The pass would keep what is returned until all parameters have theirs.
                 return gradient.new_zeros((), layout=torch.strided).expand(gradient.shape)

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from accelerate.utils import set_seed
 from trl.models import unwrap_model_for_generation
 
 from llm_bridge.running.sharding import is_sharded
@@ -43,6 +44,17 @@ def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: 
             model, prompt_ids, stop_ids=trainer.eos_token_ids, max_new_tokens=longest,
             temperature=trainer.generation_config.temperature,
         )
+
+
+def seed_sampler(trainer: Any) -> None:
+    """Seed the random numbers of a vLLM engine in this process as TRL seeds those of other samplers.
+
+    TRL seeds them before the engine is made, which then seeds them again with the number of the rank: all
+    seeds would draw the same completions. Ranks that share an engine draw the same.
+    """
+    args = trainer.args
+    if trainer.use_vllm and args.vllm_mode == "colocate":
+        set_seed(args.seed + trainer.accelerator.process_index // args.vllm_tensor_parallel_size)
 
 
 @contextlib.contextmanager

@@ -139,6 +139,7 @@ class EntropyTrainer(GRPOTrainer):
             # Before TRL and the optimizer touch the model, and before a checkpoint is resumed.
             frozen = reference.frozen_copy(model, args, kwargs.get("quantization_config"))
         super().__init__(model, reward_funcs, without_penalty(args), **kwargs)
+        draws.seed_sampler(self)
         return_unrounded(self.accelerator)
         check_samples_and_loss(self)
         if self.aux_loss_enabled:

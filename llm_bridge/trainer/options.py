@@ -190,13 +190,20 @@ def check_samples_and_loss(trainer: Any) -> None:
     """Switch off dropout and tell, once for all ranks, what acts otherwise than in TRL.
 
     Raises:
-        ValueError: prompts with images, or float16 on a CPU.
+        ValueError: prompts with images, or float16 or 4-bit layers on a CPU.
     """
     if trainer.args.fp16 and trainer.accelerator.device.type == "cpu":
         # accelerate asks for a GPU nowhere: it makes neither autocast nor a loss scale, and says nothing.
         raise ValueError(
             "fp16=True on a CPU would train without a loss scale, and under data parallelism in the "
             "model's own format: set bf16=True, or fp16=False")
+    if trainer.accelerator.device.type == "cpu" and any(
+        getattr(weight, "quant_state", None) is not None for weight in trainer.model.parameters()
+    ):
+        # Packed for sampling (AVX512-BF16), their product has no gradient; nothing unpacks them to train.
+        raise ValueError(
+            "4-bit layers of bitsandbytes lose their gradient on a CPU once they have sampled: load in 8 "
+            "bits (load_in_8bit=True), or train on a GPU")
     columns = getattr(trainer.train_dataset, "column_names", None) or ()
     for name in ("image", "images"):
         if name in columns:

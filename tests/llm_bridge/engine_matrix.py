@@ -182,7 +182,9 @@ handed over before each generation, the second batch's temperature, the log-prob
 returns, and the correction made of them. Under data parallelism each of two ranks has an engine
 (`distributed_executor_backend="external_launcher"`, which joins the ranks' gloo): each draws from the
 weights of its step, and other completions of the same prompt, corrects its own rows, and the step is that
-of one process on the rows of both, to 1e-6. What a CPU engine cannot do, read off the classes:
+of one process on the rows of both, to 1e-6. TRL's engine seeds all random numbers with its rank's number,
+whatever `seed` says: here they are seeded again, with the seed and the rank. What a CPU engine cannot do,
+read off the classes:
 
 - server mode: TRL's `VLLMClient.init_communicator` joins vLLM's weight-transfer engine and raises
   NotImplementedError unless `device.type` is "cuda"; the engine is NCCL's

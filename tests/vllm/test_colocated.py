@@ -195,6 +195,16 @@ def check_correction(model, part, draw, weights, *, is_first):
         assert float(part["correction"][row, 0]) == pytest.approx(expected, rel=1e-4)
 
 
+def test_another_seed_draws_other_completions(folder, tmp_path):
+    """And the same one the same: the engine seeds all random numbers with its rank's number."""
+    found = []
+    for seed in (1, 2, 1):
+        made = trainer(folder, tmp_path / str(len(found)), update_rules.get("grpo"), seed=seed)
+        prompts = [made.processing_class(prompt)["input_ids"] for prompt in PROMPTS for _ in range(8)]
+        found.append(made.vllm_generation.generate(prompts, None, 8)[1])
+    assert found[0] == found[2] != found[1]
+
+
 def test_sleeping_weights_are_refused_by_the_engine(folder, tmp_path):
     """What a CPU engine cannot do is said by vLLM, before anything is trained."""
     with pytest.raises(Exception, match=r"(?i)sleep mode is not supported"):
