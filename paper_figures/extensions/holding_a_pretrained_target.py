@@ -53,7 +53,7 @@ def tables(table: pandas.DataFrame) -> list[Table]:
             title=f"SmolLM2-135M, {setting} nats ({rows['seeds'].iloc[0]} seeds)",
             header=("controller", *(title for _, title, _ in COLUMNS)),
             rows=tuple((row["controller"], *(
-                estimate(row[name], row[f"{name}_se"], digits)
+                estimate(row[name], row[f"{name}_se"], digits=digits)
                 for name, _, digits in COLUMNS)) for _, row in rows.iterrows()),
             origin="ours",
             note="Means over seeds with their standard errors; entropy and distance of the second half "
