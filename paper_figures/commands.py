@@ -10,7 +10,7 @@ from typing import Any
 import tyro
 
 from entropy_theory.support import command_line
-from entropy_theory.support.results import read_json, write_json, write_text
+from entropy_theory.support.results import write_json, write_text
 from entropy_theory.support.user_errors import check_choice
 from paper_figures.formats import FORMATS, Format
 from paper_figures.names import figure_names
@@ -168,8 +168,7 @@ def reproduce(
     with command_line.json_output(json) as write:
         with command_line.keeping("finished stages are kept, and the same command goes on"):
             status = run_stages(profile, output, lanes=jobs, seed=seed)
-        print_outcome(output / "reproduce.json", output, sys.stdout)
-        write(read_json(output / "reproduce.json"))
+        write(print_outcome(output / "reproduce.json", output, sys.stdout))
     return status
 
 

@@ -462,12 +462,12 @@ def page() -> str:
         "above. `train --dry-run --accelerate-config llm_bridge/accelerate_configs/fsdp2.yaml` says it "
         "of your own launch.", "",
         "On two CPU ranks under gloo, a model of 11 million parameters in float32 was trained for two "
-        "steps (`make test-sharding` does it again). Each rank's weights and moments are the plan's to the "
-        "byte, and its peak was 356 MiB where 355 were planned under data parallelism (its buckets are a "
-        "copy of the gradients), 257 where 265 were under FSDP2, 266 where 313 were under ZeRO-2, and 305 "
-        "where 292 were under ZeRO-3; `tests/llm_bridge/test_memory_plan.py` allows nine tenths to twice. "
-        "DeepSpeed allocates a bucket whole, by default 500 million numbers (0.9 GiB in bfloat16): what "
-        "of it is never written takes no memory on a CPU, and comes on top on a GPU.", "",
+        "steps (`make test-sharding` does it again). Each rank's weights and moments are the plan's to "
+        "the byte, and its peak was 356 MiB where 355 were planned under data parallelism (its buckets "
+        "are a copy of the gradients), 257 where 265 were under FSDP2, 266 where 313 were under ZeRO-2, "
+        "and 305 where 292 were under ZeRO-3; `tests/llm_bridge/test_memory_plan.py` allows nine tenths "
+        "to twice. DeepSpeed allocates a bucket whole, by default 500 million numbers (0.9 GiB in "
+        "bfloat16): what of it is never written takes no memory on a CPU, and comes on top on a GPU.", "",
         "| model | " + " | ".join(names) + " |", "|---|" + "---|" * len(names),
     ]
     lines += [sharding_row(name) for name in SHAPES]

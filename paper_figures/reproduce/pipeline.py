@@ -288,9 +288,12 @@ def _write_summary(
     )
 
 
-def print_outcome(runs_file: Path, build: Path, stream: TextIO) -> None:
-    """Print what a user should know at the end: failures, skips, where the report is."""
-    summary = read_json(runs_file)
+def print_outcome(runs_file: Path, build: Path, stream: TextIO) -> dict[str, Any]:
+    """Print what a user should know at the end: failures, skips, where the report is.
+
+    Returns what ``runs_file`` holds.
+    """
+    summary: dict[str, Any] = read_json(runs_file)
     for stage in summary["stages"]:
         if stage["status"] in ("failed", "skipped"):
             print(f"{stage['status']}: {stage['name']}: {stage['reason']}", file=stream)
@@ -300,3 +303,4 @@ def print_outcome(runs_file: Path, build: Path, stream: TextIO) -> None:
         f"once; report: {page if page.exists() else 'not written'}",
         file=stream,
     )
+    return summary
