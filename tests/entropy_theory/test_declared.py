@@ -42,7 +42,7 @@ def less(rule, name):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_nothing_is_declared_in_vain(rule):
     """What is declared and not read would keep a rule from being pooled or compiled."""
-    batches = [batch for batch in _batches(rule, 3) if not _refusal(rule, batch)]
+    batches = [batch for batch in _batches(rule, 3, seed=0) if not _refusal(rule, batch)]
     for name in rule.reads:
         told = (reads_undeclared(less(rule, name), batch, CONDITIONED) for batch in batches)
         assert any(told), name
