@@ -62,6 +62,14 @@ def on_cpu(name: str) -> None:
         os.environ["DS_ACCELERATOR"] = "cpu"
 
 
+def accepted(model: Any) -> Any:
+    """The model in a format that the sharding takes: under ZeRO-3 float32 in place of float64.
+
+    DeepSpeed refuses other formats there, but forgets to where a processor has no float16.
+    """
+    return model.float() if os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3" else model
+
+
 def whole_weights(made: Any) -> dict[str, Any]:
     """A copy of all trained weights of a trainer, put together from all ranks."""
     plain = made.accelerator.unwrap_model(made.model)

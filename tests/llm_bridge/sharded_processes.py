@@ -90,6 +90,7 @@ def made_ready(folder: Path, case: str, *, on_step: Any = None, **more: Any) -> 
     if options.pop("ends", False):
         with torch.no_grad():  # else every rank's longest completion is as long as it may be
             model.lm_head.weight[tokenizer.eos_token_id] = model.lm_head.weight[LIKELY]
+    model = accelerators.accepted(model)
     if options.get("bf16"):
         model = model.float()  # mixed precision is of float32
     logits, deals = options.pop("logits", False), options.pop("deals", True)
